@@ -468,6 +468,47 @@ class SwfStream:
         read as they come; the nodes of `absent` are not there from the beginning. `overheads` are drawn block by block.
         """
 
+class LogFacts(TypedDict):
+    """What a log that was read whole holds."""
+
+    read: int
+    kept: int
+    mended_jobs: int
+    first_submission: float
+    last_submission: float
+
+@final
+class SwfLog:
+    """A log that was read whole."""
+
+    def __new__(
+        cls,
+        path: str | PathLike[str],
+        *,
+        overrun: OverrunAction,
+        invalid: InvalidAction,
+        processors: ProcessorField,
+        use_memory: bool,
+    ) -> SwfLog: ...
+    @property
+    def comments(self) -> list[str]:
+        """The comments."""
+    @property
+    def facts(self) -> LogFacts:
+        """How many jobs were read and kept, how many of these have a changed value, and the first and the last submit time."""
+    def columns(self) -> SwfColumns:
+        """The columns, as `read_swf_file` gives them; once, for they are handed over."""
+    def simulation(
+        self,
+        machine: StreamedMachine,
+        policy: PolicyNames,
+        *,
+        walltime: WalltimeAction,
+        order_at_instant: OrderAtInstant,
+        job_check: JobCheck,
+    ) -> Simulation:
+        """A simulation of the log that takes its measures while it runs."""
+
 @final
 class SwfParser:
     """Reads a log that comes in pieces of bytes."""
@@ -649,6 +690,10 @@ class Simulation:
         service: ServiceInputs | None = None,
         sleep: SleepInputs | None = None,
     ) -> Simulation: ...
+    def metrics(self, resources: Sequence[str]) -> dict[str, object] | None:
+        """The measures that were taken while the simulation ran to its end, under the names of `batchlab.metrics.overview`: once,
+        and None where none were taken.
+        """
     @property
     def now(self) -> float:
         """The present time, seconds."""

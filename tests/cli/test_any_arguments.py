@@ -32,7 +32,7 @@ LEFT_OUT = {"--serve", "--host", "--port", "--live", "--pace", "--mirror", "--re
 
 def command_lines() -> Iterator[list[str]]:
     """Give every option of every command with every odd value."""
-    for name, command in typer.main.get_command(application).commands.items():  # type: ignore[attr-defined]
+    for name, command in typer.main.get_command(application([])).commands.items():  # type: ignore[attr-defined]
         for parameter in getattr(command, "params", ()):
             option = parameter.opts[0]
             if getattr(parameter, "is_flag", False) or option in LEFT_OUT:

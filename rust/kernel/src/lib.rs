@@ -38,6 +38,7 @@ pub mod priority;
 
 pub mod state;
 
+pub mod measures;
 pub mod record;
 pub mod scheduler;
 

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::measures::{Summary, Tally, is_there};
 use crate::scenario::Scenario;
 use crate::simulation::Feed;
-use crate::state::State;
+use crate::state::{State, View};
 use crate::time::Time;
 use crate::workload::{ExternalEvent, Job};
 
@@ -21,6 +22,18 @@ pub struct Replay {
     /// The number of external events taken.
     events: usize,
     next_event_time: Time,
+    #[serde(skip)]
+    tally: Tallied,
+}
+
+/// The measures that are taken while the run goes on, where they are wanted; those of a fork are not.
+#[derive(Debug, Default)]
+struct Tallied(Option<Box<Tally>>);
+
+impl Clone for Tallied {
+    fn clone(&self) -> Self {
+        Self(None)
+    }
 }
 
 impl Replay {
@@ -38,7 +51,31 @@ impl Replay {
         let mut order: Vec<u32> = (0..jobs.len() as u32).collect();
         order.sort_by_key(|&job| Time(jobs[job as usize].submit_time));
         let next_time = order.first().map_or(Time::NEVER, |&job| Time(jobs[job as usize].submit_time));
-        Self { order: order.into(), next: 0, next_time, events: 0, next_event_time: Time::NEVER }
+        Self {
+            order: order.into(),
+            next: 0,
+            next_time,
+            events: 0,
+            next_event_time: Time::NEVER,
+            tally: Tallied(None),
+        }
+    }
+
+    /// The same with measures taken while the run goes on.
+    #[must_use]
+    pub fn with_tally(mut self, tally: Tally) -> Self {
+        self.tally = Tallied(Some(Box::new(tally)));
+        self
+    }
+
+    /// The measures of a run in which nothing happens any more; None where none were taken.
+    pub fn take_summary(&mut self, view: View<'_>) -> Option<Summary> {
+        let mut tally = self.tally.0.take()?;
+        let jobs = &view.state.jobs;
+        for job in (0..jobs.len() as u32).filter(|&job| is_there(jobs.state(job))) {
+            tally.left(view, job);
+        }
+        tally.finish().ok()
     }
 
     /// The same feed as far as another one is, which was made of the same jobs.
@@ -85,7 +122,31 @@ impl Feed for Replay {
         self.next_event_time = Time::NEVER;
     }
 
-    fn finished(&mut self, _: &Scenario, _: &mut State, _: u32) -> Result<(), Infallible> {
+    fn enqueued(&mut self, view: View<'_>, job: u32) {
+        if let Some(tally) = &mut self.tally.0 {
+            tally.enqueued(view, job);
+        }
+    }
+
+    fn started(&mut self, view: View<'_>, job: u32) {
+        if let Some(tally) = &mut self.tally.0 {
+            tally.started(view, job);
+        }
+    }
+
+    fn interrupted(&mut self, view: View<'_>, job: u32, saved: f64) {
+        if let Some(tally) = &mut self.tally.0 {
+            tally.interrupted(view, job, saved);
+        }
+    }
+
+    fn finished(&mut self, scenario: &Scenario, state: &mut State, job: u32) -> Result<(), Infallible> {
+        if let Some(tally) = &mut self.tally.0
+            && tally.finished(View { scenario, state }, job, scenario.job(job).run_time).is_err()
+        {
+            // Without a file for them there are no measures; the run itself goes on.
+            self.tally = Tallied(None);
+        }
         Ok(())
     }
 }

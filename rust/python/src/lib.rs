@@ -17,6 +17,8 @@ mod handles;
 mod interrupt;
 mod job;
 mod limits;
+mod machine;
+mod measured;
 mod messages;
 mod meter;
 mod network;
@@ -41,6 +43,7 @@ mod status;
 mod stream;
 mod streamed_overheads;
 mod swf;
+mod swf_log;
 mod view;
 mod vocabulary;
 
@@ -91,6 +94,8 @@ mod _kernel {
     use crate::stream::SwfStream;
     #[pymodule_export]
     use crate::swf::{SwfParser, read_swf_file};
+    #[pymodule_export]
+    use crate::swf_log::SwfLog;
     #[pymodule_export]
     use crate::vocabulary::{names, rules};
 

@@ -23,6 +23,7 @@ use crate::conditions::ConditionColumns;
 use crate::errors::simulation_error;
 use crate::external_events::EventColumns;
 use crate::interrupt::interruptible;
+use crate::measured::metrics;
 use crate::policy::PolicyNames;
 use crate::recorded;
 use crate::service::ServiceInputs;
@@ -63,6 +64,13 @@ fn run_a_while_until(kernel: &mut Kernel<Replay>, time: Time) -> bool {
             Ok(Some(_)) => {}
             Ok(None) => return false,
         }
+    }
+}
+
+impl Simulation {
+    /// A simulation of what no formula has names for.
+    pub fn of(kernel: Kernel<Replay>) -> Self {
+        Self { kernel, asking: None, names: Vec::new() }
     }
 }
 
@@ -188,6 +196,20 @@ impl Simulation {
             kernel = kernel.with_applications(execution);
         }
         Ok(Self { kernel, asking: None, names })
+    }
+
+    /// The measures that were taken while the simulation ran to its end, under the names of `batchlab.metrics.overview`: once,
+    /// and None where none were taken.
+    fn metrics<'py>(
+        &mut self,
+        py: Python<'py>,
+        resources: Vec<String>,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let summary = py.detach(|| {
+            let (feed, view) = self.kernel.feed_and_view();
+            feed.take_summary(view)
+        });
+        summary.map(|summary| metrics(py, &summary, &resources)).transpose()
     }
 
     /// The present time, seconds.

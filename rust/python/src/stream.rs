@@ -8,50 +8,20 @@ use batchlab_kernel::scenario::Scenario;
 use batchlab_kernel::scheduler::{Capacities, PolicyChoice};
 use batchlab_kernel::simulation::Simulation;
 use batchlab_kernel::state::{JobRecords, State};
-use batchlab_kernel::stream::{Described, EventSource, Stream, StreamError, StreamOptions, Summary};
-use batchlab_kernel::workload::Rejection;
+use batchlab_kernel::stream::{EventSource, Stream, StreamError, StreamOptions};
 use batchlab_kernel::workload::swf::{FIELD_NAMES, Reason, SwfError, SwfFile, SwfParser, SwfRecord};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator};
 
 use crate::external_events::ReadEvents;
+use crate::machine::Machine;
+use crate::measured::metrics;
 use crate::policy::PolicyNames;
 use crate::simulation::{failed, parse_agenda, parse_job_check, parse_wall_time};
 use crate::source;
 use crate::streamed_overheads::StreamedOverheads;
 use crate::swf::{options, outcome, raised};
-
-const MEASURES: [&str; 5] = ["wait", "turnaround", "slowdown", "bounded_slowdown", "per_processor_slowdown"];
-const QUANTILES: [&str; 4] = ["median", "p95", "p99", "max"];
-
-/// The machine of a streamed run.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-struct Machine {
-    /// Names of the resources.
-    resources: Vec<String>,
-    /// Number of nodes, and what each has, group by group.
-    groups: Vec<(usize, Vec<i64>)>,
-    /// What one processor is, per resource.
-    processor: Vec<i64>,
-}
-
-impl Machine {
-    fn index(&self, name: &str) -> Option<usize> {
-        self.resources.iter().position(|resource| resource == name)
-    }
-
-    fn amounts(&self) -> Vec<i64> {
-        self.groups.iter().flat_map(|(count, amounts)| amounts.repeat(*count)).collect()
-    }
-
-    fn totals(&self) -> Vec<i64> {
-        let total =
-            |resource| self.groups.iter().map(|(count, amounts)| *count as i64 * amounts[resource]).sum();
-        (0..self.resources.len()).map(total).collect()
-    }
-}
 
 /// A log that is opened, its comments read up to the first job.
 #[pyclass(module = "batchlab._kernel")]
@@ -181,71 +151,6 @@ fn notes<'py>(py: Python<'py>, parser: &SwfParser) -> PyResult<Bound<'py, PyDict
         notes.set_item(kind, counts)?;
     }
     Ok(notes)
-}
-
-/// The aggregates under the names, and in the order, of `batchlab.metrics.overview`.
-fn metrics<'py>(py: Python<'py>, summary: &Summary, resources: &[String]) -> PyResult<Bound<'py, PyDict>> {
-    let metrics = PyDict::new(py);
-    let [queued, running, completed, killed] = summary.states;
-    let rejected: u64 = summary.rejected.iter().sum();
-    let jobs = PyDict::new(py);
-    jobs.set_item("submitted", queued + running + completed + killed + rejected)?;
-    jobs.set_item("loaded", 0)?;
-    for (state, count) in [("queued", queued), ("running", running), ("completed", completed)] {
-        jobs.set_item(state, count)?;
-    }
-    for (state, count) in [("killed", killed), ("rejected", rejected)] {
-        jobs.set_item(state, count)?;
-    }
-    metrics.set_item("jobs", jobs)?;
-    for (name, described) in MEASURES.iter().zip(&summary.described) {
-        metrics.set_item(name, described_as_dict(py, described)?)?;
-    }
-    metrics.set_item("makespan", summary.makespan)?;
-    let ran = summary.ran as f64;
-    metrics.set_item("throughput", summary.makespan.filter(|span| *span > 0.0).map(|span| ran / span))?;
-    metrics.set_item("utilisation", by_resource(py, resources, &summary.utilisation)?)?;
-    let queue = PyDict::new(py);
-    queue.set_item("mean", summary.mean_queue)?;
-    queue.set_item("max", summary.longest_queue)?;
-    metrics.set_item("queue_length", queue)?;
-    metrics.set_item("loss_of_capacity", by_resource(py, resources, &summary.lost)?)?;
-    if rejected > 0 {
-        let reasons = PyDict::new(py);
-        for (reason, count) in Rejection::ALL.iter().zip(summary.rejected).filter(|(_, count)| *count > 0) {
-            reasons.set_item(reason.name(), count)?;
-        }
-        metrics.set_item("rejected", reasons)?;
-    }
-    if let Some(interrupted) = summary.interrupted {
-        let cut_short = PyDict::new(py);
-        cut_short.set_item("runs", interrupted.runs)?;
-        cut_short.set_item("jobs", interrupted.jobs)?;
-        cut_short.set_item("lost_time", interrupted.lost_time)?;
-        metrics.set_item("interrupted", cut_short)?;
-    }
-    Ok(metrics)
-}
-
-fn described_as_dict<'py>(py: Python<'py>, described: &Described) -> PyResult<Bound<'py, PyDict>> {
-    let result = PyDict::new(py);
-    result.set_item("mean", described.mean)?;
-    for (index, name) in QUANTILES.iter().enumerate() {
-        result.set_item(name, described.quantiles.map(|quantiles| quantiles[index]))?;
-    }
-    Ok(result)
-}
-
-fn by_resource<'py>(
-    py: Python<'py>,
-    names: &[String],
-    shares: &[Option<f64>],
-) -> PyResult<Bound<'py, PyDict>> {
-    let result = PyDict::new(py);
-    for (name, share) in names.iter().zip(shares) {
-        result.set_item(name, share)?;
-    }
-    Ok(result)
 }
 
 fn ended(error: StreamError) -> PyErr {

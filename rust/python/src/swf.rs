@@ -12,7 +12,7 @@ use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::source;
 
@@ -28,14 +28,14 @@ enum Column {
 
 /// The kept jobs, column by column.
 #[derive(Default)]
-struct Columns {
+pub struct Columns {
     line: Vec<i64>,
     job_id: Vec<i64>,
-    submit_time: Vec<f64>,
-    run_time: Vec<f64>,
-    requested_time: Vec<f64>,
-    tasks: Vec<i64>,
-    memory: Option<Vec<i64>>,
+    pub submit_time: Vec<f64>,
+    pub run_time: Vec<f64>,
+    pub requested_time: Vec<f64>,
+    pub tasks: Vec<i64>,
+    pub memory: Option<Vec<i64>>,
     /// The remaining fields, with their numbers.
     others: Vec<(usize, Column)>,
 }
@@ -93,9 +93,9 @@ impl Columns {
 }
 
 /// A log on its way into columns.
-struct Reading {
-    parser: KernelParser,
-    columns: Columns,
+pub struct Reading {
+    pub parser: KernelParser,
+    pub columns: Columns,
 }
 
 impl Reading {
@@ -127,7 +127,7 @@ impl Reading {
         Ok(true)
     }
 
-    fn into_dict(self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    pub fn into_dict(self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         let parser = self.parser;
         let notes = parser.notes().kept();
         let log = PyDict::new(py);
@@ -209,13 +209,18 @@ pub fn read_swf_file<'py>(
     use_memory: bool,
     max_jobs: Option<u64>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut reading = Reading::new(options(overrun, invalid, processors, use_memory)?, max_jobs);
-    let path: PathBuf = path.extract()?;
-    let mut blocks = py.detach(|| Blocks::new(source::open(&path)?))?;
+    let options = options(overrun, invalid, processors, use_memory)?;
+    read(py, &path.extract::<PathBuf>()?, options, max_jobs)?.into_dict(py)
+}
+
+/// Reads a whole file.
+pub fn read(py: Python<'_>, path: &Path, options: SwfOptions, max_jobs: Option<u64>) -> PyResult<Reading> {
+    let mut reading = Reading::new(options, max_jobs);
+    let mut blocks = py.detach(|| Blocks::new(source::open(path)?))?;
     while py.detach(|| reading.read(&mut blocks)).map_err(raised)? {
         py.check_signals()?;
     }
-    reading.into_dict(py)
+    Ok(reading)
 }
 
 pub(crate) fn options(

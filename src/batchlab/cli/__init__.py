@@ -11,6 +11,7 @@ from collections.abc import Sequence
 __all__ = ["main"]
 
 _INTERRUPTED = 130
+_OVERVIEW: tuple[list[str], ...] = ([], ["--help"], ["-h"])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,9 +29,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     try:
         # Users are quick to press Ctrl-C: no import may be outside.
+        words = list(sys.argv[1:] if arguments is None else arguments)
+        if words in _OVERVIEW:
+            return _show_overview(asked=bool(words))
         from batchlab.cli.application import answer  # noqa: PLC0415
 
-        return answer(list(sys.argv[1:] if arguments is None else arguments))
+        return answer(words)
     except KeyboardInterrupt:
         sys.stderr.write("batchlab: interrupted.\n")
         return _INTERRUPTED
+
+
+def _show_overview(*, asked: bool) -> int:
+    """Show the help as a whole; typer and the commands are not needed for it.
+
+    As typer does, an empty line ends what was asked for.
+    """
+    from batchlab.cli import overview, standard_output  # noqa: PLC0415  # as above
+
+    standard_output.prepare()
+    try:
+        overview.show()
+        sys.stdout.write("\n" if asked else "")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        standard_output.discard()
+    return 0

@@ -1,39 +1,17 @@
 """The command ``batchlab`` and its subcommands, put together; and the one place where they end."""
 
-import os
 import shlex
 import sys
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from batchlab.cli.adequacy import adequacy
-from batchlab.cli.compare import compare
-from batchlab.cli.demo import demo
-from batchlab.cli.elastisim import elastisim
-from batchlab.cli.experiment import experiment
+from batchlab.cli import standard_output
+from batchlab.cli.commands import COMMANDS, DESCRIPTION, EPILOG
 from batchlab.cli.failure import INTERRUPTED, explain
-from batchlab.cli.generate import generate
-from batchlab.cli.mix import mix
-from batchlab.cli.platform import platform
-from batchlab.cli.policies import policies
-from batchlab.cli.run import run
-from batchlab.cli.slurm import slurm
-from batchlab.cli.systems import systems
-from batchlab.cli.traces import traces
-from batchlab.cli.vnodes import vnodes
-from batchlab.cli.watch import watch
 
-__all__ = ["answer"]
-
-application = typer.Typer(
-    name="batchlab",
-    help="The laboratory for HPC batch scheduling: replay a workload on a machine under a policy.",
-    epilog="Begin with: batchlab demo",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+__all__ = ["answer", "application"]
 
 
 def _show_version(wanted: bool) -> None:
@@ -44,7 +22,6 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@application.callback(invoke_without_command=True)
 def _batchlab(
     context: typer.Context,
     *,
@@ -57,21 +34,36 @@ def _batchlab(
         typer.echo(context.get_help(), nl=False)
 
 
-application.command()(run)
-application.command()(compare)
-application.command()(experiment)
-application.command()(demo)
-application.command()(elastisim)
-application.command()(generate)
-application.command()(mix)
-application.command()(platform)
-application.command()(policies)
-application.command()(adequacy)
-application.command()(vnodes)
-application.command()(watch)
-application.add_typer(slurm, name="slurm")
-application.add_typer(systems, name="systems")
-application.add_typer(traces, name="traces")
+def application(words: list[str]) -> typer.Typer:
+    """Put together what a command line needs: the command that it names, or else all of them.
+
+    Parameters
+    ----------
+    words
+        What follows the command's name.
+
+    Returns
+    -------
+    typer.Typer
+        With its callback and commands.
+    """
+    made = typer.Typer(
+        name="batchlab",
+        help=DESCRIPTION,
+        epilog=EPILOG,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback(invoke_without_command=True)(_batchlab)
+    # A misspelt name is compared with all of them.
+    for name in words[:1] if words and words[0] in COMMANDS else COMMANDS:
+        command = getattr(import_module(f"batchlab.cli.{name}"), name)
+        if isinstance(command, typer.Typer):
+            made.add_typer(command, name=name)
+        else:
+            made.command()(command)
+    return made
 
 
 def answer(words: list[str]) -> int:
@@ -87,20 +79,15 @@ def answer(words: list[str]) -> int:
     int
         The exit code.
     """
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal that knows no "×" shows "?" rather than an error.
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+    standard_output.prepare()
     try:
-        command = typer.main.get_command(application)
+        command = typer.main.get_command(application(words))
         # The command line is handed on for the manifest.
         code = command.main(words, "batchlab", standalone_mode=False, obj=shlex.join(["batchlab", *words]))
         sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001  # no traceback ever reaches the user
-        # typer makes an exit with 1 of a broken pipe.
-        if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
-            # The reader has all it wanted; the interpreter must not fail when it flushes at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if standard_output.is_broken_pipe(error):
+            standard_output.discard()
             return 0
         return explain(error)
     if code == INTERRUPTED:

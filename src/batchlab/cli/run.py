@@ -7,7 +7,6 @@ from typing import Annotated, cast
 
 import typer
 
-from batchlab.atomic import write_frame
 from batchlab.cli.failure import check_directory, is_in_directory, is_pace, is_table, wrong_usage
 from batchlab.cli.log import check_counting, check_platform, located, read_log
 from batchlab.cli.machine import described_machine, machine_for, policy_for
@@ -251,7 +250,10 @@ def run(
         from batchlab.cli.stream import stream as run_stream  # noqa: PLC0415  # each way has its own dependencies
 
         run_stream(request)
-    else:
+        return
+    from batchlab.cli.plain_run import plain_run  # noqa: PLC0415  # as above
+
+    if not plain_run(request):
         _replay(request)
 
 
@@ -284,6 +286,8 @@ def _replay(request: RunRequest) -> None:
         if request.out is not None:
             result.write(request.out, inputs=request.inputs, command=request.command)
         if request.dispatch is not None:
+            from batchlab.atomic import write_frame  # noqa: PLC0415  # as above
+
             write_frame(result.dispatch, request.dispatch)
         if request.events is not None:
             from batchlab.workload.event_files import write_events  # noqa: PLC0415  # as above

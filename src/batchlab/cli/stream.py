@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from batchlab.vocabulary import RejectionReason
     from batchlab.workload.header import Header
 
-__all__ = ["stream"]
+__all__ = ["NOT_STREAMED", "machine_columns", "stream"]
 
-_NOT_STREAMED = ("partitions", "queues", "limits", "reservations", "preemption")
-"""What a machine may have that a streamed run does not look at."""
+NOT_STREAMED = ("partitions", "queues", "limits", "reservations", "preemption")
+"""What a machine may have that a run without tables does not look at."""
 
 
 def stream(request: RunRequest) -> None:
@@ -92,7 +92,7 @@ def stream(request: RunRequest) -> None:
 
 def _check_streamable(system: System) -> None:
     """Refuse machines of which a streamed run would leave out something."""
-    found = [name for name in _NOT_STREAMED if getattr(system, name)]
+    found = [name for name in NOT_STREAMED if getattr(system, name)]
     if found:
         raise wrong_usage(
             f"does not know {', '.join(found)} yet; the system has some. Leave it out.", "--stream"
@@ -138,7 +138,7 @@ def _run(
     try:
         with count_bar(str(policy)) as count:
             return log.run(
-                _machine(system),
+                machine_columns(system),
                 policy_names(policy, request.options.seed, system),
                 walltime=request.options.walltime,
                 order_at_instant=request.options.order_at_instant,
@@ -166,7 +166,8 @@ def _explained(error: ValueError, request: RunRequest) -> Exception:
     return WorkloadError(f"{place}: {message}. Run without --stream, or mend the log.")
 
 
-def _machine(system: System) -> StreamedMachine:
+def machine_columns(system: System) -> StreamedMachine:
+    """Give a machine as its resources and groups of nodes alone."""
     groups = [
         (group.count, [group.resources.get(resource, 0) for resource in system.resources])
         for group in system.groups

@@ -57,6 +57,8 @@ class Monitor:
         Called now and then with the number of jobs finished and the number of all jobs.
     stream
         Where the panel goes; standard error unless given.
+    began
+        When the run began: ``time.monotonic()`` and ``time.process_time()`` of then; now unless given.
 
     Raises
     ------
@@ -88,6 +90,7 @@ class Monitor:
         memory: Callable[[], int | None] | None = None,
         progress: Callable[[int, int], object] | None = None,
         stream: TextIO | None = None,
+        began: tuple[float, float] | None = None,
     ) -> None:
         if pace is not None and not 0 < pace < math.inf:
             raise MonitorError(f"pace = {shown(pace)}; must be a finite number of seconds > 0.")
@@ -96,8 +99,9 @@ class Monitor:
         self._pace = pace
         self._memory = memory
         self._progress = progress
-        self._began = (time.monotonic(), time.process_time())
-        self._begun_at = max(simulation.now, self._facts.first_submission)
+        self._began = began or (time.monotonic(), time.process_time())
+        first = self._facts.first_submission
+        self._begun_at = first if began else max(simulation.now, first)
         self._exchange = SnapshotExchange()
         self._history = History(simulation.system.resources)
         self._stream = stream or sys.stderr
@@ -149,14 +153,14 @@ class Monitor:
             drive(
                 self._simulation,
                 self._note,
-                meanwhile=self._answer,
+                meanwhile=self.answer,
                 longest=self._longest(),
                 pace=self._pace,
             )
         except BaseException:
-            self._finish("stopped")
+            self.finish("stopped")
             raise
-        self._finish("done")
+        self.finish("done")
         return self._simulation.result()
 
     def keep(self) -> None:
@@ -168,10 +172,13 @@ class Monitor:
     def _note(self) -> None:
         """Add a point to the curves after a slice, and answer."""
         self._remember()
-        self._answer()
+        self.answer()
 
-    def _answer(self) -> None:
-        """Show how the run stands where that was asked for; also in the midst of an instant."""
+    def answer(self) -> None:
+        """Show how the run stands where that was asked for; also in the midst of an instant.
+
+        `run` calls it. Who drives the simulation does so, about every 0.1 s, and `finish` in the end.
+        """
         if self._progress is not None:
             self._progress(self._simulation.finished, len(self._facts.workload))
         if not self._asked and (self._at_once or time.monotonic() - self._began[0] > _PATIENCE):
@@ -183,7 +190,14 @@ class Monitor:
             if self._display is not None and due:
                 self._display.show(snapshot)
 
-    def _finish(self, phase: Phase) -> None:
+    def finish(self, phase: Phase) -> None:
+        """Let those who look know that the run is over.
+
+        Parameters
+        ----------
+        phase
+            ``"done"``, or ``"stopped"`` before its end.
+        """
         self._remember()
         if not self._asked:
             # Nobody could look, and nobody pays for it.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from batchlab.system.system import System
     from batchlab.workload.workload import Workload
 
-__all__ = ["compare", "how_it_was_run", "page", "what_was_run"]
+__all__ = ["compare", "how_it_was_run", "page", "submitted", "what_was_run"]
 
 _STATISTICS = ("mean", "median", "p95", "p99", "max")
 _DURATIONS = {"wait": "wait", "turnaround": "turnaround"}
@@ -136,12 +136,16 @@ def how_it_was_run(system: System, policy: Policy, options: RunOptions) -> Itera
         yield "overheads", str(options.overheads)
 
 
+def submitted(jobs: int, period: float) -> str:
+    """Say how many jobs were submitted over how many seconds."""
+    return f"{_plural(jobs, 'job')} submitted over {format_duration(period)}"
+
+
 def _workload(jobs: pl.DataFrame) -> str:
     if jobs.is_empty():
         return "no jobs"
-    submitted = jobs["submit_time"].to_numpy()
-    period = format_duration(float(submitted.max() - submitted.min()))
-    return f"{_plural(len(jobs), 'job')} submitted over {period}"
+    times = jobs["submit_time"].to_numpy()
+    return submitted(len(jobs), float(times.max() - times.min()))
 
 
 def _what_became(metrics: Mapping[str, object]) -> Iterable[tuple[str, str]]:

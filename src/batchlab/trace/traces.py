@@ -18,7 +18,6 @@ from batchlab.atomic import atomic_write
 from batchlab.errors import TraceError
 from batchlab.trace import store
 from batchlab.trace.catalogue import ARCHIVE, CITATION, TERMS, Trace, entries, find, of_file
-from batchlab.trace.download import download
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -121,6 +120,8 @@ def fetch(
     target.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(target, "wb") as file:
         try:
+            from batchlab.trace.download import download  # noqa: PLC0415  # what is there needs no network
+
             download(address, file, progress=progress)
         except TraceError as error:
             raise TraceError(

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Literal, Self
 
 import polars as pl
+
+from batchlab.workload.read_line import read_line
 
 __all__ = ["Report"]
 
@@ -75,11 +76,7 @@ class Report:
     def summary(self) -> str:
         """Say in one line how many jobs were read, dropped and mended."""
         mended = self.mended["line"].n_unique() if self.mended_jobs is None else self.mended_jobs
-        changed = ((self.read - self.kept, "dropped"), (mended, "mended"))
-        odd = [f"{count:,} {word}" for count, word in changed if count]
-        plain = "kept as it is" if self.read == 1 else "all kept as they are"
-        jobs = "job" if self.read == 1 else "jobs"
-        return f"{Path(self.source).name}: {self.read:,} {jobs} read, {', '.join(odd) or plain}"
+        return read_line(self.source, self.read, self.kept, mended)
 
     def __str__(self) -> str:
         lines = [self.summary()]

@@ -32,7 +32,7 @@ from batchlab.workload.workload import Workload
 if TYPE_CHECKING:
     from batchlab._kernel import SwfColumns
 
-__all__ = ["read_swf"]
+__all__ = ["read_swf", "workload_of_log"]
 
 _MOST_JOBS = 2**63 - 1
 _NO_JOB = -(2**63)
@@ -108,7 +108,7 @@ def read_swf(
         log = _read_file(name, options)
     else:
         log = _read_pieces(unpacked(pieces(source, name), name), name, options)
-    workload = _workload(log, name, ("mem",) if use_memory else ())
+    workload = workload_of_log(log, name, ("mem",) if use_memory else ())
     return workload if start_time is None else workload.starting_at(start_time)
 
 
@@ -155,7 +155,8 @@ def _explained(error: ValueError, name: str) -> WorkloadError:
     return WorkloadError(f"{name}:{line}: {message}. {NEXT_STEP}")
 
 
-def _workload(log: "SwfColumns", name: str, resources: tuple[str, ...]) -> Workload:
+def workload_of_log(log: "SwfColumns", name: str, resources: tuple[str, ...]) -> Workload:
+    """Make a workload of what the kernel has read of a log of this name; tasks ask for these resources."""
     jobs = pl.DataFrame(log["columns"])
     header = Header(tuple(log["comments"]))
     notes = _notes(log, jobs)

@@ -162,6 +162,11 @@ impl<F: Feed> Simulation<F> {
         &self.recorders
     }
 
+    /// The feed, with what it has fed.
+    pub fn feed_and_view(&mut self) -> (&mut F, View<'_>) {
+        (&mut self.feed, View { scenario: &self.scenario, state: &self.state })
+    }
+
     /// The feed, to be closed, with what it has fed.
     pub fn into_parts(self) -> (F, Arc<Scenario>, State) {
         (self.feed, self.scenario, self.state)

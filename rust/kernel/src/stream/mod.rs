@@ -4,9 +4,7 @@
 //! of every job's measures, so that nothing grows with the log but those temporary files.
 mod events;
 mod lines;
-mod measures;
 mod overheads;
-mod quantile;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,19 +13,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::cluster::Request;
+use crate::measures::{Summary, Tally, is_there};
 use crate::scenario::Scenario;
 use crate::simulation::Feed;
 use crate::state::{Reason, State, View};
 use crate::time::Time;
 use crate::workload::swf::{FIELD_NAMES, SwfError, SwfFile, SwfParser, SwfRecord};
-use crate::workload::{ExternalEvent, Job, JobState};
+use crate::workload::{ExternalEvent, Job};
 
 use events::Events;
 pub use events::{EventSource, GivenEvent};
 use lines::OrderedLines;
 pub use lines::node_ranges;
-pub use measures::{Described, Interrupted, Summary};
-use measures::{Measured, Measures, OverTime};
 pub use overheads::{DrawnOverheads, OverheadSource, PHASES};
 
 /// What ends a streamed run early.
@@ -94,8 +91,6 @@ pub struct StreamOptions {
 struct Alive {
     row: u64,
     record: SwfRecord,
-    /// Whether a run of it was cut short.
-    was_interrupted: bool,
 }
 
 /// The feed: jobs from a log, done jobs into the measures and the answer.
@@ -109,10 +104,8 @@ pub struct Stream {
     events: Option<Box<Events>>,
     /// None where jobs have none.
     overheads: Option<Box<DrawnOverheads>>,
-    measures: Measures,
-    over_time: OverTime,
+    tally: Tally,
     lines: Option<OrderedLines>,
-    held: Vec<i64>,
 }
 
 impl Stream {
@@ -133,7 +126,7 @@ impl Stream {
             .transpose()
             .map_err(StreamError::Events)?;
         let lines = answer.map(OrderedLines::create).transpose()?;
-        let measures = Measures::create(answer.and_then(Path::parent), options.resources.len())?;
+        let tally = Tally::new(answer.and_then(Path::parent), options.capacity.clone(), options.core);
         let mut stream = Self {
             log,
             next: first,
@@ -141,10 +134,8 @@ impl Stream {
             alive: Vec::new(),
             events: events.map(Box::new),
             overheads: overheads.map(Box::new),
-            measures,
-            over_time: OverTime::new(options.capacity.clone()),
+            tally,
             lines,
-            held: Vec::new(),
             options,
         };
         stream.write_header()?;
@@ -163,21 +154,19 @@ impl Stream {
         if let Some(lines) = self.lines {
             lines.finish()?;
         }
-        Ok(self.measures.finish(&self.over_time)?)
+        Ok(self.tally.finish()?)
     }
 
     /// Counts and writes down the jobs that are still there when nothing happens any more.
     fn take_the_rest(&mut self, view: View<'_>) -> Result<(), StreamError> {
-        let is_there =
-            |slot: &u32| matches!(view.state.jobs.state(*slot), JobState::Queued | JobState::Running);
-        let rest: Vec<u32> = (0..self.alive.len() as u32).filter(is_there).collect();
+        let is_left = |slot: &u32| is_there(view.state.jobs.state(*slot));
+        let rest: Vec<u32> = (0..self.alive.len() as u32).filter(is_left).collect();
         if rest.is_empty() {
             return Ok(());
         }
         let reasons: HashMap<u32, Reason> = view.reasons().into_iter().collect();
         for slot in rest {
-            self.measures.count(view.state.jobs.state(slot));
-            view.state.held(view.scenario, slot, &mut self.held);
+            self.tally.left(view, slot);
             let named = |&(_, reason): &(&str, Reason)| reasons.get(&slot) == Some(&reason);
             self.write_line(view, slot, Reason::NAMED.iter().find(|pair| named(pair)).map(|pair| pair.0))?;
         }
@@ -231,7 +220,7 @@ impl Stream {
         let Alive { row, record, .. } = &self.alive[job as usize];
         let memory = self.options.memory.map(|_| record.memory);
         lines.write(*row, |line| {
-            lines::format_job(line, view, job, record, &self.held, memory, reason);
+            lines::format_job(line, view, job, record, self.tally.held(), memory, reason);
         })?;
         Ok(())
     }
@@ -270,7 +259,7 @@ impl Feed for Stream {
             state.held_ahead.insert(slot);
         }
         let submit_time = record.submit_time;
-        let entry = Alive { row: self.row, record, was_interrupted: false };
+        let entry = Alive { row: self.row, record };
         if slot as usize == self.alive.len() {
             self.alive.push(entry);
         } else {
@@ -293,37 +282,20 @@ impl Feed for Stream {
     }
 
     fn enqueued(&mut self, view: View<'_>, job: u32) {
-        self.over_time.comes(view, job);
+        self.tally.enqueued(view, job);
     }
 
     fn started(&mut self, view: View<'_>, job: u32) {
-        self.over_time.leaves(view, job);
-        self.over_time.takes(view, job);
+        self.tally.started(view, job);
     }
 
     fn interrupted(&mut self, view: View<'_>, job: u32, saved: f64) {
-        self.over_time.gives_back(view, job);
-        view.state.held(view.scenario, job, &mut self.held);
-        let is_first = !std::mem::replace(&mut self.alive[job as usize].was_interrupted, true);
-        self.measures.cut_short(view, job, saved, &self.held, is_first);
+        self.tally.interrupted(view, job, saved);
     }
 
     fn finished(&mut self, scenario: &Scenario, state: &mut State, job: u32) -> Result<(), StreamError> {
         let view = View { scenario, state };
-        state.held(scenario, job, &mut self.held);
-        if let Some(reason) = state.jobs.rejection(job) {
-            self.measures.reject(reason);
-        } else if state.jobs.start_time(job).is_nan() {
-            self.over_time.leaves(view, job);
-            self.measures.count(state.jobs.state(job));
-        } else {
-            self.over_time.gives_back(view, job);
-            self.measures.count(state.jobs.state(job));
-            let processors =
-                self.options.core.map_or(i64::from(scenario.job(job).tasks), |core| self.held[core]);
-            let run_time = self.alive[job as usize].record.run_time;
-            self.measures.add(&Measured::of(view, job, run_time, processors), &self.held)?;
-        }
+        self.tally.finished(view, job, self.alive[job as usize].record.run_time)?;
         self.write_line(view, job, None)?;
         if let Some(events) = &mut self.events {
             events.end(self.alive[job as usize].record.job_id, job);

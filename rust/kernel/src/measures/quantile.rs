@@ -1,11 +1,9 @@
 //! Exact order statistics of numbers that are too many to hold: found digit by digit, in passes over them.
-use std::collections::HashMap;
-
 use crate::time::{from_ordered_bits, ordered_bits};
 
-/// Small digits keep the counts small: memory matters more here than passes.
-const DIGIT_BITS: u32 = 8;
-const DIGITS: u32 = 8;
+/// Eleven bits are few passes, and counts that stay in the cache.
+const DIGIT_BITS: u32 = 11;
+const DIGITS: u32 = 64_u32.div_ceil(DIGIT_BITS);
 
 /// The order statistics wanted of one column of non-negative numbers, while they are being found.
 #[derive(Debug)]
@@ -13,14 +11,15 @@ pub struct Selection {
     /// For each: the digits found so far, and the rank that is left among the numbers that begin with them.
     wanted: Vec<(u64, u64)>,
     digit: u32,
-    counts: HashMap<u64, Vec<u64>>,
+    /// How often each next digit was seen, by the digits before it: as many as different numbers are wanted at most.
+    counts: Vec<(u64, Vec<u64>)>,
 }
 
 impl Selection {
     /// Wants the numbers at these ranks, from 0, in sorted order.
     pub fn new(ranks: &[u64]) -> Self {
-        let mut selection =
-            Self { wanted: ranks.iter().map(|&rank| (0, rank)).collect(), digit: 0, counts: HashMap::new() };
+        let wanted = ranks.iter().map(|&rank| (0, rank)).collect();
+        let mut selection = Self { wanted, digit: 0, counts: Vec::new() };
         selection.prepare();
         selection
     }
@@ -28,26 +27,25 @@ impl Selection {
     /// How many passes over all numbers it takes.
     pub const PASSES: u32 = DIGITS;
 
-    /// Looks at a number in a pass.
+    /// Looks at a number in a pass. O(different numbers wanted).
     pub fn see(&mut self, number: f64) {
         let bits = ordered_bits(number) as u64;
         let prefix = self.prefix(bits);
-        if let Some(counts) = self.counts.get_mut(&prefix) {
-            let shift = 64 - DIGIT_BITS * (self.digit + 1);
-            counts[(bits >> shift) as usize & ((1 << DIGIT_BITS) - 1)] += 1;
+        if let Some((_, counts)) = self.counts.iter_mut().find(|(known, _)| *known == prefix) {
+            counts[(bits >> rest_after(self.digit)) as usize & ((1 << width(self.digit)) - 1)] += 1;
         }
     }
 
     /// Ends a pass: one more digit of every number wanted is known.
     pub fn end_pass(&mut self) {
         for (prefix, rank) in &mut self.wanted {
-            let counts = &self.counts[prefix];
+            let Some((_, counts)) = self.counts.iter().find(|(known, _)| known == prefix) else { continue };
             let mut digit = 0;
             while digit + 1 < counts.len() && counts[digit] <= *rank {
                 *rank -= counts[digit];
                 digit += 1;
             }
-            *prefix = *prefix << DIGIT_BITS | digit as u64;
+            *prefix = *prefix << width(self.digit) | digit as u64;
         }
         self.digit += 1;
         self.prepare();
@@ -59,17 +57,29 @@ impl Selection {
     }
 
     fn prefix(&self, bits: u64) -> u64 {
-        if self.digit == 0 { 0 } else { bits >> (64 - DIGIT_BITS * self.digit) }
+        if self.digit == 0 { 0 } else { bits >> rest_after(self.digit - 1) }
     }
 
     fn prepare(&mut self) {
         self.counts.clear();
         if self.digit < DIGITS {
-            for &(prefix, _) in &self.wanted {
-                self.counts.entry(prefix).or_insert_with(|| vec![0; 1 << DIGIT_BITS]);
-            }
+            let mut prefixes: Vec<u64> = self.wanted.iter().map(|&(prefix, _)| prefix).collect();
+            prefixes.sort_unstable();
+            prefixes.dedup();
+            self.counts =
+                prefixes.into_iter().map(|prefix| (prefix, vec![0; 1 << width(self.digit)])).collect();
         }
     }
+}
+
+/// The bits that follow a digit.
+fn rest_after(digit: u32) -> u32 {
+    64_u32.saturating_sub(DIGIT_BITS * (digit + 1))
+}
+
+/// The bits of a digit; the last one may be shorter.
+fn width(digit: u32) -> u32 {
+    DIGIT_BITS.min(64 - DIGIT_BITS * digit)
 }
 
 #[cfg(test)]

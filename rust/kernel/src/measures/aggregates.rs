@@ -1,0 +1,144 @@
+//! The aggregate measures of a run, while it goes on.
+use std::io;
+use std::path::Path;
+
+use crate::state::View;
+use crate::workload::{JobState, Rejection};
+
+use super::measured::{COLUMNS, Measured};
+use super::over_time::OverTime;
+use super::summary::{Described, Interrupted, Summary};
+use super::total::Total;
+use super::values::Values;
+
+/// Measures of the jobs that are done.
+#[derive(Debug)]
+pub struct Measures {
+    values: Values,
+    count: u64,
+    states: [u64; 4],
+    rejected: [u64; Rejection::ALL.len()],
+    counts: [u64; COLUMNS],
+    totals: [Total; COLUMNS],
+    held: Vec<Total>,
+    first_submit: f64,
+    last_end: f64,
+    cut: Option<Box<CutShort>>,
+}
+
+/// What is known of runs that were cut short.
+#[derive(Debug)]
+struct CutShort {
+    runs: u64,
+    jobs: u64,
+    lost: Total,
+    first_submit: f64,
+    last_end: f64,
+}
+
+impl Measures {
+    /// A temporary file lies in `directory`, where one is given, once there are too many jobs for memory.
+    #[must_use]
+    pub fn new(directory: Option<&Path>, resources: usize) -> Self {
+        Self {
+            values: Values::new(directory),
+            count: 0,
+            states: [0; 4],
+            rejected: [0; Rejection::ALL.len()],
+            counts: [0; COLUMNS],
+            totals: [Total::default(); COLUMNS],
+            held: vec![Total::default(); resources],
+            first_submit: f64::INFINITY,
+            last_end: f64::NEG_INFINITY,
+            cut: None,
+        }
+    }
+
+    /// Counts a rejected job.
+    pub fn reject(&mut self, reason: Rejection) {
+        self.rejected[reason as usize - 1] += 1;
+    }
+
+    /// Counts a job that is not rejected, in the state that it has at last.
+    pub fn count(&mut self, state: JobState) {
+        let states = [JobState::Queued, JobState::Running, JobState::Completed, JobState::Killed];
+        if let Some(place) = states.iter().position(|&other| other == state) {
+            self.states[place] += 1;
+        }
+    }
+
+    /// Takes a run that is cut short now, and what it held of each resource; `is_first` of its job.
+    pub fn cut_short(&mut self, view: View<'_>, job: u32, saved: f64, held: &[i64], is_first: bool) {
+        let (submit, start, end) =
+            (view.scenario.job(job).submit_time, view.state.jobs.start_time(job), view.now());
+        let cut = self.cut.get_or_insert_with(|| {
+            let (first_submit, last_end) = (f64::INFINITY, f64::NEG_INFINITY);
+            Box::new(CutShort { runs: 0, jobs: 0, lost: Total::default(), first_submit, last_end })
+        });
+        cut.runs += 1;
+        cut.jobs += u64::from(is_first);
+        cut.lost.add(end - start - saved);
+        cut.first_submit = cut.first_submit.min(submit);
+        cut.last_end = cut.last_end.max(end);
+        self.hold(held, end - start);
+    }
+
+    fn hold(&mut self, held: &[i64], seconds: f64) {
+        for (total, &amount) in self.held.iter_mut().zip(held) {
+            total.add(amount as f64 * seconds);
+        }
+    }
+
+    /// Takes a job that ran, and what it held of each resource.
+    pub fn add(&mut self, job: &Measured, held: &[i64]) -> io::Result<()> {
+        self.count += 1;
+        self.values.push(&job.values)?;
+        for (column, &value) in job.values.iter().enumerate() {
+            if !value.is_nan() {
+                self.counts[column] += 1;
+                self.totals[column].add(value);
+            }
+        }
+        self.hold(held, job.held_for);
+        self.first_submit = self.first_submit.min(job.submit_time);
+        self.last_end = self.last_end.max(job.end_time);
+        Ok(())
+    }
+
+    /// All aggregates.
+    pub fn finish(mut self, over_time: &OverTime) -> io::Result<Summary> {
+        let quantiles = self.values.quantiles(&self.counts)?;
+        let mut described = [Described::default(); COLUMNS];
+        for (column, described) in described.iter_mut().enumerate() {
+            let count = self.counts[column];
+            described.mean = (count > 0).then(|| self.totals[column].value() / count as f64);
+            described.quantiles = quantiles[column];
+        }
+        let makespan = (self.count > 0).then_some(self.last_end - self.first_submit);
+        Ok(Summary {
+            states: self.states,
+            ran: self.count,
+            rejected: self.rejected,
+            described,
+            makespan,
+            utilisation: over_time.shares(&self.held, self.held_for()),
+            mean_queue: over_time.mean_queue(),
+            longest_queue: over_time.longest(),
+            lost: over_time.lost(),
+            interrupted: self.cut.map(|cut| Interrupted {
+                runs: cut.runs,
+                jobs: cut.jobs,
+                lost_time: cut.lost.value(),
+            }),
+        })
+    }
+
+    /// The makespan, runs that were cut short counted in; None where no job ran.
+    fn held_for(&self) -> Option<f64> {
+        let (mut first, mut last) = (self.first_submit, self.last_end);
+        if let Some(cut) = &self.cut {
+            (first, last) = (first.min(cut.first_submit), last.max(cut.last_end));
+        }
+        (last >= first).then_some(last - first)
+    }
+}

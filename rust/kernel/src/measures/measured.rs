@@ -1,0 +1,43 @@
+//! What one job counts for: the definitions are those of `batchlab.metrics`.
+use crate::state::View;
+use crate::workload::JobState;
+
+/// Run times below this many seconds count as this in bounded slowdowns.
+const THRESHOLD: f64 = 10.0;
+/// The measures of one job: wait, turnaround, slowdown, bounded slowdown, per-processor slowdown.
+pub const COLUMNS: usize = 5;
+
+/// What one job that ran counts for.
+#[derive(Clone, Copy, Debug)]
+pub struct Measured {
+    pub values: [f64; COLUMNS],
+    pub submit_time: f64,
+    pub held_for: f64,
+    pub end_time: f64,
+}
+
+impl Measured {
+    /// The measures of a job that ended, whose run takes so long without its overheads.
+    #[must_use]
+    pub fn of(view: View<'_>, job: u32, run_time: f64, processors: i64) -> Self {
+        let (row, jobs) = (view.scenario.job(job), &view.state.jobs);
+        let (start, end) = (jobs.start_time(job), jobs.end_time(job));
+        let killed = jobs.state(job) == JobState::Killed;
+        let ran = if killed { end - start } else { run_time };
+        let turnaround = end - row.submit_time;
+        let bounded = ran.max(THRESHOLD);
+        let slowdown = if ran > 0.0 { turnaround / ran } else { f64::NAN };
+        Self {
+            values: [
+                start - row.submit_time,
+                turnaround,
+                slowdown,
+                (turnaround / bounded).max(1.0),
+                (turnaround / (processors.max(1) as f64 * bounded)).max(1.0),
+            ],
+            submit_time: row.submit_time,
+            held_for: end - start,
+            end_time: end,
+        }
+    }
+}

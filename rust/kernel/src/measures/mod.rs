@@ -1,0 +1,12 @@
+//! The aggregate measures of a run, while it goes on: the definitions are those of `batchlab.metrics`.
+mod aggregates;
+mod measured;
+mod over_time;
+mod quantile;
+mod summary;
+mod tally;
+mod total;
+mod values;
+
+pub use summary::{Described, Interrupted, Summary};
+pub use tally::{Tally, is_there};

@@ -1,0 +1,128 @@
+//! What the queue and the machine are integrated to.
+use crate::state::View;
+
+use super::total::Total;
+
+/// What the queue and the machine are integrated to over time, between the first change of a job's state and the last.
+#[derive(Clone, Debug)]
+pub struct OverTime {
+    begun: Option<f64>,
+    last: f64,
+    /// The waiting jobs, held ones among them.
+    queued: u64,
+    /// What these ask for.
+    waiting: Vec<i64>,
+    /// What running jobs hold.
+    used: Vec<i64>,
+    capacity: Vec<i64>,
+    queue: Total,
+    longest: u64,
+    lost: Vec<Total>,
+}
+
+impl OverTime {
+    /// On a machine of these total capacities.
+    #[must_use]
+    pub fn new(capacity: Vec<i64>) -> Self {
+        let resources = capacity.len();
+        Self {
+            begun: None,
+            last: 0.0,
+            queued: 0,
+            waiting: vec![0; resources],
+            used: vec![0; resources],
+            capacity,
+            queue: Total::default(),
+            longest: 0,
+            lost: vec![Total::default(); resources],
+        }
+    }
+
+    /// A job begins to wait.
+    pub fn comes(&mut self, view: View<'_>, job: u32) {
+        self.pass(view.now());
+        self.queued += 1;
+        self.wait_for(view, job, 1);
+    }
+
+    /// A waiting job leaves the queue.
+    pub fn leaves(&mut self, view: View<'_>, job: u32) {
+        self.pass(view.now());
+        self.queued -= 1;
+        self.wait_for(view, job, -1);
+    }
+
+    /// A job is given its nodes.
+    pub fn takes(&mut self, view: View<'_>, job: u32) {
+        self.pass(view.now());
+        self.use_for(view, job, 1);
+    }
+
+    /// A job gives its nodes back.
+    pub fn gives_back(&mut self, view: View<'_>, job: u32) {
+        self.pass(view.now());
+        self.use_for(view, job, -1);
+    }
+
+    /// Nothing has changed since the last change.
+    fn pass(&mut self, now: f64) {
+        if self.begun.is_none() {
+            (self.begun, self.last) = (Some(now), now);
+        }
+        let duration = now - self.last;
+        if duration <= 0.0 {
+            return;
+        }
+        self.last = now;
+        self.longest = self.longest.max(self.queued);
+        if self.queued == 0 {
+            return;
+        }
+        self.queue.add(self.queued as f64 * duration);
+        let amounts = self.capacity.iter().zip(&self.used).zip(&self.waiting);
+        for (lost, ((&capacity, &used), &waiting)) in self.lost.iter_mut().zip(amounts) {
+            lost.add((capacity - used).min(waiting) as f64 * duration);
+        }
+    }
+
+    fn wait_for(&mut self, view: View<'_>, job: u32, sign: i64) {
+        for (resource, waiting) in self.waiting.iter_mut().enumerate() {
+            *waiting = waiting.saturating_add(sign * view.need(job, resource));
+        }
+    }
+
+    fn use_for(&mut self, view: View<'_>, job: u32, sign: i64) {
+        for (resource, used) in self.used.iter_mut().enumerate() {
+            *used += sign * view.need(job, resource);
+        }
+    }
+
+    /// Seconds from the first change to the last.
+    pub fn span(&self) -> Option<f64> {
+        self.begun.map(|begun| self.last - begun)
+    }
+
+    /// The greatest number of waiting jobs.
+    pub fn longest(&self) -> Option<u64> {
+        self.begun.map(|_| self.longest.max(self.queued))
+    }
+
+    /// The mean number of waiting jobs.
+    pub fn mean_queue(&self) -> Option<f64> {
+        share(self.queue, 1, self.span())
+    }
+
+    /// The share of each resource that lay idle while jobs that asked for it waited.
+    pub fn lost(&self) -> Vec<Option<f64>> {
+        self.shares(&self.lost, self.span())
+    }
+
+    /// The share of each resource's capacity that so much of it over time is, in so many seconds.
+    pub fn shares(&self, totals: &[Total], time: Option<f64>) -> Vec<Option<f64>> {
+        totals.iter().zip(&self.capacity).map(|(&total, &capacity)| share(total, capacity, time)).collect()
+    }
+}
+
+fn share(total: Total, capacity: i64, time: Option<f64>) -> Option<f64> {
+    time.filter(|&time| time > 0.0 && capacity > 0).map(|time| total.value() / (capacity as f64 * time))
+}

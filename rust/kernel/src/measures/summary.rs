@@ -1,0 +1,49 @@
+//! The aggregates of a run.
+use crate::workload::Rejection;
+
+use super::measured::COLUMNS;
+
+/// Mean and quantiles of a measure; None of nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Described {
+    /// Arithmetic mean.
+    pub mean: Option<f64>,
+    /// Median, 95th and 99th percentile, greatest.
+    pub quantiles: Option<[f64; 4]>,
+}
+
+/// All aggregates of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// Jobs still queued, still running, completed and killed.
+    pub states: [u64; 4],
+    /// Jobs that ran, and ended.
+    pub ran: u64,
+    /// Jobs rejected, by reason.
+    pub rejected: [u64; Rejection::ALL.len()],
+    /// Wait, turnaround, slowdown, bounded slowdown, per-processor slowdown.
+    pub described: [Described; COLUMNS],
+    /// From the first submission to the last end, over the jobs that ran, seconds.
+    pub makespan: Option<f64>,
+    /// Share of each resource held, over the makespan.
+    pub utilisation: Vec<Option<f64>>,
+    /// Mean over time of the number of waiting jobs.
+    pub mean_queue: Option<f64>,
+    /// Greatest number of waiting jobs.
+    pub longest_queue: Option<u64>,
+    /// Share of each resource idle while jobs that asked for it waited.
+    pub lost: Vec<Option<f64>>,
+    /// The runs that were cut short; None where there were none.
+    pub interrupted: Option<Interrupted>,
+}
+
+/// Runs that were cut short, and whose jobs waited again.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Interrupted {
+    /// How many.
+    pub runs: u64,
+    /// Of how many jobs.
+    pub jobs: u64,
+    /// What has to be run again of them, seconds.
+    pub lost_time: f64,
+}

@@ -1,0 +1,178 @@
+//! The measures of all jobs, for their quantiles: in memory while they are few, then in a temporary file.
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use super::measured::COLUMNS;
+use super::quantile::Selection;
+
+const LEVELS: [f64; 4] = [0.5, 0.95, 0.99, 1.0];
+/// So many jobs are kept in memory: 10 MB.
+const MOST_IN_MEMORY: usize = 1 << 18;
+
+/// Rows of measures; NaN is none.
+#[derive(Debug)]
+pub struct Values {
+    directory: Option<PathBuf>,
+    kept: Vec<[f64; COLUMNS]>,
+    file: Option<BufWriter<File>>,
+}
+
+impl Values {
+    pub fn new(directory: Option<&Path>) -> Self {
+        let directory = directory.filter(|directory| !directory.as_os_str().is_empty());
+        Self { directory: directory.map(Path::to_owned), kept: Vec::new(), file: None }
+    }
+
+    /// Adds a row. O(1).
+    pub fn push(&mut self, row: &[f64; COLUMNS]) -> io::Result<()> {
+        if let Some(file) = &mut self.file {
+            return write_row(file, row);
+        }
+        self.kept.push(*row);
+        if self.kept.len() == MOST_IN_MEMORY { self.spill() } else { Ok(()) }
+    }
+
+    fn spill(&mut self) -> io::Result<()> {
+        let file = match &self.directory {
+            Some(directory) => tempfile::tempfile_in(directory)?,
+            None => tempfile::tempfile()?,
+        };
+        let mut file = BufWriter::new(file);
+        for row in std::mem::take(&mut self.kept) {
+            write_row(&mut file, &row)?;
+        }
+        self.file = Some(file);
+        Ok(())
+    }
+
+    /// Median, 95th and 99th percentile and greatest of each column, which has so many numbers; None of nothing.
+    ///
+    /// O(n); what lies in a file is read once for each digit of a [`Selection`].
+    pub fn quantiles(&mut self, counts: &[u64; COLUMNS]) -> io::Result<[Option<[f64; 4]>; COLUMNS]> {
+        let mut quantiles = [None; COLUMNS];
+        if let Some(file) = &mut self.file {
+            file.flush()?;
+            let found = found_in(file.get_mut(), counts)?;
+            for (column, found) in found.iter().enumerate() {
+                quantiles[column] = found.as_deref().map(|found| interpolate(found, counts[column]));
+            }
+            return Ok(quantiles);
+        }
+        for (column, quantiles) in quantiles.iter_mut().enumerate() {
+            let mut numbers: Vec<f64> =
+                self.kept.iter().map(|row| row[column]).filter(|value| !value.is_nan()).collect();
+            if !numbers.is_empty() {
+                *quantiles =
+                    Some(interpolate(&at_ranks(&mut numbers, &ranks(counts[column])), counts[column]));
+            }
+        }
+        Ok(quantiles)
+    }
+}
+
+fn write_row(file: &mut BufWriter<File>, row: &[f64; COLUMNS]) -> io::Result<()> {
+    row.iter().try_for_each(|value| file.write_all(&value.to_le_bytes()))
+}
+
+/// The numbers at rising ranks. O(n).
+fn at_ranks(mut numbers: &mut [f64], ranks: &[u64]) -> Vec<f64> {
+    let mut found: Vec<f64> = Vec::with_capacity(ranks.len());
+    // Numbers before `begin` are smaller than those that are left.
+    let mut begin = 0;
+    for &rank in ranks {
+        if rank < begin {
+            // The rank before it once more.
+            found.extend(found.last().copied());
+            continue;
+        }
+        let place = (rank - begin) as usize;
+        let (_, &mut value, rest) = numbers.select_nth_unstable_by(place, f64::total_cmp);
+        found.push(value);
+        begin = rank + 1;
+        numbers = rest;
+    }
+    found
+}
+
+/// The numbers of each column at its ranks, in passes over a file.
+fn found_in(file: &mut File, counts: &[u64; COLUMNS]) -> io::Result<Vec<Option<Vec<f64>>>> {
+    let wanted = |&count: &u64| (count > 0).then(|| Selection::new(&ranks(count)));
+    let mut selections: Vec<Option<Selection>> = counts.iter().map(wanted).collect();
+    for _ in 0..Selection::PASSES {
+        pass(file, &mut selections)?;
+    }
+    Ok(selections.iter().map(|selection| selection.as_ref().map(Selection::found)).collect())
+}
+
+fn pass(file: &mut File, selections: &mut [Option<Selection>]) -> io::Result<()> {
+    let rows = file.metadata()?.len() / (8 * COLUMNS as u64);
+    file.seek(SeekFrom::Start(0))?;
+    let mut reader = BufReader::with_capacity(1 << 16, file);
+    let mut bytes = [0; 8 * COLUMNS];
+    for _ in 0..rows {
+        reader.read_exact(&mut bytes)?;
+        for (selection, bytes) in selections.iter_mut().zip(bytes.as_chunks().0) {
+            let value = f64::from_le_bytes(*bytes);
+            if let (Some(selection), false) = (selection, value.is_nan()) {
+                selection.see(value);
+            }
+        }
+    }
+    for selection in selections.iter_mut().flatten() {
+        selection.end_pass();
+    }
+    Ok(())
+}
+
+/// The ranks around each level, two for each, rising.
+fn ranks(count: u64) -> Vec<u64> {
+    let last = count - 1;
+    LEVELS
+        .iter()
+        .flat_map(|level| {
+            let below = (level * last as f64).floor() as u64;
+            [below.min(last), (below + 1).min(last)]
+        })
+        .collect()
+}
+
+/// Linear interpolation between order statistics (R's type 7).
+fn interpolate(found: &[f64], count: u64) -> [f64; 4] {
+    let mut quantiles = [0.0; 4];
+    for (index, (quantile, level)) in quantiles.iter_mut().zip(LEVELS).enumerate() {
+        let position = level * (count - 1) as f64;
+        let (below, above) = (found[2 * index], found[2 * index + 1]);
+        *quantile = below + (above - below) * (position - position.floor());
+    }
+    quantiles
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_the_same_in_memory_and_in_a_file() {
+        let number = |row: u64, column: u64| {
+            let value = ((row * 7919 + column * 31) % 1009) as f64 / 7.0;
+            if (row + column).is_multiple_of(13) { f64::NAN } else { value }
+        };
+        let rows: Vec<[f64; COLUMNS]> =
+            (0..5000).map(|row| std::array::from_fn(|column| number(row, column as u64))).collect();
+        let mut counts = [0; COLUMNS];
+        let (mut kept, mut written) = (Values::new(None), Values::new(None));
+        written.spill().expect("a temporary file");
+        for row in &rows {
+            for (count, value) in counts.iter_mut().zip(row) {
+                *count += u64::from(!value.is_nan());
+            }
+            kept.push(row).expect("memory");
+            written.push(row).expect("a temporary file");
+        }
+        let of_kept = kept.quantiles(&counts).expect("memory");
+        assert_eq!(of_kept, written.quantiles(&counts).expect("a temporary file"));
+        let greatest = rows.iter().map(|row| row[0]).fold(0.0, f64::max);
+        assert_eq!(of_kept[0].map(|quantiles| quantiles[3]), Some(greatest));
+    }
+}

@@ -1,0 +1,77 @@
+//! The aggregate measures of a run, as Python shows them.
+use batchlab_kernel::measures::{Described, Summary};
+use batchlab_kernel::workload::Rejection;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+const MEASURES: [&str; 5] = ["wait", "turnaround", "slowdown", "bounded_slowdown", "per_processor_slowdown"];
+const QUANTILES: [&str; 4] = ["median", "p95", "p99", "max"];
+
+/// The aggregates under the names, and in the order, of `batchlab.metrics.overview`.
+pub fn metrics<'py>(
+    py: Python<'py>,
+    summary: &Summary,
+    resources: &[String],
+) -> PyResult<Bound<'py, PyDict>> {
+    let metrics = PyDict::new(py);
+    let [queued, running, completed, killed] = summary.states;
+    let rejected: u64 = summary.rejected.iter().sum();
+    let jobs = PyDict::new(py);
+    jobs.set_item("submitted", queued + running + completed + killed + rejected)?;
+    jobs.set_item("loaded", 0)?;
+    for (state, count) in [("queued", queued), ("running", running), ("completed", completed)] {
+        jobs.set_item(state, count)?;
+    }
+    for (state, count) in [("killed", killed), ("rejected", rejected)] {
+        jobs.set_item(state, count)?;
+    }
+    metrics.set_item("jobs", jobs)?;
+    for (name, described) in MEASURES.iter().zip(&summary.described) {
+        metrics.set_item(name, described_as_dict(py, described)?)?;
+    }
+    metrics.set_item("makespan", summary.makespan)?;
+    let ran = summary.ran as f64;
+    metrics.set_item("throughput", summary.makespan.filter(|span| *span > 0.0).map(|span| ran / span))?;
+    metrics.set_item("utilisation", by_resource(py, resources, &summary.utilisation)?)?;
+    let queue = PyDict::new(py);
+    queue.set_item("mean", summary.mean_queue)?;
+    queue.set_item("max", summary.longest_queue)?;
+    metrics.set_item("queue_length", queue)?;
+    metrics.set_item("loss_of_capacity", by_resource(py, resources, &summary.lost)?)?;
+    if rejected > 0 {
+        let reasons = PyDict::new(py);
+        for (reason, count) in Rejection::ALL.iter().zip(summary.rejected).filter(|(_, count)| *count > 0) {
+            reasons.set_item(reason.name(), count)?;
+        }
+        metrics.set_item("rejected", reasons)?;
+    }
+    if let Some(interrupted) = summary.interrupted {
+        let cut_short = PyDict::new(py);
+        cut_short.set_item("runs", interrupted.runs)?;
+        cut_short.set_item("jobs", interrupted.jobs)?;
+        cut_short.set_item("lost_time", interrupted.lost_time)?;
+        metrics.set_item("interrupted", cut_short)?;
+    }
+    Ok(metrics)
+}
+
+fn described_as_dict<'py>(py: Python<'py>, described: &Described) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    result.set_item("mean", described.mean)?;
+    for (index, name) in QUANTILES.iter().enumerate() {
+        result.set_item(name, described.quantiles.map(|quantiles| quantiles[index]))?;
+    }
+    Ok(result)
+}
+
+fn by_resource<'py>(
+    py: Python<'py>,
+    names: &[String],
+    shares: &[Option<f64>],
+) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    for (name, share) in names.iter().zip(shares) {
+        result.set_item(name, share)?;
+    }
+    Ok(result)
+}

@@ -1,0 +1,139 @@
+//! `SwfLog`: a log that is read whole and replayed without a table of its jobs.
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use batchlab_kernel::cluster::{NodeSets, Request, Requests};
+use batchlab_kernel::measures::Tally;
+use batchlab_kernel::priority::FORMULA_NAMES;
+use batchlab_kernel::replay::Replay;
+use batchlab_kernel::scenario::Scenario;
+use batchlab_kernel::scheduler::{Capacities, PolicyChoice};
+use batchlab_kernel::simulation::Simulation as Kernel;
+use batchlab_kernel::state::{JobRecords, State};
+use batchlab_kernel::workload::Job;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::machine::Machine;
+use crate::policy::PolicyNames;
+use crate::simulation::{Simulation, parse_agenda, parse_job_check, parse_wall_time};
+use crate::swf::{Reading, options, read};
+
+/// A log that was read whole.
+#[pyclass(module = "batchlab._kernel")]
+pub struct SwfLog {
+    reading: Option<Reading>,
+}
+
+#[pymethods]
+impl SwfLog {
+    #[new]
+    #[pyo3(signature = (path, *, overrun, invalid, processors, use_memory))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        overrun: &str,
+        invalid: &str,
+        processors: &str,
+        use_memory: bool,
+    ) -> PyResult<Self> {
+        let options = options(overrun, invalid, processors, use_memory)?;
+        Ok(Self { reading: Some(read(py, &path, options, None)?) })
+    }
+
+    /// The comments.
+    #[getter]
+    fn comments(&self) -> PyResult<Vec<String>> {
+        Ok(self.reading()?.parser.comments().to_vec())
+    }
+
+    /// How many jobs were read and kept, how many of these have a changed value, and the first and the last submit time.
+    #[getter]
+    fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let reading = self.reading()?;
+        let times = &reading.columns.submit_time;
+        let facts = PyDict::new(py);
+        facts.set_item("read", reading.parser.rows())?;
+        facts.set_item("kept", times.len())?;
+        facts.set_item("mended_jobs", reading.parser.notes().mended_jobs())?;
+        facts.set_item("first_submission", times.iter().copied().fold(f64::INFINITY, f64::min))?;
+        facts.set_item("last_submission", times.iter().copied().fold(f64::NEG_INFINITY, f64::max))?;
+        Ok(facts)
+    }
+
+    /// The columns, as `read_swf_file` gives them; once, for they are handed over.
+    fn columns<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.reading.take().ok_or_else(spent)?.into_dict(py)
+    }
+
+    /// A simulation of the log that takes its measures while it runs.
+    #[pyo3(signature = (machine, policy, *, walltime, order_at_instant, job_check))]
+    fn simulation(
+        &self,
+        machine: Machine,
+        policy: PolicyNames,
+        walltime: &str,
+        order_at_instant: &str,
+        job_check: &str,
+    ) -> PyResult<Simulation> {
+        let (amounts, resources) = (machine.amounts(), machine.resources.len());
+        let node_sets = Arc::new(NodeSets::whole((amounts.len() / resources.max(1)) as u32));
+        let mut requests = Requests::new(resources, &amounts);
+        let jobs = self.jobs(&machine, &mut requests)?;
+        let records = JobRecords::new(&jobs, |_| None);
+        let mut scenario = Scenario::new(jobs, Vec::new(), requests, Arc::clone(&node_sets));
+        scenario.core = machine.index("core");
+        scenario.wall_time = parse_wall_time(walltime)?;
+        scenario.job_check = parse_job_check(job_check)?;
+        let capacities = Capacities { resources, amounts, node_sets, has_calendar: false };
+        let parts = PolicyChoice::try_from(policy)?
+            .parts(&capacities, &FORMULA_NAMES)
+            .map_err(PyValueError::new_err)?;
+        let state = State::new(records, capacities.machine());
+        if let Some(reason) = parts.scheduler.refusal(&scenario, state.machine.capacity()) {
+            return Err(PyValueError::new_err(reason));
+        }
+        let feed = Replay::of(&scenario).with_tally(Tally::new(None, machine.totals(), scenario.core));
+        Ok(Simulation::of(Kernel::new(scenario, state, parts, parse_agenda(order_at_instant)?, feed)))
+    }
+}
+
+impl SwfLog {
+    fn reading(&self) -> PyResult<&Reading> {
+        self.reading.as_ref().ok_or_else(spent)
+    }
+
+    fn jobs(&self, machine: &Machine, requests: &mut Requests) -> PyResult<Vec<Job>> {
+        let columns = &self.reading()?.columns;
+        let memory = columns.memory.as_ref().and_then(|column| Some((column, machine.index("mem")?)));
+        let mut usual = None;
+        let of_row = |row: usize| {
+            let request = match (memory, usual) {
+                (None, Some(known)) => known,
+                _ => {
+                    let mut amounts = machine.processor.clone();
+                    if let Some((column, resource)) = memory {
+                        amounts[resource] = column[row];
+                    }
+                    requests.intern(Request { amounts, ..Request::NOTHING })
+                }
+            };
+            usual = Some(request);
+            Job {
+                row: row as u64,
+                // Adding 0 turns −0 into 0.
+                submit_time: columns.submit_time[row] + 0.0,
+                run_time: columns.run_time[row] + 0.0,
+                requested_time: columns.requested_time[row] + 0.0,
+                tasks: u32::try_from(columns.tasks[row]).unwrap_or(u32::MAX),
+                request,
+            }
+        };
+        Ok((0..columns.tasks.len()).map(of_row).collect())
+    }
+}
+
+fn spent() -> PyErr {
+    PyRuntimeError::new_err("the columns of this log were handed over")
+}

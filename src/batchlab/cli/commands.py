@@ -1,0 +1,28 @@
+"""The commands by name, and what each does, in a line: `batchlab --help` imports none of them."""
+
+__all__ = ["COMMANDS", "DESCRIPTION", "EPILOG"]
+
+DESCRIPTION = "The laboratory for HPC batch scheduling: replay a workload on a machine under a policy."
+EPILOG = "Begin with: batchlab demo"
+
+COMMANDS = {
+    "run": "Replay a log on a machine under a policy, and tell what would have happened to every job.",
+    "compare": "Replay a log under several policies, and tell how they differ.",
+    "experiment": "Run workloads on systems under policies, as a file describes; what is finished is not run "
+    "again.",
+    "demo": "Make up a small workload, run it, and compare a few policies on it.",
+    "elastisim": "Run an ElastiSim project unchanged: its platform, jobs, application models and scheduling "
+    "algorithm.",
+    "generate": "Make a workload: by a published model, or like a log for a machine that may be another one.",
+    "mix": "Insert jobs that run an application at random points of a log; give its own jobs others at "
+    "random.",
+    "platform": "Show the hosts, links and zones of a platform file, or a route on it.",
+    "policies": "List the orders, backfilling rules, disciplines, allocators and predictors.",
+    "adequacy": "Measure how far a model's stream of jobs is from the real one.",
+    "vnodes": "Feed a log to a real Slurm on virtual nodes, in real time, and to our own model of it.",
+    "watch": "Ask a simulation that is running how it stands: what waits, what runs where, what is in use.",
+    "slurm": "A cluster that runs Slurm: its configuration, as a simulation has it.",
+    "systems": "Ready descriptions of machines, by name.",
+    "traces": "The logs of the Parallel Workloads Archive, by name.",
+}
+"""The first line of each command's own help, by its name, which is that of its module and function."""

@@ -1,0 +1,61 @@
+"""``batchlab --help``: drawn as typer draws the help of a command, without typer and the commands."""
+
+import os
+from collections.abc import Iterable
+
+from rich.align import Align
+from rich.console import Console
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from batchlab.cli.commands import COMMANDS, DESCRIPTION, EPILOG
+
+__all__ = ["show"]
+
+_OPTIONS = (("--version", "", "Show the version and exit."), ("--help", "-h", "Show this message and exit."))
+_COLOURED = ("GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS")
+"""Variables of the environment by which typer shows colours where no terminal is."""
+
+
+def show() -> None:
+    """Print the help of the command ``batchlab``."""
+    console = _console()
+    usage = Text("Usage: batchlab [OPTIONS] COMMAND [ARGS]...")
+    usage.stylize("yellow", 0, len("Usage: "))
+    console.print(Padding(usage, 1), style="bold")
+    console.print(Padding(Align(Text(DESCRIPTION), pad=False), (0, 1, 1, 1)))
+    options = _table()
+    for _ in ("long", "short", "secondary long", "secondary short", "type"):
+        options.add_column()
+    options.add_column(ratio=1)
+    for long, short, text in _OPTIONS:
+        # Two pieces, as typer's highlighter makes them.
+        styled = Text.assemble(*((part, "bold cyan") for part in ("-", long[1:]))), Text(short)
+        styled[1].stylize("bold green")
+        options.add_row(*styled, "", "", "", Text(text))
+    commands = _table()
+    commands.add_column(style="bold cyan", no_wrap=True, width=max(map(len, COMMANDS)))
+    commands.add_column("Description", justify="left", no_wrap=False, ratio=10)
+    for name, text in COMMANDS.items():
+        commands.add_row(Text(name), Text(text))
+    _print_panels(console, (("Options", options), ("Commands", commands)))
+    console.print(Padding(Align(Text(EPILOG), pad=False), 1))
+
+
+def _console() -> Console:
+    forced: bool | None = True if any(os.environ.get(name) for name in _COLOURED) else None
+    if os.environ.get("_TYPER_FORCE_DISABLE_TERMINAL"):
+        forced = False
+    width = os.environ.get("TERMINAL_WIDTH")
+    return Console(highlight=False, force_terminal=forced, width=int(width) if width else None)
+
+
+def _table() -> Table:
+    return Table(show_header=False, expand=True, box=None, pad_edge=False, padding=(0, 1))
+
+
+def _print_panels(console: Console, tables: Iterable[tuple[str, Table]]) -> None:
+    for title, table in tables:
+        console.print(Panel(table, border_style="dim", title=title, title_align="left"))

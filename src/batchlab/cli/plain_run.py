@@ -1,0 +1,199 @@
+"""A run of which only the page is wanted: the kernel reads, simulates and measures, and no table is made.
+
+NumPy, polars and the monitor take longer to import than most logs take to simulate. A run that goes on for
+more than a second gets them after all, so that `batchlab watch` can ask it.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, cast
+
+from batchlab.cli.log import format_of, is_log
+from batchlab.cli.machine import described_machine, machine_for
+from batchlab.cli.memory import peak_memory
+from batchlab.cli.output import tell
+from batchlab.cli.progress import progress_bar
+from batchlab.cli.stream import NOT_STREAMED, machine_columns
+from batchlab.options import RunOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+    from typing import Self
+
+    from batchlab import _kernel
+    from batchlab.cli.request import RunRequest
+    from batchlab.monitor import Monitor
+    from batchlab.policy import Policy
+    from batchlab.system import System
+    from batchlab.vocabulary import RejectionReason
+    from batchlab.workload.header import Header
+
+__all__ = ["plain_run"]
+
+PATIENCE = 1.0
+"""Seconds after which a run can be asked how it stands."""
+
+
+def plain_run(request: RunRequest) -> bool:
+    """Run and tell, where nothing but the page is wanted of a log.
+
+    Parameters
+    ----------
+    request
+        What ``batchlab run`` was asked to do.
+
+    Returns
+    -------
+    bool
+        False, and nothing was done, where tables are needed, or an error is to be explained.
+    """
+    if not _is_plain(request):
+        return False
+    from batchlab.policy import Policy  # noqa: PLC0415  # --help does without
+    from batchlab.policy.kernel import OF_COLUMNS  # noqa: PLC0415  # --help does without
+
+    policy = Policy.parse(request.policy)
+    described = described_machine(request.machine)
+    asks_tables = policy.order_name in OF_COLUMNS or policy.predictor != "requested"
+    if asks_tables or policy.slurm is not None or policy.scheduler is not None:
+        return False
+    log = _read(request)
+    if log is None or not log.facts["kept"]:
+        return False
+    header = _header(log)
+    system = machine_for(described, request.log, request.machine, lambda: header)
+    if system.platform is not None or any(getattr(system, name) for name in NOT_STREAMED):
+        return False
+    _simulate(request, log, header, system, policy)
+    return True
+
+
+def _is_plain(request: RunRequest) -> bool:
+    """Tell whether the request is for the page of a replayed SWF log, and for nothing else."""
+    options, watching, log = request.options, request.watching, request.log
+    usual = RunOptions(
+        seed=options.seed,
+        walltime=options.walltime,
+        order_at_instant=options.order_at_instant,
+        job_check=options.job_check,
+    )
+    files = (request.out, request.dispatch, request.events, request.external_events, log.applications)
+    return (
+        request.form == "text"
+        and options == usual
+        and all(file is None for file in files)
+        and not (watching.live or watching.serve or watching.pace is not None)
+        and log.timezone is None
+        and is_log(log)
+        and format_of(log) == "swf"
+    )
+
+
+def _read(request: RunRequest) -> _kernel.SwfLog | None:
+    from batchlab._kernel import SwfLog  # noqa: PLC0415  # --help does without
+
+    log = request.log
+    try:
+        return SwfLog(
+            log.trace,
+            overrun=log.overrun,
+            invalid=log.invalid,
+            processors=log.processors,
+            use_memory=log.use_memory,
+        )
+    except (OSError, ValueError):
+        # The reader of tables explains it.
+        return None
+
+
+def _header(log: _kernel.SwfLog) -> Header:
+    from batchlab.workload.header import Header  # noqa: PLC0415  # --help does without
+
+    return Header(tuple(log.comments))
+
+
+def _simulate(
+    request: RunRequest, log: _kernel.SwfLog, header: Header, system: System, policy: Policy
+) -> None:
+    from batchlab.policy.kernel import policy_names  # noqa: PLC0415  # --help does without
+    from batchlab.result.summary import how_it_was_run, page, submitted  # noqa: PLC0415  # as above
+    from batchlab.result.warnings import warnings_of  # noqa: PLC0415  # as above
+    from batchlab.workload.read_line import read_line  # noqa: PLC0415  # as above
+
+    facts, options = log.facts, request.options
+    kernel = log.simulation(
+        machine_columns(system),
+        policy_names(policy, options.seed, system),
+        walltime=options.walltime,
+        order_at_instant=options.order_at_instant,
+        job_check=options.job_check,
+    )
+    began = time.perf_counter()
+    with Watch(request, log, kernel, system=system, policy=policy) as watch:
+        kernel.run_until(float("inf"), watch.look)
+        elapsed = time.perf_counter() - began
+        metrics = kernel.metrics(list(system.resources)) or {}
+    period = facts["last_submission"] - facts["first_submission"]
+    said = [
+        ("workload", submitted(facts["kept"], period)),
+        ("", read_line(str(request.log.trace), facts["read"], facts["kept"], facts["mended_jobs"])),
+        *how_it_was_run(system, policy, options),
+    ]
+    rejected = cast("Mapping[RejectionReason, int]", metrics.get("rejected", {}))
+    warnings = [*warnings_of(header, system, rejected)]
+    tell(lambda: page(said, metrics, elapsed, warnings), lambda: metrics, request.form, request.out, warnings)
+
+
+class Watch:
+    """Shows the progress of a run, and has it answer those who ask after its first second."""
+
+    def __init__(
+        self,
+        request: RunRequest,
+        log: _kernel.SwfLog,
+        kernel: _kernel.Simulation,
+        *,
+        system: System,
+        policy: Policy,
+    ) -> None:
+        self._request, self._log, self._kernel = request, log, kernel
+        self._system, self._policy, self._jobs = system, policy, log.facts["kept"]
+        self._began = (time.monotonic(), time.process_time())
+        self.monitor: Monitor | None = None
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        self._progress = self._stack.enter_context(progress_bar(str(self._policy)))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.monitor is not None:
+            self.monitor.finish("done" if kind is None else "stopped")
+        self._stack.close()
+
+    def look(self, finished: int, _now: float) -> None:
+        """Answer; called about every 0.05 s."""
+        if self._progress is not None:
+            self._progress(finished, self._jobs)
+        if self.monitor is None:
+            if time.monotonic() - self._began[0] <= PATIENCE:
+                return
+            self.monitor = self._stack.enter_context(self._made())
+        self.monitor.answer()
+
+    def _made(self) -> Monitor:
+        from batchlab.monitor import Monitor  # noqa: PLC0415  # most runs are over before
+        from batchlab.simulation.of_kernel import simulation_of_kernel  # noqa: PLC0415  # as above
+        from batchlab.workload.swf import workload_of_log  # noqa: PLC0415  # as above
+
+        log = self._request.log
+        workload = workload_of_log(self._log.columns(), str(log.trace), ("mem",) if log.use_memory else ())
+        simulation = simulation_of_kernel(
+            self._kernel, workload, self._system, self._policy, self._request.options
+        )
+        return Monitor(simulation, title=log.trace.name, memory=peak_memory, began=self._began)

@@ -1,0 +1,23 @@
+"""Standard output and error as they may be: without Unicode, or with a reader that goes away."""
+
+import os
+import sys
+
+__all__ = ["discard", "is_broken_pipe", "prepare"]
+
+
+def prepare() -> None:
+    """Let a terminal that knows no "×" show "?" rather than an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
+def is_broken_pipe(error: BaseException) -> bool:
+    """Tell whether the reader of the output has gone; typer makes an exit with 1 of that."""
+    return isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError)
+
+
+def discard() -> None:
+    """Drop what is still to be written: the reader has all it wanted, and the exit shall not fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,105 @@
+"""`batchlab run` where only its page is wanted: the answer of a run with tables, without any."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from batchlab.cli import main, plain_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LEFT_OUT = {"batchlab.monitor", "matplotlib", "numpy", "polars", "pydantic", "rich", "scipy"}
+TELL_MODULES = """
+import sys
+from batchlab.cli import main
+code = main(sys.argv[1:])
+print("loaded:", *sorted(sys.modules))
+sys.exit(code)
+"""
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """Write three hundred jobs, out of order, some of them odd: dropped, mended, too large."""
+    chance = random.Random(7)  # noqa: S311  # no secrets here
+    lines = ["; MaxNodes: 16", "; MaxProcs: 16"]
+    for number in range(1, 301):
+        run, tasks = chance.choice([0, 7, 60, 900]), chance.choice([1, 2, 5, 16, 30])
+        asked = chance.choice([run, 2 * run + 1, 1, -1])
+        submitted = max(0, number * 20 - chance.choice([0, 0, 90]))
+        lines.append(f"{number} {submitted} -1 {run} {tasks} -1 9 {tasks} {asked} -1 1 1 1 1 1 1 -1 -1")
+    lines[40] = "41 800 -1 -1 2 -1 -1 2 10 -1 1 1 1 1 1 1 -1 -1"
+    path = tmp_path / "odd.swf"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def page(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[str]:
+    """Give the answer without what differs from run to run."""
+    assert main(["run", *map(str, arguments)]) == 0
+    written = capsys.readouterr()
+    assert written.err == ""
+    return [line for line in written.out.splitlines() if not re.match("simulated in|memory ", line)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--policy", "easy(order=sjf, allocator=best_fit)", "--walltime", "kill"],
+        ["--policy", "conservative", "--nodes", "8", "--cores", "2"],
+        ["--policy", "random", "--seed", "3", "--overrun", "keep", "--order-at-instant", "arrivals_first"],
+        ["--policy", "reject"],
+    ],
+    ids=" ".join,
+)
+def test_the_page_is_that_of_a_run_with_tables(
+    options: list[str], log: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Line by line."""
+    plain = page(capsys, log, *options)
+    asked: list[object] = []
+
+    def refuse(request: object) -> bool:
+        asked.append(request)
+        return False
+
+    monkeypatch.setattr(plain_run, "plain_run", refuse)
+    assert page(capsys, log, *options) == plain
+    assert asked
+
+
+def test_nothing_heavy_is_imported(log: Path) -> None:
+    """Neither what makes tables, nor what shows runs."""
+    command = [sys.executable, "-c", TELL_MODULES, "run", str(log), "--policy", "easy"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  # our own code
+    assert done.returncode == 0, done.stderr
+    loaded = done.stdout.splitlines()[-1].split()[1:]
+    assert not LEFT_OUT.intersection(loaded)
+    assert not [name for name in loaded if name.startswith("batchlab.monitor")]
+
+
+def test_a_run_that_takes_long_can_be_asked(
+    log: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From then on it has all that shows a run; its answer is the same."""
+    expected = page(capsys, log, "--policy", "easy")
+    looks: list[int] = []
+    look = plain_run.Watch.look
+
+    def noted(watch: plain_run.Watch, finished: int, now: float) -> None:
+        look(watch, finished, now)
+        assert watch.monitor is not None
+        looks.append(finished)
+
+    monkeypatch.setattr(plain_run, "PATIENCE", -1.0)
+    monkeypatch.setattr(plain_run.Watch, "look", noted)
+    assert page(capsys, log, "--policy", "easy") == expected
+    assert looks[-1] == 300 - 1
