@@ -16,7 +16,9 @@ from batchlab.cli.failure import INTERRUPTED, explain
 from batchlab.cli.generate import generate
 from batchlab.cli.mix import mix
 from batchlab.cli.platform import platform
+from batchlab.cli.plot import plot
 from batchlab.cli.policies import policies
+from batchlab.cli.report import report
 from batchlab.cli.run import run
 from batchlab.cli.slurm import slurm
 from batchlab.cli.systems import systems
@@ -60,6 +62,8 @@ def _batchlab(
 application.command()(run)
 application.command()(compare)
 application.command()(experiment)
+application.command()(report)
+application.command()(plot)
 application.command()(demo)
 application.command()(elastisim)
 application.command()(generate)
