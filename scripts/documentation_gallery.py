@@ -7,29 +7,30 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-__all__ = ["FOLDER", "PICTURES", "Example", "examples", "index"]
+__all__ = ["FOLDER", "KINDS", "PICTURES", "Example", "examples", "index"]
 
 FOLDER = "examples"
 ROOT = Path(__file__).resolve().parents[1]
-# The committed picture of what an example shows, where there is one.
+# The committed picture that an example draws.
 PICTURES = {
     "adequacy_reference": "adequacy_reference",
-    "compare_policies": "slowdown",
     "deep_learning_study": "deep_learning_jobs",
-    "epoch_times": "scalability",
     "fcfs_validation": "fcfs_validation",
-    "generated_workload": "generated",
     "interference": "interference_study",
     "intrepid": "intrepid_waits",
+    "stencil_among_jobs": "stencil_among_jobs",
+    "task_mapping": "task_mapping",
+}
+# For others a plot that shows the same measure of another run.
+KINDS = {
+    "compare_policies": "slowdown",
     "look_at_a_run": "allocation_map",
     "malleable": "gantt_resized",
     "plots": "gantt",
     "power_capped": "power",
     "service_rate_control": "rates",
-    "share_a_network": "link_loads",
-    "stencil_among_jobs": "stencil_among_jobs",
-    "task_mapping": "task_mapping",
 }
+_SHOWN = PICTURES | KINDS
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,15 @@ class Example:
     @property
     def picture(self) -> str:
         """Markdown of its picture; nothing where there is none."""
-        name = PICTURES.get(self.name)
-        return f"![{self.title}](../pictures/{name}.png)\n\n" if name else ""
+        name = _SHOWN.get(self.name)
+        if name is None:
+            return ""
+        told = (
+            ""
+            if self.name in PICTURES
+            else "Such a plot, of another run ([Plots](../plots.md)):\n\n"
+        )
+        return f"{told}![{self.title}](../pictures/{name}.png)\n\n"
 
     @property
     def text(self) -> str:
@@ -79,7 +87,7 @@ class Example:
     @property
     def card(self) -> str:
         """Its place in the gallery."""
-        name = PICTURES.get(self.name)
+        name = _SHOWN.get(self.name)
         picture = f":img-top: ../pictures/{name}.png\n:img-alt: {self.title}\n" if name else ""
         first = self.about.partition("\n")[0]
         options = f":link: {self.name}\n:link-type: doc\n{picture}"
@@ -89,7 +97,7 @@ class Example:
 def examples() -> tuple[Example, ...]:
     """Give the examples: those with pictures first, then by name."""
     found = [Example(path) for path in (ROOT / "examples").glob("*.py")]
-    return tuple(sorted(found, key=lambda each: (each.name not in PICTURES, each.name)))
+    return tuple(sorted(found, key=lambda each: (each.name not in _SHOWN, each.name)))
 
 
 def index() -> str:

@@ -87,6 +87,7 @@ from batchlab.policy import Scheduler as Scheduler
 from batchlab.predictor import Predictor as Predictor
 from batchlab.result import metrics as metrics
 from batchlab.result import service as service
+from batchlab.result.read import read_result as read_result
 from batchlab.result.result import Result as Result
 from batchlab.simulation import DecisionPoint as DecisionPoint
 from batchlab.simulation import Simulation as Simulation

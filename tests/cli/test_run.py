@@ -205,7 +205,7 @@ def test_reasons_and_usage_are_written(log: Path) -> None:
     assert set(pl.read_csv(out / "usage.csv")["account"]) == {"root", "physics"}
     assert main([*arguments[:-1], str(log.parent / "other")]) == 0
     names = [path.name for path in (log.parent / "other").iterdir()]
-    assert sorted(names) == ["jobs.csv", "manifest.json", "metrics.json"]
+    assert sorted(names) == ["jobs.csv", "manifest.json", "metrics.json", "result.zip"]
 
 
 @pytest.mark.parametrize("option", ["--reasons", "--usage"])

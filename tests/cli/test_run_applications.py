@@ -41,7 +41,9 @@ def test_jobs_of_elastisim(project: Path, capsys: pytest.CaptureFixture[str]) ->
     assert main([*command, "--policy", "malleable(order=srtf)", "--out", str(out)]) == 0
     said = capsys.readouterr().out.splitlines()
     assert "jobs          4 completed" in said
-    assert said[-1] == f"written to    {out}: jobs.csv, metrics.json, allocations.csv, manifest.json"
+    assert (
+        said[-1] == f"written to    {out}: jobs.csv, metrics.json, allocations.csv, result.zip, manifest.json"
+    )
     jobs = pl.read_csv(out / "jobs.csv")
     assert jobs["job_id"].to_list() == [0, 1, 2, 3]
     assert jobs["job_type"].to_list() == ["rigid", "malleable", "moldable", "evolving"]

@@ -20,10 +20,10 @@ import pytest
 
 import batchlab as bl
 from batchlab.experiment import Experiment
-from batchlab.experiment.archive import compact, read_archive, read_document, table_digest, write_archive
 from batchlab.experiment.memory import MemoryWatch, resident_memory
 from batchlab.experiment.store import Store
 from batchlab.experiment.work import execute
+from batchlab.result.archive import compact, read_archive, read_document, table_digest, write_archive
 from support.experiments import COSTS, SYSTEM, made, small
 
 if TYPE_CHECKING:

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
     from batchlab.result.result import Result
 
-FILES = ["jobs.csv", "manifest.json", "metrics.json"]
+FILES = ["jobs.csv", "manifest.json", "metrics.json", "result.zip"]
 
 
 def names(directory: Path) -> list[str]:
     return sorted(entry.name for entry in directory.iterdir())
 
 
-def test_the_directory_receives_three_files(three: Result, tmp_path: Path) -> None:
+def test_the_directory_receives_four_files(three: Result, tmp_path: Path) -> None:
     """Made with its parents; nothing temporary is left."""
     assert three.write(tmp_path / "deep" / "out") == tmp_path / "deep" / "out"
     assert names(tmp_path / "deep" / "out") == FILES
@@ -162,7 +162,7 @@ make_result([Job(0, 0, 9, nodes=((0, 1),))]).write(sys.argv[1])
 
 
 @pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
-@pytest.mark.parametrize("renames", [0, 1, 2])
+@pytest.mark.parametrize("renames", [0, 1, 2, 3])
 def test_a_kill_leaves_old_or_new_files_and_a_mix_is_told(
     three: Result, tmp_path: Path, renames: int
 ) -> None:
@@ -179,7 +179,7 @@ def test_a_kill_leaves_old_or_new_files_and_a_mix_is_told(
         for name in FILES
         if (tmp_path / "out" / name).read_bytes() != (tmp_path / "old" / name).read_bytes()
     ]
-    assert fresh == ["jobs.csv", "metrics.json"][:renames]
+    assert set(fresh) == {*["result.zip", "jobs.csv", "metrics.json"][:renames]}
     assert all(
         (tmp_path / "out" / name).read_bytes() == (tmp_path / "new" / name).read_bytes() for name in fresh
     )

@@ -16,12 +16,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from batchlab.application.read import application_of
 from batchlab.application.write import document_of, has_skeletons
 from batchlab.errors import ExperimentError, WorkloadError, shown
-from batchlab.experiment.archive import read_archive, table_digest, write_archive
 from batchlab.experiment.fingerprint import fingerprint
-from batchlab.workload import Header, Workload, read_table
+from batchlab.result.archive import read_archive, table_digest, write_archive
+from batchlab.result.workload_members import workload_members, workload_of
+from batchlab.workload import Workload, read_table
 from batchlab.workload.formats import is_table, reader_of
 
 if TYPE_CHECKING:
@@ -134,12 +134,7 @@ class _Given:
             return self
         path = store.path("workloads", self._content)
         if not path.exists():
-            document = {
-                "header": self.workload.header.lines,
-                "resources": self.workload.resources,
-                "applications": _documents(self.workload),
-            }
-            write_archive(path, {"workload": document, "jobs": self.workload.jobs})
+            write_archive(path, workload_members(self.workload))
         return _Stored(path, self._content)
 
 
@@ -157,13 +152,7 @@ class _Stored:
         return self.content
 
     def load(self, seed: int) -> Workload:  # noqa: ARG002  # one workload for all seeds
-        members = read_archive(self.path)
-        document = members["workload"]
-        header = Header(tuple(document["header"]))
-        applications = {name: application_of(each) for name, each in document["applications"].items()}
-        return Workload(
-            members["jobs"], header, resources=tuple(document["resources"]), applications=applications
-        )
+        return workload_of(read_archive(self.path))
 
     def portable(self, store: Store) -> Source:  # noqa: ARG002  # it is
         return self

@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Any
 
 from batchlab.atomic import atomic_write, remove_abandoned
 from batchlab.errors import ExperimentError, StoreError, shown
-from batchlab.experiment.archive import is_whole
 from batchlab.experiment.record import is_failure, is_record
+from batchlab.result.archive import is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -11,9 +11,9 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from batchlab.errors import ResultError
-from batchlab.experiment.archive import DamagedArchiveError, read_archive
 from batchlab.experiment.source import loaded
-from batchlab.result.outcome import OUTCOME_GROUPS, Outcome
+from batchlab.result.archive import DamagedArchiveError, read_archive
+from batchlab.result.outcome_members import group, outcome_of
 from batchlab.result.result import Result
 from batchlab.result.table import PASS_COLUMNS, PASS_COSTS
 
@@ -27,39 +27,6 @@ if TYPE_CHECKING:
     from batchlab.experiment.work import Task
 
 __all__ = ["Shelf", "StoredResult", "StoredResults"]
-
-# The kinds that columns have in an `Outcome`; in the store integers are as small as their values allow.
-_KINDS: Mapping[str, Any] = {
-    "state": np.uint8,
-    "reason": np.uint8,
-    "waiting/reason": np.uint32,
-    "reasons/reason": np.uint32,
-    "start_time": np.float64,
-    "end_time": np.float64,
-    "requested_time": np.float64,
-    "allocated": np.int64,
-    "placement_offsets": np.int64,
-    "placement_nodes": np.uint32,
-    "placement_tasks": np.uint32,
-    "queue_length": np.uint64,
-    "started": np.uint64,
-    "row": np.uint32,
-    "host": np.uint32,
-    "task": np.uint32,
-    "power_states/node": np.uint32,
-    "power_states/state": np.uint16,
-    "rates/control": np.uint32,
-    "key_events/event": np.uint8,
-    "key_events/row": np.int64,
-    "key_events/present": np.uint64,
-    "key_events/served": np.uint64,
-    "ranks/offsets": np.int64,
-    "ranks/nodes": np.uint32,
-    "messages/kind": np.uint32,
-    "messages/messages": np.uint64,
-    "messages/hops": np.uint64,
-    "messages/max_hops": np.uint32,
-}
 
 
 class _Passes(Mapping[str, "npt.NDArray[np.generic]"]):
@@ -169,8 +136,8 @@ class Shelf:
         if twin is None:
             members = _read(self._store.path("schedules", schedule))
             workload = loaded(task.source, task.options.seed, task.digest)
-            observations = _group(members, "observations")
-            twin = Result(workload, task.system, task.policy, _outcome(members), observations=observations)
+            observations = group(members, "observations")
+            twin = Result(workload, task.system, task.policy, outcome_of(members), observations=observations)
             self._twins[schedule] = twin
         return twin
 
@@ -204,28 +171,6 @@ class StoredResults(Sequence[Result]):
 
     def __repr__(self) -> str:
         return f"<{len(self)} results of {self._tasks[0].policy}>" if self._tasks else "<no results>"
-
-
-def _outcome(members: Mapping[str, Any]) -> Outcome:
-    columns = {
-        name: value.astype(_KINDS.get(name, _KINDS.get(name.rpartition("/")[2], value.dtype)), copy=False)
-        for name, value in members.items()
-        if isinstance(value, np.ndarray)
-    }
-    own: dict[str, Any] = {name: value for name, value in columns.items() if "/" not in name}
-    groups: dict[str, Any] = {name: _group(columns, name) or None for name in OUTCOME_GROUPS}
-    groups["dispatch"] = _group(columns, "passes") or None
-    for name in ("task_times", "messages"):
-        if groups[name]:
-            groups[name]["names"] = members[f"{name}/names"]
-    sensing_links = tuple(members.get("sensing_links", ()))
-    return Outcome(**own, now=members["now"], sensing_links=sensing_links, **groups)
-
-
-def _group(members: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Give the members of a group, without its name."""
-    prefix = f"{name}/"
-    return {key.removeprefix(prefix): value for key, value in members.items() if key.startswith(prefix)}
 
 
 def _read(path: Path) -> dict[str, Any]:

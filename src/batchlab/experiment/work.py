@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import hashlib
 import json
 import time
@@ -14,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from batchlab.experiment.archive import compact, is_whole, read_document, table_digest, write_archive
 from batchlab.experiment.memory import MemoryWatch
 from batchlab.experiment.source import Source, loaded
 from batchlab.experiment.store import Store
-from batchlab.result.outcome import OUTCOME_GROUPS
+from batchlab.result.archive import compact, is_whole, read_document, table_digest, write_archive
+from batchlab.result.outcome_members import members_of
 from batchlab.result.table import PASS_COSTS
 from batchlab.simulation import simulate
 
@@ -173,18 +172,7 @@ def _keep_dispatch(result: Result, task: Task, store: Store) -> dict[str, object
 
 def _members(result: Result) -> dict[str, Any]:
     """Give all that two runs with the same schedule have in common, in little space."""
-    outcome = result.outcome
-    values = {field.name: getattr(outcome, field.name) for field in dataclasses.fields(outcome)}
-    members: dict[str, Any] = {
-        name: compact(value) for name, value in values.items() if isinstance(value, np.ndarray)
-    }
-    passes = {name: column for name, column in (outcome.dispatch or {}).items() if name not in PASS_COSTS}
-    groups = {"passes": passes, **{name: getattr(outcome, name) or {} for name in OUTCOME_GROUPS}}
-    for group, columns in groups.items():
-        for name, column in columns.items():
-            members[f"{group}/{name}"] = compact(column) if isinstance(column, np.ndarray) else column
-    if outcome.sensing_links:
-        members["sensing_links"] = list(outcome.sensing_links)
+    members = members_of(result.outcome)
     return members | {f"observations/{name}": table for name, table in result.observations.items()}
 
 

@@ -23,12 +23,22 @@ if TYPE_CHECKING:
     from batchlab.policy import Policy
     from batchlab.system import System
 
-__all__ = ["OutputFiles", "file_identity", "is_output", "manifest", "output_files", "remove_run", "versions"]
+__all__ = [
+    "OutputFiles",
+    "described_system",
+    "file_identity",
+    "is_output",
+    "manifest",
+    "output_files",
+    "remove_run",
+    "versions",
+]
 
 _FORMAT = 1
 _NAMES = ("manifest.json", "metrics.json", "jobs.csv")
 _TABLES = frozenset(
     {
+        "result.zip",
         "allocations.csv",
         "links.csv",
         "messages.csv",
@@ -168,7 +178,7 @@ def manifest(
         "options": others | ({"stream": True} if stream else {}),
         "inputs": {role: file_identity(Path(path)) for role, path in inputs.items()},
         "workload": dict(workload),
-        "system": _system(system),
+        "system": described_system(system),
         "versions": versions(),
     }
 
@@ -207,7 +217,8 @@ def _digest(path: Path) -> dict[str, object]:
         return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
 
 
-def _system(system: System) -> dict[str, object]:
+def described_system(system: System) -> dict[str, object]:
+    """Say what a system is; of a platform its name and the hash of all that it is."""
     groups = [
         {"name": group.name, "count": group.count, "resources": dict(group.resources)}
         for group in system.groups

@@ -15,7 +15,9 @@ import polars as pl
 
 from batchlab import _kernel
 from batchlab.application.write import document_of
+from batchlab.result.archive import write_members
 from batchlab.result.manifest import output_files
+from batchlab.result.record import NAME
 from batchlab.workload.application_columns import COLUMNS
 from batchlab.workload.arrays import TASK_COLUMNS
 from batchlab.workload.attribute_columns import Attribute
@@ -43,7 +45,9 @@ def write(
     content: Mapping[str, object],
     jobs: pl.DataFrame,
     more: Mapping[str, pl.DataFrame],
+    *,
     metrics: Mapping[str, object],
+    record: Mapping[str, object] | None = None,
 ) -> None:
     """Write the files of a run as a set.
 
@@ -63,6 +67,8 @@ def write(
         Further tables, by the names of their files.
     metrics
         What ``metrics.json`` gets.
+    record
+        What ``result.zip`` gets: see `record_members`; there is none unless given.
 
     Raises
     ------
@@ -70,10 +76,13 @@ def write(
         A file cannot be written.
     """
     table = _csv(jobs)
-    with output_files(target, more) as files:
+    names = [*more] if record is None else [*more, NAME]
+    with output_files(target, names) as files:
         files.jobs.write(table)
-        for name, file in files.more.items():
-            file.write(_csv(more[name]))
+        for name, frame in more.items():
+            files.more[name].write(_csv(frame))
+        if record is not None:
+            write_members(files.more[NAME], record)
         files.complete(metrics, content)
 
 

@@ -425,26 +425,24 @@ class Result:
         inputs: Mapping[str, str | PathLike[str]] | None = None,
         command: str | None = None,
     ) -> Path:
-        """Write ``jobs.csv``, ``metrics.json``, ``manifest.json``, and what else the run has.
+        """Write ``jobs.csv``, ``metrics.json``, ``manifest.json``, ``result.zip``, and what else the run has.
 
         ``jobs.csv`` has the columns of `jobs`, nodes as ranges (``0-3,7``); ``metrics.json`` is `metrics`;
         ``manifest.json`` says what the run was made from: hashes of the inputs, versions, policy, seed and
-        options. Where jobs were resized, ``allocations.csv`` is `allocations`; where reasons were recorded,
-        ``reasons.csv`` is `reasons`; where usage was, ``usage.csv`` is `usage`; where nodes sleep,
-        ``power_states.csv`` is `power_states`; where tasks were recorded,
-        ``task_times.csv`` is `task_times`; where messages were counted, ``messages.csv`` is `messages` and
-        ``links.csv`` is `links`; where the platform was looked at, ``utilisation_cpu.csv`` and so
-        on are the tables of `utilisation` that show something.
+        options; ``result.zip`` is what `batchlab.read_result` reads. Where jobs were resized,
+        ``allocations.csv`` is `allocations`; where reasons were recorded, ``reasons.csv`` is `reasons`; where
+        usage was, ``usage.csv`` is `usage`; where nodes sleep, ``power_states.csv`` is `power_states`; where
+        tasks were recorded, ``task_times.csv`` is `task_times`; where messages were counted, ``messages.csv``
+        and ``links.csv`` are their tables; where the platform was looked at, ``utilisation_cpu.csv`` and so
+        on are those of `utilisation` that show something.
 
         Parameters
         ----------
         directory
             Where to; made if it is not there. Files of these names are replaced, others left alone.
-        inputs
-            The files that the run was made from, by role (``"trace"``, ``"system"``); the manifest holds
-            their hashes.
-        command
-            The command line that made the run.
+        inputs, command
+            The files that the run was made from, by role (``"trace"``, ``"system"``), to be hashed; the
+            command line that made it.
 
         Returns
         -------
@@ -459,6 +457,7 @@ class Result:
         # The writer needs the compiled module and hashing, which looking at a result does not.
         from batchlab.result.manifest import manifest  # noqa: PLC0415
         from batchlab.result.output import identify, write  # noqa: PLC0415
+        from batchlab.result.record import record_members  # noqa: PLC0415
 
         target = Path(directory)
         try:
@@ -470,7 +469,9 @@ class Result:
                 inputs=inputs or {},
                 command=command,
             )
-            write(target, content, self.jobs, dict(self._further_tables()), self.metrics())
+            more = dict(self._further_tables())
+            record = record_members(self.as_served, self.policy, self.external_events, self.observations)
+            write(target, content, self.jobs, more, metrics=self.metrics(), record=record)
         except OSError as error:
             rule = "The result was not written; choose another directory"
             raise ResultError(f"{error.filename or target}: {error.strerror}. {rule}.") from error

@@ -122,7 +122,7 @@ class Outcome:
         target = Path(directory)
         try:
             content = {"format": 1, "command": command} | self._manifest(inputs or {})
-            write(target, content, tables[0], more, self.metrics())
+            write(target, content, tables[0], more, metrics=self.metrics())
             for name, text in self._records().items():
                 with atomic_write(target / name) as file:
                     file.write(text)

@@ -13,7 +13,7 @@ import struct
 import zipfile
 import zlib
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -34,6 +34,7 @@ __all__ = [
     "read_document",
     "table_digest",
     "write_archive",
+    "write_members",
 ]
 
 # Higher levels take three times as long and save a tenth.
@@ -75,10 +76,13 @@ def write_archive(path: Path, members: Mapping[str, object]) -> None:
         If it cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with (
-        atomic_write(path, "wb") as file,
-        zipfile.ZipFile(file, "w") as archive,
-    ):
+    with atomic_write(path, "wb") as file:
+        write_members(file, members)
+
+
+def write_members(file: IO[bytes], members: Mapping[str, object]) -> None:
+    """Write an archive into an open file; see `write_archive`."""
+    with zipfile.ZipFile(file, "w") as archive:
         for name, value in members.items():
             _write_member(archive, name, value)
         archive.comment = _list_digest(archive)

@@ -1,0 +1,66 @@
+"""The folders that runs were written to, as arguments of a command."""
+
+from __future__ import annotations
+
+from pathlib import Path  # typer reads the annotations
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from batchlab.cli.failure import wrong_usage
+from batchlab.cli.options import system_file
+from batchlab.errors import ResultError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from batchlab.result.result import Result
+
+__all__ = ["Folders", "SystemOfRuns", "written_results"]
+
+Folders = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DIR…", help="The folders of runs that were written with --out; LABEL=DIR gives one a name."
+    ),
+]
+SystemOfRuns = Annotated[
+    Path | None, system_file("What the runs were on, where it is a platform that is no longer where it was.")
+]
+
+
+def written_results(folders: Sequence[str], system: Path | None) -> list[Result] | dict[str, list[Result]]:
+    """Read the results.
+
+    Parameters
+    ----------
+    folders
+        Folders, or ``LABEL=DIR``; all with labels, or none. Folders of one label are replications.
+    system
+        The file of the system, if it is needed.
+
+    Raises
+    ------
+    click.BadParameter
+        If a folder holds no result, or only some have labels.
+    """
+    from batchlab.result.read import read_result  # noqa: PLC0415  # --help does without
+    from batchlab.system import read_system  # noqa: PLC0415  # as above
+
+    known = None if system is None else read_system(system)
+    # A folder may have the sign in its name.
+    named = [("", each) if Path(each).is_dir() else each.rpartition("=")[::2] for each in folders]
+    labels = [label for label, _ in named]
+    if any(labels) and not all(labels):
+        bare = next(folder for label, folder in named if not label)
+        raise wrong_usage(f"{shown(bare)} has no label, others have; write LABEL={bare}.", "DIR")
+    try:
+        results = [read_result(folder, system=known) for _, folder in named]
+    except ResultError as error:
+        raise wrong_usage(str(error), "DIR") from error
+    if not any(labels):
+        return results
+    grouped: dict[str, list[Result]] = {}
+    for label, result in zip(labels, results, strict=True):
+        grouped.setdefault(label, []).append(result)
+    return grouped

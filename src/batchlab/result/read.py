@@ -1,0 +1,129 @@
+"""Results read back from the folders that `Result.write` made."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from batchlab.errors import BatchlabError, ResultError, shown
+from batchlab.options import RunOptions
+from batchlab.policy.recorded import recorded_policy
+from batchlab.result.archive import DamagedArchiveError, read_archive
+from batchlab.result.manifest import described_system, file_identity
+from batchlab.result.outcome_members import group, outcome_of
+from batchlab.result.record import FORMAT, NAME
+from batchlab.result.result import Result
+from batchlab.result.workload_members import workload_of
+from batchlab.system import read_system, toml_format
+from batchlab.workload import EventStream
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
+    from batchlab.system import System
+
+__all__ = ["read_result"]
+
+
+def read_result(directory: str | PathLike[str], *, system: System | None = None) -> Result:
+    """Read a result that was written to a folder, by `Result.write` or ``--out``.
+
+    Parameters
+    ----------
+    directory
+        The folder.
+    system
+        What it was run on: needed where this was on a platform whose file is no longer there, or which was
+        described by calls.
+
+    Returns
+    -------
+    Result
+        With the same tables, metrics and warnings. What was written in Python is there by its name: a policy
+        of which that is so can be named and plotted, not run again, and skeletons of one's own are left out
+        of the workload. How long the simulation itself took is not known.
+
+    Raises
+    ------
+    ResultError
+        If the folder holds no such result, or not as it was written, or the system is another one.
+
+    Examples
+    --------
+    >>> import batchlab as bl
+    >>> from batchlab.generate import demo_system, demo_workload
+    >>> result = bl.simulate(demo_workload(50), demo_system(), "easy")
+    >>> bl.read_result(result.write("out")).jobs.equals(result.jobs)
+    True
+    """
+    folder = Path(directory)
+    members = _members(folder)
+    run = members["run"]
+    if run["format"] != FORMAT:
+        rule = f"this version reads {FORMAT}; read it with the one that wrote it, or run it again"
+        raise ResultError(f"{folder / NAME}: of format {shown(run['format'])}; {rule}.")
+    events = run["external_events"]
+    return Result(
+        workload_of(members),
+        _system(folder, run["system"], system),
+        recorded_policy(run["policy"], is_named=run["is_named"]),
+        outcome_of(members | {"now": run["now"]}),
+        options=_options(folder, run["options"]),
+        external_events=None if events is None else EventStream(events),
+        observations=group(members, "observations"),
+    )
+
+
+def _members(folder: Path) -> dict[str, Any]:
+    path = folder / NAME
+    if not path.exists():
+        rule = "is what results are read from, and there is none; --stream and older versions write none. "
+        raise ResultError(f"{path}: {rule}Run it again with --out {folder}, without --stream.")
+    if not _is_of_the_run(path):
+        rule = "is of another run than manifest.json, which was written later or not to its end"
+        raise ResultError(f"{path}: {rule}. Run it again with --out {folder}, without --stream.")
+    try:
+        return read_archive(path)
+    except DamagedArchiveError as error:
+        raise ResultError(f"{path}: cannot be read: {error}. Run it again with --out {folder}.") from error
+
+
+def _is_of_the_run(path: Path) -> bool:
+    """Tell whether a manifest, where there is one, is of the same run."""
+    manifest = path.with_name("manifest.json")
+    if not manifest.exists():
+        return True
+    written = json.loads(manifest.read_text("utf-8"))["outputs"].get(NAME)
+    return written is not None and file_identity(path) == {"path": str(path), **written}
+
+
+def _options(folder: Path, values: Mapping[str, Any]) -> RunOptions:
+    try:
+        return RunOptions.from_dict(values)
+    except BatchlabError as error:
+        rule = "An option that was written in Python cannot be read back"
+        raise ResultError(f"{folder / NAME}: {error} {rule}.") from error
+
+
+def _system(folder: Path, document: dict[str, object] | None, given: System | None) -> System:
+    """Give the system: as it is described there, else the one that is given, else the file that was used."""
+    if document is not None:
+        return given or toml_format.system(document)
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    found = given or _of_file(manifest["inputs"].get("system"))
+    if found is None:
+        rule = "its file is not where it was, or no longer the same. Pass system="
+        raise ResultError(f"{folder}: was run on a platform; {rule}.")
+    if described_system(found) != manifest["system"]:
+        rule = "is not the one of this run, by manifest.json; pass that one"
+        raise ResultError(f"system = {shown(found)}; {rule}.")
+    return found
+
+
+def _of_file(written: Mapping[str, object] | None) -> System | None:
+    if written is None or not Path(str(written["path"])).is_file():
+        return None
+    path = Path(str(written["path"]))
+    return read_system(path) if file_identity(path) == written else None

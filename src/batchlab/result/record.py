@@ -1,0 +1,60 @@
+"""What ``result.zip`` holds: all of a result that can be read back, as members of an archive."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from batchlab.result.outcome_members import members_of
+from batchlab.result.table import PASS_COSTS
+from batchlab.result.workload_members import workload_members
+from batchlab.system import toml_format
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+    from batchlab.policy.policy import Policy
+    from batchlab.result.service_intervals import ServedRun
+    from batchlab.workload.event_stream import EventStream
+
+__all__ = ["FORMAT", "NAME", "record_members"]
+
+NAME = "result.zip"
+FORMAT = 1
+
+
+def record_members(
+    served: ServedRun,
+    policy: Policy,
+    external_events: EventStream | None,
+    observations: Mapping[str, pl.DataFrame],
+) -> dict[str, Any]:
+    """Give a result as members of an archive; `batchlab.read_result` makes one of them.
+
+    Parameters
+    ----------
+    served, policy, external_events, observations
+        The fields of a result.
+
+    Returns
+    -------
+    dict
+        ``run``, a document (format, policy, options, system, the time of the last event), the members of
+        workload and outcome, what passes cost as ``passes/…``, ``observations/…`` and ``external_events``.
+    """
+    system, outcome = served.system, served.outcome
+    run = {
+        "format": FORMAT,
+        "policy": str(policy),
+        "is_named": policy.is_named,
+        "options": served.options.to_dict(),
+        "now": outcome.now,
+        # A platform is described by files or code of its own.
+        "system": None if system.platform else json.loads(toml_format.json_text(system)),
+        "external_events": None if external_events is None else external_events.to_dicts(),
+    }
+    costs = {f"passes/{name}": outcome.dispatch[name] for name in PASS_COSTS} if outcome.dispatch else {}
+    observed = {f"observations/{name}": table for name, table in observations.items()}
+    return {"run": run, **workload_members(served.workload), **members_of(outcome), **costs, **observed}

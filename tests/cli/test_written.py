@@ -1,0 +1,82 @@
+"""``batchlab report`` and ``batchlab plot``: what was written is drawn and told without being run again."""
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+import batchlab as bl
+from batchlab.cli import main
+from batchlab.cli.plot import PlotKind
+from batchlab.generate import demo_system, demo_workload
+
+# The words are right, but what they ask for cannot be drawn.
+FAILED = ("this plot shows one", "must be the label of one of the results")
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> list[str]:
+    """Write a run under each of two policies."""
+    jobs, system = demo_workload(60), demo_system()
+    return [str(bl.simulate(jobs, system, policy).write(tmp_path / policy)) for policy in ("fcfs", "easy")]
+
+
+def test_every_plot_of_results_is_a_kind() -> None:
+    """All that the package has, but for those of comparisons with a real system."""
+    assert list(get_args(PlotKind)) == [name for name in bl.plot.__all__ if not name.startswith("adequacy")]
+
+
+@pytest.mark.parametrize("suffix", ["png", "pdf", "svg"])
+def test_a_plot_in_each_form(folders: list[str], suffix: str, tmp_path: Path) -> None:
+    """A picture of both policies."""
+    target = tmp_path / f"wait.{suffix}"
+    assert main(["plot", "wait", *folders, "-o", str(target)]) == 0
+    beginning = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}[suffix]
+    assert target.read_bytes().startswith(beginning)
+
+
+def test_labels_and_title_are_drawn(folders: list[str], tmp_path: Path) -> None:
+    """Where each folder has a label, it stands in place of the policy; one label is one group."""
+    target = tmp_path / "wait.svg"
+    named = [f"{label}={folder}" for label, folder in zip(("old", "new"), folders, strict=True)]
+    assert main(["plot", "wait", *named, "-o", str(target), "--title", "Both"]) == 0
+    assert all(f"<!-- {text} -->" in target.read_text() for text in ("old", "new", "Both"))
+
+
+def test_a_report(folders: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One page about both."""
+    target = tmp_path / "page.html"
+    assert main(["report", *folders, "-o", str(target), "--title", "Two runs", "--baseline", "easy"]) == 0
+    assert capsys.readouterr().out == f"report        {target}\n"
+    assert "<h1>Two runs</h1>" in target.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["plot", "wayt", "fcfs", "-o", "a.png"], "'wayt' is not one of"),
+        (["plot", "wait", "fcfs", "-o", "a.gif"], "must end in .png, .pdf, .svg"),
+        (
+            ["plot", "wait", ".", "-o", "a.png"],
+            "result.zip: is what results are read from, and there is none",
+        ),
+        (["plot", "wait", "A=fcfs", "easy", "-o", "a.png"], "'easy' has no label, others have"),
+        (["plot", "gantt", "fcfs", "easy", "-o", "a.png"], "this plot shows one"),
+        (["plot", "wait", "fcfs", "-o", "nowhere/a.png"], "is no directory"),
+        (["report", "fcfs", "-o", "nowhere/page.html"], "is no file in a directory that is there"),
+        (["report", "fcfs", "--baseline", "esay"], "must be the label of one of the results"),
+    ],
+)
+def test_what_is_refused(
+    words: list[str],
+    message: str,
+    folders: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """One line, and the exit code that goes with it."""
+    monkeypatch.chdir(Path(folders[0]).parent)
+    assert main(words) == (1 if message in FAILED else 2)
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1

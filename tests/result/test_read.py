@@ -1,0 +1,181 @@
+"""Results that were written are read back as they were: every kind of table, policy and system."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import batchlab as bl
+from batchlab.errors import ResultError, SimulationError
+from batchlab.generate import demo_system, demo_workload
+from batchlab.options import Overheads
+from batchlab.skeleton import named
+from support.plotted_results import resized
+
+JOBS = demo_workload(60)
+OFF = bl.SleepState("off", power=5, enter_time=30, wake_time=240)
+TABLES = ("jobs", "placements", "timeline", "interruptions", "resizes", "allocations", "service_intervals")
+
+
+class NarrowFirst(bl.Scheduler):
+    """Starts narrow jobs first."""
+
+    def schedule(self, view: bl.View) -> None:
+        """Start what fits."""
+        for job in sorted(view.queue, key=lambda job: job.tasks):
+            if not view.start(job):
+                break
+
+
+def shared() -> bl.System:
+    """Give a machine of two accounts, in which users have limits."""
+    users = {str(user): 1 for user in JOBS.jobs["user_id"].unique()}
+    accounts = (bl.Account("physics", users=users), bl.Account("chemistry", shares=2))
+    limits = (bl.Limit("PerUser", per=("user",), running_jobs=1),)
+    return bl.System.homogeneous(nodes=32, resources={"core": 8}, accounts=accounts, limits=limits)
+
+
+def ring() -> bl.Result:
+    """Run two jobs that send messages on a torus."""
+    application = bl.Application([bl.Phase([named("ring", 4, {"size": 1e6})], iterations=10)])
+    job = bl.JobDescription(submit_time=0, tasks=4, requested_time=60, application=application)
+    system = bl.System.of(bl.Platform.torus((8,), bandwidth="1GBps"))
+    return bl.simulate(bl.Workload.from_jobs([job, job]), system, "fcfs(allocator=blocks(4))", messages=True)
+
+
+def stepping() -> bl.Result:
+    """Run a job of four steps, the times of which are recorded."""
+    steps = [bl.tasks.Compute(flops=12e9, computation_pattern="all_ranks")]
+    application = bl.Application([bl.Phase(steps, iterations=4)])
+    job = bl.JobDescription(application=application, tasks=2, requested_time=100)
+    system = bl.System.of(bl.Platform.crossbar(4, speed="1Gf", bandwidth="1GBps"))
+    return bl.simulate(bl.Workload.from_jobs([job]), system, "fcfs", task_times=True)
+
+
+def failing() -> bl.Result:
+    """Run jobs on nodes that fail."""
+    failures = bl.Failures({"node": [0, 1], "time": [3000.0, 9000.0], "repair_time": [600.0, 600.0]})
+    return bl.simulate(JOBS, demo_system(), "easy", observers=[failures, bl.Power(bl.NodePower(90, 140))])
+
+
+def sleeping() -> bl.Result:
+    """Run jobs on nodes that sleep."""
+    system = bl.System.homogeneous(nodes=32, resources={"core": 8}, sleep_states=(OFF,))
+    return bl.simulate(JOBS, system, "easy", sleep="timeout(300)", overheads=Overheads(launch=2.0))
+
+
+def disturbed() -> bl.Result:
+    """Run jobs, one of which is cancelled."""
+    events = bl.EventStream(
+        [{"time": 10, "event": "cancel", "job_id": 3}, {"time": 50, "event": "down", "nodes": "0"}]
+    )
+    return bl.simulate(JOBS, demo_system(), "conservative", events=events)
+
+
+KINDS: dict[str, tuple[Callable[[], bl.Result], tuple[str, ...]]] = {
+    "plain": (lambda: bl.simulate(JOBS, demo_system(), "easy(order=sjf)", seed=3, walltime="kill"), ()),
+    "costs": (lambda: bl.simulate(JOBS, demo_system(), "easy", dispatch=True), ("dispatch",)),
+    "reasons": (lambda: bl.simulate(JOBS, shared(), "easy", reasons=True, usage=True), ("reasons", "usage")),
+    "rates": (
+        lambda: bl.simulate(JOBS, demo_system(), "fcfs", control="count(1, 3)", key_events=True),
+        ("rates", "key_events"),
+    ),
+    "sleep": (sleeping, ("power_states",)),
+    "failures": (failing, ()),
+    "events": (disturbed, ()),
+    "resizes": (resized, ()),
+    "task times": (stepping, ("task_times",)),
+    "messages": (ring, ("messages", "links")),
+    "policy in Python": (lambda: bl.simulate(JOBS, demo_system(), NarrowFirst()), ()),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_table_is_as_it_was(kind: str, tmp_path: Path) -> None:
+    """Tables, metrics, observations, summary and warnings."""
+    make, more = KINDS[kind]
+    result = make()
+    on_platform = result.system.platform is not None
+    found = bl.read_result(result.write(tmp_path), system=result.system if on_platform else None)
+    for name in (*TABLES, *more):
+        assert getattr(found, name).equals(getattr(result, name)), name
+    assert found.metrics() == result.metrics()
+    assert found.observations.keys() == result.observations.keys()
+    assert all(found.observations[name].equals(table) for name, table in result.observations.items())
+    if result.outcome.sensed is not None:
+        assert all(found.utilisation[name].equals(table) for name, table in result.utilisation.items())
+    assert found.events.table.equals(result.events.table)
+    assert found.warnings == result.warnings
+    assert str(found.policy) == str(result.policy)
+    assert (found.system, found.options) == (result.system, result.options)
+
+
+def test_what_is_read_is_written_as_it_was(tmp_path: Path) -> None:
+    """The same bytes come out, but for the command."""
+    result = disturbed()
+    once = result.write(tmp_path / "once", command="batchlab run")
+    again = bl.read_result(once).write(tmp_path / "again", command="batchlab run")
+    for path in once.iterdir():
+        assert (again / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_what_is_read_is_drawn_and_reported(tmp_path: Path) -> None:
+    """Results that were read are replications, groups and pages like any other."""
+    folders = [
+        bl.simulate(JOBS, demo_system(), policy).write(tmp_path / policy) for policy in ("fcfs", "easy")
+    ]
+    results = [bl.read_result(folder) for folder in folders]
+    ax = bl.plot.slowdown(results)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["fcfs", "easy"]
+    assert bl.report.write(results, tmp_path / "page.html").stat().st_size > 100_000
+
+
+def test_a_policy_in_python_is_a_name(tmp_path: Path) -> None:
+    """Nothing can be run under it."""
+    found = bl.read_result(bl.simulate(JOBS, demo_system(), NarrowFirst()).write(tmp_path))
+    assert repr(found.policy) == "<Policy NarrowFirst>"
+    with pytest.raises(SimulationError, match="decision_points"):
+        bl.simulate(JOBS, demo_system(), found.policy)
+
+
+def test_the_file_of_a_platform_is_found(tmp_path: Path) -> None:
+    """As long as it is the same; otherwise the system is asked for, and checked."""
+    path = tmp_path / "machine.toml"
+    path.write_text('[[clusters]]\nname = "c"\nnodes = 4\nbandwidth = "1GBps"\nnode = { speed = "1Gf" }\n')
+    system = bl.read_system(path)
+    jobs = bl.Workload.from_table({"submit_time": [0.0], "run_time": [5.0], "tasks": [1]})
+    folder = bl.simulate(jobs, system, "fcfs").write(tmp_path / "out", inputs={"system": path})
+    assert bl.read_result(folder).system == system
+    path.unlink()
+    with pytest.raises(ResultError, match="Pass system="):
+        bl.read_result(folder)
+    assert bl.read_result(folder, system=system).system == system
+    with pytest.raises(ResultError, match="not the one of this run"):
+        bl.read_result(folder, system=bl.System.of(bl.Platform.crossbar(4, bandwidth="1GBps")))
+
+
+def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
+    """A folder without a result, a damaged one, and one of another format."""
+    with pytest.raises(ResultError, match="there is none; --stream and older versions write none"):
+        bl.read_result(tmp_path)
+    three = bl.simulate(JOBS.head(3), demo_system(), "fcfs").write(tmp_path / "three")
+    bl.simulate(JOBS.head(4), demo_system(), "fcfs").write(tmp_path)
+    (three / "result.zip").replace(tmp_path / "result.zip")
+    with pytest.raises(ResultError, match=r"of another run than manifest\.json"):
+        bl.read_result(tmp_path)
+    (tmp_path / "manifest.json").unlink()
+    (tmp_path / "result.zip").write_bytes(b"PK")
+    with pytest.raises(ResultError, match="cannot be read: "):
+        bl.read_result(tmp_path)
+
+
+def test_the_report_of_the_reader_is_kept(tmp_path: Path) -> None:
+    """What was dropped and mended is known afterwards."""
+    jobs = bl.Workload.from_table(
+        {"submit_time": [0.0, 1.0], "run_time": [5.0, 9.0], "requested_time": [4.0, 9.0], "tasks": [1, 0]}
+    )
+    found = bl.read_result(bl.simulate(jobs, demo_system(), "fcfs").write(tmp_path)).workload.report
+    assert str(found) == str(jobs.report)
+    assert isinstance(found.dropped, pl.DataFrame)
+    assert found.dropped.equals(jobs.report.dropped)
