@@ -10,8 +10,8 @@ COMMANDS = {
     "compare": "Replay a log under several policies, and tell how they differ.",
     "experiment": "Run workloads on systems under policies, as a file describes; what is finished is not run "
     "again.",
-    "report": "Report on runs that were written with --out, in one page that opens anywhere.",
-    "plot": "Draw runs that were written with --out: distributions, courses over time, schedules.",
+    "report": "Report on runs that were written, in one page that opens anywhere.",
+    "plot": "Draw runs that were written: distributions, courses over time, schedules.",
     "demo": "Make up a small workload, run it, and compare a few policies on it.",
     "elastisim": "Run an ElastiSim project unchanged: its platform, jobs, application models and scheduling "
     "algorithm.",

@@ -72,7 +72,7 @@ def plot(
     title: _Title = None,
     system: SystemOfRuns = None,
 ) -> None:
-    """Draw runs that were written with --out: distributions, courses over time, schedules."""
+    """Draw runs that were written: distributions, courses over time, schedules."""
     if out.suffix.lower() not in _SUFFIXES:
         raise wrong_usage(f"{out}; must end in {', '.join(_SUFFIXES)}.", "--out")
     results = written_results(folders, system)

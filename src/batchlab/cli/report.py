@@ -28,7 +28,7 @@ def report(
     baseline: _Baseline = None,
     system: SystemOfRuns = None,
 ) -> None:
-    """Report on runs that were written with --out, in one page that opens anywhere."""
+    """Report on runs that were written, in one page that opens anywhere."""
     check_report(out)
     results = written_results(folders, system)
     from batchlab.report import write  # noqa: PLC0415  # --help does without
