@@ -128,10 +128,10 @@ impl OrderIndex {
         let of_all = trees.next().unwrap_or_else(|| SegmentTree::new(1, &[]));
         let of_sets = trees.collect();
         let whole = whole.filter(|values| order.is_cut && values.len() <= WholeNodes::MOST_VALUES);
-        let mut whole = whole.map(|whole| WholeNodes::new(whole, order.place_of.len(), order.room(), sets));
+        let mut whole = whole.map(|whole| WholeNodes::new(whole, order.room(), sets));
         if let Some(whole) = &mut whole {
             for node in 0..order.nodes() {
-                whole.note(node, order.place_of(node), values(node), sets);
+                whole.note(order.place_of(node), values(node), sets.others_of(node));
             }
         }
         (Self { order, of_sets, whole, touched: Vec::new() }, of_all)
@@ -165,8 +165,10 @@ impl OrderIndex {
         }
         if let Some(whole) = &mut self.whole {
             for &place in &touched {
-                let Some(node) = self.order.node_at(place) else { continue };
-                whole.note(node, place, of_all.values(place as usize), sets);
+                // It is not asked which node it is where there is one set only.
+                let node = if self.of_sets.is_empty() { None } else { self.order.node_at(place) };
+                let others = node.map_or(&[][..], |node| sets.others_of(node));
+                whole.note(place, of_all.values(place as usize), others);
             }
         }
         self.touched = touched;
@@ -193,7 +195,8 @@ impl OrderIndex {
             let (from, to) = self.order.move_to_tail(node);
             of_all.move_values(from as usize, to as usize, VACANT_VALUE);
             touched.push(from);
-            for set in sets.others_of(node) {
+            let others = sets.others_of(node);
+            for set in others {
                 let tree = &mut self.of_sets[set.index() - 1];
                 tree.values_mut(from as usize).fill(VACANT_VALUE);
                 tree.values_mut(to as usize).copy_from_slice(of_all.values(to as usize));
@@ -201,8 +204,8 @@ impl OrderIndex {
                 tree.refresh_range(to as usize, to as usize);
             }
             if let Some(whole) = &mut self.whole {
-                whole.moved(node, from, to, sets);
-                whole.note(node, to, of_all.values(to as usize), sets);
+                whole.moved(from, to, others);
+                whole.note(to, of_all.values(to as usize), others);
             }
         }
         refresh(&mut touched, of_all);
@@ -218,7 +221,7 @@ impl OrderIndex {
         }
         self.order.compact();
         if let Some(whole) = &mut self.whole {
-            whole.count_anew(&self.order.place_of, self.order.room(), sets);
+            whole.keep(&kept, &self.order.place_of, sets);
         }
     }
 

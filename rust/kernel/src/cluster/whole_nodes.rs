@@ -11,15 +11,15 @@ use super::node_set::{NodeSetId, NodeSets};
 use super::request::Request;
 
 /// In a node's mask: all of it is free. The bits below say which of its values are positive.
-const WHOLE: u64 = 1 << 63;
+const WHOLE: u16 = 1 << 15;
 
 /// The nodes that are wholly free.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WholeNodes {
     /// What is free on a node that is wholly free, and 1 as it is idle.
     values: Vec<i64>,
-    /// What each node has.
-    masks: Vec<u64>,
+    /// What the node at each place has; 0 where there is none.
+    masks: Vec<u16>,
     of_sets: Vec<OfSet>,
 }
 
@@ -33,45 +33,64 @@ struct OfSet {
 
 impl WholeNodes {
     /// The most values that a mask has bits for.
-    pub const MOST_VALUES: usize = 63;
+    pub const MOST_VALUES: usize = 15;
 
     /// None is known yet; `values` are those of any node that is wholly free.
     #[must_use]
-    pub fn new(values: Vec<i64>, nodes: usize, places: usize, sets: &NodeSets) -> Self {
+    pub fn new(values: Vec<i64>, places: usize, sets: &NodeSets) -> Self {
         let none = OfSet { places: CountedBits::new(places), on_others: vec![0; values.len()] };
-        Self { of_sets: vec![none; sets.count()], masks: vec![0; nodes], values }
+        Self { of_sets: vec![none; sets.count()], masks: vec![0; places], values }
     }
 
-    /// Takes note of what is free on a node.
-    pub fn note(&mut self, node: u32, place: u32, values: &[i64], sets: &NodeSets) {
-        let mask = if values == self.values { WHOLE } else { positive(values) };
-        let before = std::mem::replace(&mut self.masks[node as usize], mask);
+    /// Takes note of what is free on the node at a place; `others` are the sets that it is in, but that of all.
+    pub fn note(&mut self, place: u32, values: &[i64], others: &[NodeSetId]) {
+        let mask = self.mask(values);
+        let before = std::mem::replace(&mut self.masks[place as usize], mask);
         if before == mask {
             return;
         }
-        for set in std::iter::once(&NodeSetId::ALL).chain(sets.others_of(node)) {
+        self.of_sets[NodeSetId::ALL.index()].change(place, before, mask);
+        for set in others {
             self.of_sets[set.index()].change(place, before, mask);
         }
     }
 
+    /// Whether these are the values of a node that is wholly free; else which of them are positive.
+    fn mask(&self, values: &[i64]) -> u16 {
+        let (mut is_whole, mut positive) = (true, 0);
+        for (at, (value, whole)) in values.iter().zip(&self.values).enumerate() {
+            is_whole &= value == whole;
+            positive |= u16::from(*value > 0) << at;
+        }
+        if is_whole { WHOLE } else { positive }
+    }
+
     /// Takes note that a node has moved.
-    pub fn moved(&mut self, node: u32, from: u32, to: u32, sets: &NodeSets) {
-        if self.masks[node as usize] != WHOLE {
+    pub fn moved(&mut self, from: u32, to: u32, others: &[NodeSetId]) {
+        let mask = std::mem::take(&mut self.masks[from as usize]);
+        self.masks[to as usize] = mask;
+        if mask != WHOLE {
             return;
         }
-        for set in std::iter::once(&NodeSetId::ALL).chain(sets.others_of(node)) {
+        for set in std::iter::once(&NodeSetId::ALL).chain(others) {
             let places = &mut self.of_sets[set.index()].places;
             places.set(from as usize, false);
             places.set(to as usize, true);
         }
     }
 
-    /// Counts anew where the nodes have other places.
-    pub fn count_anew(&mut self, place_of: &[u32], places: usize, sets: &NodeSets) {
+    /// The nodes at these places, which ascend, have moved to the front; `place_of` has where each node is now.
+    pub fn keep(&mut self, kept: &[usize], place_of: &[u32], sets: &NodeSets) {
+        for (to, &from) in kept.iter().enumerate() {
+            self.masks[to] = self.masks[from];
+        }
+        self.masks[kept.len()..].fill(0);
         for set in sets.ids() {
-            let whole = sets.nodes_from(set, 0).filter(|&node| self.masks[node as usize] == WHOLE);
-            let mut bits = CountedBits::new(places);
-            whole.for_each(|node| bits.set(place_of[node as usize] as usize, true));
+            let places = sets.nodes_from(set, 0).map(|node| place_of[node as usize] as usize);
+            let mut bits = CountedBits::new(self.masks.len());
+            for place in places.filter(|&place| self.masks[place] == WHOLE) {
+                bits.set(place, true);
+            }
             self.of_sets[set.index()].places = bits;
         }
     }
@@ -88,19 +107,17 @@ impl WholeNodes {
 }
 
 impl OfSet {
-    fn change(&mut self, place: u32, before: u64, now: u64) {
+    fn change(&mut self, place: u32, before: u16, now: u16) {
         if (before ^ now) & WHOLE != 0 {
             self.places.set(place as usize, now == WHOLE);
         }
+        let (before, now) = (before & !WHOLE, now & !WHOLE);
+        if before == now {
+            return;
+        }
         for (value, nodes) in self.on_others.iter_mut().enumerate() {
-            *nodes -= u32::from(before != WHOLE && before >> value & 1 == 1);
-            *nodes += u32::from(now != WHOLE && now >> value & 1 == 1);
+            *nodes += u32::from(now >> value & 1);
+            *nodes -= u32::from(before >> value & 1);
         }
     }
-}
-
-/// Which values are positive.
-fn positive(values: &[i64]) -> u64 {
-    let bits = values.iter().enumerate().filter(|(_, value)| **value > 0);
-    bits.fold(0, |mask, (at, _)| mask | 1 << at)
 }

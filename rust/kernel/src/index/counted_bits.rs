@@ -60,7 +60,14 @@ impl CountedBits {
             left -= ones as usize;
             block += 1;
         }
-        let words = self.words.iter().enumerate().skip(block * WORDS);
+        let mut first = block * WORDS;
+        while let Some(word) = self.words.get(first)
+            && word.count_ones() as usize <= left
+        {
+            left -= word.count_ones() as usize;
+            first += 1;
+        }
+        let words = self.words.iter().enumerate().skip(first);
         words.flat_map(|(at, &word)| ones_of(word).map(move |bit| at * WORD + bit)).skip(left)
     }
 }

@@ -31,7 +31,12 @@ impl<'a, A: Availability> Filling<'a, A> {
 
     /// The same with so many tasks on it at most.
     pub(super) fn fill_up_to(&mut self, node: u32, most: u32) -> bool {
-        let tasks = self.room.slots(node, self.want.request).min(self.left).min(most);
+        self.put(node, self.room.slots(node, self.want.request).min(most))
+    }
+
+    /// The same on a node that is known to admit so many.
+    pub(super) fn put(&mut self, node: u32, slots: u32) -> bool {
+        let tasks = slots.min(self.left);
         if tasks > 0 {
             self.placement.push(NodeTasks { node, tasks });
             self.left -= tasks;

@@ -92,7 +92,7 @@ impl<A: Availability> Filling<'_, A> {
         for head in cut.heads(order.nodes() as usize, list, self.left.div_ceil(each) as usize, before) {
             for place in places.from_number(head.start).take(head.len()) {
                 if let Some(node) = order.node_at(place as u32) {
-                    self.fill(node);
+                    self.put(node, each);
                 }
             }
         }
