@@ -277,6 +277,8 @@ class ControllerSettings(TypedDict):
     bf_max_job_part: int
     bf_job_part_count_reserve: int
     epoch: float
+    main_lag: float
+    bf_test_time: float
     main_phase: float | None
     backfill_phase: float | None
 

@@ -1,7 +1,8 @@
 """Free runs of a recorded stream under `slurm`, with phases drawn at random, beside a real Slurm's runs.
 
-Two real runs of one stream and configuration are 2.4 s to 7.1 s apart by P without backfill, and 52 s to 68 s
-with it every two seconds: what a twin can be expected to be apart from one of them.
+Two real runs of one stream and configuration are 2.4 s to 7.1 s apart by P without backfill, 52 s to 68 s
+with it every two seconds, and 139 s with priorities by fair share: what a twin can be expected to be apart
+from one of them.
 """
 
 from statistics import fmean, median
@@ -9,20 +10,26 @@ from statistics import fmean, median
 import pytest
 
 from support.oracles import find
-from support.slurm_free_runs import CONFIGURATIONS, compared
+from support.slurm_free_runs import RECORDINGS, compared
 
 
 @pytest.mark.parametrize(
-    ("policy", "run", "furthest", "apart"),
+    ("configuration", "run", "furthest", "apart"),
     [
-        (CONFIGURATIONS[0].policy, "fifo_a", 7.1, 0.01),
-        (CONFIGURATIONS[1].policy, "bf_a", 67.9, 0.12),
-        (CONFIGURATIONS[2].policy, "bf30_a", 40.0, 0.03),
+        ("fifo_a.slurm.conf", "fifo_a", 7.1, 0.02),
+        ("bf_a.slurm.conf", "bf_a", 67.9, 0.06),
+        ("bf_a.slurm.conf", "bf_b", 69.0, 0.06),
+        ("bf30_a.slurm.conf", "bf30_a", 40.0, 0.04),
+        ("m1a/slurm.conf", "m1a", 139.0, 0.07),
+        ("m1a/slurm.conf", "m1b", 139.0, 0.07),
     ],
 )
-def test_free_runs(policy: str, run: str, furthest: float, apart: float) -> None:
+def test_free_runs(configuration: str, run: str, furthest: float, apart: float) -> None:
     """The median of P is as small as between real runs, and real waits are among those of the twin."""
-    found = compared(policy, find("oracles/slurm/s1.csv"), find(f"oracles/slurm/{run}.csv"))
+    recording = next(each for each in RECORDINGS if each.configuration == configuration)
+    folder = find(f"oracles/{recording.folder}/{recording.stream}").parent
+    find(f"oracles/{recording.folder}/{run}{recording.suffix}")
+    found = compared(recording, folder, run)
     assert len(set(found.waits)) > 1
     assert median(found.distances) < furthest
     assert min(found.waits) < found.real_wait < max(found.waits)

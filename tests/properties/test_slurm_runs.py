@@ -65,6 +65,8 @@ def random_controller(rng: Random) -> Controller:
         sched_interval=interval,
         default_queue_depth=rng.choice((100, 100, 2)),
         bf_interval=rng.choice((1, 2, 30)),
+        main_lag=rng.choice((0.0, 0.0, 0.0625)),
+        bf_test_time=rng.choice((0.0, 0.0, 0.03125, 0.5)),
         main_phase=rng.randrange(8 * interval) / 8,
         backfill_phase=rng.randrange(8) / 8,
     )

@@ -51,6 +51,8 @@ class Controller:
     sched_interval: int = 60
     default_queue_depth: int = 100
     bf_interval: int = 30
+    main_lag: float = 0.0
+    bf_test_time: float = 0.0
     main_phase: float = 0.0
     backfill_phase: float = 0.0
 
@@ -83,6 +85,7 @@ class Run:
     changed: float = -inf
     is_wanted: bool = False
     main_latest: float = -inf
+    full_latest: float = -inf
     backfill_latest: float = -inf
     weights: Weights = field(default_factory=list)
 
@@ -140,14 +143,23 @@ class Run:
         verdicts = main_loop(self.machine, self.situation(queue), self.weights)
         self.start(queue, verdicts)
         if any(verdict[0] == "waits" for verdict in verdicts):
-            self.changed = floor(self.now)
+            self.change()
 
-    def make_cycle(self) -> None:
+    def make_cycle(self) -> float:
+        """Give when the cycle ends."""
         queue = self.entries()
         call = begun(self.machine, self.situation(queue), self.weights)
-        self.start(queue, [call.consider(entry) for entry in queue])
+        verdicts = [call.consider(entry) for entry in queue]
+        end = self.now + call.tested.total() * self.controller.bf_test_time
+        self.backfill_latest = floor(end)
+        self.start(queue, verdicts)
         if call.puts_off:
-            self.changed = floor(self.now)
+            self.change()
+        return end
+
+    def change(self) -> None:
+        """Take note of a change that makes backfill work; one during a cycle waits for its end."""
+        self.changed = max(floor(self.now), self.backfill_latest)
 
     def start(self, queue: list[Entry], verdicts: list[Verdict]) -> None:
         by_row = {job.row: job for job in self.jobs}
@@ -167,7 +179,7 @@ class Run:
             over = self.now + self.launch + min(job.run_time, job.requested_time)
             self.holding[job] = self.now, parts, over
             self.places[job.row] = self.now, tuple(spread)
-            self.changed = floor(self.now)
+            self.change()
 
     def take_events(self) -> bool:
         """Take what happens now; whether nodes were released."""
@@ -179,22 +191,23 @@ class Run:
             del self.holding[job]
         self.queue += arrived
         if arrived or turned or over or gone:
-            self.changed = floor(self.now)
+            self.change()
         self.is_wanted |= bool(arrived) or turned or (bool(gone) and not self.controller.epilog)
         return bool(gone)
 
-    def wake_main(self, second: int) -> None:
-        rules = self.controller
-        is_full = (second - floor(rules.main_phase)) % rules.sched_interval == 0
+    def wake_main(self) -> None:
+        rules, second = self.controller, floor(self.now)
+        is_full = second - self.full_latest >= rules.sched_interval
         if is_full or (self.is_wanted and second - self.main_latest >= rules.batch_sched_delay):
             self.main(is_full=is_full)
             self.main_latest, self.is_wanted = second, False
+            self.full_latest = second if is_full else self.full_latest
 
-    def wake_backfill(self, second: int) -> None:
-        is_time = second - self.backfill_latest >= self.controller.bf_interval
-        if is_time and self.changed > -inf and self.changed >= self.backfill_latest:
-            self.backfill_latest = second
-            self.make_cycle()
+    def wake_backfill(self) -> float:
+        """Give when the thread wakes next."""
+        if self.changed > -inf and self.changed >= self.backfill_latest:
+            return self.make_cycle() + self.controller.bf_interval
+        return self.now + 1
 
     def next_event(self) -> float:
         times = [job.submit_time for job in self.jobs]
@@ -215,20 +228,17 @@ def run(
 ) -> dict[int, Place]:
     """Give when and where each job starts, with how many tasks on each node; some jobs never start."""
     state = Run(machine, controller, jobs, drained, launch, completion, order)
-    phase = controller.main_phase % 1
-    begins = [job.submit_time for job in jobs] + [each.begin for each in drained]
-    first = floor(min(begins)) - 2 * controller.sched_interval
-    main = backfill = first
-    state.now = first - 1.0
+    interval, period = controller.sched_interval, 1 + controller.main_lag
+    first = min([job.submit_time for job in jobs] + [each.begin for each in drained])
+    origin = controller.main_phase + floor(first / interval) * interval
+    state.main_latest = state.full_latest = floor(origin) - interval
+    number, state.now = -interval, first - 1.0
+    backfill = ceil(first - controller.backfill_phase) + controller.backfill_phase
     # Where nothing happens for so long, nothing is left to happen.
-    idle, quiet = (
-        0.0,
-        3.0 * (controller.sched_interval + controller.bf_interval) + controller.batch_sched_delay,
-    )
+    idle, quiet = 0.0, 3.0 * (interval + controller.bf_interval) + controller.batch_sched_delay
     while True:
-        event = state.next_event()
-        wakings = main + phase, backfill + controller.backfill_phase
-        state.now = min(event, *wakings)
+        event, main = state.next_event(), origin + number * period
+        state.now = min(event, main, backfill)
         if event == inf and not state.queue and not state.holding:
             return state.places
         if event < inf or state.holding:
@@ -237,10 +247,8 @@ def run(
             return state.places
         if state.now == event and state.take_events() and controller.epilog:
             state.main(is_full=False)
-        if state.now == wakings[0]:
-            state.wake_main(main)
-            main += 1
-        if state.now == wakings[1]:
-            if controller.backfill:
-                state.wake_backfill(backfill)
-            backfill += 1
+        if state.now == main:
+            state.wake_main()
+            number += 1
+        if state.now == backfill:
+            backfill = state.wake_backfill() if controller.backfill else inf

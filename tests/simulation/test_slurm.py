@@ -33,6 +33,21 @@ def test_the_main_loop_is_called_at_times_of_its_own() -> None:
     assert starts(spec, submit_time=[1.0, 55.0], tasks=[1, 1]) == [50.25, 60.25]
 
 
+def test_the_main_thread_wakes_later_each_second() -> None:
+    """With a lag of a quarter of a second it wakes at 0.25, 1.5, 2.75, 4.0, and so on."""
+    spec = "slurm(main_phase=0.25, backfill=false, main_lag=0.25, batch_sched_delay=0)"
+    assert starts(spec, submit_time=[1.0, 2.0, 3.0], tasks=[1, 1, 1], run_time=[0.5] * 3) == [1.5, 2.75, 4.0]
+
+
+def test_a_cycle_takes_time() -> None:
+    """Three jobs of 0.75 s each: the next cycle begins 2.25 s and the interval after the first."""
+    columns: dict[str, Any] = {"tasks": [4, 4, 4], "run_time": [1.0, 1.0, 1.0]}
+    never = "main_phase=59, sched_interval=600, batch_sched_delay=600"
+    spec = f"slurm({never}, backfill_phase=0.5, bf_interval=10"
+    assert starts(f"{spec})", **columns) == [10.5, 20.5, 30.5]
+    assert starts(f"{spec}, bf_test_time=0.75)", **columns) == [10.5, 22.75, 34.25]
+
+
 def test_an_epilog_calls_the_main_loop() -> None:
     """A job that waits for nodes starts when they are free, not at the next waking."""
     for epilog, second in (("false", 41.25), ("true", 40.5)):

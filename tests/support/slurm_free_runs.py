@@ -1,40 +1,99 @@
-"""Free runs of a recorded stream under `slurm`, beside real runs.
+"""Free runs of recorded streams under the recorded configurations, beside real runs.
 
-`PYTHONPATH=src:tests python -m support.slurm_free_runs FOLDER` prints a table. The folder has the stream
-s1.csv and real runs of it, as far as they are there.
+`PYTHONPATH=src:tests python -m support.slurm_free_runs FOLDER` prints a table of all recordings that are
+there: FOLDER is `oracles/slurm` or `oracles/slurm-multifactor`.
 """
 
+import gzip
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from statistics import fmean, median
 
 import polars as pl
 
 import batchlab as bl
+from batchlab.slurm import read_configuration
+from batchlab.system.slurm import translate
 
-__all__ = ["CONFIGURATIONS", "Comparison", "Configuration", "compared"]
+__all__ = ["RECORDINGS", "Comparison", "Recording", "compared"]
 
 SEEDS = range(20)
-SYSTEM = bl.System.homogeneous(nodes=32, resources={"core": 1})
-# As measured: from the allocation to the begin of the script, and from its end to the release of the last
-# node; and from the planned second of a submission to its arrival.
-OVERHEADS = bl.Overheads(launch=0.05, completion=0.03)
-LAG = 0.013
+MEGABYTE = 1024
+DEFAULT = 2000
+"""DefMemPerCPU of m2, MB."""
+ASKED = (
+    *("nodes", "ntasks", "ntasks_per_node", "cpus_per_task"),
+    *("mem_mb", "mem_per_cpu_mb", "exclusive", "nice"),
+)
+"""Whole numbers that a stream may give."""
 
 
 @dataclass(frozen=True)
-class Configuration:
-    """A recorded configuration, as a policy, and its real runs."""
+class Recording:
+    """A stream, a configuration and its real runs, with what was measured on the machine, seconds.
 
-    policy: str
-    real: tuple[str, ...]
+    `launch` is the mean time from the allocation to the begin of the script, `completion` from its end to the
+    release of the last node, `lag` from the planned second of a submission to its arrival. `phases` has the
+    real runs, each with the part of a second at which its stream began.
+    """
+
+    stream: str
+    configuration: str
+    phases: dict[str, float]
+    launch: float = 0.05
+    completion: float = 0.04
+    lag: float = 0.014
+    controller: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> str:
+        """The folder of the oracles in which it is."""
+        return "slurm-multifactor" if "/" in self.configuration else "slurm"
+
+    @property
+    def suffix(self) -> str:
+        """What the file of a real run ends with."""
+        return "/jobs.csv" if "/" in self.configuration else ".csv"
+
+    def policy(self, folder: Path, epoch: int) -> str:
+        """Give the policy of the configuration, with how fast its controller is."""
+        own = read_configuration(folder / self.configuration).policy
+        more = {"epoch": epoch, **self.controller}
+        arguments = ", ".join(f"{name}={value}" for name, value in more.items())
+        return f"{own[:-1]}, {arguments})" if own.endswith(")") else f"{own}({arguments})"
 
 
-CONFIGURATIONS = (
-    Configuration("slurm(backfill=false)", ("fifo_a", "fifo_b")),
-    Configuration("slurm(bf_interval=2, bf_resolution=1)", ("bf_a", "bf_b")),
-    Configuration("slurm", ("bf30_a",)),
+IDLE = {"main_lag": 0.0025, "bf_test_time": 0.0002}
+"""A controller that writes few logs: measured on the calls of fifo_a, bf_a and bf30_a."""
+
+RECORDINGS = (
+    Recording("s1.csv", "fifo_a.slurm.conf", {"fifo_a": 0.1, "fifo_b": 0.25}, controller=IDLE),
+    Recording("s1.csv", "bf_a.slurm.conf", {"bf_a": 0.4, "bf_b": 0.55}, controller=IDLE),
+    Recording("s1.csv", "bf30_a.slurm.conf", {"bf30_a": 0.7}, controller=IDLE),
+    Recording(
+        "m1.stream.csv",
+        "m1a/slurm.conf",
+        {"m1a": 0.15, "m1b": 0.55},
+        *(0.15, 0.09, 0.045),
+        {"main_lag": 0.025, "bf_test_time": 0.0027},
+    ),
+    Recording(
+        "m1.stream.csv",
+        "m1d/slurm.conf",
+        {"m1d": 0.45},
+        *(0.11, 0.07, 0.045),
+        {"main_lag": 0.0076, "bf_test_time": 0.002},
+    ),
+    Recording(
+        "m2.stream.csv",
+        "m2a/slurm.conf",
+        {"m2a": 0.35},
+        *(0.155, 0.11, 0.045),
+        {"main_lag": 0.048, "bf_test_time": 0.0036},
+    ),
 )
 
 
@@ -47,22 +106,76 @@ class Comparison:
     distances: list[float]
 
 
-def compared(policy: str, stream: Path, real: Path) -> Comparison:
-    """Run the stream with phases drawn from each seed."""
-    jobs = pl.read_csv(stream).select(
+def table(path: Path) -> pl.DataFrame:
+    """Read a table, which may be compressed."""
+    given = path if path.exists() else path.with_name(f"{path.name}.gz")
+    text = gzip.decompress(given.read_bytes()) if given.suffix == ".gz" else given.read_bytes()
+    return pl.read_csv(text, infer_schema_length=None)
+
+
+def jobs_of(stream: pl.DataFrame) -> pl.DataFrame:
+    """Give the jobs of a stream; submissions are seconds after its begin."""
+    given = stream.with_columns(
+        pl.lit(None, pl.Int64).alias(name) for name in ASKED if name not in stream.columns
+    )
+    # A column without values has no numbers.
+    given = given.with_columns(pl.col(name).cast(pl.Int64) for name in ASKED)
+    per_node, cpus = pl.col("ntasks_per_node").fill_null(0), pl.col("cpus_per_task").fill_null(1)
+    tasks = pl.col("ntasks").fill_null(pl.col("nodes").fill_null(1) * pl.max_horizontal(per_node, 1))
+    of_node = pl.col("mem_mb") / pl.max_horizontal(per_node, 1)
+    memory = pl.coalesce(of_node, pl.col("mem_per_cpu_mb") * cpus, DEFAULT * cpus) * MEGABYTE
+    own = [name for name in ("user", "account", "qos") if name in stream.columns]
+    has_partitions = "partition" in stream.columns
+    where = pl.col("partition").str.replace_all(",", "|") if has_partitions else pl.lit("batch")
+    return given.select(
+        *own,
         job_id="job",
-        submit_time=pl.col("submit") + LAG,
+        submit_time=pl.col("submit").cast(pl.Float64),
         run_time=pl.col("sleep").cast(pl.Float64),
         requested_time=pl.col("limit_min") * 60.0,
-        tasks="nodes",
+        tasks=tasks,
+        tasks_per_node=per_node,
+        core=cpus,
+        mem=(memory / cpus).floor().cast(pl.Int64) * cpus,
+        exclusive=pl.col("exclusive").fill_null(0) == 1,
+        nice=pl.col("nice").fill_null(0),
+        partition=where,
     )
-    workload = bl.Workload.from_table(jobs)
-    columns = {"job": "job_id", "submit": "submit_time", "start": "start_time", "end": "end_time"}
-    asked = jobs.select("job_id", "requested_time", "tasks")
-    seen = pl.read_csv(real).rename(columns).select(pl.col(*columns.values())).join(asked, on="job_id")
+
+
+def real_of(path: Path, stream: pl.DataFrame) -> pl.DataFrame:
+    """Give the times of a real run, whole seconds: those of the jobs that completed."""
+    seen = table(path)
+    if "attempt" in seen.columns:
+        seen = seen.filter(pl.col("attempt") == 0, pl.col("state") == "COMPLETED")
+    times = {"job": "job_id", "submit": "submit_time", "start": "start_time", "end": "end_time"}
+    found = seen.rename(times).select(pl.col(*times.values()))
+    return found.join(stream.select("job_id", "requested_time", "tasks"), on="job_id")
+
+
+def epoch_of(folder: Path, run: str) -> int:
+    """Give the second of the clock at the origin of a run's times."""
+    log, about = folder / f"{run}.swf", folder / run / "run.json"
+    if log.exists():
+        return int(log.read_text().partition("UnixStartTime:")[2].split()[0])
+    return int(pl.read_json(about)["T0_epoch"][0]) if about.exists() else 0
+
+
+def compared(recording: Recording, folder: Path, run: str) -> Comparison:
+    """Run the stream with phases of the threads from each seed."""
+    stream = jobs_of(table(folder / recording.stream))
+    seen = real_of(folder / f"{run}{recording.suffix}", stream)
+    jobs = stream.filter(pl.col("job_id").is_in(seen["job_id"].to_list()))
+    shift = recording.phases[run] + recording.lag
+    system = translate(read_configuration(folder / recording.configuration)).system
+    if "mem" not in system.resources:
+        jobs = jobs.drop("mem", strict=False)
+    workload = bl.Workload.from_table(jobs.with_columns(pl.col("submit_time") + shift))
+    policy = recording.policy(folder, epoch_of(folder, run))
+    overheads = bl.Overheads(launch=recording.launch, completion=recording.completion)
     waits, distances = [], []
     for seed in SEEDS:
-        found = bl.simulate(workload, SYSTEM, policy, seed=seed, overheads=OVERHEADS).jobs
+        found = bl.simulate(workload, system, policy, seed=seed, overheads=overheads).jobs
         # Slurm's own times are whole seconds.
         times = pl.col("submit_time", "start_time", "end_time").floor()
         model = found.select("job_id", times, "requested_time", "tasks")
@@ -76,21 +189,35 @@ def mean_wait(jobs: pl.DataFrame) -> float:
     return fmean((jobs["start_time"] - jobs["submit_time"]).to_list())
 
 
+def is_there(folder: Path, recording: Recording) -> bool:
+    """Tell whether a folder has a recording."""
+    return (folder / recording.stream).exists() and (folder / recording.configuration).exists()
+
+
+def between(recording: Recording, folder: Path) -> Iterator[str]:
+    """Say how far real runs of a recording are apart."""
+    stream = jobs_of(table(folder / recording.stream))
+    real = {run: real_of(folder / f"{run}{recording.suffix}", stream) for run in recording.phases}
+    for one, other in combinations(real, 2):
+        yield f"{one}–{other} {bl.adequacy.compare(real[one], real[other]).P:.1f}"
+
+
 def main(folder: Path) -> None:
     """Print the table."""
-    print("| policy | real run | mean wait: real | twin | P |")  # noqa: T201
-    print("|---|---|---|---|---|")  # noqa: T201
-    for each in CONFIGURATIONS:
-        for name in each.real:
-            real = next(iter(folder.glob(f"{name}.csv*")), None)
-            if real is None:
-                continue
-            found = compared(each.policy, folder / "s1.csv", real)
+    print("| configuration | real run | mean wait: real | twin | P | between real runs |")  # noqa: T201
+    print("|---|---|---|---|---|---|")  # noqa: T201
+    for recording in RECORDINGS:
+        if not is_there(folder, recording):
+            continue
+        apart = ", ".join(between(recording, folder))
+        for run in recording.phases:
+            found = compared(recording, folder, run)
             low, high, mean = min(found.waits), max(found.waits), fmean(found.waits)
             least, most = min(found.distances), max(found.distances)
             print(  # noqa: T201
-                f"| `{each.policy}` | {name} | {found.real_wait:.1f} | {low:.1f}–{high:.1f} ({mean:.1f}) "
-                f"| {median(found.distances):.1f} ({least:.1f}–{most:.1f}) |"
+                f"| `{recording.configuration}` | {run} | {found.real_wait:.1f} | {low:.1f}–{high:.1f} "
+                f"({mean:.1f}) | {median(found.distances):.1f} ({least:.1f}–{most:.1f}) | {apart} |",
+                flush=True,
             )
 
 

@@ -44,6 +44,8 @@ struct ControllerSettings {
     bf_max_job_part: usize,
     bf_job_part_count_reserve: usize,
     epoch: f64,
+    main_lag: f64,
+    bf_test_time: f64,
     main_phase: Option<f64>,
     backfill_phase: Option<f64>,
 }
@@ -70,6 +72,8 @@ impl TryFrom<ControllerSettings> for SlurmSettings {
             bf_max_job_part: given.bf_max_job_part,
             bf_job_part_count_reserve: given.bf_job_part_count_reserve,
             epoch: given.epoch,
+            main_lag: given.main_lag,
+            bf_test_time: given.bf_test_time,
             main_phase: given.main_phase,
             backfill_phase: given.backfill_phase,
         })

@@ -77,6 +77,8 @@ def _controller(parameters: SlurmParameters, system: System) -> ControllerSettin
         "bf_max_job_part": parameters.bf_max_job_part,
         "bf_job_part_count_reserve": parameters.bf_job_part_count_reserve,
         "epoch": float(parameters.epoch),
+        "main_lag": parameters.main_lag,
+        "bf_test_time": parameters.bf_test_time,
         "main_phase": parameters.main_phase,
         "backfill_phase": parameters.backfill_phase,
     }

@@ -69,6 +69,10 @@ class SlurmParameters:
         How many jobs of each partition are planned; those behind may only start now. 0 for all.
     epoch
         Seconds of the clock (since 1970) at time 0 of the workload.
+    main_lag
+        Seconds by which the thread of the main loop wakes later each second: 0.002 on an idle controller.
+    bf_test_time
+        Seconds that backfill takes for each entry that it looks at; the next cycle begins so much later.
     main_phase
         When the main loop looks at the whole queue, seconds within `sched_interval`; drawn from the seed of
         the run unless given.
@@ -98,6 +102,8 @@ class SlurmParameters:
     bf_max_job_part: int = 0
     bf_job_part_count_reserve: int = 0
     epoch: int = 0
+    main_lag: float = 0.0
+    bf_test_time: float = 0.0
     main_phase: float | None = None
     backfill_phase: float | None = None
 
@@ -111,10 +117,10 @@ class SlurmParameters:
                 raise PolicyError(f"{key} = {shown(value)}; must be true or false.")
         for key, (least, most) in _WHOLE.items():
             object.__setattr__(self, key, _whole(key, getattr(self, key), least, most))
-        ends = {"main_phase": self.sched_interval, "backfill_phase": 1}
+        ends = {"main_lag": 1, "bf_test_time": 1, "main_phase": self.sched_interval, "backfill_phase": 1}
         for key, end in ends.items():
             if getattr(self, key) is not None:
-                object.__setattr__(self, key, _phase(key, getattr(self, key), end))
+                object.__setattr__(self, key, _seconds(key, getattr(self, key), end))
 
     @property
     def arguments(self) -> str:
@@ -162,7 +168,7 @@ def _whole(key: str, value: object, least: int, most: int) -> int:
     raise PolicyError(f"{key} = {shown(value)}; must be an integer from {least} to {most}.")
 
 
-def _phase(key: str, value: object, end: int) -> float:
+def _seconds(key: str, value: object, end: int) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < end:
         return float(value)
     raise PolicyError(f"{key} = {shown(value)}; must be seconds from 0 to less than {end}.")

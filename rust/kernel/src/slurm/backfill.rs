@@ -81,6 +81,12 @@ impl Backfill {
         self.floor.weights
     }
 
+    /// How many entries were looked at.
+    #[must_use]
+    pub fn tested(&self) -> usize {
+        self.tested
+    }
+
     /// Whether as many entries were looked at as may be.
     #[must_use]
     pub fn is_over(&self, setup: &Setup) -> bool {

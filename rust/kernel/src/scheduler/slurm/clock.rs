@@ -1,8 +1,8 @@
 //! When the controller's two threads act (S25).
 //!
-//! Both wake at whole seconds and a phase of their own. What they would find at most wakings is known without a call: where
-//! nothing has changed, the same call decides the same, until the time itself makes a difference (`Backfill::holds_until`).
-//! Such calls are counted and not made, so that a controller with nothing to do costs nothing.
+//! Each wakes once in a second or a little more, at a phase of its own. What they would find at most wakings is known without
+//! a call: where nothing has changed, the same call decides the same, until the time itself makes a difference
+//! (`Backfill::holds_until`). Such calls are counted and not made, so that a controller with nothing to do costs nothing.
 use serde::{Deserialize, Serialize};
 
 use crate::random::mix;
@@ -19,14 +19,16 @@ const LONG_AGO: i64 = i64::MIN / 4;
 /// The thread that calls the main loop.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct MainThread {
-    /// When within a second it wakes.
-    phase: f64,
-    /// The remainder of the seconds at which it looks at the whole queue.
-    remainder: i64,
+    /// One time at which it wakes.
+    origin: f64,
+    /// Seconds from one waking to the next, 1 at least.
+    period: f64,
     interval: i64,
     delay: i64,
     /// The second of its latest call.
     latest: i64,
+    /// The second of its latest look at the whole queue, made or not.
+    latest_full: i64,
     is_wanted: bool,
     /// Whether a look at the whole queue may start a job.
     is_stale: bool,
@@ -35,36 +37,43 @@ struct MainThread {
 }
 
 impl MainThread {
-    /// The first second from `second` on at which it looks at the whole queue.
-    fn full_from(&self, second: i64) -> i64 {
-        second + (self.remainder - second).rem_euclid(self.interval)
+    /// The first waking at a time or after it.
+    fn waking(&self, time: f64) -> f64 {
+        let number = ((time - self.origin) / self.period).floor();
+        let at = |number: f64| self.origin + number * self.period;
+        // The quotient was rounded.
+        let candidates = [number - 1.0, number, number + 1.0];
+        candidates.map(at).into_iter().find(|&waking| waking >= time).unwrap_or_else(|| at(number + 2.0))
     }
 
-    /// The second of the next call that may matter, at `now` or later; None where there is none.
-    fn due(&self, now: f64) -> Option<i64> {
+    /// When it next looks at the whole queue.
+    fn next_full(&self) -> f64 {
+        self.waking((self.latest_full + self.interval) as f64)
+    }
+
+    /// When the next call is made that may matter, at `now` or later; None where there is none.
+    fn due(&self, now: f64) -> Option<f64> {
         if !self.is_wanted && !self.is_stale {
             return None;
         }
-        let first = waking_at(now, self.phase).max(self.latest + 1);
-        let full = self.full_from(first);
+        let after = now.max((self.latest + 1) as f64);
+        let full = self.waking(after.max((self.latest_full + self.interval) as f64));
         if !self.is_wanted {
             return Some(full);
         }
-        let latest = self.latest.max(full - self.interval);
-        Some(full.min(first.max(latest + self.delay)))
+        let latest = self.latest.max(self.latest_full);
+        Some(full.min(self.waking(after.max((latest + self.delay) as f64))))
     }
 }
 
 /// The thread that calls backfill.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct BackfillThread {
-    /// When within a second it wakes.
-    phase: f64,
-    interval: i64,
-    /// The second of its latest cycle.
+    interval: f64,
+    /// The second in which its latest cycle ended.
     latest: i64,
-    /// The first second at which it wakes after that; from then on it wakes each second until it works.
-    next: i64,
+    /// The first time at which it wakes after that; from then on it wakes each second until it works.
+    next: f64,
     /// The second of the latest change that makes it work.
     changed: i64,
     /// Whether something has changed since its latest cycle.
@@ -73,15 +82,37 @@ struct BackfillThread {
     holds_until: f64,
     /// Whether a cycle is a change itself.
     goes_on: bool,
+    /// How long a cycle takes, seconds.
+    length: f64,
 }
 
 impl BackfillThread {
-    /// A cycle at a second, from which nothing follows but by what has been found before.
-    fn pass_over(&mut self, second: i64) {
-        self.latest = second;
-        self.next = second + self.interval;
+    /// Whether there is something to do at its next waking.
+    fn has_work(&self) -> bool {
+        self.changed >= self.latest
+    }
+
+    /// Whether a cycle at a time may come out otherwise than the latest, though nothing has changed.
+    fn may_differ_in(&self, time: f64) -> bool {
+        time.floor() >= self.holds_until
+    }
+
+    /// A change at a time. While a cycle is under way it waits for the end of that.
+    fn touch(&mut self, time: f64) {
+        self.changed = (time.floor() as i64).max(self.latest);
+        if self.next < time {
+            // It has woken in vain before.
+            self.next += (time - self.next).ceil();
+        }
+    }
+
+    /// A cycle at its next waking, from which nothing follows but by what has been found before.
+    fn pass_over(&mut self) {
+        let end = self.next + self.length;
+        self.latest = end.floor() as i64;
+        self.next = end + self.interval;
         if self.goes_on {
-            self.changed = second;
+            self.changed = self.latest;
         }
     }
 }
@@ -91,6 +122,10 @@ impl BackfillThread {
 pub(super) struct Clock {
     main: MainThread,
     backfill: Option<BackfillThread>,
+    /// Whether the threads have begun to wake.
+    has_begun: bool,
+    /// The next cycle of backfill that may matter, if it was looked for since something changed last.
+    next_cycle: Option<Time>,
 }
 
 impl Clock {
@@ -98,59 +133,88 @@ impl Clock {
     pub(super) fn new(settings: &SlurmSettings, seed: u64) -> Self {
         let interval = settings.sched_interval;
         let drawn = || drawn(seed, MAIN_PHASE) * interval as f64;
-        let main = settings.main_phase.unwrap_or_else(drawn);
         let thread = || BackfillThread {
-            phase: settings.backfill_phase.unwrap_or_else(|| self::drawn(seed, BACKFILL_PHASE)),
-            interval: settings.bf_interval,
+            interval: settings.bf_interval as f64,
             latest: LONG_AGO,
-            next: LONG_AGO,
+            next: settings.backfill_phase.unwrap_or_else(|| self::drawn(seed, BACKFILL_PHASE)),
             changed: LONG_AGO - 1,
             is_stale: false,
             holds_until: f64::INFINITY,
             goes_on: false,
+            length: 0.0,
         };
         Self {
             main: MainThread {
-                phase: main.fract(),
-                remainder: main.floor() as i64,
+                origin: settings.main_phase.unwrap_or_else(drawn),
+                period: 1.0 + settings.main_lag,
                 interval,
                 delay: settings.batch_sched_delay,
                 latest: LONG_AGO,
+                latest_full: LONG_AGO,
                 is_wanted: false,
                 is_stale: false,
                 is_blocked: false,
             },
             backfill: settings.backfill.then(thread),
+            has_begun: false,
+            next_cycle: None,
         }
     }
 
-    /// Counts the cycles of backfill before now that were not made.
+    /// Lets the threads wake near the first event.
+    fn begin(&mut self, now: f64) {
+        let main = &mut self.main;
+        let interval = main.interval as f64;
+        main.origin += (now / interval).floor() * interval;
+        main.latest_full = main.origin.floor() as i64 - main.interval;
+        if let Some(thread) = &mut self.backfill {
+            thread.next += (now - thread.next).ceil();
+        }
+        self.has_begun = true;
+    }
+
+    /// Takes note of the calls before now that were not made.
     pub(super) fn catch_up(&mut self, now: f64) {
-        while let Some((cycle, changed)) = self.next_idle_cycle() {
-            let Some(thread) = &mut self.backfill else { return };
-            let last = waking_at(now, thread.phase) - 1;
-            if cycle > last {
-                return;
-            }
-            thread.changed = thread.changed.max(changed);
-            let further = if thread.goes_on { (last - cycle) / thread.interval } else { 0 };
-            thread.pass_over(cycle + further * thread.interval);
+        if !self.has_begun {
+            self.begin(now);
+        }
+        while self.next_idle_call() < now {
+            self.pass_over();
         }
     }
 
-    /// The second of the next cycle of backfill if nothing changes, and that of what makes it work; None where nothing does.
-    fn next_idle_cycle(&self) -> Option<(i64, i64)> {
-        let thread = self.backfill.as_ref().filter(|thread| !thread.is_stale)?;
-        if thread.changed >= thread.latest {
-            return Some((thread.next, thread.changed));
+    /// The next look at the whole queue or cycle of backfill if nothing changes.
+    fn next_idle_call(&self) -> f64 {
+        let full = self.main.next_full();
+        self.next_idle_cycle().map_or(full, |cycle| full.min(cycle))
+    }
+
+    /// The next cycle of backfill if nothing changes and the main loop makes none work.
+    fn next_idle_cycle(&self) -> Option<f64> {
+        let thread = self.backfill.as_ref()?;
+        (!thread.is_stale && thread.has_work()).then_some(thread.next)
+    }
+
+    /// Passes over the next of these calls; the main loop comes first.
+    fn pass_over(&mut self) {
+        let full = self.main.next_full();
+        let is_first = self.next_idle_cycle().is_some_and(|cycle| cycle < full);
+        match &mut self.backfill {
+            Some(thread) if is_first => thread.pass_over(),
+            _ => self.pass_over_full(full),
         }
-        // The main loop is a change each time when it meets a job without room.
-        if !self.main.is_blocked || self.main.is_stale {
-            return None;
+    }
+
+    /// A look at the whole queue that finds what the latest call found.
+    fn pass_over_full(&mut self, full: f64) {
+        self.main.latest_full = full.floor() as i64;
+        // It is a change each time when it meets a job without room.
+        if self.main.is_blocked
+            && !self.main.is_stale
+            && let Some(thread) = &mut self.backfill
+        {
+            thread.touch(full);
         }
-        let full = self.main.full_from(thread.latest);
-        let seen = waking_at(full as f64 + self.main.phase, thread.phase);
-        Some((thread.next.max(seen), full))
     }
 
     /// Something has changed: queue, nodes or running jobs.
@@ -164,10 +228,9 @@ impl Clock {
 
     /// Something has changed that makes backfill work, though it finds the same.
     fn touch(&mut self, now: f64) {
+        self.next_cycle = None;
         if let Some(thread) = &mut self.backfill {
-            thread.changed = now.floor() as i64;
-            // It has woken in vain before.
-            thread.next = thread.next.max(waking_at(now, thread.phase));
+            thread.touch(now);
         }
     }
 
@@ -176,24 +239,36 @@ impl Clock {
         self.main.is_wanted = true;
     }
 
-    /// Whether the main loop is called now; whether it looks at the whole queue then.
-    pub(super) fn main_is_due(&self, now: f64) -> Option<bool> {
-        let second = self.main.due(now)?;
-        (second as f64 + self.main.phase <= now).then(|| self.main.full_from(second) == second)
+    /// Whether the main loop is called now; whether it looks at the whole queue then. A look that may be left out is.
+    pub(super) fn main_is_due(&mut self, now: f64) -> Option<bool> {
+        let full = self.main.next_full();
+        if self.main.due(now).is_some_and(|due| due <= now) {
+            return Some(full <= now);
+        }
+        if full <= now {
+            self.pass_over_full(full);
+        }
+        None
     }
 
     /// Whether backfill is called now.
     pub(super) fn backfill_is_due(&self, now: f64) -> bool {
-        self.next_backfill() <= Time(now)
+        self.backfill.as_ref().is_some_and(|thread| {
+            thread.next <= now && (thread.is_stale || (thread.has_work() && thread.may_differ_in(now)))
+        })
     }
 
     /// The main loop was called now, by its thread or directly. Whether it started jobs, met one without room, and left
     /// entries that it did not look at.
     pub(super) fn called_main(&mut self, now: f64, by_thread: bool, found: MainCall) {
         if by_thread {
-            self.main.latest = waking_at(now, self.main.phase);
+            self.main.latest = now.floor() as i64;
             self.main.is_wanted = false;
+            if self.main.next_full() <= now {
+                self.main.latest_full = self.main.latest;
+            }
         }
+        self.next_cycle = None;
         self.main.is_blocked = found.met_no_room;
         if found.started {
             self.change(now);
@@ -205,45 +280,45 @@ impl Clock {
 
     /// Backfill was called now.
     pub(super) fn called_backfill(&mut self, now: f64, found: BackfillCall) {
-        let BackfillCall { started, puts_off, holds_until } = found;
+        let BackfillCall { started, puts_off, holds_until, length } = found;
+        self.next_cycle = None;
         let Some(thread) = &mut self.backfill else { return };
         thread.is_stale = false;
         thread.holds_until = holds_until;
         thread.goes_on = puts_off;
-        thread.pass_over(waking_at(now, thread.phase));
+        thread.length = length;
+        thread.next = now;
+        thread.pass_over();
         if started {
             self.change(now);
         }
     }
 
     /// When the next call is due that may matter, after what happened until now.
-    pub(super) fn next_due(&self, now: f64) -> Time {
-        let main = self.main.due(now).map_or(Time::NEVER, |second| Time(second as f64 + self.main.phase));
-        main.min(self.next_backfill())
+    pub(super) fn next_due(&mut self, now: f64) -> Time {
+        let main = self.main.due(now).map_or(Time::NEVER, Time);
+        let cycle = self.next_cycle.unwrap_or_else(|| self.look_ahead());
+        self.next_cycle = Some(cycle);
+        main.min(cycle)
     }
 
-    /// The next cycle of backfill that may matter.
-    fn next_backfill(&self) -> Time {
+    /// The next cycle of backfill that may matter. O(cycles until then).
+    fn look_ahead(&self) -> Time {
         let Some(thread) = &self.backfill else { return Time::NEVER };
-        let at = |second: i64| Time(second as f64 + thread.phase);
         if thread.is_stale {
-            return at(thread.next);
+            return Time(thread.next);
         }
         if thread.holds_until == f64::INFINITY {
             return Time::NEVER;
         }
-        let until = thread.holds_until.ceil() as i64;
         let mut ahead = self.clone();
-        while let Some((cycle, changed)) = ahead.next_idle_cycle() {
-            if cycle >= until {
-                return at(cycle);
+        loop {
+            match ahead.next_idle_cycle() {
+                Some(cycle) if thread.may_differ_in(cycle) => return Time(cycle),
+                None if !ahead.main.is_blocked || ahead.main.is_stale => return Time::NEVER,
+                _ => ahead.pass_over(),
             }
-            let Some(thread) = &mut ahead.backfill else { break };
-            thread.changed = thread.changed.max(changed);
-            let further = if thread.goes_on { (until - cycle - 1) / thread.interval } else { 0 };
-            thread.pass_over(cycle + further * thread.interval);
         }
-        Time::NEVER
     }
 }
 
@@ -262,17 +337,11 @@ pub(super) struct BackfillCall {
     pub(super) started: bool,
     pub(super) puts_off: bool,
     pub(super) holds_until: f64,
+    /// How long it takes, seconds.
+    pub(super) length: f64,
 }
 
 /// A number in [0, 1) for a seed.
 fn drawn(seed: u64, number: u64) -> f64 {
     (mix(seed, number) >> 11) as f64 / (1_u64 << 53) as f64
-}
-
-/// The second of the first waking at a time or after it.
-fn waking_at(time: f64, phase: f64) -> i64 {
-    let second = (time - phase).floor() as i64;
-    // The difference was rounded.
-    let mut candidates = second - 1..=second + 1;
-    candidates.find(|&candidate| candidate as f64 + phase >= time).unwrap_or(second + 2)
 }

@@ -78,6 +78,8 @@ pub struct Slurm {
     clock: Clock,
     depth: usize,
     epilog: bool,
+    /// Seconds that backfill takes for each entry.
+    test_time: f64,
     noticed: Noticed,
     /// Whether the keys of the order change with time.
     keys_change: bool,
@@ -122,6 +124,7 @@ impl Slurm {
             // One more than is asked for, as in Slurm, which counts before it compares.
             depth: settings.default_queue_depth.saturating_add(1),
             epilog: settings.epilog,
+            test_time: settings.bf_test_time,
             noticed: Noticed::default(),
             keys_change: false,
             calls_at_once: false,
@@ -216,8 +219,9 @@ impl Slurm {
             }
             Kind::Backfill(backfill) => {
                 let holds_until = if may_differ { now.floor() + 1.0 } else { backfill.holds_until() };
+                let length = backfill.tested() as f64 * self.test_time;
                 let (started, puts_off) = (call.started, backfill.puts_off());
-                self.clock.called_backfill(now, BackfillCall { started, puts_off, holds_until });
+                self.clock.called_backfill(now, BackfillCall { started, puts_off, holds_until, length });
             }
         }
     }

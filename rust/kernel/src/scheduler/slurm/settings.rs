@@ -34,6 +34,10 @@ pub struct SlurmSettings {
     pub bf_job_part_count_reserve: usize,
     /// Seconds of the clock at time 0.
     pub epoch: f64,
+    /// Seconds by which the main thread wakes later each second.
+    pub main_lag: f64,
+    /// Seconds that backfill takes for each entry that it looks at.
+    pub bf_test_time: f64,
     /// When the main loop looks at the whole queue, seconds within `sched_interval`; drawn where it is None.
     pub main_phase: Option<f64>,
     /// When within a second the backfill scheduler wakes; drawn where it is None.
