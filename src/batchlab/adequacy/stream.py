@@ -18,7 +18,7 @@ from batchlab.workload.workload import Workload
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-__all__ = ["COMPLETED", "ENDED", "ENDS", "KILLED", "NEVER", "Source", "Stream", "as_stream"]
+__all__ = ["COMPLETED", "ENDED", "ENDS", "KILLED", "NEVER", "Source", "Stream", "as_stream", "with_starts"]
 
 Source: TypeAlias = Result | Workload | EventStream | object
 """A result, a workload with start times, a stream of events, or a table with the columns of `Result.jobs`."""
@@ -89,7 +89,7 @@ def as_stream(source: Source, name: str) -> Stream:
     if isinstance(source, EventStream):
         source = source.jobs
     if isinstance(source, Workload):
-        return _stream(_with_starts(source.jobs, name), source.resources, name)
+        return _stream(with_starts(source.jobs, name), source.resources, name)
     try:
         table = as_polars(source)
     except ValueError as error:
@@ -98,7 +98,7 @@ def as_stream(source: Source, name: str) -> Stream:
     return _stream(table, _amounts(table), name)
 
 
-def _with_starts(jobs: pl.DataFrame, name: str) -> pl.DataFrame:
+def with_starts(jobs: pl.DataFrame, name: str) -> pl.DataFrame:
     """Give a workload's jobs the start times that the log has as waits."""
     if "start_time" in jobs.columns:
         return jobs

@@ -29,6 +29,7 @@ __all__ = [
     "Cores",
     "Equivalence",
     "ExternalEvents",
+    "Fitted",
     "Format",
     "FormatOption",
     "Invalid",
@@ -135,6 +136,11 @@ Overhead = Annotated[
         help="What jobs take besides their runs: launch=2, execution='norm(0, 1)', "
         "completion='uniform(0, 2)'; once for each phase.",
     ),
+]
+
+Fitted = Annotated[
+    Path | None,
+    existing_file("What batchlab slurm fit found, by --out; but what is configured otherwise.", RULES),
 ]
 
 Rate = Annotated[

@@ -62,7 +62,7 @@ class RunRequest:
     """The arguments of ``batchlab run``; `command` is the whole command line, for the manifest.
 
     `dispatch` is the file that gets the cost of every scheduling pass, if any, `events` the one that gets
-    what happened; `external_events` says what comes from outside.
+    what happened; `external_events` says what comes from outside, `fitted` has fitted values.
     """
 
     log: LogRequest
@@ -76,11 +76,13 @@ class RunRequest:
     dispatch: Path | None = None
     external_events: Path | None = None
     events: Path | None = None
+    fitted: Path | None = None
 
     @property
     def inputs(self) -> dict[str, Path]:
         """The files that are read, by role."""
-        known = {} if self.external_events is None else {"external_events": self.external_events}
+        given = {"external_events": self.external_events, "fitted": self.fitted}
+        known = {role: path for role, path in given.items() if path is not None}
         return input_files(self.log, self.machine) | known
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path  # typer reads the annotations
 from typing import Annotated, cast
 
 import typer
 
 from batchlab.cli.failure import check_directory, is_in_directory, is_pace, is_table, wrong_usage
+from batchlab.cli.fitted import with_fitted
 from batchlab.cli.log import check_counting, check_platform, located, read_log
 from batchlab.cli.machine import described_machine, machine_for, policy_for
 from batchlab.cli.monitored import check_watching, keep_serving, monitored
@@ -20,6 +22,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     Cores,
     Equivalence,
     ExternalEvents,
+    Fitted,
     Invalid,
     JobChecked,
     LogFormatOption,
@@ -180,6 +183,7 @@ def run(
     order_at_instant: OrderOfEvents = RunOptions.order_at_instant,
     job_check: JobChecked = RunOptions.job_check,
     overhead: Overhead = None,
+    fitted: Fitted = None,
     rate: Rate = None,
     control: Control = None,
     reference_rate: ReferenceRate = RunOptions.reference_rate,
@@ -216,6 +220,8 @@ def run(
         raise wrong_usage("counts on a platform, which --stream does without; leave one out.", "--messages")
     if dispatch is not None and stream:
         raise wrong_usage("records every pass, which --stream does without; leave one out.", "--dispatch")
+    if stream and fitted is not None:
+        raise wrong_usage("shifts submissions, which --stream does not; leave one out.", "--fitted")
     if stream:
         check_streamed(rate, control, reference_rate)
     request = RunRequest(
@@ -245,6 +251,7 @@ def run(
         dispatch=dispatch,
         external_events=external_events,
         events=events,
+        fitted=fitted,
     )
     if stream:
         from batchlab.cli.stream import stream as run_stream  # noqa: PLC0415  # each way has its own dependencies
@@ -281,6 +288,9 @@ def _replay(request: RunRequest) -> None:
     if request.options.messages:
         check_counting(described)
     system = machine_for(described, request.log, request.machine, lambda: workload.header)
+    if request.fitted is not None:
+        workload, policy, options = with_fitted(request.fitted, workload, system, policy, request.options)
+        request = replace(request, options=options)
     with monitored(request, workload, system, policy) as monitor:
         result = monitor.run()
         if request.out is not None:

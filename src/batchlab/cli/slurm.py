@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from batchlab.cli.options import FormatOption  # noqa: TC001  # typer reads the annotations
+from batchlab.cli.slurm_fit import fit
 from batchlab.cli.slurm_report import report_lines
 from batchlab.cli.slurm_what_if import what_if
 
@@ -86,4 +87,5 @@ def check(
         raise typer.Exit(1)
 
 
+slurm.command()(fit)
 slurm.command("what-if")(what_if)

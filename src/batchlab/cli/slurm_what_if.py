@@ -11,8 +11,8 @@ import typer
 from batchlab.cli.failure import check_page, wrong_usage
 from batchlab.cli.log import located, read_log
 from batchlab.cli.options import (  # typer reads the annotations
-    OUTPUT,
     RULES,
+    Fitted,
     Invalid,
     LogFormatOption,
     OutputFormat,
@@ -27,6 +27,12 @@ from batchlab.cli.options import (  # typer reads the annotations
 from batchlab.cli.overheads import overheads_of
 from batchlab.cli.progress import progress_bar
 from batchlab.cli.request import LogRequest
+from batchlab.cli.slurm_options import (
+    Log,  # noqa: TC001  # typer reads the annotations
+    PageFile,  # noqa: TC001  # here too
+    Submission,  # noqa: TC001  # here too
+    Version,  # noqa: TC001  # here too
+)
 from batchlab.options import RunOptions
 
 if TYPE_CHECKING:
@@ -38,14 +44,6 @@ __all__ = ["what_if"]
 
 _INTERVALS = "The intervals"
 
-_Log = Annotated[
-    Path,
-    typer.Argument(
-        metavar="LOG",
-        help="The jobs: Slurm's sacct or jobcomp, SWF, PBS (.gz too), CSV or Parquet; or the name of a "
-        "fetched log (batchlab traces).",
-    ),
-]
 _Configurations = Annotated[
     list[Path],
     typer.Option(
@@ -54,23 +52,6 @@ _Configurations = Annotated[
         exists=True,
         rich_help_panel=RULES,
         help="A folder with slurm.conf, or the file; once for each. Others are compared with the first.",
-    ),
-]
-Version = Annotated[
-    str | None,
-    typer.Option(
-        metavar="V",
-        rich_help_panel=RULES,
-        help="Slurm's, as 22.05.8; the newest release that has all keys unless given.",
-    ),
-]
-Submission = Annotated[
-    float,
-    typer.Option(
-        metavar="S",
-        min=0,
-        rich_help_panel=RULES,
-        help="Seconds from a job's submission until the controller knows it.",
     ),
 ]
 _Seeds = Annotated[
@@ -89,18 +70,16 @@ _Resamples = Annotated[int, whole_number("How often blocks are drawn.", _INTERVA
 _Confidence = Annotated[
     float, typer.Option(metavar="P", rich_help_panel=_INTERVALS, help="Level of the intervals.")
 ]
-Report = Annotated[
-    Path | None, typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="Gets a report in HTML.")
-]
 
 
 def what_if(
-    log: _Log,
+    log: Log,
     *,
     conf: _Configurations,
     version: Version = None,
     overhead: Overhead = None,
     submission: Submission = 0.0,
+    fitted: Fitted = None,
     seeds: _Seeds = 3,
     seed: Seed = RunOptions.seed,
     block: _Block = None,
@@ -112,7 +91,7 @@ def what_if(
     use_memory: UseMemory = False,
     log_format: LogFormatOption = None,
     timezone: Timezone = None,
-    report: Report = None,
+    report: PageFile = None,
     form: OutputFormat = "text",
 ) -> None:
     """Run the same jobs under several configurations, and compare how long they wait."""
@@ -125,6 +104,9 @@ def what_if(
         twin.read_twin(path, name=name, overheads=overheads, submission=submission, version=version)
         for name, path in zip(names_of(conf), conf, strict=True)
     ]
+    if fitted is not None:
+        values = twin.read_fitted(fitted)
+        twins = [values.applied(each) for each in twins]
     request = LogRequest(*located(log), overrun, invalid, processors, use_memory, None, log_format, timezone)
     workload = read_log(request)
     with progress_bar("simulating") as advance:

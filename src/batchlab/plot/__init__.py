@@ -7,6 +7,7 @@ from batchlab.plot.arrivals import arrivals
 from batchlab.plot.cpu_time import cpu_time
 from batchlab.plot.cpu_time_by_queue_size import cpu_time_by_queue_size
 from batchlab.plot.fair_share import fair_share
+from batchlab.plot.fit import fit_search
 from batchlab.plot.fragmentation import fragmentation
 from batchlab.plot.free_nodes import free_nodes
 from batchlab.plot.free_slots import free_slots
@@ -42,6 +43,7 @@ __all__ = [
     "cpu_time",
     "cpu_time_by_queue_size",
     "fair_share",
+    "fit_search",
     "fragmentation",
     "free_nodes",
     "free_slots",

@@ -1,0 +1,44 @@
+"""The option ``--fitted``: a run with what `batchlab slurm fit` found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from batchlab.options import RunOptions
+    from batchlab.policy import Policy
+    from batchlab.system import System
+    from batchlab.workload import Workload
+
+__all__ = ["with_fitted"]
+
+
+def with_fitted(
+    path: Path, workload: Workload, system: System, policy: Policy, options: RunOptions
+) -> tuple[Workload, Policy, RunOptions]:
+    """Give what is run with fitted values.
+
+    Parameters
+    ----------
+    path
+        The file.
+    workload, system, policy, options
+        What would be run without it.
+
+    Returns
+    -------
+    tuple
+        The workload, submitted when the controller knows it; the policy; and the options with overheads.
+    """
+    from batchlab.twin import Twin, read_fitted  # noqa: PLC0415  # --help does without
+
+    twin = Twin(name="--policy", system=system, policy=policy, overheads=options.overheads)
+    fitted = read_fitted(path).applied(twin)
+    return (
+        workload.shift(fitted.submission),
+        fitted.policy,
+        replace(options, overheads=fitted.overheads),
+    )

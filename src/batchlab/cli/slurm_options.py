@@ -1,0 +1,39 @@
+"""The options that the commands about twins of Slurm share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from batchlab.cli.options import OUTPUT, RULES
+
+__all__ = ["Log", "PageFile", "Submission", "Version"]
+
+Log = Annotated[
+    Path,
+    typer.Argument(
+        metavar="LOG",
+        help="The jobs: Slurm's sacct or jobcomp, SWF, PBS (.gz too), CSV or Parquet; or the name of a "
+        "fetched log (batchlab traces).",
+    ),
+]
+Version = Annotated[
+    str | None,
+    typer.Option(
+        metavar="V",
+        rich_help_panel=RULES,
+        help="Slurm's, as 22.05.8; the newest release that has all keys unless given.",
+    ),
+]
+Submission = Annotated[
+    float,
+    typer.Option(
+        metavar="S",
+        min=0,
+        rich_help_panel=RULES,
+        help="Seconds from a job's submission until the controller knows it.",
+    ),
+]
+PageFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="Gets a report in HTML.")
+]

@@ -1,0 +1,54 @@
+"""How the search for the parameters of a twin went."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from batchlab.errors import ResultError, shown
+from batchlab.plot.canvas import begin, colour, dress, legend
+from batchlab.plot.scales import log_axis
+from batchlab.twin import Fit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["fit_search"]
+
+
+def fit_search(found: Fit, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+    """Draw how far each trial was from the log on the train period, and the best so far.
+
+    Parameters
+    ----------
+    found
+        The fit.
+    ax
+        The axes to draw on; new ones unless given.
+    title
+        A title, where one is wanted.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Those drawn on: typical distances in seconds, on a logarithmic scale.
+
+    Raises
+    ------
+    ResultError
+        If this is no fit.
+    """
+    if not isinstance(found, Fit):
+        raise ResultError(f"found = {shown(found)}; must be a Fit, of bl.twin.fit.")
+    ax = begin(ax, title=title)
+    number = found.trials["trial"].to_numpy()
+    # A perfect trial has no logarithm.
+    distance = np.maximum(found.trials["discrepancy"].to_numpy(), 1e-3)
+    ax.plot(number, distance, ".", color=colour(6), markersize=4, label="trial")
+    ax.step(number, np.minimum.accumulate(distance), where="post", color=colour(0), label="best so far")
+    ax.set_xlabel("trial")
+    ax.set_ylabel("typical distance from the log")
+    log_axis(ax, "y", durations=True)
+    legend(ax, 2)
+    return dress(ax, grid="y")

@@ -1,0 +1,119 @@
+"""The file of what was fitted, to be applied to the same configuration, and to others."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from batchlab.atomic import atomic_write
+from batchlab.documents import DocumentReader
+from batchlab.errors import TwinError, shown, suggest
+from batchlab.twin.parameters import PARAMETERS, changed, configured
+from batchlab.units import is_finite
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from batchlab.twin.twin import Twin
+
+__all__ = ["Fitted", "read_fitted", "write_fitted"]
+
+_DOCUMENTS = DocumentReader(TwinError, noun="file of fitted values")
+_KEYS = ("configured", "fitted")
+_HEAD = """# What `batchlab slurm fit` found: seconds, and parameters of the policy.
+# `batchlab slurm what-if` and `batchlab run` take it by --fitted.
+"""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Fitted values of parameters.
+
+    Parameters
+    ----------
+    values
+        By the names of `batchlab.twin.PARAMETERS`.
+    configured
+        What was configured where they were fitted; None for a phase that was drawn.
+    """
+
+    values: Mapping[str, float]
+    configured: Mapping[str, float | None]
+
+    def applied(self, twin: Twin) -> Twin:
+        """Give a twin with the fitted values.
+
+        A parameter that the twin's configuration sets otherwise than the one that was fitted stays as it is:
+        such is the question of a what-if study.
+
+        Raises
+        ------
+        TwinError
+            If the twin's policy does not have a parameter.
+        """
+        same = {
+            name: value
+            for name, value in self.values.items()
+            if configured(twin, name) == self.configured[name]
+        }
+        return changed(twin, same)
+
+
+def write_fitted(fitted: Fitted, path: str | os.PathLike[str]) -> None:
+    """Write the file, whole or not at all.
+
+    Raises
+    ------
+    TwinError
+        If it cannot be written.
+    """
+    lines = [_HEAD]
+    for name, value in fitted.values.items():
+        before = fitted.configured[name]
+        lines.append(f"[{name}]")
+        lines += [] if before is None else [f"configured = {_number(before)}"]
+        lines.append(f"fitted = {_number(value)}\n")
+    try:
+        with atomic_write(path) as file:
+            file.write("\n".join(lines))
+    except OSError as error:
+        raise TwinError(f"{os.fspath(path)}: {error.strerror}. The file was not written.") from error
+
+
+def read_fitted(path: str | os.PathLike[str]) -> Fitted:
+    """Read the file.
+
+    Raises
+    ------
+    TwinError
+        If it cannot be read, names no such parameter, or a value is none; it names the file and the
+        parameter.
+    """
+    file = os.fspath(path)
+    try:
+        content = _DOCUMENTS.toml(_DOCUMENTS.text(_DOCUMENTS.content(file)))
+        tables = {name: _table(name, table) for name, table in content.items()}
+    except TwinError as error:
+        raise _DOCUMENTS.named(file, error) from None
+    return Fitted(
+        {name: table["fitted"] for name, table in tables.items()},
+        {name: table.get("configured") for name, table in tables.items()},
+    )
+
+
+def _table(name: str, table: object) -> dict[str, float]:
+    if name not in PARAMETERS:
+        raise TwinError(f"[{name}]: no such parameter.{suggest(name, PARAMETERS)}")
+    if not isinstance(table, dict) or "fitted" not in table:
+        raise TwinError(f"[{name}]: must be a table with a value fitted.")
+    for key, value in table.items():
+        if key not in _KEYS:
+            raise TwinError(f"[{name}]: {key}: no such key.{suggest(key, _KEYS)}")
+        if not is_finite(value) or value < 0:
+            raise TwinError(f"[{name}]: {key} = {shown(value)}; must be a number >= 0.")
+    return {key: float(value) for key, value in table.items()}
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value.is_integer() else repr(value)

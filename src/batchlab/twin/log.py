@@ -1,0 +1,122 @@
+"""The log on which a twin is fitted: when its jobs really started and ended, and its two periods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from batchlab.adequacy.stream import with_starts
+from batchlab.errors import TwinError, shown
+from batchlab.units import is_finite
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from batchlab.result.result import Result
+    from batchlab.workload import Workload
+
+    Floats = npt.NDArray[np.float64]
+    Mask = npt.NDArray[np.bool_]
+
+__all__ = ["LEAST_JOBS", "Log"]
+
+LEAST_JOBS = 50
+"""Fewer jobs than these say nothing of a cluster."""
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """Jobs with real starts and ends.
+
+    Parameters
+    ----------
+    workload
+        The jobs that started and ended.
+    start, end
+        float64, shape (jobs,), seconds since the workload's origin.
+    left_out
+        How many jobs of the log did not.
+    ends_at_release
+        Whether its ends are when nodes were released, as in the table of a simulation with overheads: jobs
+        then last longer than their run times. Otherwise, as in Slurm's accounts, the run time is from the
+        start to the end, with the launch in it, and how long nodes were busy after that is not seen.
+    """
+
+    workload: Workload
+    start: Floats
+    end: Floats
+    left_out: int
+    ends_at_release: bool
+
+    @classmethod
+    def of(cls, workload: Workload) -> Log:
+        """Take the real starts and ends of a log.
+
+        Raises
+        ------
+        AdequacyError
+            If the log has no starts.
+        TwinError
+            If too few jobs started and ended.
+        """
+        jobs = with_starts(workload.jobs, "the log")
+        start = jobs["start_time"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        run_time = jobs["run_time"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        has_ends = "end_time" in jobs.columns
+        end = jobs["end_time"].cast(pl.Float64).fill_null(np.nan).to_numpy() if has_ends else start + run_time
+        known = np.isfinite(start) & np.isfinite(end)
+        kept = int(np.count_nonzero(known))
+        if kept < 2 * LEAST_JOBS:
+            rule = f"must be >= {2 * LEAST_JOBS} to fit on some and test on others"
+            raise TwinError(f"the log: {kept:,} of {len(jobs):,} jobs started and ended; {rule}.")
+        beyond = float(np.median((end - start - run_time)[known]))
+        return cls(
+            workload=workload.filter(pl.lit(pl.Series(known))),
+            start=start[known],
+            end=end[known],
+            left_out=len(jobs) - kept,
+            ends_at_release=beyond > 0,
+        )
+
+    @property
+    def submit(self) -> Floats:
+        """When jobs were submitted; float64, shape (jobs,), seconds."""
+        return self.workload.jobs["submit_time"].to_numpy()
+
+    def boundary(self, share: float) -> float:
+        """Give the time before which so many of the jobs were submitted.
+
+        Raises
+        ------
+        TwinError
+            If the share is not between 0 and 1.
+        """
+        if not is_finite(share) or not 0 < share < 1:
+            raise TwinError(f"train = {shown(share)}; must be a share of the jobs between 0 and 1.")
+        submit = np.sort(self.submit)
+        return float(submit[min(int(share * len(submit)), len(submit) - 1)])
+
+    def first_period(self, boundary: float) -> tuple[Log, Mask]:
+        """Give the jobs submitted before a time; and which of them started before it, too.
+
+        What became of the others was decided after it, also by jobs that were submitted later.
+        """
+        before = self.submit < boundary
+        part = Log(
+            workload=self.workload.filter(pl.lit(pl.Series(before))),
+            start=self.start[before],
+            end=self.end[before],
+            left_out=0,
+            ends_at_release=self.ends_at_release,
+        )
+        return part, part.start < boundary
+
+    def modelled(self, result: Result) -> tuple[Floats, Floats]:
+        """Give the starts and ends of a run as the log has them; NaN where a job did not start."""
+        start = result.outcome.start_time
+        if self.ends_at_release:
+            return start, result.outcome.end_time
+        return start, start + (self.end - self.start)

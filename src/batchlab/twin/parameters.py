@@ -1,0 +1,234 @@
+"""What a log does not say of a cluster: overheads, phases, hidden depths and weights; with their bounds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from batchlab.errors import TwinError, shown, suggest
+from batchlab.options import Overheads
+from batchlab.policy.orders import Multifactor
+from batchlab.units import is_finite
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from batchlab.policy import Policy
+    from batchlab.twin.twin import Twin
+
+__all__ = ["PARAMETERS", "Parameter", "changed", "changed_policy", "configured", "parameter", "usual"]
+
+_SUBMISSION = "submission"
+_OVERHEADS = ("launch", "completion")
+_SECONDS = {_SUBMISSION: 30.0, "launch": 60.0, "completion": 120.0}
+# The least value, and the least upper bound: twice what is configured is within the bounds, too.
+_WHOLE = {
+    "bf_max_job_test": (1, 1000),
+    "default_queue_depth": (1, 200),
+    "batch_sched_delay": (0, 60),
+    "sched_interval": (1, 600),
+    "bf_interval": (1, 600),
+}
+_PHASES = ("main_phase", "backfill_phase")
+_WEIGHTS = ("age", "association", "fair_share", "job_size", "partition", "qos")
+_WIDE = 100.0
+
+PARAMETERS = (_SUBMISSION, *_OVERHEADS, *_WHOLE, *_PHASES, *_WEIGHTS)
+"""The names of what can be fitted."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What is fitted, and within which bounds.
+
+    Parameters
+    ----------
+    name
+        One of `PARAMETERS`: ``submission``, ``launch`` and ``completion`` in seconds; parameters of
+        `batchlab.policy.SlurmParameters`; or weights of the order ``multifactor``.
+    low, high
+        The bounds.
+    configured
+        Its value before; None for a phase that is drawn from the seed.
+    """
+
+    name: str
+    low: float
+    high: float
+    configured: float | None
+
+    def __post_init__(self) -> None:
+        if not (is_finite(self.low) and is_finite(self.high) and 0 <= self.low < self.high):
+            raise TwinError(
+                f"{self.name}: bounds {shown(self.low)} to {shown(self.high)}; must be 0 <= LOW < HIGH."
+            )
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is a whole number."""
+        return self.name in _WHOLE
+
+    @property
+    def is_logarithmic(self) -> bool:
+        """Whether values are tried evenly by their order of magnitude."""
+        return self.low > 0 and self.name in (*_WHOLE, *_WEIGHTS)
+
+
+def parameter(twin: Twin, name: str, bounds: tuple[float, float] | None = None) -> Parameter:
+    """Describe what is to be fitted of a twin.
+
+    Parameters
+    ----------
+    twin
+        The configuration.
+    name
+        One of `PARAMETERS`.
+    bounds
+        The least and the greatest value; unless given those that are usual for this parameter.
+
+    Returns
+    -------
+    Parameter
+
+    Raises
+    ------
+    TwinError
+        If there is no such parameter, the configuration does not have it, or it has no usual bounds.
+    """
+    if name not in PARAMETERS:
+        raise TwinError(f"parameter {shown(name)} cannot be fitted.{suggest(name, PARAMETERS)}")
+    value = configured(twin, name)
+    low, high = _bounds(twin, name, value) if bounds is None else bounds
+    if name in _PHASES:
+        # A phase is less than its interval.
+        high = min(high, math.nextafter(_interval(twin.policy, name), 0))
+    found = Parameter(name, low, high, value)
+    if value is not None and not low <= value <= high:
+        raise TwinError(
+            f"{name}: configured as {value:g}, which is not within {low:g} to {high:g}. Widen the bounds."
+        )
+    return found
+
+
+def usual(twin: Twin) -> tuple[Parameter, ...]:
+    """Give what is fitted unless something else is asked for.
+
+    Parameters
+    ----------
+    twin
+        The configuration.
+
+
+    Returns
+    -------
+    tuple of Parameter
+        The submission; the completion, unless it is a distribution; ``bf_max_job_test``, where there is
+        backfill; and the weights of the order, but for the greatest: only their ratios matter.
+    """
+    names = [_SUBMISSION, *(["completion"] if _is_constant(twin, "completion") else [])]
+    if twin.policy.slurm is not None and twin.policy.slurm.backfill:
+        names.append("bf_max_job_test")
+    if twin.policy.order_name == "multifactor":
+        weights = {name: configured(twin, name) or 0.0 for name in _WEIGHTS}
+        greatest = max(weights, key=lambda name: weights[name])
+        names += [name for name, weight in weights.items() if weight and name != greatest]
+    return tuple(parameter(twin, name) for name in names)
+
+
+def configured(twin: Twin, name: str) -> float | None:
+    """Give the value of a parameter; None for a phase that is drawn.
+
+    Raises
+    ------
+    TwinError
+        If the configuration has none: its policy has no such parameter, or an overhead is a distribution.
+    """
+    if name == _SUBMISSION:
+        return twin.submission
+    if name in _OVERHEADS:
+        if not _is_constant(twin, name):
+            raise TwinError(f"{name} is drawn from a distribution; to fit it, give a number of seconds.")
+        base = (twin.overheads or Overheads()).delay(name).base  # type: ignore[arg-type]  # one of its phases
+        return float(base) if isinstance(base, int | float) else None
+    if name in _WEIGHTS:
+        return float(getattr(_order(twin.policy, name), name))
+    if twin.policy.slurm is None:
+        raise TwinError(f"{name} is a parameter of the policy slurm; {twin.name} is run under {twin.policy}.")
+    value = getattr(twin.policy.slurm, name)
+    return None if value is None else float(value)
+
+
+def changed(twin: Twin, values: Mapping[str, float]) -> Twin:
+    """Give a twin with other values of parameters.
+
+    Parameters
+    ----------
+    twin
+        The twin.
+    values
+        By names of `PARAMETERS`.
+
+    Raises
+    ------
+    TwinError
+        If its policy has no such parameter.
+    """
+    delays = {name: value for name, value in values.items() if name in _OVERHEADS}
+    overheads = replace(twin.overheads or Overheads(), **delays) if delays else twin.overheads  # type: ignore[arg-type]
+    policy = {name: value for name, value in values.items() if name not in (*_OVERHEADS, _SUBMISSION)}
+    return replace(
+        twin,
+        overheads=overheads,
+        submission=values.get(_SUBMISSION, twin.submission),
+        policy=changed_policy(twin.policy, policy),
+    )
+
+
+def changed_policy(policy: Policy, values: Mapping[str, float]) -> Policy:
+    """Give a policy with other values of the parameters of ``slurm`` and of the weights of its order."""
+    weights = {name: value for name, value in values.items() if name in _WEIGHTS}
+    if weights:
+        order = _order(policy, next(iter(weights)))
+        policy = replace(policy, order=str(replace(order, **weights)))  # type: ignore[arg-type]  # of weights
+    others = {
+        name: int(value) if name in _WHOLE else value
+        for name, value in values.items()
+        if name not in _WEIGHTS
+    }
+    if not others:
+        return policy
+    if policy.slurm is None:
+        raise TwinError(f"{next(iter(others))} is a parameter of the policy slurm; {policy} has it not.")
+    return replace(policy, slurm=replace(policy.slurm, **others))  # type: ignore[arg-type]  # of their kinds
+
+
+def _order(policy: Policy, weight: str) -> Multifactor:
+    if policy.order_name != "multifactor" or not isinstance(policy.order, str):
+        raise TwinError(f"{weight} is a weight of the order multifactor; {policy} has none.")
+    return Multifactor.of(policy.order)
+
+
+def _is_constant(twin: Twin, name: str) -> bool:
+    delay = (twin.overheads or Overheads()).delay(name)  # type: ignore[arg-type]  # one of its phases
+    return isinstance(delay.base, int | float) and not delay.per_task
+
+
+def _interval(policy: Policy, name: str) -> float:
+    if name == "backfill_phase" or policy.slurm is None:
+        return 1.0
+    return float(policy.slurm.sched_interval)
+
+
+def _bounds(twin: Twin, name: str, value: float | None) -> tuple[float, float]:
+    """Give the usual bounds."""
+    if name in _SECONDS:
+        return 0.0, max(_SECONDS[name], 2 * (value or 0.0))
+    if name in _WHOLE:
+        low, high = _WHOLE[name]
+        return low, max(high, 2 * int(value or 0))
+    if name in _PHASES:
+        return 0.0, _interval(twin.policy, name)
+    if not value:
+        raise TwinError(f"{name} = 0, which has no usual bounds; give them, as {name}=1:1000.")
+    return value / _WIDE, value * _WIDE
