@@ -201,8 +201,7 @@ class Simulation:
         until
             Seconds since the workload's origin; the end of the workload unless given.
         progress
-            Called with the number of jobs finished and the number of all jobs, about every 0.05 s, also in
-            the midst of an instant. It may look at the simulation: `now`, `status`, `gauges`.
+            Called about every 0.05 s with the number of jobs finished and that of all jobs.
 
         Raises
         ------
