@@ -365,9 +365,10 @@ class OutcomeColumns(TypedDict):
     reason: NDArray[np.uint8]
     start_time: NDArray[np.float64]
     end_time: NDArray[np.float64]
-    placement_offsets: NDArray[np.int64]
-    placement_nodes: NDArray[np.uint32]
-    placement_tasks: NDArray[np.uint32]
+    range_offsets: NDArray[np.int64]
+    range_first: NDArray[np.uint32]
+    range_count: NDArray[np.uint32]
+    range_tasks: NDArray[np.uint32]
     allocated: NDArray[np.int64]
 
 class StatusColumns(TypedDict):
@@ -1299,8 +1300,12 @@ def read_swf_file(
 ) -> SwfColumns:
     """Reads a file, plain or gzip by its content."""
 
-def node_ranges(offsets: NDArray[np.int64], nodes: NDArray[np.uint32]) -> list[str]:
-    """The nodes of every row as ranges; row i holds `nodes[offsets[i]..offsets[i + 1]]`, rising."""
+def node_ranges(
+    offsets: NDArray[np.int64], nodes: NDArray[np.uint32], counts: NDArray[np.uint32] | None = None
+) -> list[str]:
+    """The nodes of every row as ranges; row i holds `nodes[offsets[i]..offsets[i + 1]]`, rising, each with as many that follow
+    it as `counts` say, itself counted; itself alone unless given.
+    """
 
 @final
 class AccountTree:

@@ -89,7 +89,8 @@ def counted(case: Case, result: bl.Result, draws: list[bl.NodePower]) -> dict[st
         (outcome.start_time, outcome.end_time, outcome, range(len(outcome.state))),
         (log["start_time"], log["end_time"], log, log["row"]),
     ):
-        found = placed if isinstance(placed, dict) else {n: getattr(placed, n) for n in placed.__slots__}
+        names = ("placement_offsets", "placement_nodes", "placement_tasks")
+        found = placed if isinstance(placed, dict) else {name: getattr(placed, name) for name in names}
         offsets = found["placement_offsets"]
         for number, row in enumerate(rows):
             part = slice(offsets[number], offsets[number + 1])

@@ -67,9 +67,10 @@ def _outcome(jobs: Sequence[Job]) -> Outcome:
         end_time=_times([job.end for job in jobs]),
         requested_time=_times([job.requested or job.run_time for job in jobs]),
         allocated=np.array(held, dtype=np.int64).reshape(len(jobs), 1),
-        placement_offsets=np.cumsum([0, *(len(job.nodes) for job in jobs)], dtype=np.int64),
-        placement_nodes=np.array([node for node, _ in placements], dtype=np.uint32),
-        placement_tasks=np.array([tasks for _, tasks in placements], dtype=np.uint32),
+        range_offsets=np.cumsum([0, *(len(job.nodes) for job in jobs)], dtype=np.int64),
+        range_first=np.array([node for node, _ in placements], dtype=np.uint32),
+        range_count=np.ones(len(placements), dtype=np.uint32),
+        range_tasks=np.array([tasks for _, tasks in placements], dtype=np.uint32),
         now=max((job.end or job.submit for job in jobs), default=0.0),
     )
 

@@ -147,6 +147,7 @@ impl Feed for Replay {
             // Without a file for them there are no measures; the run itself goes on.
             self.tally = Tallied(None);
         }
+        state.jobs.shorten(job);
         Ok(())
     }
 }

@@ -215,7 +215,7 @@ impl Job {
     #[getter]
     fn nodes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let nodes = PyDict::new(py);
-        let placement = self.with(py, |view| view.state.jobs.placement(self.slot).to_vec());
+        let placement = self.with(py, |view| view.state.jobs.last_placement(self.slot).listed().into_owned());
         for part in placement {
             nodes.set_item(part.node, part.tasks)?;
         }

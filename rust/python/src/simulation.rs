@@ -341,20 +341,24 @@ impl Simulation {
         let ends: Vec<f64> = slots().map(|job| jobs.end_time(job)).collect();
         result.set_item("end_time", ends.into_pyarray(py))?;
         let resources = view.state.machine.resources();
-        let (mut offsets, mut nodes, mut tasks) = (vec![0_i64], Vec::new(), Vec::new());
+        let (mut offsets, mut first, mut count, mut tasks) =
+            (vec![0_i64], Vec::new(), Vec::new(), Vec::new());
         let mut allocated = Vec::with_capacity(jobs.len() * resources);
         let mut held = Vec::new();
         for job in slots() {
-            let placement = jobs.placement(job);
-            nodes.extend(placement.iter().map(|part| part.node));
-            tasks.extend(placement.iter().map(|part| part.tasks));
-            offsets.push(nodes.len() as i64);
+            for range in &*jobs.last_placement(job).ranges() {
+                first.push(range.first);
+                count.push(range.count);
+                tasks.push(range.tasks);
+            }
+            offsets.push(first.len() as i64);
             view.state.held(view.scenario, job, &mut held);
             allocated.extend_from_slice(&held);
         }
-        result.set_item("placement_offsets", offsets.into_pyarray(py))?;
-        result.set_item("placement_nodes", nodes.into_pyarray(py))?;
-        result.set_item("placement_tasks", tasks.into_pyarray(py))?;
+        result.set_item("range_offsets", offsets.into_pyarray(py))?;
+        result.set_item("range_first", first.into_pyarray(py))?;
+        result.set_item("range_count", count.into_pyarray(py))?;
+        result.set_item("range_tasks", tasks.into_pyarray(py))?;
         result.set_item("allocated", allocated.into_pyarray(py).reshape([jobs.len(), resources])?)?;
         Ok(result)
     }

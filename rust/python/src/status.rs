@@ -19,7 +19,7 @@ pub fn status<'py>(py: Python<'py>, view: View<'_>, latest: usize) -> PyResult<B
     let mut since = Vec::new();
     for &job in running.iter().chain(&ended) {
         since.push(jobs.allocated_since(job));
-        let placement = jobs.placement(job);
+        let placement = jobs.last_placement(job).listed();
         nodes.extend(placement.iter().map(|part| part.node));
         tasks.extend(placement.iter().map(|part| part.tasks));
         offsets.push(nodes.len() as i64);
@@ -66,7 +66,7 @@ fn ended_last(jobs: &JobRecords, latest: usize) -> Vec<u32> {
     }
     let had_nodes = (0..jobs.len() as u32)
         .filter(|&job| matches!(jobs.state(job), JobState::Completed | JobState::Killed))
-        .filter(|&job| !jobs.placement(job).is_empty());
+        .filter(|&job| !jobs.last_placement(job).is_nowhere());
     let mut ends: Vec<(Time, u32)> = had_nodes.map(|job| (Time(jobs.end_time(job)), job)).collect();
     if ends.len() > latest {
         let first = ends.len() - latest;

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Store"]
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 class Store:

@@ -67,7 +67,7 @@ def _submissions(workload: Workload, outcome: Outcome) -> pl.DataFrame:
 
 
 def _starts(workload: Workload, outcome: Outcome) -> pl.DataFrame:
-    nodes = _kernel.node_ranges(outcome.placement_offsets, outcome.placement_nodes)
+    nodes = _kernel.node_ranges(outcome.range_offsets, outcome.range_first, outcome.range_count)
     table = pl.DataFrame(
         [
             workload.jobs["job_id"],

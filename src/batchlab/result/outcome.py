@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
     import numpy.typing as npt
 
     from batchlab._kernel import (
@@ -47,7 +49,7 @@ OUTCOME_GROUPS = (
 """The fields of an outcome that are columns by name, where they were recorded; but for ``dispatch``."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class Outcome:
     """The record of a run, in the workload's order of rows.
 
@@ -65,11 +67,12 @@ class Outcome:
         float64, shape (rows,): seconds, as the scheduler saw them.
     allocated
         int64, shape (rows, resources): what each job held in all, in the system's order of resources.
-    placement_offsets
-        int64, shape (rows + 1,): row i holds the entries ``placement_offsets[i]:placement_offsets[i + 1]`` of
-        the two columns that follow, by rising node.
-    placement_nodes, placement_tasks
-        uint32: the nodes of all jobs one after the other, and the number of tasks on each.
+    range_offsets
+        int64, shape (rows + 1,): row i holds the entries ``range_offsets[i]:range_offsets[i + 1]`` of the
+        three columns that follow, by rising node; by rank where ranks do not follow the nodes.
+    range_first, range_count, range_tasks
+        uint32: ranges of nodes of all jobs one after the other: the first node of each, how many they are,
+        and the number of tasks on each of them.
     now
         The time of the last event, in seconds.
     events_applied
@@ -135,9 +138,10 @@ class Outcome:
     end_time: npt.NDArray[np.float64]
     requested_time: npt.NDArray[np.float64]
     allocated: npt.NDArray[np.int64]
-    placement_offsets: npt.NDArray[np.int64]
-    placement_nodes: npt.NDArray[np.uint32]
-    placement_tasks: npt.NDArray[np.uint32]
+    range_offsets: npt.NDArray[np.int64]
+    range_first: npt.NDArray[np.uint32]
+    range_count: npt.NDArray[np.uint32]
+    range_tasks: npt.NDArray[np.uint32]
     now: float
     events_applied: npt.NDArray[np.bool_] | None = None
     launch_time: npt.NDArray[np.float64] | None = None
@@ -158,3 +162,24 @@ class Outcome:
     ranks: RankColumns | None = None
     messages: MessageColumns | None = None
     links: LinkColumns | None = None
+
+    @cached_property
+    def placement_offsets(self) -> npt.NDArray[np.int64]:
+        """Where each row begins in the two columns that follow: int64, shape (rows + 1,)."""
+        ends = np.concatenate([[0], np.cumsum(self.range_count, dtype=np.int64)])
+        offsets: npt.NDArray[np.int64] = ends[self.range_offsets]
+        return offsets
+
+    @cached_property
+    def placement_nodes(self) -> npt.NDArray[np.uint32]:
+        """The nodes of all jobs one after the other, uint32; made of the ranges when first asked for."""
+        ends = np.cumsum(self.range_count, dtype=np.int64)
+        starts = self.range_first - (ends - self.range_count)
+        nodes: npt.NDArray[np.int64] = np.repeat(starts, self.range_count)
+        nodes += np.arange(len(nodes))
+        return nodes.astype(np.uint32)
+
+    @cached_property
+    def placement_tasks(self) -> npt.NDArray[np.uint32]:
+        """The number of tasks on each of these nodes, uint32."""
+        return np.repeat(self.range_tasks, self.range_count)

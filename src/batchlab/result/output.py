@@ -88,7 +88,7 @@ def write(
 
 def _csv(table: pl.DataFrame) -> memoryview:
     flat = with_text_lists(table)
-    if "nodes" in flat.columns:
+    if isinstance(flat.schema.get("nodes"), pl.List):
         flat = flat.with_columns(_ranges(flat["nodes"]))
     unwritable = [
         name for name, kind in flat.schema.items() if kind.is_nested() or kind in (pl.Object, pl.Binary)

@@ -27,10 +27,12 @@ from batchlab.result.table import (
     interruptions_table,
     jobs_table,
     node_lists,
+    node_texts,
     placements_table,
     reasons_table,
     resizes_table,
     task_times_table,
+    with_nodes,
 )
 from batchlab.result.timeline import timeline
 from batchlab.result.usage import usage_table
@@ -100,8 +102,7 @@ class Result:
         column before it is given the prefix ``logged_``. Times and nodes are those of the last run; for those
         before it see `interruptions`.
         """
-        table = self._jobs_without_nodes
-        return table.clone().insert_column(table.columns.index("tasks") + 1, node_lists(self.outcome))
+        return with_nodes(self._jobs_without_nodes, node_lists(self.outcome))
 
     @cached_property
     def _jobs_without_nodes(self) -> pl.DataFrame:
@@ -429,11 +430,9 @@ class Result:
 
         ``jobs.csv`` has the columns of `jobs`, nodes as ranges (``0-3,7``); ``metrics.json`` is `metrics`;
         ``manifest.json`` says what the run was made from: hashes of the inputs, versions, policy, seed and
-        options; ``result.zip`` is what `batchlab.read_result` reads. Where jobs were resized,
-        ``allocations.csv`` is `allocations`; where reasons were recorded, ``reasons.csv`` is `reasons`; where
-        usage was, ``usage.csv`` is `usage`; where nodes sleep, ``power_states.csv`` is `power_states`; where
-        tasks were recorded, ``task_times.csv`` is `task_times`; where messages were counted, ``messages.csv``
-        and ``links.csv`` are their tables; where the platform was looked at, ``utilisation_cpu.csv`` and so
+        options; ``result.zip`` is what `batchlab.read_result` reads. ``allocations.csv`` (where jobs were
+        resized), ``reasons.csv``, ``usage.csv``, ``power_states.csv``, ``task_times.csv``, ``messages.csv``
+        and ``links.csv`` are the tables of these names, where the run has them; ``utilisation_cpu.csv`` and so
         on are those of `utilisation` that show something.
 
         Parameters
@@ -469,9 +468,10 @@ class Result:
                 inputs=inputs or {},
                 command=command,
             )
+            jobs = with_nodes(self._jobs_without_nodes, node_texts(self.outcome))
             more = dict(self._further_tables())
             record = record_members(self.as_served, self.policy, self.external_events, self.observations)
-            write(target, content, self.jobs, more, metrics=self.metrics(), record=record)
+            write(target, content, jobs, more, metrics=self.metrics(), record=record)
         except OSError as error:
             rule = "The result was not written; choose another directory"
             raise ResultError(f"{error.filename or target}: {error.strerror}. {rule}.") from error

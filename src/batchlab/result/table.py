@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from batchlab import _kernel
 from batchlab.errors import ResultError
 from batchlab.system.limits import waiting_reasons
 from batchlab.vocabulary import JOB_STATES, REJECTION_REASONS
@@ -35,11 +36,13 @@ __all__ = [
     "interruptions_table",
     "jobs_table",
     "node_lists",
+    "node_texts",
     "placements_table",
     "reasons_table",
     "resizes_table",
     "since",
     "task_times_table",
+    "with_nodes",
 ]
 
 PASS_COLUMNS = ("time", "queue_length", "cpu_time", "other_cpu_time", "memory", "started")
@@ -201,6 +204,17 @@ def node_lists(outcome: Outcome) -> pl.Series:
         ``nodes``, List(UInt32): one list per row of the workload, empty where the job did not run.
     """
     return _lists(outcome.placement_offsets, outcome.placement_nodes)
+
+
+def with_nodes(jobs: pl.DataFrame, nodes: pl.Series) -> pl.DataFrame:
+    """Put the nodes of all jobs where the table has them."""
+    return jobs.clone().insert_column(jobs.columns.index("tasks") + 1, nodes)
+
+
+def node_texts(outcome: Outcome) -> pl.Series:
+    """Give every job its nodes as files have them: ``nodes``, ranges as ``0-3,7``, null where it has none."""
+    texts = _kernel.node_ranges(outcome.range_offsets, outcome.range_first, outcome.range_count)
+    return pl.Series("nodes", [text or None for text in texts], dtype=pl.String)
 
 
 def _lists(offsets: npt.NDArray[np.int64], nodes: npt.NDArray[np.uint32]) -> pl.Series:

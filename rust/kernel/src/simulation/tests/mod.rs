@@ -151,7 +151,7 @@ fn outcomes(simulation: &Simulation<Replay>) -> Vec<Outcome> {
     let jobs = &simulation.state().jobs;
     let of = |job| {
         let bits = |time: f64| if time.is_nan() { u64::MAX } else { time.to_bits() };
-        let placement = jobs.placement(job).to_vec();
+        let placement = jobs.last_placement(job).listed().into_owned();
         (jobs.state(job), bits(jobs.start_time(job)), bits(jobs.end_time(job)), placement)
     };
     (0..jobs.len() as u32).map(of).collect()
