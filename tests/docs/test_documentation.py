@@ -24,6 +24,10 @@ LANGUAGES = {"python", "pycon", "console", "toml", "json", "text", "sh", "xml"}
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _MARK = re.compile(r"<!-- (file|exit code|not run): (.*) -->\n+\Z")
+# The project's own files, as the page of a package names them, which stands alone.
+_REPOSITORY = re.compile(
+    r"https://(?:github\.com|raw\.githubusercontent\.com)/batchlab/batchlab/(?:blob/)?main/"
+)
 _LOG = re.compile(r"[\w.-]+-cln\.swf\.gz")
 # How long a run takes, and in how much memory, is another matter every time.
 _VARYING = re.compile(r"^(simulated in|memory) .*$", re.MULTILINE)
@@ -189,9 +193,10 @@ def test_blocks_are_of_known_languages(document: Path) -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     """Links within the project lead to files that exist, and to headings that they have."""
     text = page.read_text("utf-8")
-    for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", text):
+    for link in re.findall(rf"\]\(((?:{_REPOSITORY.pattern}|(?!https?:))[^)\s]+)\)", text):
         name, _, anchor = link.partition("#")
-        target = page.parent / name if name else page
+        inside = _REPOSITORY.sub("", name)
+        target = ROOT / inside if inside != name else page.parent / name if name else page
         assert target.exists(), f"{page.name}: no {link}"
         if anchor:
             headings = re.findall(r"^#+ +(.+)$", target.read_text("utf-8"), re.MULTILINE)
