@@ -432,8 +432,8 @@ class Result:
         ``manifest.json`` says what the run was made from: hashes of the inputs, versions, policy, seed and
         options; ``result.zip`` is what `batchlab.read_result` reads. ``allocations.csv`` (where jobs were
         resized), ``reasons.csv``, ``usage.csv``, ``power_states.csv``, ``task_times.csv``, ``messages.csv``
-        and ``links.csv`` are the tables of these names, where the run has them; ``utilisation_cpu.csv`` and so
-        on are those of `utilisation` that show something.
+        and ``links.csv`` are the tables of these names, where the run has them; ``utilisation_cpu.csv`` and
+        so on are those of `utilisation` that show something.
 
         Parameters
         ----------
