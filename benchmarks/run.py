@@ -9,6 +9,7 @@ from pathlib import Path
 
 USUAL = [
     "kernel",
+    "loaded",
     "call",
     "growth",
     "fork",

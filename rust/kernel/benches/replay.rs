@@ -1,9 +1,11 @@
-//! A log under every policy against the limit: its events through a bare binary heap.
+//! A log under every policy against the limit: a bare binary heap of ends, merged with the submissions.
 //!
 //! `cargo bench -p batchlab-kernel --bench replay -- LOG.swf.gz NODES CORES [POLICY …]`, where a policy is
-//! `order+backfill+allocator`. Prints the median over rounds, and the ratio to the limit within the same round.
+//! `order+backfill+allocator`. Prints the median over rounds, and the ratio to the limit within the same round. `-- heap`
+//! prints what the limit takes for the jobs on standard input: submit time and run time of each, as little-endian float64.
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -31,6 +33,11 @@ const USUAL: [&str; 5] = [
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    if arguments == ["heap"] {
+        let events = events_of(&read_events());
+        println!("{}", timed(|| heap_only(&events)));
+        return;
+    }
     let [log, nodes, cores, policies @ ..] = arguments.as_slice() else {
         eprintln!("usage: replay LOG NODES CORES [order+backfill+allocator …]");
         return;
@@ -45,11 +52,12 @@ fn main() {
         "{} jobs on {nodes} nodes of {cores} cores; seconds, and ratios to the heap, medians of {rounds}",
         jobs.len()
     );
+    let events = events_of(&jobs.iter().map(|job| [job.submit_time, job.run_time]).collect::<Vec<_>>());
     let mut limits = Vec::new();
     let mut times = vec![Vec::new(); policies.len()];
     let mut ratios = vec![Vec::new(); policies.len()];
     for _ in 0..rounds {
-        let limit = timed(|| heap_only(&jobs));
+        let limit = timed(|| heap_only(&events));
         limits.push(limit);
         for (index, policy) in policies.iter().enumerate() {
             let mut simulation = opened(&jobs, nodes, cores, policy);
@@ -86,20 +94,35 @@ fn read(log: &str) -> Vec<Job> {
         .collect()
 }
 
-/// Every job is submitted and ends as soon as it has run: two events through the heap, and nothing else.
-fn heap_only(jobs: &[Job]) -> f64 {
-    let mut heap = BinaryHeap::with_capacity(jobs.len());
-    for job in jobs {
-        heap.push(Reverse((Time(job.submit_time), 1_u8, job.row)));
-    }
+/// The ends of jobs that start when they are submitted, through a heap, merged with the submissions, which are sorted.
+fn heap_only(events: &[[f64; 2]]) -> f64 {
+    let mut ends: BinaryHeap<Reverse<Time>> = BinaryHeap::new();
     let mut last = 0.0;
-    while let Some(Reverse((time, kind, row))) = heap.pop() {
-        if kind == 1 {
-            heap.push(Reverse((Time(time.0 + jobs[row as usize].run_time), 0, row)));
+    for &[submit_time, run_time] in events {
+        while ends.peek().is_some_and(|end| end.0.0 <= submit_time) {
+            ends.pop();
         }
-        last = time.0;
+        ends.push(Reverse(Time(submit_time + run_time)));
+    }
+    while let Some(Reverse(Time(end))) = ends.pop() {
+        last = end;
     }
     last
+}
+
+/// When jobs are submitted and how long they run, sorted.
+fn events_of(jobs: &[[f64; 2]]) -> Vec<[f64; 2]> {
+    let mut events = jobs.to_vec();
+    events.sort_by(|one, other| one[0].total_cmp(&other[0]));
+    events
+}
+
+fn read_events() -> Vec<[f64; 2]> {
+    let mut bytes = Vec::new();
+    std::io::stdin().read_to_end(&mut bytes).expect("standard input");
+    let (values, _) = bytes.as_chunks::<8>();
+    let (pairs, _) = values.as_chunks::<2>();
+    pairs.iter().map(|pair| pair.map(f64::from_le_bytes)).collect()
 }
 
 fn opened(jobs: &[Job], nodes: usize, cores: i64, policy: &str) -> Simulation<Replay> {

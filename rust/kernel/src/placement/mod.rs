@@ -140,6 +140,12 @@ impl Allocator {
         !matches!(self.rule, AllocationRule::Contiguous | AllocationRule::SubTorus)
     }
 
+    /// Whether it puts a job on the same nodes where the same ones are free, whatever has started since.
+    #[must_use]
+    pub fn is_stateless(&self) -> bool {
+        self.external.is_none() && !matches!(self.rule, AllocationRule::NextFit | AllocationRule::RoundRobin)
+    }
+
     /// The allocator outside the kernel, where there is one.
     #[must_use]
     pub fn as_external(&self) -> Option<&ExternalAllocator> {

@@ -224,8 +224,7 @@ impl Conservative {
         from: usize,
     ) -> Result<Option<usize>, Unanswered> {
         for (place, &job) in jobs.iter().enumerate().skip(from) {
-            let chance = self.chance(view, job);
-            if let Some((first, before)) = chance {
+            if let Some((first, before)) = self.chance(view, job) {
                 self.improve(view, allocator, job, first, before)?;
                 return Ok(Some(place + 1));
             }
@@ -248,13 +247,17 @@ impl Conservative {
         if alternatives.len() == 1 {
             let request = view.scenario.requests.get(reservation.request);
             let openings = &mut openings[reservation.class as usize];
-            return openings.chance(profile, freed_twice, request, reservation.tasks, old);
+            let (first, before) = openings.chance(profile, freed_twice, request, reservation.tasks, old)?;
+            let first = profile.admitted_from(&view.placement_request(job), first, before, old.start)?;
+            return Some((first, before));
         }
         let mut widest: Option<(f64, f64)> = None;
         for &request in alternatives {
             let request = view.scenario.requests.get(request);
             let Some(openings) = openings.iter_mut().find(|each| each.has(request)) else { continue };
-            if let Some((first, before)) = openings.chance(profile, freed_twice, request, reservation.tasks, old) {
+            if let Some((first, before)) =
+                openings.chance(profile, freed_twice, request, reservation.tasks, old)
+            {
                 widest = Some(widest.map_or((first, before), |(a, b)| (first.min(a), before.max(b))));
             }
         }

@@ -48,6 +48,8 @@ enum Pass {
     Arrivals(usize),
     /// Starts jobs in order until one does not fit.
     Heads,
+    /// Looks for a job behind this one, which does not fit; when it is to start matters only where there is one.
+    Held(Rank),
     /// Examines the jobs behind this one, in order.
     Behind(Rank),
 }
@@ -96,14 +98,27 @@ impl SchedulingRule for Easy {
                             if let Some(step) = preempt_for(view, allocator, head.job) {
                                 return Ok(step);
                             }
-                            self.harm.forget();
-                            self.shadow = Some(Shadow::of(view, allocator, head.job, &mut self.room));
-                            self.pass = Pass::Behind(head);
+                            self.pass = Pass::Held(head);
                             return Ok(Step::PassOver(head.job));
                         }
                     },
                     None => None,
                 },
+                &Pass::Held(head) => {
+                    let each = view.looks_at_each();
+                    if view
+                        .state
+                        .queue
+                        .first_matching(Some(&head), &|values| each || view.may_fit(values))
+                        .is_none()
+                    {
+                        return Ok(self.end(view));
+                    }
+                    self.harm.forget();
+                    self.shadow = Some(Shadow::of(view, allocator, head.job, &mut self.room));
+                    self.pass = Pass::Behind(head);
+                    continue;
+                }
                 Pass::Arrivals(..) => self.next_arrival(view),
                 Pass::Behind(rank) => self.next_behind(view, *rank),
             };

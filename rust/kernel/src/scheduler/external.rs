@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{NodeSets, NodeTasks, Profile, Unanswered};
+use crate::cluster::{NodeSets, NodeTasks, Unanswered};
 use crate::placement::Allocator;
 use crate::state::{Rank, View};
 
@@ -18,14 +18,15 @@ use super::{SchedulingRule, Step};
 /// The reservations of the present pass.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct External {
-    empty: Profile,
     room: ShadowCapacity,
     /// What was asked for, in that order.
     made: Vec<Made>,
     first: Option<Shadow>,
     /// What EASY with several reservations would have placed the first one by.
     allocator: Option<Allocator>,
-    plan: Option<Plan>,
+    plan: Plan,
+    /// Whether the plan is that of this pass.
+    is_planned: bool,
     /// Whether it has been asked in this pass.
     was_asked: bool,
 }
@@ -40,6 +41,10 @@ struct Made {
 impl SchedulingRule for External {
     fn needs_running(&self) -> bool {
         true
+    }
+
+    fn disturbed(&mut self) {
+        self.plan.disturbed();
     }
 
     /// Forgets all reservations: they hold for one pass.
@@ -59,12 +64,12 @@ impl External {
     #[must_use]
     pub fn new(resources: usize, capacity: &[i64], node_sets: &Arc<NodeSets>) -> Self {
         Self {
-            empty: Profile::new(resources, capacity, node_sets),
             room: ShadowCapacity::default(),
             made: Vec::new(),
             first: None,
             allocator: None,
-            plan: None,
+            plan: Plan::new(resources, capacity, node_sets),
+            is_planned: false,
             was_asked: false,
         }
     }
@@ -72,7 +77,7 @@ impl External {
     fn forget(&mut self) {
         self.made.clear();
         self.first = None;
-        self.plan = None;
+        self.is_planned = false;
     }
 
     /// Makes all reservations anew, in the order in which they were asked for; one whose instant is no longer
@@ -93,7 +98,7 @@ impl External {
     pub fn reserve(&mut self, view: View<'_>, allocator: &Allocator, job: u32) -> f64 {
         self.give_up(view, job);
         self.made.push(Made { job, at: None });
-        if self.plan.is_some() || self.made.len() > 1 || view.scenario.calendar.is_some() {
+        if self.is_planned || self.made.len() > 1 || view.scenario.calendar.is_some() {
             let mut rule = allocator.for_plans();
             return self.planned(view, allocator).reserve(view, &mut rule, job).unwrap_or(f64::INFINITY);
         }
@@ -130,10 +135,12 @@ impl External {
         // Its own reservation must not stand in its way.
         let before = self.is_reserved(job).then(|| self.clone());
         self.give_up(view, job);
-        let admitted = match (&mut self.plan, &mut self.first) {
-            (Some(plan), _) => plan.admit(view, &mut allocator.for_plans(), job, placement) == Ok(true),
-            (None, Some(shadow)) => shadow.admit(view, allocator, job, placement, &mut self.room),
-            (None, None) => true,
+        let admitted = match &mut self.first {
+            _ if self.is_planned => {
+                self.plan.admit(view, &mut allocator.for_plans(), job, placement) == Ok(true)
+            }
+            Some(shadow) => shadow.admit(view, allocator, job, placement, &mut self.room),
+            None => true,
         };
         if let (false, Some(before)) = (admitted, before) {
             *self = before;
@@ -150,8 +157,8 @@ impl External {
         }
         self.made.retain(|made| made.job != job);
         self.first = None;
-        if let Some(plan) = &mut self.plan {
-            plan.give_up(view, job);
+        if self.is_planned {
+            self.plan.give_up(view, job);
         }
     }
 
@@ -177,15 +184,14 @@ impl External {
     }
 
     fn planned(&mut self, view: View<'_>, allocator: &Allocator) -> &mut Plan {
-        let Self { empty, first, allocator: of_first, plan, .. } = self;
-        plan.get_or_insert_with(|| {
-            let mut plan = Plan::of_running(empty, view);
-            if let Some(shadow) = first.take() {
-                let mut rule = of_first.clone().unwrap_or_else(|| allocator.for_plans());
+        if !std::mem::replace(&mut self.is_planned, true) {
+            self.plan.follow(view);
+            if let Some(shadow) = self.first.take() {
+                let mut rule = self.allocator.clone().unwrap_or_else(|| allocator.for_plans());
                 // A rule of the kernel always answers.
-                let _ = plan.reserve(view, &mut rule, shadow.head);
+                let _ = self.plan.reserve(view, &mut rule, shadow.head);
             }
-            plan
-        })
+        }
+        &mut self.plan
     }
 }

@@ -6,7 +6,7 @@
 //! shorten runs.
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{NodeSetId, NodeTasks, PlacementRequest, Profile, Request};
+use crate::cluster::{NodeTasks, Profile, Request};
 use crate::index::Staircase;
 
 /// One span of time per node in which something was given up: wide enough, not exact.
@@ -77,10 +77,8 @@ impl Freed {
         start: f64,
         end: f64,
     ) -> bool {
-        placement.iter().any(|part| {
-            let (begin, _) = self.spans[part.node as usize];
-            begin < end && profile.has_slot_before(part.node, request, start)
-        })
+        let is_freed = |part: &&NodeTasks| self.spans[part.node as usize].0 < end;
+        profile.has_slot_before(placement.iter().filter(is_freed), request, start)
     }
 }
 
@@ -154,8 +152,10 @@ impl Openings {
         (self.by_begin, self.by_end) = (Staircase::default(), Staircase::default());
         self.totals.clear();
         self.totals.resize(self.least.amounts.len(), Staircase::default());
-        for &node in &freed.nodes {
-            self.add_node(profile, node, freed.spans[node as usize]);
+        if let (Some(&(begin, _)), Some(&(_, end))) = (freed.times.first(), freed.times.last()) {
+            self.add_nodes(profile, freed.nodes.iter().copied(), (begin, end), |node| {
+                freed.spans[node as usize]
+            });
         }
         for &(begin, end) in &freed.times {
             self.add_totals(profile, begin, end);
@@ -163,9 +163,19 @@ impl Openings {
         self.is_known = true;
     }
 
-    fn add_node(&mut self, profile: &Profile, node: u32, span: (f64, f64)) {
+    fn add_nodes(
+        &mut self,
+        profile: &Profile,
+        nodes: impl Iterator<Item = u32>,
+        all: (f64, f64),
+        span_of: impl Fn(u32) -> (f64, f64),
+    ) {
         let (by_begin, by_end) = (&mut self.by_begin, &mut self.by_end);
-        profile.visit_runs(node, &self.least, span, &mut |begin, end| {
+        profile.visit_runs(nodes, &self.least, all, &mut |node, begin, end| {
+            let span = span_of(node);
+            if begin >= span.1 || end <= span.0 {
+                return;
+            }
             // Rounding may let a window end in time that begins a little after `end - duration`.
             let length = if end == f64::INFINITY { end } else { end - begin + end.abs() * ROUNDING };
             by_begin.add(begin, length);
@@ -176,8 +186,12 @@ impl Openings {
     fn add_totals(&mut self, profile: &Profile, begin: f64, end: f64) {
         for (resource, totals) in self.totals.iter_mut().enumerate() {
             if self.least.amounts[resource] > 0 {
+                let mut most = i64::MIN;
                 profile.visit_totals(self.least.nodes, resource, (begin, end), |time, total| {
-                    totals.add(time, total as f64);
+                    if total > most {
+                        totals.add(time, total as f64);
+                        most = total;
+                    }
                 });
             }
         }
@@ -186,9 +200,8 @@ impl Openings {
     /// Takes note of what was freed since.
     pub fn add(&mut self, profile: &Profile, placement: &[NodeTasks], begin: f64, end: f64) {
         if self.is_known && begin < end {
-            for part in placement {
-                self.add_node(profile, part.node, (begin, end));
-            }
+            let nodes = placement.iter().map(|part| part.node);
+            self.add_nodes(profile, nodes, (begin, end), |_| (begin, end));
             self.add_totals(profile, begin, end);
         }
     }

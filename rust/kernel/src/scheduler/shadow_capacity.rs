@@ -5,6 +5,9 @@ use crate::cluster::{Availability, Machine, NodeTasks, PlacementRequest, Request
 use crate::placement::Allocator;
 use crate::state::View;
 
+/// On so many nodes it costs less to count all slots once than with each job that ends.
+const FEW_NODES: u32 = 1024;
+
 /// What will be free at the shadow time, node by node: what is free now, plus what is given back by then.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ShadowCapacity {
@@ -31,24 +34,48 @@ impl ShadowCapacity {
     ) -> f64 {
         self.clear(&view.state.machine);
         self.on_node.clear();
-        self.slots = slots_now(&view.state.machine, head.request);
+        let machine = &view.state.machine;
         if !allocator.is_free_to_spread() {
-            let machine = &view.state.machine;
+            self.slots = slots_now(machine, head.request);
             self.on_node.extend((0..machine.nodes()).map(|node| machine.slots(node, head.request)));
             return self.open_by_halves(view, allocator, head, earliest);
+        }
+        // Up to the earliest instant it need not be known how many slots there are.
+        let mut is_counted = machine.nodes() > FEW_NODES;
+        if is_counted {
+            self.slots = slots_now(machine, head.request);
         }
         let mut time = view.now();
         view.visit_running(&mut |end| {
             let next = end.time.0.max(view.now());
-            if next > time && time >= earliest && self.fits(view, allocator, head) {
-                return false;
+            if next > time && time >= earliest {
+                if !is_counted {
+                    self.count_slots(machine, head.request);
+                    is_counted = true;
+                }
+                if self.fits(view, allocator, head) {
+                    return false;
+                }
             }
-            self.gain(view, head, end.job, 1);
+            if is_counted {
+                self.gain(view, head, end.job, 1);
+            } else {
+                self.change(machine, view.request(end.job), view.state.jobs.placement(end.job), 1);
+            }
             time = next;
             true
         });
+        if !is_counted {
+            self.count_slots(machine, head.request);
+        }
         // No job runs any more: then it fits, unless that is not known.
         if !view.fits_alone(head.job) && !self.fits(view, allocator, head) { f64::INFINITY } else { time }
+    }
+
+    /// Counts the slots of all nodes. O(n).
+    fn count_slots(&mut self, machine: &Machine, request: &Request) {
+        let nodes = machine.node_sets().nodes_from(request.nodes, 0);
+        self.slots = nodes.map(|node| u64::from(self.slots_then(machine, node, request))).sum();
     }
 
     /// The same where to ask whether the head fits costs O(n): once for each halving of the instants. It goes on to fit once

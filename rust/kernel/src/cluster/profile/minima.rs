@@ -1,10 +1,14 @@
 //! Minima of rows over a time, as searches and allocators see them.
 use crate::cluster::availability::{Availability, PlacementRequest, load};
+use crate::cluster::node_set::NodeSetId;
 use crate::cluster::request::Request;
 
 use super::Profile;
-use super::rows::Rows;
+use super::rows::{LANES, MOST_AMOUNT, Rows};
 use super::window::visit_sorted_by_load;
+
+/// The sums of so many values do not overflow: each vector of them adds one amount to each lane.
+const BLOCK: usize = LANES * (i16::MAX as usize / MOST_AMOUNT as usize);
 
 /// The minima of some planes over a time that grows row by row.
 #[derive(Clone)]
@@ -14,6 +18,8 @@ pub(super) struct Minima<'a> {
     /// The planes of the resources that a request asks for.
     planes: Vec<usize>,
     values: Vec<i16>,
+    /// Whether the slots are what is free in the one plane.
+    is_count: bool,
 }
 
 impl<'a> Minima<'a> {
@@ -26,14 +32,17 @@ impl<'a> Minima<'a> {
             planes.push(resources);
         }
         let values = vec![i16::MAX; planes.len() * rows.stride()];
-        Self { profile, rows, planes, values }
+        let is_count = request.nodes == NodeSetId::ALL
+            && request.tasks_per_node == 0
+            && matches!(planes[..], [plane] if plane < resources && request.amounts[plane] == 1);
+        Self { profile, rows, planes, values, is_count }
     }
 
     /// Of no time: all planes.
     fn of_all(profile: &'a Profile, rows: &'a Rows) -> Self {
         let planes: Vec<usize> = (0..rows.planes()).collect();
         let values = vec![i16::MAX; planes.len() * rows.stride()];
-        Self { profile, rows, planes, values }
+        Self { profile, rows, planes, values, is_count: false }
     }
 
     /// What allocators see over [from, until).
@@ -50,14 +59,26 @@ impl<'a> Minima<'a> {
         self.values.fill(i16::MAX);
     }
 
-    /// Takes the time of another.
-    pub(super) fn copy_from(&mut self, other: &Self) {
+    /// Whether allocators can work with it: it has all resources, not only those that are asked for.
+    pub(super) fn is_whole(&self) -> bool {
+        self.planes.iter().copied().take(self.profile.resources).eq(0..self.profile.resources)
+    }
+
+    /// Takes the time of another of the same planes, and one step more: whether the slots suffice.
+    #[inline]
+    pub(super) fn take(&mut self, other: &Self, step: usize, want: &PlacementRequest<'_>) -> bool {
+        if self.is_count {
+            let row = self.rows.plane(step, self.planes[0]);
+            return minima_and_sum(&mut self.values, &other.values, row) >= i64::from(want.tasks);
+        }
         self.values.copy_from_slice(&other.values);
+        self.lower(step);
+        self.suffices(want)
     }
 
     /// Adds a step to the time.
     #[inline]
-    pub(super) fn lower(&mut self, step: usize) {
+    fn lower(&mut self, step: usize) {
         let stride = self.rows.stride();
         for (values, &plane) in self.values.chunks_exact_mut(stride).zip(&self.planes) {
             for (least, &value) in values.iter_mut().zip(self.rows.plane(step, plane)) {
@@ -67,8 +88,7 @@ impl<'a> Minima<'a> {
     }
 
     /// Whether the slots of all nodes of the request's set add up to its tasks; its planes alone are kept.
-    #[inline]
-    pub(super) fn suffices(&self, want: &PlacementRequest<'_>) -> bool {
+    fn suffices(&self, want: &PlacementRequest<'_>) -> bool {
         let request = want.request;
         if self.planes.len() != 1 || request.exclusive || request.tasks_per_node != 0 {
             return self.suffices_by_slots(want);
@@ -126,6 +146,24 @@ impl<'a> Minima<'a> {
         let capacity = &self.profile.capacity[node as usize * resources..][..resources];
         load(capacity, &self.free_amounts(node))
     }
+}
+
+/// Puts the minima of two rows into a third: the sum of what is above nothing there.
+fn minima_and_sum(minima: &mut [i16], one: &[i16], other: &[i16]) -> i64 {
+    let mut sum = 0;
+    let blocks = minima.chunks_mut(BLOCK).zip(one.chunks(BLOCK).zip(other.chunks(BLOCK)));
+    for (minima, (one, other)) in blocks {
+        let mut sums = [0_i16; LANES];
+        let vectors = one.as_chunks::<LANES>().0.iter().zip(other.as_chunks::<LANES>().0);
+        for (minima, (one, other)) in minima.as_chunks_mut::<LANES>().0.iter_mut().zip(vectors) {
+            for lane in 0..LANES {
+                minima[lane] = one[lane].min(other[lane]);
+                sums[lane] += minima[lane].max(0);
+            }
+        }
+        sum += sums.into_iter().map(i64::from).sum::<i64>();
+    }
+    sum
 }
 
 impl Availability for Minima<'_> {

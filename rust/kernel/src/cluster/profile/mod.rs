@@ -16,13 +16,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::availability::PlacementRequest;
 use super::machine::Machine;
 use super::node_set::{NodeSetId, NodeSets, totals_of};
 use super::placement::NodeTasks;
 use super::request::Request;
 
-use rows::Rows;
+use rows::{Change, Rows};
 use steps::Steps;
 
 /// What is free on the nodes over time.
@@ -36,12 +35,11 @@ enum Nodes {
 
 impl Nodes {
     fn new(resources: usize, offered: &[i64]) -> Self {
-        match Rows::new(resources, offered) {
-            Some(rows) => Self::Rows(rows),
-            None => {
-                let of_node = |node: &[i64]| Steps::new(node.iter().copied().chain([0]).collect());
-                Self::Steps(offered.chunks_exact(resources).map(of_node).collect())
-            }
+        if let Some(rows) = Rows::new(resources, offered) {
+            Self::Rows(rows)
+        } else {
+            let of_node = |node: &[i64]| Steps::new(node.iter().copied().chain([0]).collect());
+            Self::Steps(offered.chunks_exact(resources).map(of_node).collect())
         }
     }
 }
@@ -66,7 +64,7 @@ pub struct Profile {
     held_here: Vec<i64>,
     held_in_all: Vec<i64>,
     /// What it changes in rows.
-    held_in_rows: Vec<(u32, i16)>,
+    held_in_rows: Vec<Change>,
 }
 
 impl Profile {
@@ -150,11 +148,14 @@ impl Profile {
             }
             amounts[resources] = 1;
             match &mut self.nodes {
-                Nodes::Rows(rows) => {
-                    let place = |plane: usize| (plane * rows.stride()) as u32 + part.node;
-                    let changed = amounts.iter().enumerate().filter(|&(_, &amount)| amount != 0);
-                    let change = changed.map(|(plane, &amount)| (place(plane), (sign * amount) as i16));
-                    self.held_in_rows.extend(change);
+                Nodes::Rows(_) => {
+                    let changed = (0_u32..).zip(&amounts).filter(|&(_, &amount)| amount != 0);
+                    let change = |(plane, &amount): (u32, &i64)| Change {
+                        node: part.node,
+                        plane,
+                        amount: (sign * amount) as i16,
+                    };
+                    self.held_in_rows.extend(changed.map(change));
                 }
                 Nodes::Steps(nodes) => {
                     let node = &mut nodes[part.node as usize];
@@ -179,8 +180,8 @@ impl Profile {
         let last = self.marked_step(until);
         self.totals.add(first..last, totals, sign);
         if let Nodes::Rows(rows) = &mut self.nodes {
-            rows.add(first..last, &self.held_in_rows);
-            if sign < 0 && rows.is_negative(first..last, &self.held_in_rows) {
+            let minimum = rows.add(first..last, &self.held_in_rows, sign as i16);
+            if sign < 0 && minimum < 0 {
                 self.overcommitted_until = self.overcommitted_until.max(until);
             }
             self.held_in_rows.clear();
@@ -250,9 +251,6 @@ impl Profile {
         let step = self.totals.times.partition_point(|&begin| begin < instant);
         let totals = || &self.totals.at(step - 1)[request.nodes.block(self.resources)];
         instant > self.now
-            && totals()
-                .iter()
-                .enumerate()
-                .all(|(resource, &total)| total >= request.need(resource, tasks))
+            && totals().iter().enumerate().all(|(resource, &total)| total >= request.need(resource, tasks))
     }
 }

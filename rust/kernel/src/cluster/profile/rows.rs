@@ -10,10 +10,13 @@ use serde::{Deserialize, Serialize};
 const MOST_VALUES: usize = 8192;
 
 /// Amounts are this much smaller than what a value can be: what is promised twice is below zero by a few times as much.
-const MOST_AMOUNT: i64 = i16::MAX as i64 / 8;
+pub(super) const MOST_AMOUNT: i64 = i16::MAX as i64 / 8;
+
+/// Nodes in a word of bits.
+pub(super) const WORD: usize = 64;
 
 /// Values of one vector of the processor: planes begin at multiples of it.
-const LANES: usize = 8;
+pub(super) const LANES: usize = 8;
 
 /// What is free on every node, step by step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -25,7 +28,18 @@ pub(super) struct Rows {
     /// Where the row of each step is.
     order: Vec<u32>,
     values: Vec<i16>,
+    /// Of each row, resource by resource, the nodes where some of it is free, as bits.
+    some: Vec<u64>,
     vacant: Vec<u32>,
+}
+
+/// What a job holds or gives up on one node.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Change {
+    pub(super) node: u32,
+    /// The plane of the resource.
+    pub(super) plane: u32,
+    pub(super) amount: i16,
 }
 
 impl Rows {
@@ -42,7 +56,25 @@ impl Rows {
                 values[plane * stride + node] = amount as i16;
             }
         }
-        Some(Self { stride, planes, order: vec![0], values, vacant: Vec::new() })
+        let words = stride.div_ceil(WORD);
+        let mut some = vec![0; words * resources];
+        for (plane, values) in values.chunks_exact(stride).take(resources).enumerate() {
+            for (node, _) in values.iter().enumerate().filter(|&(_, &value)| value > 0) {
+                some[plane * words + node / WORD] |= 1 << (node % WORD);
+            }
+        }
+        Some(Self { stride, planes, order: vec![0], values, some, vacant: Vec::new() })
+    }
+
+    /// Words of the bits of a plane.
+    pub(super) fn words(&self) -> usize {
+        self.stride.div_ceil(WORD)
+    }
+
+    /// The nodes of a step where some of a resource is free, as bits.
+    pub(super) fn some(&self, step: usize, resource: usize) -> &[u64] {
+        let words = self.words();
+        &self.some[(self.order[step] as usize * (self.planes - 1) + resource) * words..][..words]
     }
 
     /// Values in a plane.
@@ -59,11 +91,6 @@ impl Rows {
         self.stride * self.planes
     }
 
-    /// The row of a step, plane by plane.
-    pub(super) fn at(&self, step: usize) -> &[i16] {
-        &self.values[self.order[step] as usize * self.width()..][..self.width()]
-    }
-
     /// One plane of a step.
     pub(super) fn plane(&self, step: usize, plane: usize) -> &[i16] {
         &self.values[self.order[step] as usize * self.width() + plane * self.stride..][..self.stride]
@@ -72,13 +99,15 @@ impl Rows {
     /// A step becomes two.
     pub(super) fn split(&mut self, step: usize) {
         let width = self.width();
-        let from = self.order[step] as usize * width;
+        let (from, bits) = (self.order[step] as usize, self.words() * (self.planes - 1));
         let row = self.vacant.pop().unwrap_or_else(|| {
             let row = self.values.len() / width;
             self.values.resize((row + 1) * width, 0);
+            self.some.resize((row + 1) * bits, 0);
             row as u32
         });
-        self.values.copy_within(from..from + width, row as usize * width);
+        self.values.copy_within(from * width..(from + 1) * width, row as usize * width);
+        self.some.copy_within(from * bits..(from + 1) * bits, row as usize * bits);
         self.order.insert(step + 1, row);
     }
 
@@ -92,24 +121,27 @@ impl Rows {
         self.vacant.extend(self.order.drain(..past));
     }
 
-    /// Adds to values of all steps of a range, given by their places in a row.
-    pub(super) fn add(&mut self, steps: Range<usize>, changes: &[(u32, i16)]) {
-        let width = self.width();
+    /// Adds to amounts, and so much to minus the numbers of jobs on the same nodes, in all steps of a range: the least amount
+    /// that is there then.
+    pub(super) fn add(&mut self, steps: Range<usize>, changes: &[Change], jobs: i16) -> i16 {
+        let (width, words, resources) = (self.width(), self.words(), self.planes - 1);
+        let mut least = i16::MAX;
         for &row in &self.order[steps] {
-            let row = &mut self.values[row as usize * width..][..width];
-            for &(place, amount) in changes {
-                row[place as usize] += amount;
+            let values = &mut self.values[row as usize * width..][..width];
+            let some = &mut self.some[row as usize * words * resources..][..words * resources];
+            for &Change { node, plane, amount } in changes {
+                let (node, plane) = (node as usize, plane as usize);
+                let value = &mut values[plane * self.stride + node];
+                if plane == resources {
+                    *value += jobs;
+                    continue;
+                }
+                *value += amount;
+                least = least.min(*value);
+                let (word, bit) = (&mut some[plane * words + node / WORD], node % WORD);
+                *word = *word & !(1 << bit) | u64::from(*value > 0) << bit;
             }
         }
-    }
-
-    /// Whether less than nothing is free at one of these places in a range of steps.
-    pub(super) fn is_negative(&self, steps: Range<usize>, changes: &[(u32, i16)]) -> bool {
-        let jobs = (self.planes - 1) * self.stride;
-        let here = || changes.iter().map(|&(place, _)| place as usize).filter(move |&place| place < jobs);
-        steps.into_iter().any(|step| {
-            let row = self.at(step);
-            here().any(|place| row[place] < 0)
-        })
+        least
     }
 }

@@ -1,5 +1,6 @@
 //! The search by rows: one window moves over the steps, and each step is taken into it once or twice.
 use crate::cluster::availability::{Place, PlacementRequest, Unanswered};
+use crate::cluster::opened::place_at;
 use crate::cluster::placement::NodeTasks;
 
 use super::Profile;
@@ -30,7 +31,7 @@ impl Profile {
         // The minima over steps `first..next`.
         let (mut first, mut next) = (self.totals.find(from), self.totals.find(from));
         let mut minima = Minima::of_asked(self, rows, want.request);
-        let mut kept = minima.clone();
+        let mut other = minima.clone();
         while first < times.len() {
             let start = times[first].max(self.now);
             if start >= before {
@@ -45,18 +46,18 @@ impl Profile {
                 if is_reliable && lacks(next) {
                     break Some(Obstacle::Totals(next));
                 }
-                minima.lower(next);
-                if !minima.suffices(want) {
+                if !other.take(&minima, next, want) {
                     break Some(Obstacle::Nodes(next));
                 }
+                std::mem::swap(&mut minima, &mut other);
                 next += 1;
             };
             (first, next) = match obstacle {
-                None if self.fits_at(want, start, place, placement)? => return Ok(Some(start)),
+                None if self.fits_over(&minima, want, start, place, placement)? => return Ok(Some(start)),
                 None => (first + 1, first + 1),
                 Some(Obstacle::Totals(step)) => (step + 1, step + 1),
                 Some(Obstacle::Nodes(step)) => {
-                    (Self::behind(want, first..step, &mut minima, &mut kept), step + 1)
+                    (Self::behind(want, first..step, &mut minima, &mut other), step + 1)
                 }
             };
             if first >= next || obstacle.is_none() {
@@ -72,21 +73,33 @@ impl Profile {
         want: &PlacementRequest<'_>,
         steps: std::ops::Range<usize>,
         minima: &mut Minima<'a>,
-        kept: &mut Minima<'a>,
+        other: &mut Minima<'a>,
     ) -> usize {
         minima.clear();
         let mut step = steps.end;
-        loop {
-            kept.copy_from(minima);
-            minima.lower(step);
-            if !minima.suffices(want) {
-                minima.copy_from(kept);
-                return step + 1;
-            }
+        while other.take(minima, step, want) {
+            std::mem::swap(minima, other);
             if step == steps.start {
                 return step;
             }
             step -= 1;
+        }
+        step + 1
+    }
+
+    /// Whether the allocator finds a place over a window that has slots enough.
+    fn fits_over(
+        &self,
+        minima: &Minima<'_>,
+        want: &PlacementRequest<'_>,
+        start: f64,
+        place: &mut impl Place,
+        placement: &mut Vec<NodeTasks>,
+    ) -> Result<bool, Unanswered> {
+        if minima.is_whole() {
+            place_at(place, minima, want, start, placement)
+        } else {
+            self.fits_at(want, start, place, placement)
         }
     }
 }

@@ -69,6 +69,34 @@ impl Profile {
         Ok(None)
     }
 
+    /// The earliest instant in [from, before) at which the totals admit a job for its whole duration, where it gives up what it
+    /// holds from `own` on: a bound for the earliest at which it fits.
+    #[must_use]
+    pub fn admitted_from(
+        &self,
+        want: &PlacementRequest<'_>,
+        from: f64,
+        before: f64,
+        own: f64,
+    ) -> Option<f64> {
+        if want.calendar.is_some() || !self.are_totals_reliable() {
+            return (from < before).then_some(from);
+        }
+        let lacks = self.lacks(want);
+        let times = &self.totals.times;
+        let mut start = from.max(self.now);
+        for step in self.totals.find(from)..times.len() {
+            // It gives up as much as it needs.
+            if start >= before || times[step] >= (start + want.duration).min(own) {
+                break;
+            }
+            if lacks(step) {
+                start = times.get(step + 1).copied().unwrap_or(f64::INFINITY);
+            }
+        }
+        (start < before).then_some(start)
+    }
+
     /// Whether the totals of a step lack what the job needs.
     pub(super) fn lacks(&self, want: &PlacementRequest<'_>) -> impl Fn(usize) -> bool + use<'_> {
         let needs: Vec<i64> = (0..self.resources).map(|resource| want.need(resource)).collect();
