@@ -53,7 +53,7 @@ class Case:
 
 
 SMALL = Case(("submission", "completion"), gap=700, jobs=400, trials=80, test_seeds=3)
-FULL = Case(tuple(HIDDEN), gap=560, jobs=1600, trials=300, test_seeds=10)
+FULL = Case(tuple(HIDDEN), gap=560, jobs=1600, trials=400, test_seeds=10)
 SEEDS = 2
 MORNING, EVENING = 8, 20
 HOUR = 3600

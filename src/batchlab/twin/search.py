@@ -22,6 +22,8 @@ __all__ = ["best_of", "search"]
 
 # How far a value is moved, in parts of its range: through all of it, then nearer and nearer.
 _REACHES = (1.0, 0.3, 0.1, 0.03, 0.01)
+_ROUND = 3
+"""How many sets are tried for each of the estimator's."""
 _WORST = 1e300
 
 
@@ -35,9 +37,9 @@ def search(
 ) -> tuple[pl.DataFrame, bool]:
     """Try sets of values.
 
-    The first is what is configured. Then the sets of optuna's estimator take turns with the best so far with
-    one value changed: the estimator alone stays where most trials are good, though a value that bears on few
-    jobs may be far off.
+    The first is what is configured. Then each set of optuna's estimator is followed by two that are the best
+    so far with one value changed: the estimator alone stays where most trials are good, though a value that
+    bears on few jobs may be far off.
 
     Parameters
     ----------
@@ -66,11 +68,13 @@ def search(
     end = math.inf if minutes is None else time.monotonic() + 60 * minutes
     chance = np.random.default_rng(seed)
     rows: list[dict[str, float]] = []
+    changes = 0
     try:
         while len(rows) < trials and (not rows or time.monotonic() < end):
-            if len(rows) % 2:
+            if len(rows) % _ROUND:
                 best = best_of(pl.DataFrame(rows), sought)
-                study.enqueue_trial(_neighbour(sought, best, len(rows) // 2, chance))
+                study.enqueue_trial(_neighbour(sought, best, changes, chance))
+                changes += 1
             trial = study.ask(distributions)
             values = {name: float(value) for name, value in trial.params.items()}
             found = distance(values)
