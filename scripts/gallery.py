@@ -1,7 +1,7 @@
 """Draw the pictures of docs anew: `python scripts/gallery.py`, and look at each.
 
 Those of Seth's log need it in ../shared/data, and stay as they are without. `--logs DIR` writes sheets of all
-plots of real logs instead; `--log NAME` and `--plot NAME` choose among them.
+plots of real logs instead, of which `--log NAME` and `--plot NAME` choose some, and `--report FILE` a report.
 """
 
 import doctest
@@ -248,11 +248,16 @@ def main() -> None:
     parser.add_argument("--logs", metavar="DIR", type=Path, help="write sheets of real logs there")
     parser.add_argument("--log", action="append", choices=(*gallery_logs.MACHINES, "Curie"), default=None)
     parser.add_argument("--plot", action="append", default=[])
+    parser.add_argument(
+        "--report", metavar="FILE", type=Path, help="write a report of Seth there, and open it"
+    )
     asked = parser.parse_args()
-    if asked.logs is None:
-        write_pictures()
-    else:
+    if asked.logs is not None:
         gallery_logs.write(asked.logs, asked.log or [*gallery_logs.MACHINES, "Curie"], asked.plot)
+    elif asked.report is not None:
+        gallery_logs.report(asked.report)
+    else:
+        write_pictures()
 
 
 def write_pictures() -> None:

@@ -7,9 +7,12 @@ of this repository, and neither are the sheets.
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import time
 from math import ceil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +38,17 @@ MACHINES = {
 CURIE = bl.System.homogeneous(nodes=5544, resources={"core": 16}, name="like Curie", start_time=1296514800)
 CURIE_JOBS, CURIE_LOAD = 300_000, 0.85
 DPI, COLUMNS, CELL = 96, 3, (700, 430)
+PROBE = """<script>
+addEventListener("load", () => {
+  const loaded = performance.now();
+  const seen = () => {
+    if (!document.querySelector('.area[data-drawn="yes"]')) return setTimeout(seen, 10);
+    const text = (what, at) => `${what} after ${(at / 1000).toFixed(2)} s`;
+    console.log(`PROBE ${text("loaded", loaded)}, ${text("first chart drawn", performance.now())}`);
+  };
+  seen();
+});
+</script></body>"""
 
 
 def log(name: str) -> tuple[bl.Workload, bl.System]:
@@ -46,9 +60,9 @@ def log(name: str) -> tuple[bl.Workload, bl.System]:
 
 
 def curie() -> bl.Workload:
-    """Make a log like Curie's: sizes, run times and daily cycle of the model of Lublin and Feitelson."""
+    """Make a log like Curie's, by the model of Lublin and Feitelson, for jobs of up to a tenth of it."""
     cores = CURIE.total["core"]
-    jobs = bl.generate.lublin(CURIE_JOBS, nodes=cores, seed=1).jobs
+    jobs = bl.generate.lublin(CURIE_JOBS, nodes=cores // 10, seed=1).jobs
     work = float((jobs["run_time"] * jobs["tasks"]).sum())
     stretch = work / (CURIE_LOAD * cores * float(jobs["submit_time"].max()))  # type: ignore[arg-type]
     random = np.random.default_rng(1)
@@ -115,6 +129,31 @@ def results_of(name: str) -> Iterator[bl.Result]:
         first = policy == POLICIES[0]
         yield bl.simulate(workload, system, policy, dispatch=True, reasons=first)
         print(f"{name} {policy}: {time.perf_counter() - began:.1f} s", flush=True)
+
+
+def report(path: Path) -> None:
+    """Write a report of Seth under five policies, and measure how it opens in headless Chromium."""
+    bl.report.write([*results_of("Seth")], path, title="Seth under five policies")
+    print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if browser is None:
+        print("there is no Chromium on the path: how the page opens is not measured")
+        return
+    with TemporaryDirectory() as folder:
+        probed = Path(folder) / "report.html"
+        probed.write_text(path.read_text("utf-8").replace("</body>", PROBE), "utf-8")
+        print(_opened(browser, probed, folder))
+
+
+def _opened(browser: str, page: Path, profile: str) -> str:
+    """Open a page, and give the first line that its probe writes to the console."""
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"]
+    more = [f"--user-data-dir={profile}", "--remote-debugging-port=0", page.as_uri()]
+    command = [browser, *options, *more]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8") as opened:  # our own file
+        found = next((line for line in opened.stderr or () if "PROBE" in line), "PROBE nothing was seen")
+        opened.terminate()
+    return found.partition("PROBE ")[2].partition('", source')[0].strip()
 
 
 def draw(ax: Axes, path: Path) -> None:

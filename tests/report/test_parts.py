@@ -1,19 +1,31 @@
 """Parts of the report: markup, measures, pictures and charts, each by its numbers."""
 
 import re
+import shlex
+import zlib
 from base64 import b64decode
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 import pytest
 
 import batchlab as bl
+from batchlab.cli import main
+from batchlab.plot.over_time import Line
+from batchlab.plot.queue_size import queue_course
 from batchlab.plot.results import groups
+from batchlab.plot.values import Values
+from batchlab.report.breakdown import breakdowns
+from batchlab.report.courses import courses
 from batchlab.report.interactive import gantt
 from batchlab.report.markup import Html, element, table
 from batchlab.report.measures import cost_measures, measures_table, schedule_measures, statistics_table
 from batchlab.report.origin import what_was_run
 from batchlab.report.pictures import figure
+from batchlab.report.reproduce import command_of
+from support.kth_sample import kth_results
 from support.plotted_results import no_jobs, with_costs
 from support.results import Job, make_result
 
@@ -54,7 +66,7 @@ def test_intervals_over_replications() -> None:
     both: dict[str, list[bl.Result]] = {"varied": waits, "same": [waits[0]] * 3}
     page = measures_table("", groups(both), schedule_measures(groups(both)))
     assert "20 s ± 24.84 s" in page
-    assert '<td class="best">10 s</td>' in page
+    assert '<td data-label="mean wait" class="best">10 s</td>' in page
 
 
 def test_costs_are_told_where_they_are_known() -> None:
@@ -119,11 +131,93 @@ def test_chart_of_jobs() -> None:
 def test_chart_of_means() -> None:
     """Many jobs are means over nodes and time, and the note says so."""
     result = make_result([Job(0, 0, 10, nodes=((0, 2),)), Job(0, 10, 20, nodes=((1, 1),))])
-    chart = gantt(result, 1, 4)
+    chart = gantt(result, 1, 10)
     assert chart is not None
-    assert unpacked(chart.data["z"]).tolist() == [[100, 100, 0, 0], [0, 0, 50, 50], [0] * 4, [0] * 4]
+    assert chart.kind == "cells"
+    packed = zlib.decompress(b64decode(str(chart.data["packed"])))
+    found = np.frombuffer(packed, np.uint8).reshape(4, 128)
+    half = [[100] * 64 + [0] * 64, [0] * 64 + [50] * 64, [0] * 128, [0] * 128]
+    assert found.tolist() == half
+    assert (chart.data["first"], chart.data["width"]) == (0, 20 / 128)
     assert "2 jobs are too many to be drawn one by one" in chart.note
-    assert "one node over 5 s" in chart.note
+    assert "on one node. Zooming in shows shorter times, down to 0.16 s" in chart.note
+
+
+def test_a_chart_has_as_many_columns_as_it_may_weigh() -> None:
+    """The heavier it may be, the finer it is."""
+    result = kth_results()[0]
+    charts = [gantt(result, 1, weight) for weight in (1000, 3000, 400_000)]
+    columns = [int(str(chart.data["columns"])) for chart in charts if chart is not None]
+    assert columns == sorted(set(columns))
+    assert columns[-1] == 8192
+
+
+def test_courses() -> None:
+    """The packed course is the mean number of waiting jobs; rows share the height, and have dates."""
+    result = kth_results()[0]
+    lines = [Line(label, (queue_course(result),), 0) for label in ("one", "other")]
+    chart = courses(groups({"one": result, "other": result}), lines, Values("jobs", "log1p"))
+    assert chart is not None
+    series = chart.data["series"]
+    assert isinstance(series, list)
+    counted = (
+        np.frombuffer(zlib.decompress(b64decode(series[0]["packed"])), "<u2") / 65_535 * series[0]["top"]
+    )
+    jobs = result.jobs
+    span = float(np.ptp(np.concatenate([jobs["end_time"].to_numpy(), jobs["submit_time"].to_numpy()])))
+    waited = float((jobs["start_time"] - jobs["submit_time"]).sum())
+    assert counted.mean() * span == pytest.approx(waited, rel=1e-3)
+    axis = chart.layout["xaxis"]
+    assert isinstance(axis, dict)
+    assert axis["type"] == "date"
+    assert axis["range"][0] == 1000 * 859128929
+    assert chart.layout["yaxis"]["domain"] == pytest.approx([0.56, 1.0])  # type: ignore[index]
+    assert courses(groups(no_jobs()), [Line("none", (queue_course(no_jobs()),), 0)], Values("jobs")) is None
+
+
+def test_breakdowns() -> None:
+    """Means by class: of two users the first waited 0 and 100 s, the second 10 s."""
+    jobs = [
+        Job(0, 0, 100, nodes=((0, 2),)),
+        Job(0, 100, 200, nodes=((0, 2),)),
+        Job(0, 10, 60, nodes=((1, 1),)),
+    ]
+    result = make_result(jobs, user_id=[7, 7, 8])
+    words = text_of(breakdowns(groups({"mine": result, "same": result})))
+    assert "Mean wait by user user jobs of all work mine same user 7 2 80.00 % 50 s 50 s" in words
+    assert "user 8 1 20.00 % 10 s 10 s" in words
+    assert "by size" not in words
+
+
+def test_breakdown_by_state() -> None:
+    """States differ between policies: those of all are rows, and what did not run has a dash."""
+    ran, not_ran = Job(0, 5, 100, nodes=((0, 1),)), Job(0, state="rejected", tasks=99)
+    words = text_of(breakdowns(groups({"a": make_result([ran, not_ran])})))
+    assert "Mean wait by state state jobs of all work a completed 1 100.00 % 5 s rejected 1 0.00 % –" in words
+
+
+def test_the_command_makes_the_same_runs(tmp_path: Path) -> None:
+    """What stands in the report of runs made in Python does what they did."""
+    log = tmp_path / "log.csv"
+    log.write_text("job_id,submit_time,run_time,requested_time,tasks\n1,0,10,20,2\n2,1,10,10,3\n3,2,5,5,1\n")
+    workload, system = bl.read_table(log), bl.System.homogeneous(nodes=2, resources={"core": 2})
+    found = [bl.simulate(workload, system, policy) for policy in ("fcfs", "easy(order=sjf)")]
+    line = command_of(groups(found))
+    assert line is not None
+    words = shlex.split(line)
+    assert words[:3] == ["batchlab", "compare", str(log)]
+    assert main([*words[1:-2], "--out", str(tmp_path / "out")]) == 0
+    waits = pl.read_csv(tmp_path / "out/table.csv")["wait_mean"]
+    assert waits.to_list() == [result.metrics()["wait"]["mean"] for result in found]  # type: ignore[index]
+
+
+def test_no_command_where_there_is_none(results: list[bl.Result]) -> None:
+    """Runs of tables made in Python, or with unusual options, have none; one that is given is told."""
+    assert command_of(groups(results)) is None
+    assert "Command" not in text_of(what_was_run(groups(results)))
+    assert "Command batchlab compare a.swf" in text_of(
+        what_was_run(groups(results), "batchlab compare a.swf")
+    )
 
 
 def test_chart_of_nothing() -> None:

@@ -8,7 +8,9 @@ import batchlab as bl
 from batchlab.generate import demo_system, demo_workload
 from batchlab.plot.estimate import estimate
 from batchlab.plot.results import Group, groups
+from batchlab.report.differences import mean_differences
 from batchlab.report.statistics import compare, holm
+from support.kth_sample import kth_results
 from support.results import Job, make_result
 
 
@@ -92,3 +94,39 @@ def test_random_policies_on_a_real_size() -> None:
     found = compare(both, both[0])
     assert all(each.adjusted is not None and each.adjusted < 1e-6 for each in found)
     assert all(each.lower is not None and each.lower > 0.5 for each in found)
+
+
+def test_effects_are_rank_biserial() -> None:
+    """All higher is 1, all lower −1; of 1, 2 and −3 the ranks balance; what is equal does not count."""
+    base, higher = waited(0.0, 0.0, 300.0, 0.0), waited(100.0, 200.0, 600.0, 0.0)
+    both = groups({"base": base, "higher": higher, "mixed": waited(100.0, 200.0, 0.0, 0.0)})
+    assert [each.effect for each in compare(both, both[0])] == [1.0, pytest.approx(0.0)]
+    assert compare(both[:2], both[1])[0].effect == -1.0
+
+
+def test_effects_of_other_jobs_are_cliffs_delta() -> None:
+    """Of 2 × 2 pairs of values three are greater and none less, one is equal: 0.75."""
+    one = make_result([Job(0, wait, wait + 100, nodes=((0, 1),)) for wait in (0.0, 100.0)])
+    other = make_result([Job(1, 1 + wait, wait + 101, nodes=((0, 1),)) for wait in (100.0, 200.0)])
+    both = groups({"one": one, "other": other})
+    assert compare(both, both[0])[0].effect == pytest.approx(0.75)
+
+
+def test_differences_of_means() -> None:
+    """They are those of the means, with an interval around them; of other jobs there are none."""
+    results = kth_results()[:3]
+    found = groups(results)
+    means = mean_differences(found, found[0])
+    assert means is not None
+    differences, block = means
+    assert block == pytest.approx(0.1 * 345_356 * 400 / 399, rel=1e-3)
+    for group in found[1:]:
+        wait, slowdown = differences[group.label]
+        for difference, measure in ((wait, "wait"), (slowdown, "bounded_slowdown")):
+            expected = group.results[0].metrics()[measure]["mean"] - results[0].metrics()[measure]["mean"]  # type: ignore[index]
+            assert difference.estimate == pytest.approx(expected)
+            assert difference.low < difference.estimate < difference.high
+    fcfs, sjf = (differences[group.label][0] for group in found[1:])
+    assert fcfs.low > 0 > sjf.estimate
+    other = groups({"base": results[0], "other": bl.simulate(demo_workload(50), demo_system(), "easy")})
+    assert mean_differences(other, other[0]) is None

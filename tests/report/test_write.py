@@ -60,7 +60,7 @@ def test_further_tables_stand_below_the_measures(results: list[bl.Result], tmp_p
     tables = {"Prices": [["policy", "price"], ["fcfs", "<3"]]}
     text = bl.report.write(results, tmp_path / "r.html", tables=tables).read_text("utf-8")
     assert text.index("Prices") > text.index(">Measures<")
-    assert "<td>&lt;3</td>" in text
+    assert '<td data-label="price">&lt;3</td>' in text
 
 
 def test_jobs_that_were_resized(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_jobs_that_were_resized(tmp_path: Path) -> None:
         "Time from submission to end",
         "CPUs at work over time",
         "When each job waited, and when it ran",
-        "What each job holds over time",
+        "What each job holds over time, one above the other",
         "What of the platform is at work over time",
         "or as long as a job kept its nodes",
     ):

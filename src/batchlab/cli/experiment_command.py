@@ -62,9 +62,9 @@ def check_report(report: Path | None) -> None:
     if report is None:
         return
     check_page(report)
-    from batchlab.report.interactive import plotly_script  # noqa: PLC0415  # an extra, looked for in time
+    from batchlab.report.interactive import find_plotly  # noqa: PLC0415  # an extra, looked for in time
 
-    plotly_script()
+    find_plotly()
 
 
 def carry_out(experiment: Experiment, request: ExperimentRequest) -> None:
@@ -142,7 +142,14 @@ def _write(runs: Runs, experiment: Experiment, request: ExperimentRequest) -> di
         from batchlab.cli.comparison import tables  # noqa: PLC0415  # --help does without
 
         further = {"What a run cost": tables(runs)[1].rows}
-        report.write(results, request.report, title=request.title, baseline=request.baseline, tables=further)
+        report.write(
+            results,
+            request.report,
+            title=request.title,
+            baseline=request.baseline,
+            tables=further,
+            command=request.command,
+        )
         written["report"] = str(request.report)
     return written
 

@@ -117,6 +117,9 @@ def distribution(
         _outliers(ax, finite)
     ax.set_xlabel(quantity.label)
     _scale(ax, quantity)
+    if kind == "cdf":
+        # Which lines coincide is seen on their scale.
+        legend(ax, len(samples))
     if zoom is not None:
         _inset(ax, finite, quantity, zoom)
     return dress(ax, grid="both" if kind == "cdf" else "x")
@@ -256,7 +259,6 @@ def _curves(ax: Axes, samples: Sequence[Sample], quantity: Quantity) -> None:
         )
     ax.set_ylim(0, 1.02)
     ax.set_ylabel(f"share of {quantity.of}")
-    legend(ax, len(samples))
 
 
 def _density(values: Floats) -> tuple[Floats, Floats]:

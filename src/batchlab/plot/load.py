@@ -14,11 +14,13 @@ from batchlab.plot.values import Values, percent
 from batchlab.result.timeline import demands
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
 
     from batchlab.result.result import Result
 
-__all__ = ["load"]
+__all__ = ["load", "load_course", "load_values"]
 
 _MOST_LINEAR = 4.0
 
@@ -63,17 +65,24 @@ def load(
     found = groups(results)
     name = resources_of(found, resource)[0]
     lines = [
-        Line(group.label, tuple(_course(result, name) for result in group.schedules), index)
+        Line(group.label, tuple(load_course(result, name) for result in group.schedules), index)
         for index, group in enumerate(found)
     ]
-    greatest = max(float(each.value.max(initial=0)) for line in lines for each in line.replications)
-    scale: Literal["log", "linear"] = "log" if greatest > _MOST_LINEAR else "linear"
-    values = Values(f"{name} asked for, of capacity", scale, percent, mark=1.0)
+    values = load_values(name, lines)
     ax = begin(ax, title=title, size=size_of(len(lines)))
     return over_time(ax, lines, values, window=window, clock=clock_of_groups(found), lanes="compared")
 
 
-def _course(result: Result, resource: str) -> Steps:
+def load_values(resource: str, lines: Sequence[Line]) -> Values:
+    """Give the axis of loads: logarithmic where much more is asked for than there is."""
+    every = [each.value for line in lines for each in line.replications]
+    greatest = max((float(values.max(initial=0)) for values in every), default=0.0)
+    scale: Literal["log", "linear"] = "log" if greatest > _MOST_LINEAR else "linear"
+    return Values(f"{resource} asked for, of capacity", scale, percent, mark=1.0)
+
+
+def load_course(result: Result, resource: str) -> Steps:
+    """Give what running and waiting jobs ask for from each instant on, as a share of the capacity."""
     jobs, capacity = jobs_of(result), result.system.total.get(resource, 0)
     if not capacity:
         return Steps(np.zeros(0), np.zeros(0))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from batchlab.result.result import Result
 
-__all__ = ["queue_size"]
+__all__ = ["queue_course", "queue_size"]
 
 
 def queue_size(
@@ -70,7 +70,8 @@ def queue_size(
     if kind == "time":
         ax = begin(ax, title=title, size=size_of(len(found)))
         lines = [
-            Line(each.label, tuple(map(_course, each.schedules)), index) for index, each in enumerate(found)
+            Line(each.label, tuple(map(queue_course, each.schedules)), index)
+            for index, each in enumerate(found)
         ]
         values = Values("jobs in the queue", "log1p" if log else "linear")
         return over_time(ax, lines, values, window=window, clock=clock_of_groups(found), lanes="compared")
@@ -81,12 +82,13 @@ def queue_size(
     return distribution(ax, samples, quantity, kind)
 
 
-def _course(result: Result) -> Steps:
+def queue_course(result: Result) -> Steps:
+    """Give how many jobs wait, from each instant on."""
     table = steps_of(result)
     return Steps(table["time"].to_numpy(), table["queued"].to_numpy().astype(np.float64))
 
 
 def _at_dispatch(result: Result) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    course, started = _course(result), np.sort(result.outcome.start_time)
+    course, started = queue_course(result), np.sort(result.outcome.start_time)
     until = np.searchsorted(started, course.time, side="right")
     return course.value + until - np.searchsorted(started, course.time, side="left")

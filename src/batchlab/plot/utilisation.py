@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from batchlab.result.result import Result
 
-__all__ = ["resources_of", "utilisation"]
+__all__ = ["resources_of", "utilisation", "utilisation_course"]
 
 _STYLES = ("-", "--", ":", "-.")
 
@@ -93,7 +93,9 @@ def _lines(found: Sequence[Group], names: Sequence[str]) -> list[Line]:
     for place, group in enumerate(found):
         for index, name in enumerate(names):
             courses = tuple(
-                _course(result, name) for result in group.schedules if name in result.system.resources
+                utilisation_course(result, name)
+                for result in group.schedules
+                if name in result.system.resources
             )
             if len(found) == 1:
                 lines.append(Line(name, courses, index))
@@ -105,7 +107,8 @@ def _lines(found: Sequence[Group], names: Sequence[str]) -> list[Line]:
     return lines
 
 
-def _course(result: Result, resource: str) -> Steps:
+def utilisation_course(result: Result, resource: str) -> Steps:
+    """Give the share of a resource's capacity that jobs hold, from each instant on."""
     table = steps_of(result, {resource: pl.col(f"allocated_{resource}")})
     used = table[f"used_{resource}"].to_numpy()
     return Steps(table["time"].to_numpy(), used / max(result.system.total[resource], 1))

@@ -1,47 +1,92 @@
-"""The Gantt chart that one can zoom and ask: a description that plotly draws when the page is looked at.
+"""Charts that one can zoom and ask: descriptions, which the page's script draws with plotly when seen.
 
-Only plotly's JavaScript is used; the description is made here, with numbers packed as plotly reads them.
+Only plotly's JavaScript is used; the descriptions are made here, with numbers packed. What is drawn of cells
+and of courses over time are means over what is in view, so that zooming in shows more.
 """
 
 from __future__ import annotations
 
+import zlib
 from base64 import b64encode
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
 from batchlab.errors import missing_extra
+from batchlab.plot.clock import Clock, clock_of
 from batchlab.plot.job_boxes import job_hues
-from batchlab.plot.placement import Cells, Placements, Rectangles, cells, placements, rectangles
+from batchlab.plot.placement import Placements, Rectangles, cells, placements, rectangles
 from batchlab.plot.results import jobs_of
 from batchlab.units import format_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
     import polars as pl
 
     from batchlab.result.result import Result
 
-__all__ = ["Chart", "gantt", "plotly_script"]
+__all__ = ["Chart", "TimeAxis", "deflated", "find_plotly", "gantt", "plotly_script", "time_axis_of"]
 
-_ROWS = 150
+_ROWS = 50
+_FINEST, _COARSEST = 8192, 128
 _UNITS = (("d", 86_400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0))
 
 
 @dataclass(frozen=True)
 class Chart:
-    """What plotly is to draw, and what the reader must know of it."""
+    """What the script is to draw, and what the reader must know of it.
 
+    Parameters
+    ----------
+    kind
+        ``"bars"``: plotly's own traces; ``"cells"``, ``"courses"``: numbers, of which means are drawn.
+    data
+        What is drawn.
+    layout
+        Plotly's.
+    note
+        Said below.
+    """
+
+    kind: Literal["bars", "cells", "courses"]
     data: dict[str, object]
     layout: dict[str, object]
     note: str
 
 
-def plotly_script() -> str:
-    """Give plotly's JavaScript.
+@dataclass(frozen=True)
+class TimeAxis:
+    """How time is on an axis: ``position = offset + time × scale``, in milliseconds where it is a date."""
+
+    offset: float
+    scale: float
+    title: str
+    is_date: bool
+
+    def at(self, times: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Give where times are on the axis."""
+        return self.offset + times * self.scale
+
+    def layout(self, first: float, last: float) -> dict[str, object]:
+        """Describe the axis for plotly, from one time to another."""
+        span = [self.offset + first * self.scale, self.offset + last * self.scale]
+        return {"title": {"text": self.title}, "range": span, **({"type": "date"} if self.is_date else {})}
+
+
+def time_axis_of(clock: Clock | None, span: float) -> TimeAxis:
+    """Choose the axis: dates in UTC where the log has an origin, else a unit that suits the span (s)."""
+    if clock is not None:
+        return TimeAxis(1000 * clock.origin, 1000.0, "date (UTC)", is_date=True)
+    unit, size = next(unit for unit in _UNITS if span >= 2 * unit[1] or unit[0] == "s")
+    return TimeAxis(0.0, 1 / size, f"simulated time ({unit})", is_date=False)
+
+
+def find_plotly() -> Callable[[], str]:
+    """Give what gives plotly's JavaScript.
 
     Raises
     ------
@@ -52,10 +97,22 @@ def plotly_script() -> str:
         from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]  # noqa: PLC0415  # an extra
     except ImportError:
         raise missing_extra("the interactive chart of the report", "plotly>=6") from None
-    return str(get_plotlyjs())
+    return cast("Callable[[], str]", get_plotlyjs)
 
 
-def gantt(result: Result, most: int, columns: int) -> Chart | None:
+@cache
+def plotly_script() -> str:
+    """Give plotly's JavaScript, deflated and in base 64, which is 40 % of its length.
+
+    Raises
+    ------
+    MissingExtraError
+        If plotly is not installed.
+    """
+    return deflated(np.frombuffer(find_plotly()().encode(), np.uint8))
+
+
+def gantt(result: Result, most: int, weight: int) -> Chart | None:
     """Describe the chart of one result.
 
     Parameters
@@ -64,8 +121,8 @@ def gantt(result: Result, most: int, columns: int) -> Chart | None:
         The result.
     most
         Above so many rectangles, the mean use of nodes over time is shown in their place.
-    columns
-        Into how many means the time is divided then.
+    weight
+        How many bytes the means may take then; of half as many columns they take about half.
 
     Returns
     -------
@@ -77,39 +134,51 @@ def gantt(result: Result, most: int, columns: int) -> Chart | None:
         return None
     first, last = float(placed.start.min()), float(placed.end.max())
     last = last if last > first else first + 1.0
-    unit, size = next(unit for unit in _UNITS if last - first >= 2 * unit[1] or unit[0] == "s")
-    layout = _layout(first / size, last / size, unit, placed.nodes)
+    axis = time_axis_of(clock_of([result.workload]), last - first)
+    layout: dict[str, object] = {
+        "xaxis": axis.layout(first, last),
+        "yaxis": {"title": {"text": "node"}, "range": [-0.5, placed.nodes - 0.5]},
+    }
     # What is shared out among many parts is at least as many rectangles as jobs.
     boxes = rectangles(placed) if len(placed.row) <= 4 * most else None
     if boxes is not None and len(boxes.row) <= most:
         of_resized = "" if result.resizes.is_empty() else ", or as long as a job kept its nodes"
         note = f"Each rectangle is a job{of_resized}; jobs that share a node have parts of its height."
-        return Chart(_bars(boxes, jobs_of(result), size), layout, note)
-    binned = cells(placed, first, last, columns=columns, rows=_ROWS)
-    width, resource = (last - first) / columns, result.system.resources[0]
-    heat = {
-        **_heat(binned),
-        "x0": (first + width / 2) / size,
-        "dx": width / size,
-        "colorbar": {"title": {"text": f"{resource} in use (%)", "side": "right"}, "thickness": 12},
-        "hovertemplate": f"around %{{x:.4g}} {unit}, node %{{y}}: %{{z}} % in use<extra></extra>",
-    }
-    return Chart(heat, layout, _note_of_cells(placed, binned, resource, width))
+        return Chart("bars", _bars(boxes, jobs_of(result), axis), layout, note)
+    data, columns, together = _cells(placed, first, last, weight)
+    width = (last - first) / columns
+    data |= {"first": float(axis.at(np.array(first))), "width": width * axis.scale}
+    data["title"] = f"{result.system.resources[0]} in use (%)"
+    return Chart("cells", data, layout, _note_of_cells(placed, together, result.system.resources[0], width))
 
 
-def _layout(first: float, last: float, unit: str, nodes: int) -> dict[str, object]:
-    return {
-        "xaxis": {"title": {"text": f"simulated time ({unit})"}, "range": [first, last]},
-        "yaxis": {"title": {"text": "node"}, "range": [-0.5, nodes - 0.5]},
-    }
+def _cells(placed: Placements, first: float, last: float, weight: int) -> tuple[dict[str, object], int, int]:
+    """Pack the shares in use, of as many columns as the weight allows; tell these, and the nodes of a row."""
+    binned = cells(placed, first, last, columns=_FINEST, rows=_ROWS)
+    busy = np.clip(binned.busy, 0, 1)
+    while True:
+        percent = np.rint(100 * busy).astype(np.uint8)
+        packed = deflated(percent)
+        if len(packed) <= weight or percent.shape[1] <= _COARSEST:
+            break
+        busy = (busy[:, ::2] + busy[:, 1::2]) / 2
+    rows, columns = percent.shape
+    together = binned.nodes_per_row
+    data = {"packed": packed, "rows": rows, "columns": columns, "y0": (together - 1) / 2, "dy": together}
+    return dict(data), columns, together
 
 
-def _bars(boxes: Rectangles, jobs: pl.DataFrame, size: float) -> dict[str, object]:
+def deflated(values: npt.NDArray[np.generic]) -> str:
+    """Pack numbers: deflated, in base 64."""
+    return b64encode(zlib.compress(np.ascontiguousarray(values).tobytes(), 9)).decode()
+
+
+def _bars(boxes: Rectangles, jobs: pl.DataFrame, axis: TimeAxis) -> dict[str, object]:
     return {
         "type": "bar",
         "orientation": "h",
-        "base": _packed(boxes.start / size, "f4"),
-        "x": _packed((boxes.end - boxes.start) / size, "f4"),
+        "base": _packed(axis.at(boxes.start), "f8"),
+        "x": _packed((boxes.end - boxes.start) * axis.scale, "f4"),
         "y": _packed((boxes.low + boxes.high) / 2 - 0.5, "f4"),
         "width": _packed(boxes.high - boxes.low, "f4"),
         "marker": {"color": job_hues(boxes.row), "line": {"width": 0.5, "color": "rgba(255,255,255,0.7)"}},
@@ -146,24 +215,12 @@ def _told_of_part(here: Sequence[float], whole: tuple[float | None, float | None
     return f"<br>here from {format_duration(since)} to {format_duration(until)}"
 
 
-def _heat(binned: Cells) -> dict[str, object]:
-    percent = np.rint(100 * np.clip(binned.busy, 0, 1))
-    return {
-        "type": "heatmap",
-        "z": {**_packed(percent, "u1"), "shape": f"{percent.shape[0]}, {percent.shape[1]}"},
-        "y0": (binned.nodes_per_row - 1) / 2,
-        "dy": binned.nodes_per_row,
-        "zmin": 0,
-        "zmax": 100,
-    }
-
-
-def _note_of_cells(placed: Placements, binned: Cells, resource: str, width: float) -> str:
-    jobs, height = len(np.unique(placed.row)), binned.nodes_per_row
-    rows = f"{height} neighbouring nodes" if height > 1 else "one node"
+def _note_of_cells(placed: Placements, together: int, resource: str, width: float) -> str:
+    jobs = len(np.unique(placed.row))
+    rows = f"{together} neighbouring nodes" if together > 1 else "one node"
     return (
         f"{jobs:,} jobs are too many to be drawn one by one: each cell is the mean share of {resource} in "
-        f"use on {rows} over {format_duration(width)}. Zooming in shows no more detail."
+        f"use on {rows}. Zooming in shows shorter times, down to {format_duration(width)}."
     )
 
 

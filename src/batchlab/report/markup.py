@@ -53,6 +53,8 @@ def table(
 ) -> Html:
     """Write a table whose first column names its rows, in a box that scrolls where it is too wide.
 
+    On narrow screens each row is a block, in which every cell has the name of its column before it.
+
     Parameters
     ----------
     caption
@@ -64,8 +66,9 @@ def table(
     class_
         Of the table.
     """
-    heading = element("tr", *(element("th", name, scope="col") for name in head))
-    body = (element("tr", *(_cell(index, cell) for index, cell in enumerate(row))) for row in rows)
+    names = [*head]
+    heading = element("tr", *(element("th", name, scope="col") for name in names))
+    body = (element("tr", *map(_cell, range(len(names)), names, row)) for row in rows)
     inner = element(
         "table",
         element("caption", caption),
@@ -76,7 +79,7 @@ def table(
     return element("div", inner, class_="scroll", tabindex=0, role="region", aria_label=caption)
 
 
-def _cell(index: int, cell: str) -> Html:
-    if isinstance(cell, Html) and cell.startswith(("<td", "<th")):
-        return cell
-    return element("td", cell) if index else element("th", cell, scope="row")
+def _cell(index: int, name: str, cell: str) -> Html:
+    if isinstance(cell, Html) and cell.startswith("<td"):
+        return Html(f'<td data-label="{escape(name)}"{cell.removeprefix("<td")}')
+    return element("td", cell, data_label=name) if index else element("th", cell, scope="row")

@@ -16,7 +16,15 @@ if TYPE_CHECKING:
     from batchlab.plot.results import Group
     from batchlab.result.result import Result
 
-__all__ = ["Measure", "cost_measures", "measures_table", "percent", "schedule_measures", "statistics_table"]
+__all__ = [
+    "Measure",
+    "cost_measures",
+    "measures_table",
+    "number",
+    "percent",
+    "schedule_measures",
+    "statistics_table",
+]
 
 _STATISTICS = ("mean", "median", "p95", "p99", "max")
 _MANY = 1000

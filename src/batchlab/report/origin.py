@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from batchlab.report.markup import Html, element, table
+from batchlab.report.reproduce import reproduced_by
 from batchlab.result.manifest import manifest
 from batchlab.result.output import identify
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["what_was_run"]
 
 
-def what_was_run(groups: Sequence[Group]) -> Html:
-    """Write what makes the runs what they are; what is the same for several stands once."""
+def what_was_run(groups: Sequence[Group], command: str | None = None) -> Html:
+    """Write what makes the runs what they are, and the command; what is the same for several stands once."""
     described = [(group, [_described(result) for result in group.results]) for group in groups]
     everything = [each for _, found in described for each in found]
     parts = [
@@ -26,6 +27,7 @@ def what_was_run(groups: Sequence[Group]) -> Html:
         _listed("System", [_system(each) for each in everything]),
         _listed("Options", [element("span", _options(each)) for each in everything]),
         _listed("Versions", [_versions(each) for each in everything]),
+        reproduced_by(groups, command),
     ]
     return Html(element("dl", *parts) + _policies(described))
 

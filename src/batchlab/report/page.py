@@ -37,7 +37,9 @@ def asset(name: str) -> str:
     return files("batchlab.report").joinpath(name).read_text("utf-8")
 
 
-def page(title: str, parts: Iterable[Section], *, scripts: Iterable[str] = (), note: str = "") -> str:
+def page(
+    title: str, parts: Iterable[Section], *, library: str = "", scripts: Iterable[str] = (), note: str = ""
+) -> str:
     """Put a page together, which asks nothing of any network.
 
     Parameters
@@ -46,6 +48,8 @@ def page(title: str, parts: Iterable[Section], *, scripts: Iterable[str] = (), n
         Its heading.
     parts
         What it shows, in order.
+    library
+        The charts' JavaScript, deflated and in base 64, which the page's own runs when a chart is seen first.
     scripts
         JavaScript of the page.
     note
@@ -59,6 +63,8 @@ def page(title: str, parts: Iterable[Section], *, scripts: Iterable[str] = (), n
     parts = [*parts]
     links = (element("li", element("a", part.title, href=f"#{part.name}")) for part in parts)
     without = [element("noscript", element("p", note, class_="note"))] if note else []
+    packed = [element("script", Html(library), type="text/plain", id="library")] if library else []
+    every = [*packed, *(element("script", Html(f"\n{script}")) for script in scripts)]
     return Template(asset("page.html")).substitute(
         title=element("title", title),
         heading=element("h1", title),
@@ -66,7 +72,7 @@ def page(title: str, parts: Iterable[Section], *, scripts: Iterable[str] = (), n
         first=parts[0].name,
         navigation=element("ul", *links),
         main=Html("\n".join([*(part.html() for part in parts), *without])),
-        scripts=Html("\n".join(element("script", Html(f"\n{script}")) for script in scripts)),
+        scripts=Html("\n".join(every)),
     )
 
 

@@ -1,10 +1,115 @@
 "use strict";
-// Draws each Gantt chart when it comes into view, or in an idle moment, in the page's colours, and marks where the
-// reader is.
+// Draws each chart when it comes into view, or in an idle moment, in the page's colours, and marks where the reader is.
+// Of cells and of courses over time, means over what is in view are drawn: zooming in shows more.
 (() => {
+  const MOST = 240; // means across a chart
+  const LEVELS = 65535;
+  const FIRST = "#8c959f";
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const charts = [...document.querySelectorAll(".gantt")];
+  const charts = [...document.querySelectorAll(".area")];
   const described = (chart) => JSON.parse(chart.parentElement.querySelector("script").textContent);
+
+  const inflated = async (text) => {
+    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return new Response(stream).arrayBuffer();
+  };
+  // The library's own text is run once, when the first chart is to be drawn.
+  let library;
+  const loaded = () => {
+    library ??= inflated(document.getElementById("library").textContent).then((bytes) => {
+      const script = document.createElement("script");
+      script.textContent = new TextDecoder().decode(bytes);
+      document.head.append(script);
+    });
+    return library;
+  };
+  const position = (value) => (typeof value === "string" ? Date.parse(`${value.replace(" ", "T")}Z`) : value);
+  // Which columns are in view, how many of them make a mean, and how many means there are.
+  const binning = ({ first, width, columns }, range) => {
+    const [low, high] = range ? range.map(position) : [-Infinity, Infinity];
+    const from = Math.min(Math.max(Math.floor((low - first) / width), 0), columns - 1);
+    const until = Math.max(Math.min(Math.ceil((high - first) / width), columns), from + 1);
+    const each = Math.ceil((until - from) / MOST);
+    return { from, each, count: Math.ceil((until - from) / each), until };
+  };
+  const mean = (values, begin, end) => {
+    let sum = 0;
+    for (let at = begin; at < end; at += 1) sum += values[at];
+    return sum / (end - begin);
+  };
+  const means = (values, { from, each, count, until }, offset = 0) =>
+    Array.from({ length: count }, (_, at) =>
+      mean(values, offset + from + at * each, offset + Math.min(from + (at + 1) * each, until)),
+    );
+
+  const scaled = {
+    linear: (value, end) => value / end,
+    log1p: (value, end) => Math.log1p(value) / Math.log1p(end),
+    log: (value, end) => Math.log(Math.max(value, 0.1) / 0.1) / Math.log(end / 0.1),
+  };
+  const written = (value, percent) =>
+    percent ? `${(100 * value).toPrecision(3)} %` : value.toLocaleString("en", { maximumSignificantDigits: 3 });
+
+  const kinds = {
+    bars: async ({ data }) => () => [data],
+    cells: async ({ data }) => {
+      const values = new Uint8Array(await inflated(data.packed));
+      return (range) => {
+        const bins = binning(data, range);
+        const step = bins.each * data.width;
+        return [
+          {
+            type: "heatmap",
+            z: Array.from({ length: data.rows }, (_, row) => means(values, bins, row * data.columns)),
+            x0: data.first + bins.from * data.width + step / 2,
+            dx: step,
+            y0: data.y0,
+            dy: data.dy,
+            zmin: 0,
+            zmax: 100,
+            colorscale: [[0, colour("--none")], [1, colour("--accent")]],
+            colorbar: { title: { text: data.title, side: "right" }, thickness: 12, outlinewidth: 0 },
+            hovertemplate: "%{x}, node %{y}: %{z:.0f} %<extra></extra>",
+          },
+        ];
+      };
+    },
+    courses: async ({ data }) => {
+      const series = await Promise.all(
+        data.series.map(async (each) => ({ ...each, values: new Uint16Array(await inflated(each.packed)) })),
+      );
+      const line = (each, bins, place, own) => {
+        const found = means(each.values, bins).map((value) => (value / LEVELS) * each.top);
+        const step = bins.each * data.width;
+        const before = data.first + bins.from * data.width;
+        return {
+          type: "scatter",
+          mode: "lines",
+          name: each.name,
+          x: found.map((_, at) => before + (at + 0.5) * step),
+          y: found.map((value) => scaled[data.scale](value, data.end)),
+          yaxis: place ? `y${place + 1}` : "y",
+          line: { shape: "hvh", width: own ? 1.3 : 0.9, color: own ? each.colour : FIRST },
+          ...(own
+            ? {
+                fill: "tozeroy",
+                fillcolor: `${each.colour}33`,
+                text: found.map((value) => written(value, data.percent)),
+                hovertemplate: "%{text}<extra>%{fullData.name}</extra>",
+              }
+            : { hoverinfo: "skip" }),
+        };
+      };
+      return (range) => {
+        const bins = binning(data, range);
+        return series.flatMap((each, place) => [
+          ...(place ? [line(series[0], bins, place, false)] : []),
+          line(each, bins, place, true),
+        ]);
+      };
+    },
+  };
 
   const axis = (own) => ({
     ...own,
@@ -12,45 +117,65 @@
     linecolor: colour("--ink"),
     zeroline: false,
     showline: true,
-    ticks: "outside",
     automargin: true,
   });
-  const layout = (own) => ({
-    ...own,
-    xaxis: axis(own.xaxis),
-    yaxis: { ...axis(own.yaxis), showgrid: false },
+  const names = (data, own) =>
+    (data.series ?? []).map(({ name }, place) => ({
+      text: name,
+      xref: "paper",
+      yref: "paper",
+      x: 0.004,
+      y: own[place ? `yaxis${place + 1}` : "yaxis"].domain[1],
+      xanchor: "left",
+      yanchor: "bottom",
+      showarrow: false,
+      font: { size: 12, color: colour("--ink") },
+    }));
+  const layout = ({ kind, data, layout: own }) => ({
+    ...Object.fromEntries(Object.entries(own).map(([name, each]) => [name, axis(each)])),
+    xaxis: { ...axis(own.xaxis), ticks: "outside", ...(kind === "courses" ? { anchor: "free", position: 0 } : {}) },
+    ...(kind === "courses" ? {} : { yaxis: { ...axis(own.yaxis), ticks: "outside", showgrid: false } }),
+    annotations: names(data, own),
     barmode: "overlay",
     bargap: 0,
     showlegend: false,
+    hovermode: "closest",
     dragmode: "zoom",
-    margin: { l: 50, r: 10, t: 10, b: 45 },
+    margin: { l: 50, r: 10, t: 18, b: 45 },
     font: { family: "system-ui, sans-serif", size: 13, color: colour("--ink") },
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
     modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("--quiet"), activecolor: colour("--accent") },
     hoverlabel: { bgcolor: colour("--paper"), bordercolor: colour("--line"), font: { color: colour("--ink") } },
   });
-  const traces = (data) =>
-    data.map((trace) =>
-      trace.type === "heatmap" ? { ...trace, colorscale: [[0, colour("--none")], [1, colour("--accent")]] } : trace,
-    );
   const options = {
     responsive: true,
     displaylogo: false,
-    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+    modeBarButtons: [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]],
   };
 
-  const draw = (chart) => {
-    const { data, layout: own } = described(chart);
+  const draw = async (chart) => {
+    chart.dataset.drawn = "begun";
+    const spec = described(chart);
+    const [traces] = await Promise.all([kinds[spec.kind](spec), loaded()]);
+    const shown = layout(spec);
+    await Plotly.react(chart, traces(shown.xaxis.range), shown, options);
     chart.dataset.drawn = "yes";
-    return Plotly.react(chart, traces(data), layout(own), options);
+    if (spec.kind === "bars" || chart.dataset.heard) return;
+    chart.dataset.heard = "yes";
+    chart.on("plotly_relayout", (change) => {
+      if (!Object.keys(change).some((name) => name.startsWith("xaxis"))) return;
+      const now = chart.layout;
+      if (now.xaxis.autorange) now.xaxis = { ...now.xaxis, autorange: false, range: shown.xaxis.range };
+      Plotly.react(chart, traces(now.xaxis.range), now, options);
+    });
   };
-  const undrawn = () => charts.filter((chart) => chart.dataset.drawn !== "yes");
+  const undrawn = () => charts.filter((chart) => !chart.dataset.drawn);
 
   const near = new IntersectionObserver(
     (entries) =>
       entries
-        .filter((entry) => entry.isIntersecting && entry.target.dataset.drawn !== "yes")
+        .filter((entry) => entry.isIntersecting && !entry.target.dataset.drawn)
         .forEach((entry) => draw(entry.target)),
     { rootMargin: "400px" },
   );

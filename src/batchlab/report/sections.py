@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from batchlab import plot
+from batchlab.plot.job_classes import can_be_classed
+from batchlab.plot.load import load_course, load_values
+from batchlab.plot.over_time import Line, Steps
+from batchlab.plot.queue_size import queue_course
 from batchlab.plot.scales import short_duration
+from batchlab.plot.utilisation import utilisation_course
+from batchlab.plot.values import Values
+from batchlab.plot.values import percent as percent_tick
+from batchlab.report.breakdown import breakdowns, can_be_broken_down
+from batchlab.report.chart import chart_figure
+from batchlab.report.courses import courses
 from batchlab.report.interactive import Chart, gantt
 from batchlab.report.markup import Html, element, table
 from batchlab.report.measures import cost_measures, measures_table, schedule_measures, statistics_table
@@ -27,11 +36,14 @@ __all__ = ["sections"]
 
 # What the charts of jobs may weigh: each by itself, and all together.
 _MOST_RECTANGLES, _RECTANGLES_IN_ALL = 3000, 12_000
-_MOST_COLUMNS, _COLUMNS_IN_ALL = 600, 3600
+_MOST_WEIGHT, _WEIGHT_IN_ALL = 200_000, 500_000  # bytes
 
 
 def sections(
-    groups: Sequence[Group], baseline: Group, tables: Mapping[str, Sequence[Sequence[str]]]
+    groups: Sequence[Group],
+    baseline: Group,
+    tables: Mapping[str, Sequence[Sequence[str]]],
+    command: str | None = None,
 ) -> Iterator[Section]:
     """Give the parts of the report in order.
 
@@ -43,25 +55,29 @@ def sections(
         What the others are compared with.
     tables
         Further tables by what they show: rows of text, the first of them the names of the columns.
+    command
+        The command that made the runs.
 
     Yields
     ------
     Section
-        What was run, the measures, significance, plots, then every group by itself.
+        What was run, the measures, significance, breakdowns, plots, then every group by itself.
     """
-    yield Section("run", "What was run", what_was_run(groups))
+    yield Section("run", "What was run", what_was_run(groups, command))
     further = [table(name, rows[0], rows[1:], class_="numbers") for name, rows in tables.items()]
     yield Section("measures", "Measures", Html("".join([_measures(groups), *further])))
     if len(groups) > 1:
         yield Section("significance", "Significance", significance(groups, baseline))
+    if can_be_broken_down(groups):
+        yield Section("breakdowns", "Breakdowns", breakdowns(groups))
     yield Section("comparison", "Comparison" if len(groups) > 1 else "Plots", _comparison(groups))
     rectangles = min(_MOST_RECTANGLES, _RECTANGLES_IN_ALL // len(groups))
-    columns = min(_MOST_COLUMNS, max(_COLUMNS_IN_ALL // len(groups), 1))
+    weight = min(_MOST_WEIGHT, _WEIGHT_IN_ALL // len(groups))
     for index, group in enumerate(groups):
         yield Section(
             f"policy-{index + 1}",
             group.label,
-            _alone(group, index, gantt(group.results[0], rectangles, columns)),
+            _alone(group, index, gantt(group.results[0], rectangles, weight)),
         )
 
 
@@ -92,7 +108,30 @@ _QUARTILES = "quartiles, mean (diamond), 5th to 95th percentile"
 def _comparison(groups: Sequence[Group]) -> Html:
     drawn = _plots({group.label: group.results for group in groups})
     pictures = (figure(draw(), caption, f"c{index}") for index, (draw, caption) in enumerate(drawn))
-    return element("div", *pictures, class_="plots")
+    return Html(element("div", *pictures, class_="plots") + "".join(_over_time(groups)))
+
+
+def _over_time(groups: Sequence[Group]) -> Iterator[Html]:
+    """Write what can be zoomed: the queue and the machine over time."""
+    resource = groups[0].results[0].system.resources[0]
+    loads = _lines(groups, lambda result: load_course(result, resource))
+    drawn = (
+        ("Jobs in the queue over time", _lines(groups, queue_course), Values("jobs in the queue", "log1p")),
+        (
+            f"Use of {resource} over time",
+            _lines(groups, lambda result: utilisation_course(result, resource)),
+            Values(f"{resource} in use", write=percent_tick, top=1.0),
+        ),
+        ("What running and waiting jobs ask for, of capacity", loads, load_values(resource, loads)),
+    )
+    for caption, lines, values in drawn:
+        chart = courses(groups, lines, values)
+        if chart is not None:
+            yield chart_figure(chart, caption, rows=len(lines))
+
+
+def _lines(groups: Sequence[Group], course: Callable[[Result], Steps]) -> list[Line]:
+    return [Line(group.label, tuple(map(course, group.schedules)), at) for at, group in enumerate(groups)]
 
 
 def _plots(by_label: dict[str, tuple[Result, ...]]) -> Iterator[tuple[Callable[[], Axes], str]]:
@@ -102,8 +141,10 @@ def _plots(by_label: dict[str, tuple[Result, ...]]) -> Iterator[tuple[Callable[[
     yield lambda: plot.wait(by_label, kind="cdf"), "The share of jobs that waited at most so long"
     yield lambda: plot.turnaround(by_label), f"Time from submission to end: {_QUARTILES}"
     yield lambda: plot.queue_size(by_label), f"Jobs in the queue at dispatch instants: {_QUARTILES}"
-    yield lambda: plot.queue_size(by_label, kind="time"), "Jobs in the queue over time"
-    yield lambda: plot.utilisation(by_label), "Resources in use over time"
+    if max(len(result.system.resources) for result in results) > 1:
+        yield lambda: plot.utilisation(by_label), "Resources in use over time"
+    if max(result.system.nodes for result in results) > 1:
+        yield lambda: plot.fragmentation(by_label), "How scattered free nodes are over time"
     if all(result.outcome.dispatch is not None for result in results):
         yield lambda: plot.cpu_time(by_label), "CPU time of decisions per instant of the simulation, mean"
         by_queue = "CPU time of a scheduling pass by the number of jobs in the queue, mean"
@@ -119,11 +160,11 @@ def _alone(group: Group, index: int, chart: Chart | None) -> Html:
     count = len(group.results)
     first = f"The first of {count} replications. " if count > 1 else ""
     name = f"p{index + 1}"
-    drawn = [
-        (plot.utilisation(result), "Resources in use over time"),
-        (plot.load(result), "What running and waiting jobs ask for, of capacity"),
-        (plot.job_times(result), "When each job waited, and when it ran"),
-    ]
+    drawn = [(plot.job_times(result), "When each job waited, and when it ran")]
+    if "size" in can_be_classed(result):
+        drawn.append(
+            (plot.allocations(result, by="size"), "What jobs hold over time, by the number of their tasks")
+        )
     if result.options.controls:
         drawn.append((plot.rates(result), "What work is left, and at which rate it is done"))
     if not result.resizes.is_empty():
@@ -146,16 +187,4 @@ def _alone(group: Group, index: int, chart: Chart | None) -> Html:
 def _chart(chart: Chart | None) -> Html:
     if chart is None:
         return element("p", "No job has run, so there is no chart of nodes over time.")
-    # A "<" could end the script.
-    text = json.dumps({"data": [chart.data], "layout": chart.layout}, separators=(",", ":")).replace(
-        "<", "\\u003c"
-    )
-    return element(
-        "figure",
-        element("div", class_="gantt", role="img", aria_label="Jobs over time and nodes"),
-        element("script", Html(text), type="application/json"),
-        element(
-            "figcaption", f"Jobs over time and nodes. {chart.note} Drag to zoom, double-click to go back."
-        ),
-        class_="chart",
-    )
+    return chart_figure(chart, "Jobs over time and nodes")

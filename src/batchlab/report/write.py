@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from batchlab.errors import ResultError, shown, suggest
 from batchlab.plot.results import Group, Results, groups
-from batchlab.report.interactive import plotly_script
+from batchlab.report.interactive import find_plotly, plotly_script
 from batchlab.report.page import asset, page, save
 from batchlab.report.sections import sections
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["write"]
 
-_WITHOUT_SCRIPTS = "The charts of jobs over time and nodes need JavaScript, all else does without."
+_WITHOUT_SCRIPTS = "Charts over time need JavaScript, all else does without."
 
 
 def write(
@@ -27,14 +27,16 @@ def write(
     title: str = "Simulation report",
     baseline: str | None = None,
     tables: Mapping[str, Sequence[Sequence[str]]] | None = None,
+    command: str | None = None,
 ) -> Path:
     """Write one HTML file about results, which opens from disk and asks nothing of any network.
 
     It tells what was run (workloads, systems, policies, options, hashes, versions, seeds), the measures of
     every policy with confidence intervals over replications, whether slowdowns differ significantly from
-    the baseline's, comparative plots, and for every policy by itself its distributions, its course over
-    time and an interactive Gantt chart. The same results give the same bytes, but for how long simulations
-    took.
+    the baseline's and by how much means do, the same by size, user, queue and state of jobs, comparative
+    plots, of which those over time can be zoomed, and for every policy by itself its distributions, what
+    jobs held, and an interactive Gantt chart. The same results give the same bytes, but for how long
+    simulations took.
 
     Parameters
     ----------
@@ -49,6 +51,9 @@ def write(
     tables
         Further tables, to stand below the measures, by what they show: rows of text, the first of them the
         names of the columns.
+    command
+        The command line that makes these runs again; unless given the `batchlab compare` that does, where
+        the workload is one file, nodes are equal and have cores, and options are the usual ones.
 
     Returns
     -------
@@ -67,9 +72,11 @@ def write(
     >>> bl.report.write([first, second], "report.html", baseline="fcfs")  # doctest: +SKIP
     """
     found = groups(results)
-    scripts = (plotly_script(), asset("script.js"))
-    parts = sections(found, _baseline(found, baseline), tables or {})
-    return save(page(title, parts, scripts=scripts, note=_WITHOUT_SCRIPTS), path)
+    find_plotly()
+    library = plotly_script()
+    parts = sections(found, _baseline(found, baseline), tables or {}, command)
+    scripts = (asset("script.js"),)
+    return save(page(title, parts, library=library, scripts=scripts, note=_WITHOUT_SCRIPTS), path)
 
 
 def _baseline(found: Sequence[Group], label: str | None) -> Group:
