@@ -22,8 +22,9 @@ def folders(tmp_path: Path) -> list[str]:
 
 
 def test_every_plot_of_results_is_a_kind() -> None:
-    """All that the package has, but for those of comparisons with a real system."""
-    assert list(get_args(PlotKind)) == [name for name in bl.plot.__all__ if not name.startswith("adequacy")]
+    """All that the package has, but for those of comparisons, which are not made of results alone."""
+    others = [name for name in bl.plot.__all__ if name.startswith("adequacy") or name == "what_if"]
+    assert [*get_args(PlotKind), *others] == [*sorted({*bl.plot.__all__} - {*others}), *others]
 
 
 @pytest.mark.parametrize("suffix", ["png", "pdf", "svg"])
