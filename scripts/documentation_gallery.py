@@ -66,11 +66,7 @@ class Example:
         name = _SHOWN.get(self.name)
         if name is None:
             return ""
-        told = (
-            ""
-            if self.name in PICTURES
-            else "Such a plot, of another run ([Plots](../plots.md)):\n\n"
-        )
+        told = "" if self.name in PICTURES else "Such a plot, of another run ([Plots](../plots.md)):\n\n"
         return f"{told}![{self.title}](../pictures/{name}.png)\n\n"
 
     @property

@@ -254,7 +254,9 @@ impl Conservative {
         for &request in alternatives {
             let request = view.scenario.requests.get(request);
             let Some(openings) = openings.iter_mut().find(|each| each.has(request)) else { continue };
-            if let Some((first, before)) = openings.chance(profile, freed_twice, request, reservation.tasks, old) {
+            if let Some((first, before)) =
+                openings.chance(profile, freed_twice, request, reservation.tasks, old)
+            {
                 widest = Some(widest.map_or((first, before), |(a, b)| (first.min(a), before.max(b))));
             }
         }

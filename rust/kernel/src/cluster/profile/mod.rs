@@ -250,9 +250,6 @@ impl Profile {
         let step = self.totals.times.partition_point(|&begin| begin < instant);
         let totals = || &self.totals.at(step - 1)[request.nodes.block(self.resources)];
         instant > self.now
-            && totals()
-                .iter()
-                .enumerate()
-                .all(|(resource, &total)| total >= request.need(resource, tasks))
+            && totals().iter().enumerate().all(|(resource, &total)| total >= request.need(resource, tasks))
     }
 }

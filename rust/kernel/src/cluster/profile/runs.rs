@@ -19,12 +19,9 @@ impl Profile {
             return;
         }
         match &self.nodes {
-            Nodes::Rows(rows) => self.runs_of(
-                &self.totals.times,
-                |step| rows.has_slot(step, node, request),
-                span,
-                visit,
-            ),
+            Nodes::Rows(rows) => {
+                self.runs_of(&self.totals.times, |step| rows.has_slot(step, node, request), span, visit)
+            }
             Nodes::Steps(nodes) => {
                 let steps = &nodes[node as usize];
                 self.runs_of(&steps.times, |step| steps.has_slot(step, request), span, visit);
