@@ -276,6 +276,9 @@ class ControllerSettings(TypedDict):
     bf_max_job_test: int
     bf_max_job_part: int
     bf_job_part_count_reserve: int
+    kill_wait: float
+    message_timeout: float
+    requeue_delay: float
     epoch: float
     main_lag: float
     bf_test_time: float

@@ -107,6 +107,12 @@ def test_what_a_stream_would_leave_out_is_refused(
     assert f"--stream: does not know {named} yet" in capsys.readouterr().err
 
 
+def test_the_controller_of_slurm_is_refused(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It looks at all jobs before a run."""
+    assert main(["run", str(log), "--nodes", "4", "--policy", "slurm", "--stream"]) == 2
+    assert "slurm checks all jobs before a run; leave --stream out" in capsys.readouterr().err
+
+
 def test_an_unsorted_log_is_refused_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What a stream cannot do is said with line, value and next step."""
     log = tmp_path / "log.swf"

@@ -100,6 +100,21 @@ def test_all_that_a_file_may_say(folder: Path) -> None:
     assert list(said.inputs) == ["specification", "log", "cut"]
 
 
+def test_the_controller_of_slurm_is_stored(folder: Path) -> None:
+    """Its runs are read again from the store: the same jobs, and none is run a second time."""
+    policy = '"slurm(select=cores, bf_interval=2, main_phase=0.25, order=multifactor(age=10))"'
+    text = LEAST.replace('policies = ["fcfs"]', f"policies = [{policy}]\nseeds = [0, 1]")
+    experiment = read(folder, text).experiment
+    first = experiment.run(store=folder / "runs")
+    again = read(folder, text).experiment.run(store=folder / "runs")
+    started = [line for line in (folder / "runs/journal.jsonl").read_text().splitlines() if "started" in line]
+    assert len(started) == len(experiment) == 2
+    (label,) = experiment.policies
+    for one, other in zip(first.results()[label], again.results()[label], strict=True):
+        assert one.jobs.equals(other.jobs)
+        assert one.jobs["start_time"].drop_nulls().len() > 0
+
+
 def test_what_is_described_runs(folder: Path) -> None:
     """The described workloads are those that the functions give."""
     experiment = read(folder, WHOLE).experiment

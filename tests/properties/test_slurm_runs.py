@@ -1,9 +1,11 @@
 """The kernel runs workloads under Slurm's controller as the reference does, job by job and node by node."""
 
 from collections import Counter
-from dataclasses import dataclass, fields
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from random import Random
+from typing import Any
 
 import polars as pl
 import pytest
@@ -11,8 +13,9 @@ import pytest
 import batchlab as bl
 from batchlab.options import Overheads
 from batchlab.policy import Policy, SlurmParameters
+from batchlab.slurm import Precedence
 from reference.slurm import Machine
-from reference.slurm_runs import KEYS, Controller, DrainedNode, Place, SlurmJob, run
+from reference.slurm_runs import KEYS, Controller, DrainedNode, Kept, Place, Rules, SlurmJob, run
 
 CASES = 480
 CHUNKS = 8
@@ -29,6 +32,8 @@ class SlurmCase:
     launch: float
     completion: float
     order: str
+    rules: Rules
+    reservations: list[Kept]
 
 
 def random_machine(rng: Random) -> Machine:
@@ -67,6 +72,8 @@ def random_controller(rng: Random) -> Controller:
         bf_interval=rng.choice((1, 2, 30)),
         main_lag=rng.choice((0.0, 0.0, 0.0625)),
         bf_test_time=rng.choice((0.0, 0.0, 0.03125, 0.5)),
+        kill_wait=rng.choice((30, 30, 5)),
+        requeue_delay=rng.choice((121, 121, 9)),
         main_phase=rng.randrange(8 * interval) / 8,
         backfill_phase=rng.randrange(8) / 8,
     )
@@ -103,6 +110,56 @@ def random_job(row: int, submit_time: float, machine: Machine, rng: Random) -> S
     )
 
 
+def random_rules(rng: Random) -> Rules:
+    """Limit nodes or jobs of the qualities of service, or none; let victims wait again, or end."""
+    limited = rng.random() < 0.5
+    return Rules(
+        nodes={2: rng.randint(1, 6)} if limited and rng.random() < 0.6 else {},
+        nodes_of_user={1: rng.randint(1, 4)} if limited and rng.random() < 0.6 else {},
+        jobs_of_user={1: rng.randint(1, 3)} if limited and rng.random() < 0.4 else {},
+        cancels=rng.random() < 0.3,
+        exempt_time=rng.choice((0.0, 0.0, 30.5)),
+    )
+
+
+def random_reservations(machine: Machine, begin: float, rng: Random) -> list[Kept]:
+    """Keep neighbours for a time, or for ever."""
+    found = []
+    for _ in range(rng.choice((1, 1, 2))):
+        first = rng.randrange(len(machine.nodes))
+        nodes = frozenset(range(first, rng.randint(first + 1, len(machine.nodes))))
+        start = begin + rng.randrange(2400) / 4
+        found.append(Kept(nodes, start, start + rng.choice((20.25, 300.0, 900.0))))
+    return found
+
+
+def contested(case: SlurmCase, rng: Random) -> SlurmCase:
+    """Give jobs qualities of service of which the last preempts the first, and reservations."""
+    machine = case.machine
+    if rng.random() < 0.7:
+        precedence = Precedence([[], [], [0]], [10.0, 100.0, 1000.0], youngest_first=rng.random() < 0.3)
+        jobs = [replace(job, quality=rng.choice((0, 0, 1, 2)), user=rng.randrange(2)) for job in case.jobs]
+        machine = replace(machine, precedence=precedence)
+        case = replace(case, machine=machine, jobs=jobs, rules=random_rules(rng))
+    if rng.random() < 0.5:
+        kept = random_reservations(machine, case.jobs[0].submit_time, rng)
+        jobs = [reserving(job, kept, machine, rng) for job in case.jobs]
+        # Jobs in reservations have node sets of their own here.
+        machine = replace(machine, max_entries_of_partition=0, plans_of_partition=0)
+        case = replace(case, machine=machine, jobs=jobs, reservations=kept)
+    return case
+
+
+def reserving(job: SlurmJob, kept: list[Kept], machine: Machine, rng: Random) -> SlurmJob:
+    """Let a job ask for a reservation in which it fits, now and then."""
+    number = rng.randrange(len(kept))
+    own, nodes = kept[number], machine.partitions[job.partitions[0]][0] & kept[number].nodes
+    needed = job.tasks if job.exclusive or machine.select == "linear" else job.tasks * job.cpus
+    is_short = max(own.begin, job.submit_time) + job.requested_time < own.end
+    fits = len(nodes) >= needed and is_short and len(job.partitions) == 1
+    return replace(job, reservation=number, quality=0) if fits and rng.random() < 0.7 else job
+
+
 def random_case(number: int) -> SlurmCase:
     """Give a run with a queue now and then, and with pauses."""
     rng = Random(number)  # noqa: S311  # no secret
@@ -117,7 +174,11 @@ def random_case(number: int) -> SlurmCase:
         drained.append(DrainedNode(rng.randrange(len(machine.nodes)), begin, begin + rng.randint(1, 300)))
     launch, completion = rng.choice(((0.0, 0.0), (0.0625, 0.03125), (1.5, 4.25)))
     order = rng.choice(("fcfs", *KEYS))
-    return SlurmCase(machine, random_controller(rng), jobs, drained, launch, completion, order)
+    controller = random_controller(rng)
+    case = SlurmCase(machine, controller, jobs, drained, launch, completion, order, Rules(), [])
+    case = contested(case, rng) if rng.random() < 0.6 else case
+    kill_wait = float(case.controller.kill_wait)
+    return replace(case, machine=replace(case.machine, kill_wait=kill_wait))
 
 
 def parameters_of(case: SlurmCase) -> SlurmParameters:
@@ -150,6 +211,7 @@ def result_of(case: SlurmCase, policy: Policy) -> bl.Result:
             bl.Partition(f"p{number}", ",".join(str(node) for node in sorted(members)))
             for number, (members, _) in enumerate(machine.partitions)
         ),
+        **contest_of(case),
     )
     jobs = case.jobs
     table = pl.DataFrame(
@@ -163,6 +225,9 @@ def result_of(case: SlurmCase, policy: Policy) -> bl.Result:
             "mem": [job.memory for job in jobs],
             "tasks_per_node": [job.tasks_per_node for job in jobs],
             "exclusive": [job.exclusive for job in jobs],
+            "qos": [f"q{job.quality}" for job in jobs],
+            "user": [f"u{job.user}" for job in jobs],
+            "reservation": [None if job.reservation is None else f"r{job.reservation}" for job in jobs],
             "partition": ["|".join(f"p{partition}" for partition in job.partitions) for job in jobs],
         }
     )
@@ -172,6 +237,52 @@ def result_of(case: SlurmCase, policy: Policy) -> bl.Result:
     return bl.simulate(
         workload, system, policy, walltime="kill", overheads=overheads, job_check="none", events=events
     )
+
+
+def contest_of(case: SlurmCase) -> dict[str, Any]:
+    """Give qualities of service, limits, preemption and reservations of the system."""
+    found: dict[str, Any] = {}
+    rules, precedence = case.rules, case.machine.precedence
+    if precedence is not None:
+        found["qos"] = tuple(
+            bl.QualityOfService(
+                f"q{number}",
+                priority=precedence.importance[number],
+                preempts=tuple(f"q{other}" for other in below),
+            )
+            for number, below in enumerate(precedence.preempts)
+        )
+        found["preemption"] = bl.Preemption(
+            by="qos",
+            mode="cancel" if rules.cancels else "requeue",
+            exempt_time=rules.exempt_time,
+            youngest_first=precedence.youngest_first,
+        )
+        found["limits"] = tuple(limits_of(rules))
+    if case.reservations:
+        found["reservations"] = tuple(
+            bl.Reservation(
+                f"r{number}",
+                start=each.begin,
+                duration=each.end - each.begin,
+                nodes=",".join(str(node) for node in sorted(each.nodes)),
+                admits=bl.Conditions(),
+            )
+            for number, each in enumerate(case.reservations)
+        )
+    return found
+
+
+def limits_of(rules: Rules) -> Iterator[bl.Limit]:
+    """Give the limits in the order in which they are asked."""
+    for quality, most in rules.nodes.items():
+        yield bl.Limit(f"all q{quality}", nodes=most, applies_to=bl.Conditions(qos=(f"q{quality}",)))
+    for quality, most in rules.nodes_of_user.items():
+        owner = bl.Conditions(qos=(f"q{quality}",))
+        yield bl.Limit(f"nodes q{quality}", per=("user",), nodes=most, applies_to=owner)
+    for quality, most in rules.jobs_of_user.items():
+        owner = bl.Conditions(qos=(f"q{quality}",))
+        yield bl.Limit(f"jobs q{quality}", per=("user",), running_jobs=most, applies_to=owner)
 
 
 def drains_of(case: SlurmCase) -> list[dict[str, object]]:
@@ -194,7 +305,16 @@ def expected(case: SlurmCase) -> dict[int, Place]:
     """Run a case in the reference."""
     machine, controller = case.machine, case.controller
     overheads = {"launch": case.launch, "completion": case.completion}
-    return run(machine, controller, case.jobs, case.drained, order=case.order, **overheads)
+    return run(
+        machine,
+        controller,
+        case.jobs,
+        case.drained,
+        order=case.order,
+        rules=case.rules,
+        reservations=case.reservations,
+        **overheads,
+    )
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

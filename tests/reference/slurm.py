@@ -8,7 +8,18 @@ from math import floor, inf
 
 from batchlab.slurm import Allotment, Entry, Held, Precedence, Situation
 
-__all__ = ["WAITS", "Backfill", "Machine", "Verdict", "Weights", "backfill", "begun", "evaluate", "main_loop"]
+__all__ = [
+    "WAITS",
+    "Backfill",
+    "Machine",
+    "Verdict",
+    "Weights",
+    "backfill",
+    "begun",
+    "evaluate",
+    "main_begun",
+    "main_loop",
+]
 
 Left = list[list[int]]
 Chosen = list[Allotment]
@@ -238,8 +249,7 @@ class Calls:
                     entry.job,
                     end,
                     chosen,
-                    entry.preemption_class,
-                    self.situation.now,
+                    may_be_preempted=False,
                     counted_in=entry.counted_in,
                 )
             )
@@ -304,30 +314,43 @@ def victims(call: Calls, entry: Entry, free: set[int], usable: Iterable[int]) ->
         order = sorted(order, key=lambda each: -use.get(each.job, 0))
 
 
+@dataclass
+class MainLoop(Calls):
+    """One call of the main loop."""
+
+    away: set[int] = field(default_factory=set)
+    closed: set[int] = field(default_factory=set)
+    over: set[int | None] = field(default_factory=set)
+
+    def consider(self, entry: Entry) -> Verdict:
+        nodes, _ = self.machine.partitions[entry.partition]
+        own, others = reserved(self.situation, entry, self.situation.now)
+        if entry.job in self.done or entry.partition in self.closed or entry.reservation in self.over:
+            return NOT_TRIED
+        if not entry.is_open and not entry.is_evaluated:
+            return WAITS
+        bound = nodes if own is None else nodes & own
+        verdict = self.begin(entry, bound - self.away - others, bound)
+        if verdict[0] != "started" and entry.is_open:
+            if entry.reservation is None:
+                self.closed.add(entry.partition)
+                self.away |= nodes
+            else:
+                self.over.add(entry.reservation)
+        return verdict
+
+
 def main_loop(machine: Machine, situation: Situation, weights: Weights) -> list[Verdict]:
     """Give what becomes of each entry."""
+    call = main_begun(machine, situation, weights)
+    return [call.consider(entry) for entry in situation.queue]
+
+
+def main_begun(machine: Machine, situation: Situation, weights: Weights) -> MainLoop:
+    """Give a call that has looked at no entry yet."""
     completing = {part.node for held in situation.completing for part in held.allotments}
-    call = Calls(machine, situation, weights, [*situation.running], completing)
     away = {*range(len(machine.nodes))} - {*situation.available}
-    closed, over, verdicts = set[int](), set[int](), list[Verdict]()
-    for entry in situation.queue:
-        nodes, _ = machine.partitions[entry.partition]
-        own, others = reserved(situation, entry, situation.now)
-        if entry.job in call.done or entry.partition in closed or entry.reservation in over:
-            verdicts.append(NOT_TRIED)
-            continue
-        if not entry.is_open and not entry.is_evaluated:
-            verdicts.append(WAITS)
-            continue
-        bound = nodes if own is None else nodes & own
-        verdicts.append(call.begin(entry, bound - away - others, bound))
-        if verdicts[-1][0] != "started" and entry.is_open:
-            if entry.reservation is None:
-                closed.add(entry.partition)
-                away |= nodes
-            else:
-                over.add(entry.reservation)
-    return verdicts
+    return MainLoop(machine, situation, weights, [*situation.running], completing, away=away)
 
 
 @dataclass

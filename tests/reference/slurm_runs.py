@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import ceil, floor, inf
 
-from batchlab.slurm import Allotment, Entry, Held, Situation
-from reference.slurm import Machine, Verdict, Weights, begun, main_loop
+from batchlab.slurm import Allotment, Entry, Held, ReservedNodes, Situation
+from reference.slurm import Machine, Verdict, Weights, begun, evaluate, main_begun
 
-__all__ = ["KEYS", "Controller", "DrainedNode", "Place", "SlurmJob", "run"]
+__all__ = ["KEYS", "Controller", "DrainedNode", "Kept", "Place", "Rules", "SlurmJob", "run"]
 
 Place = tuple[float, tuple[tuple[int, int], ...]]
 
@@ -26,6 +26,9 @@ class SlurmJob:
     memory: int = 0
     tasks_per_node: int = 0
     exclusive: bool = False
+    quality: int = 0
+    user: int = 0
+    reservation: int | None = None
 
     @property
     def limit(self) -> float:
@@ -42,6 +45,29 @@ class DrainedNode:
 
 
 @dataclass(frozen=True)
+class Kept:
+    """Nodes that a reservation keeps from a time to another."""
+
+    nodes: frozenset[int]
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What jobs may hold, by quality of service, and what becomes of those that are preempted.
+
+    Limits are on the nodes of all jobs of a quality, on those of each user in it, and on his jobs.
+    """
+
+    nodes: dict[int, int] = field(default_factory=dict)
+    nodes_of_user: dict[int, int] = field(default_factory=dict)
+    jobs_of_user: dict[int, int] = field(default_factory=dict)
+    cancels: bool = False
+    exempt_time: float = 0.0
+
+
+@dataclass(frozen=True)
 class Controller:
     """When calls are made, and how many entries they look at."""
 
@@ -53,6 +79,9 @@ class Controller:
     bf_interval: int = 30
     main_lag: float = 0.0
     bf_test_time: float = 0.0
+    kill_wait: int = 30
+    message_timeout: int = 10
+    requeue_delay: int = 121
     main_phase: float = 0.0
     backfill_phase: float = 0.0
 
@@ -78,6 +107,8 @@ class Run:
     launch: float
     completion: float
     order: str
+    rules: Rules
+    reservations: Sequence[Kept]
     now: float = 0.0
     queue: list[SlurmJob] = field(default_factory=list)
     holding: dict[SlurmJob, tuple[float, list[Allotment], float]] = field(default_factory=dict)
@@ -88,6 +119,9 @@ class Run:
     full_latest: float = -inf
     backfill_latest: float = -inf
     weights: Weights = field(default_factory=list)
+    first_victims: dict[SlurmJob, float] = field(default_factory=dict)
+    eligible: dict[SlurmJob, float] = field(default_factory=dict)
+    gone: list[SlurmJob] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.weights = self.machine.weights()
@@ -103,10 +137,46 @@ class Run:
 
         return max(slots(node) for node in self.machine.partitions[partition][0])
 
-    def entries(self) -> list[Entry]:
+    def waiting(self) -> list[tuple[SlurmJob, int]]:
+        """Give the jobs that a call looks at, each with its partitions, in order."""
         key = KEYS[self.order]
         self.queue.sort(key=lambda job: (key(job, self.now), job.submit_time, job.row))
-        return [self.entry(job, partition) for job in self.queue for partition in job.partitions]
+        may_start = [
+            job for job in self.queue if self.is_in_time(job) and self.eligible.get(job, self.now) <= self.now
+        ]
+        precedence, ordered = self.machine.precedence, list[SlurmJob]()
+        for job in may_start:
+            below = precedence.preempts[job.quality] if precedence else ()
+            place = next((at for at, other in enumerate(ordered) if other.quality in below), len(ordered))
+            ordered.insert(place, job)
+        may_start = sorted(ordered, key=lambda job: job.reservation is None)
+        return [(job, partition) for job in may_start for partition in job.partitions]
+
+    def is_in_time(self, job: SlurmJob) -> bool:
+        if job.reservation is None:
+            return True
+        own = self.reservations[job.reservation]
+        return own.begin <= self.now < own.end and self.now + job.requested_time <= own.end
+
+    def counters(self, job: SlurmJob) -> tuple[int, ...]:
+        """Give numbers of the limits on nodes that count a job."""
+        own = (job.quality,) if job.quality in self.rules.nodes else ()
+        by_user = (100 + 10 * job.quality + job.user,) if job.quality in self.rules.nodes_of_user else ()
+        return own + by_user
+
+    def limits(self, job: SlurmJob) -> tuple[bool, bool]:
+        """Tell whether a job is within its limits, and else whether it is evaluated all the same."""
+        rules, alike = self.rules, [other for other in self.holding if other.quality == job.quality]
+        mine = [other for other in alike if other.user == job.user]
+
+        def nodes_with(jobs: list[SlurmJob]) -> int:
+            return sum(len(self.holding[other][1]) for other in jobs) + self.least_nodes(job)
+
+        if nodes_with(alike) > rules.nodes.get(job.quality, 10**6):
+            return False, True
+        if nodes_with(mine) > rules.nodes_of_user.get(job.quality, 10**6):
+            return False, True
+        return len(mine) < rules.jobs_of_user.get(job.quality, 10**6), False
 
     def entry(self, job: SlurmJob, partition: int) -> Entry:
         per_node = 0 if self.whole(job) else min(job.tasks_per_node, job.tasks)
@@ -115,10 +185,20 @@ class Run:
             nodes = ceil(job.tasks / self.tasks_of_node(job, partition))
         elif per_node:
             nodes = ceil(job.tasks / per_node)
+        is_open, is_evaluated = self.limits(job)
+        # Whole seconds, as the controller's clock shows them.
+        first = floor(self.first_victims.get(job, -1e9))
+        notice = self.controller.kill_wait + self.controller.message_timeout
         return Entry(
             job.row,
             job.limit,
             partition,
+            is_open=is_open,
+            is_evaluated=is_evaluated,
+            preemption_class=job.quality,
+            may_preempt=first <= floor(self.now) - notice,
+            counted_in=self.counters(job),
+            reservation=job.reservation,
             nodes=nodes,
             tasks=job.tasks,
             cpus_per_task=job.cpus,
@@ -128,31 +208,60 @@ class Run:
             exclusive=job.exclusive,
         )
 
+    def least_nodes(self, job: SlurmJob) -> int:
+        """Give the fewest nodes that a job can run on."""
+        return ceil(job.tasks / max(self.tasks_of_node(job, partition) for partition in job.partitions))
+
     def situation(self, queue: list[Entry]) -> Situation:
         running, completing = list[Held](), list[Held]()
         for job, (start, parts, over) in self.holding.items():
             group = running if over > self.now else completing
-            group.append(Held(job.row, floor(start) + job.limit, parts))
+            may_be_preempted = start < self.now and start + self.rules.exempt_time <= self.now
+            group.append(
+                Held(
+                    job.row,
+                    floor(start) + job.limit,
+                    parts,
+                    preemption_class=job.quality,
+                    started=start,
+                    may_be_preempted=may_be_preempted,
+                    counted_in=self.counters(job),
+                )
+            )
         away = {each.node for each in self.drained if each.begin <= self.now < each.end}
         available = [node for node in range(len(self.machine.nodes)) if node not in away]
-        return Situation(floor(self.now), available, running, completing, queue)
+        fraction = self.now - floor(self.now)
+        kept = [
+            ReservedNodes([*each.nodes], each.begin - fraction, each.end - fraction)
+            for each in self.reservations
+        ]
+        return Situation(floor(self.now), available, running, completing, queue, kept)
 
     def main(self, *, is_full: bool) -> None:
-        entries = self.entries()
-        queue = entries if is_full else entries[: self.controller.default_queue_depth + 1]
-        verdicts = main_loop(self.machine, self.situation(queue), self.weights)
-        self.start(queue, verdicts)
-        if any(verdict[0] == "waits" for verdict in verdicts):
-            self.change()
+        queue = self.waiting()
+        queue = queue if is_full else queue[: self.controller.default_queue_depth + 1]
+        call = main_begun(self.machine, self.situation([]), self.weights)
+        for job, partition in queue:
+            entry = self.entry(job, partition)
+            verdict = call.consider(entry)
+            self.take(job, entry, verdict)
+            if entry.is_open and verdict[0] == "waits":
+                self.change()
 
     def make_cycle(self) -> float:
         """Give when the cycle ends."""
-        queue = self.entries()
-        call = begun(self.machine, self.situation(queue), self.weights)
-        verdicts = [call.consider(entry) for entry in queue]
+        queue = self.waiting()
+        call = begun(self.machine, self.situation([]), self.weights)
+        verdicts = list[str]()
+        for job, partition in queue:
+            entry = self.entry(job, partition)
+            verdict = call.consider(entry)
+            self.take(job, entry, verdict)
+            verdicts.append(verdict[0])
         end = self.now + call.tested.total() * self.controller.bf_test_time
         self.backfill_latest = floor(end)
-        self.start(queue, verdicts)
+        if {"started", "preempts"} & {*verdicts}:
+            self.change()
         if call.puts_off:
             self.change()
         return end
@@ -161,25 +270,51 @@ class Run:
         """Take note of a change that makes backfill work; one during a cycle waits for its end."""
         self.changed = max(floor(self.now), self.backfill_latest)
 
-    def start(self, queue: list[Entry], verdicts: list[Verdict]) -> None:
-        by_row = {job.row: job for job in self.jobs}
-        for entry, (verdict, _, parts, _) in zip(queue, verdicts, strict=True):
-            if verdict != "started":
-                continue
-            job, left = by_row[entry.job], by_row[entry.job].tasks
-            spread = list[tuple[int, int]]()
-            for part in parts:
-                of_node = (
-                    self.tasks_of_node(job, entry.partition) if self.whole(job) else part.cpus // job.cpus
-                )
-                tasks = min(of_node, left)
-                left -= tasks
-                spread.append((part.node, tasks))
-            self.queue.remove(job)
-            over = self.now + self.launch + min(job.run_time, job.requested_time)
-            self.holding[job] = self.now, parts, over
-            self.places[job.row] = self.now, tuple(spread)
+    def take(self, job: SlurmJob, entry: Entry, verdict: Verdict) -> None:
+        kind, _, parts, victims = verdict
+        if kind == "preempts":
+            by_row = {each.row: each for each in self.jobs}
+            self.preempt(job, [by_row[row] for row in victims])
+        if kind == "started":
+            self.start(job, entry, parts)
+
+    def start(self, job: SlurmJob, entry: Entry, parts: list[Allotment]) -> None:
+        left = job.tasks
+        spread = list[tuple[int, int]]()
+        for part in parts:
+            of_node = self.tasks_of_node(job, entry.partition) if self.whole(job) else part.cpus // job.cpus
+            tasks = min(of_node, left)
+            left -= tasks
+            spread.append((part.node, tasks))
+        self.queue.remove(job)
+        self.first_victims.pop(job, None)
+        self.eligible.pop(job, None)
+        over = self.now + self.launch + min(job.run_time, job.requested_time)
+        self.holding[job] = self.now, parts, over
+        self.places[job.row] = self.now, tuple(spread)
+        self.change()
+
+    def preempt(self, job: SlurmJob, victims: list[SlurmJob]) -> None:
+        """Take victims from their nodes; they wait again, or end, when the calls of this instant are over."""
+        self.first_victims.setdefault(job, self.now)
+        self.change()
+        for victim in victims:
+            del self.holding[victim]
+            self.gone.append(victim)
+            if not self.rules.cancels:
+                del self.places[victim.row]
+                self.eligible[victim] = self.now + self.controller.requeue_delay
+
+    def dismiss(self) -> bool:
+        """Let victims wait again, whose epilog calls the main loop; whether there are any."""
+        gone, self.gone = self.gone, []
+        if gone:
+            self.queue += [] if self.rules.cancels else gone
             self.change()
+            self.is_wanted = True
+            if self.controller.epilog:
+                self.main(is_full=False)
+        return bool(gone)
 
     def take_events(self) -> bool:
         """Take what happens now; whether nodes were released."""
@@ -190,10 +325,21 @@ class Run:
         for job in gone:
             del self.holding[job]
         self.queue += arrived
+        for job in arrived:
+            self.evaluate(job)
+        turns = any(self.now in (each.begin, each.end) for each in self.reservations)
+        turned |= turns and bool(self.queue)
         if arrived or turned or over or gone:
             self.change()
         self.is_wanted |= bool(arrived) or turned or (bool(gone) and not self.controller.epilog)
         return bool(gone)
+
+    def evaluate(self, job: SlurmJob) -> None:
+        """Let nodes have the weights of a job that is submitted."""
+        running = self.situation([]).running
+        for partition in job.partitions if job.reservation is None else ():
+            entry, nodes = self.entry(job, partition), self.machine.partitions[partition][0]
+            evaluate(self.machine, running, entry, nodes, self.weights)
 
     def wake_main(self) -> None:
         rules, second = self.controller, floor(self.now)
@@ -212,6 +358,7 @@ class Run:
     def next_event(self) -> float:
         times = [job.submit_time for job in self.jobs]
         times += [time for each in self.drained for time in (each.begin, each.end)]
+        times += [time for each in self.reservations for time in (each.begin, each.end)]
         times += [time for _, _, over in self.holding.values() for time in (over, over + self.completion)]
         return min((time for time in times if time > self.now), default=inf)
 
@@ -225,9 +372,11 @@ def run(
     launch: float = 0.0,
     completion: float = 0.0,
     order: str = "fcfs",
+    rules: Rules | None = None,
+    reservations: Sequence[Kept] = (),
 ) -> dict[int, Place]:
     """Give when and where each job starts, with how many tasks on each node; some jobs never start."""
-    state = Run(machine, controller, jobs, drained, launch, completion, order)
+    state = Run(machine, controller, jobs, drained, launch, completion, order, rules or Rules(), reservations)
     interval, period = controller.sched_interval, 1 + controller.main_lag
     first = min([job.submit_time for job in jobs] + [each.begin for each in drained])
     origin = controller.main_phase + floor(first / interval) * interval
@@ -236,6 +385,7 @@ def run(
     backfill = ceil(first - controller.backfill_phase) + controller.backfill_phase
     # Where nothing happens for so long, nothing is left to happen.
     idle, quiet = 0.0, 3.0 * (interval + controller.bf_interval) + controller.batch_sched_delay
+    quiet += controller.requeue_delay
     while True:
         event, main = state.next_event(), origin + number * period
         state.now = min(event, main, backfill)
@@ -252,3 +402,7 @@ def run(
             number += 1
         if state.now == backfill:
             backfill = state.wake_backfill() if controller.backfill else inf
+        while state.dismiss():
+            # A thread that wakes at this instant and has not called sees the nodes that victims have left.
+            if state.now == main and state.main_latest < floor(main):
+                state.wake_main()

@@ -148,17 +148,45 @@ def test_jobs_that_are_not_modelled(spec: str, columns: dict[str, Any], message:
 
 
 def test_systems_that_are_not_modelled() -> None:
-    """Nodes that differ, where whole ones are taken; preemption."""
+    """Nodes that differ, where whole ones are taken; victims that are suspended or run on; flexible ones."""
     uneven = bl.System((bl.NodeGroup("a", 1, {"core": 2}), bl.NodeGroup("b", 1, {"core": 4})))
     with pytest.raises(PolicyError, match="whole nodes must be alike"):
         starts("slurm", uneven, tasks=[1])
     assert starts("slurm(select=cores, main_phase=0)", uneven, tasks=[1]) == [10.0]
-    quality = bl.QualityOfService("high", preempts=("low",)), bl.QualityOfService("low")
-    preempting = bl.System.homogeneous(
-        nodes=1, resources={"core": 1}, preemption=bl.Preemption(by="qos"), qos=quality
-    )
-    with pytest.raises(PolicyError, match="slurm does not model preemption yet"):
-        starts("slurm", preempting, tasks=[1])
+    for preemption, part in (
+        (bl.Preemption(by="qos", mode="suspend"), "preemption by suspending jobs"),
+        (bl.Preemption(by="qos", grace_time=5), "a grace time of preempted jobs"),
+    ):
+        with pytest.raises(PolicyError, match=f"slurm does not model {part} yet"):
+            starts("slurm", contested(preemption=preemption), tasks=[1])
+    kept = bl.Reservation("kept", start=50, duration=100, nodes="0", admits=bl.Conditions(), flexible=True)
+    with pytest.raises(PolicyError, match="the job of row 0 may use nodes beyond its reservation"):
+        starts("slurm", contested(reservations=(kept,)), tasks=[1], reservation=["kept"])
+
+
+def contested(**options: Any) -> bl.System:  # noqa: ANN401  # options of several types
+    """Give a system of two nodes where jobs of `high` preempt those of `low`."""
+    quality = bl.QualityOfService("high", 10, preempts=("low",)), bl.QualityOfService("low")
+    return bl.System.homogeneous(nodes=2, resources={"core": 1}, qos=quality, **options)
+
+
+def test_preemption() -> None:
+    """A victim goes at 13.25 s, the job starts in the next call, and the victim again, later, when nodes are free."""
+    system = contested(preemption=bl.Preemption(by="qos"))
+    columns: dict[str, Any] = {"submit_time": [10.0, 11.0], "tasks": [2, 1], "qos": ["low", "high"]}
+    spec = "slurm(main_phase=0.25, backfill=false"
+    assert starts(f"{spec})", system, **columns) == [180.25, 16.25]
+    assert starts(f"{spec}, requeue_delay=20)", system, **columns) == [46.25, 16.25]
+    killed = contested(preemption=bl.Preemption(by="qos", mode="cancel"))
+    assert starts(f"{spec})", killed, **columns) == [10.25, 16.25]
+
+
+def test_reservations() -> None:
+    """No job reaches into one; its own job is first at the call that follows its begin."""
+    kept = bl.Reservation("kept", start=50.0, duration=100.0, nodes="0-1", admits=bl.Conditions())
+    columns: dict[str, Any] = {"tasks": [1, 2], "reservation": [None, "kept"]}
+    found = starts("slurm(main_phase=0.25)", contested(reservations=(kept,)), **columns)
+    assert found == [150.25, 50.25]
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,9 @@ _WHOLE = {
     "bf_max_job_test": (1, _MOST),
     "bf_max_job_part": (0, _MOST),
     "bf_job_part_count_reserve": (0, _MOST),
+    "kill_wait": (0, _YEAR),
+    "message_timeout": (0, _YEAR),
+    "requeue_delay": (1, _YEAR),
     "epoch": (-(2**40), 2**40),
 }
 
@@ -67,6 +70,12 @@ class SlurmParameters:
         How many of each partition; 0 for all.
     bf_job_part_count_reserve
         How many jobs of each partition are planned; those behind may only start now. 0 for all.
+    kill_wait
+        Seconds that a job that is late is taken to run on after its limit.
+    message_timeout
+        For so many seconds and `kill_wait` after the first jobs that are preempted for a job no others are.
+    requeue_delay
+        Seconds until a job that was preempted may start again.
     epoch
         Seconds of the clock (since 1970) at time 0 of the workload.
     main_lag
@@ -101,6 +110,9 @@ class SlurmParameters:
     bf_max_job_test: int = 500
     bf_max_job_part: int = 0
     bf_job_part_count_reserve: int = 0
+    kill_wait: int = 30
+    message_timeout: int = 10
+    requeue_delay: int = 121
     epoch: int = 0
     main_lag: float = 0.0
     bf_test_time: float = 0.0

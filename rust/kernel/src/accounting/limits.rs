@@ -134,6 +134,18 @@ impl Limits {
         &self.caps[counter as usize]
     }
 
+    /// Whether a counter limits nodes.
+    #[must_use]
+    pub fn caps_nodes(&self, counter: u32) -> bool {
+        self.cap(counter).amounts.last().is_some_and(|&most| most < i64::MAX)
+    }
+
+    /// Whether a counter limits how many jobs run.
+    #[must_use]
+    pub fn caps_jobs(&self, counter: u32) -> bool {
+        self.caps.get(counter as usize).is_none_or(|cap| cap.running < u32::MAX)
+    }
+
     /// The least number of nodes that a job takes.
     #[must_use]
     pub fn least_nodes(&self, slot: u32) -> i64 {

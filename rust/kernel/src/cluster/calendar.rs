@@ -84,6 +84,25 @@ impl Occurrences {
         Self { nodes, spans, instants, cuts }
     }
 
+    /// Number of reservations.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The nodes of a reservation.
+    #[must_use]
+    pub fn nodes(&self, number: usize) -> &NodeSet {
+        &self.nodes[number]
+    }
+
+    /// The first occurrence of a reservation that is not over; None where there is none. O(log k).
+    #[must_use]
+    pub fn next_span(&self, number: usize, now: f64) -> Option<(f64, f64)> {
+        let spans = &self.spans[number];
+        spans.get(spans.partition_point(|&(_, end)| end <= now)).copied()
+    }
+
     /// The first instant after `time` at which running jobs are cancelled; infinite where there is none. O(log k).
     #[must_use]
     pub fn next_cut_after(&self, time: f64) -> f64 {

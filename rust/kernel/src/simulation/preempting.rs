@@ -21,7 +21,8 @@ impl<F: Feed> Simulation<F> {
                 return false;
             }
         }
-        if let Some(preemption) = &mut self.state.preemption {
+        // Slurm's controller places the job in a later call.
+        if let Some(preemption) = self.state.preemption.as_mut().filter(|_| self.scheduler.preempts()) {
             preemption.started_for.push(job);
         }
         true

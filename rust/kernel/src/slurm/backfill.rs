@@ -178,6 +178,7 @@ impl Backfill {
         let (members, is_reserved) = self.floor.open(entry, &self.members[entry.partition], from);
         let (usable, later) = self.space.free(&members, from, from.max(self.floor.now) + entry.limit);
         self.heed_free(from, entry.limit);
+        self.heed_reservations(entry, from);
         if !is_reserved {
             return (usable, later);
         }
@@ -185,6 +186,9 @@ impl Backfill {
         let first = ends.fold(f64::INFINITY, f64::min);
         let after = setup.backfill.rounded_up(first) + 1.0;
         let is_seen = after < self.floor.now + setup.backfill.window;
+        if !is_seen {
+            self.heed(after - setup.backfill.window + 1.0);
+        }
         let after = if is_seen { after } else { f64::INFINITY };
         let later = later.unwrap_or(f64::INFINITY).min(after);
         (usable, later.is_finite().then_some(later))
@@ -203,6 +207,18 @@ impl Backfill {
         if start > self.floor.now {
             self.holds_until = self.holds_until.min(start);
         }
+    }
+
+    /// A reservation that a job from now on is over before is one that it meets later.
+    fn heed_reservations(&mut self, entry: &Entry, from: f64) {
+        if from > self.floor.now {
+            return;
+        }
+        // By a second earlier, since seconds of the clock have parts.
+        let meets = |begin: f64| begin - entry.limit - 1.0;
+        let begins = self.floor.reservations.iter().map(|each| each.begin);
+        let next = begins.filter(|&begin| begin >= from + entry.limit).fold(f64::INFINITY, f64::min);
+        self.holds_until = self.holds_until.min(meets(next));
     }
 
     /// The nodes that are free of plans from now on are others later.

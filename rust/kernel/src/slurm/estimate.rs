@@ -93,10 +93,10 @@ impl Occupation {
         held.nodes
     }
 
-    /// A job starts now on these nodes. Others may preempt it.
+    /// A job starts now on these nodes, and may not be preempted in this call.
     pub(super) fn start(&mut self, setup: &Setup, entry: &Entry, now: f64, chosen: &[Allotment]) {
         let held = Held::new(entry.job, now + entry.limit, chosen.to_vec(), setup.nodes());
-        let held = held.of(entry.classes.clone(), Some(now));
+        let held = held.of(entry.classes.clone(), None);
         take(&mut self.left, &held.allotments);
         for each in &held.allotments {
             let node = each.node as usize;

@@ -38,8 +38,14 @@ pub struct PreemptionRules {
 }
 
 impl PreemptionRules {
+    /// The number of a job's class.
+    #[must_use]
+    pub fn class_number(&self, slot: u32) -> u32 {
+        self.class_of.get(slot as usize).copied().unwrap_or_default()
+    }
+
     fn class(&self, slot: u32) -> usize {
-        self.class_of.get(slot as usize).map_or(0, |&class| class as usize)
+        self.class_number(slot) as usize
     }
 
     /// The classes that a job may preempt.

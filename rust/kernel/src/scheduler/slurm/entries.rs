@@ -3,13 +3,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::cluster::{NodeSets, NodeTasks, Request};
 use crate::scenario::Scenario;
-use crate::slurm::{
-    Allotment, Amounts, Classes, Entry, Held, Limits, Memory, NodeBits, Partition, Select, Setup, Situation,
-};
+use crate::slurm::{Allotment, Amounts, Entry, Held, Memory, NodeBits, Partition, Select, Setup, Situation};
 use crate::state::{Phase, View};
 use crate::workload::Job;
 
 use super::settings::SlurmSettings;
+use super::standing;
 
 /// A job without a limit counts as one of a year.
 const YEAR: f64 = 365.0 * 86_400.0;
@@ -84,8 +83,8 @@ impl Description {
         self.tasks_of_node[place]
     }
 
-    /// A waiting job in one of its partitions.
-    pub(super) fn entry(&mut self, view: View<'_>, job: u32, request: u32) -> Entry {
+    /// A waiting job in one of its partitions, for which others may be preempted or not.
+    pub(super) fn entry(&mut self, view: View<'_>, job: u32, request: u32, may_preempt: bool) -> Entry {
         let Job { row, tasks, .. } = *view.scenario.job(job);
         let asked = view.scenario.requests.get(request);
         let has_whole_nodes = self.gives_whole_nodes(asked);
@@ -105,10 +104,10 @@ impl Description {
             tasks_per_node: per_node,
             memory: self.memory_of(asked),
             exclusive: asked.exclusive,
-            limits: if view.over_limit(job).is_none() { Limits::Within } else { Limits::Over },
-            classes: Classes::default(),
-            may_preempt: false,
-            reservation: None,
+            limits: standing::limits(view, job),
+            classes: standing::classes(view.scenario, job),
+            may_preempt,
+            reservation: used_by(view.scenario, job),
         }
     }
 
@@ -151,16 +150,13 @@ impl Description {
         };
         let placement = view.state.jobs.placement_by_index(job);
         let end = view.state.jobs.start_time(job).floor() + limit(view, job);
-        Held::new(
-            view.scenario.job(job).row as u32,
-            end,
-            placement.iter().map(allot).collect(),
-            machine.len(),
-        )
+        let row = view.scenario.job(job).row as u32;
+        let held = Held::new(row, end, placement.iter().map(allot).collect(), machine.len());
+        held.of(standing::classes(view.scenario, job), standing::began(view, job))
     }
 
     /// What a call sees at this instant.
-    pub(super) fn situation(&self, view: View<'_>, setup: &Setup) -> Situation {
+    pub(super) fn situation(&self, view: View<'_>, setup: &Setup, weights: Vec<u32>) -> Situation {
         let (mut running, mut completing) = (Vec::new(), Vec::new());
         for job in view.state.running.jobs() {
             let phase = view.state.jobs.run(job).map(|run| view.state.running.get(run).phase);
@@ -170,7 +166,7 @@ impl Description {
         }
         completing.sort_unstable_by_key(|held: &Held| held.job);
         let available = available(view, setup.nodes());
-        let (reservations, weights) = (Vec::new(), setup.weights.clone());
+        let reservations = standing::reservations(view, setup.nodes());
         Situation { now: view.now().floor(), available, running, completing, reservations, weights }
     }
 
@@ -181,6 +177,11 @@ impl Description {
         machine: &[Amounts],
         capacity: &[i64],
     ) -> Option<String> {
+        if let Some(row) = flexible_job(scenario) {
+            return Some(format!(
+                "the job of row {row} may use nodes beyond its reservation, which slurm does not model yet"
+            ));
+        }
         let wider = capacity.len() / machine.len().max(1);
         let mut checked = vec![false; 0];
         for slot in 0..scenario.jobs.len() as u32 {
@@ -252,6 +253,25 @@ impl Description {
         }
         None
     }
+}
+
+/// The number of the reservation that a job uses.
+pub(super) fn used_by(scenario: &Scenario, job: u32) -> Option<usize> {
+    scenario.calendar.as_deref()?.used_by(job).map(|number| number as usize)
+}
+
+/// The row of the first job that may use nodes beyond its reservation.
+fn flexible_job(scenario: &Scenario) -> Option<usize> {
+    let known = scenario.calendar.as_deref()?.occurrences();
+    let is_flexible = |&slot: &u32| {
+        let Some(own) = used_by(scenario, slot) else { return false };
+        let mut requests = scenario.alternatives(slot).iter();
+        requests.any(|&request| {
+            let set = scenario.requests.get(request).nodes;
+            scenario.node_sets.nodes_from(set, 0).any(|node| !known.nodes(own).contains(node))
+        })
+    };
+    (0..scenario.jobs.len() as u32).find(is_flexible).map(|slot| scenario.job(slot).row as usize)
 }
 
 /// The time limit of a job, seconds: Slurm counts whole minutes.

@@ -6,6 +6,7 @@
 mod clock;
 mod entries;
 mod settings;
+mod standing;
 
 use std::sync::Arc;
 
@@ -15,15 +16,17 @@ use crate::cluster::{NodeSets, Unanswered};
 use crate::decision::{Decision, Where};
 use crate::placement::Allocator;
 use crate::scenario::Scenario;
-use crate::slurm::{Backfill, BackfillParameters, Entry, MainLoop, Precedence, Setup, Verdict};
+use crate::slurm::{Backfill, BackfillParameters, Entry, MainLoop, Precedence, Setup, Verdict, evaluate};
 use crate::state::View;
 use crate::time::Time;
+use crate::workload::PreemptionMode;
 
 use super::{SchedulingRule, Step};
 
 use clock::{BackfillCall, Clock, MainCall};
-use entries::Description;
+use entries::{Description, used_by};
 pub use settings::SlurmSettings;
+use standing::{Aftermath, Delays};
 
 /// A call on its way.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -80,6 +83,10 @@ pub struct Slurm {
     epilog: bool,
     /// Seconds that backfill takes for each entry.
     test_time: f64,
+    delays: Delays,
+    aftermath: Aftermath,
+    /// The weights that nodes have since the latest evaluation; none before the run, and during a call.
+    weights: Vec<u32>,
     noticed: Noticed,
     /// Whether the keys of the order change with time.
     keys_change: bool,
@@ -107,7 +114,7 @@ impl Slurm {
             max_entries: settings.bf_max_job_test,
             max_entries_of_partition: settings.bf_max_job_part,
             plans_of_partition: settings.bf_job_part_count_reserve,
-            kill_wait: 30.0,
+            kill_wait: settings.kill_wait,
         };
         Self {
             setup: Arc::new(Setup {
@@ -125,6 +132,9 @@ impl Slurm {
             depth: settings.default_queue_depth.saturating_add(1),
             epilog: settings.epilog,
             test_time: settings.bf_test_time,
+            delays: Delays::of(settings),
+            aftermath: Aftermath::default(),
+            weights: Vec::new(),
             noticed: Noticed::default(),
             keys_change: false,
             calls_at_once: false,
@@ -135,9 +145,13 @@ impl Slurm {
 
     /// What of a run the rule does not model; None where it models all.
     pub(super) fn refusal(&self, scenario: &Scenario, capacity: &[i64]) -> Option<String> {
+        let preemption = scenario.preemption.as_ref();
         let parts = [
-            (scenario.calendar.is_some(), "reservations of the machine"),
-            (scenario.preemption.is_some(), "preemption"),
+            (
+                preemption.is_some_and(|rules| rules.mode == PreemptionMode::Suspend),
+                "preemption by suspending jobs",
+            ),
+            (preemption.is_some_and(|rules| rules.grace_time > 0.0), "a grace time of preempted jobs"),
             (scenario.sleep.is_some(), "nodes that sleep"),
             (scenario.applications.is_some(), "applications"),
             (scenario.service.is_some(), "service rates"),
@@ -153,11 +167,52 @@ impl Slurm {
         refused.map(|reason| format!("{reason}. Change the jobs, or take another policy"))
     }
 
-    /// The entries of the waiting jobs, in order.
-    fn entries(view: View<'_>, most: usize) -> Vec<(u32, u32)> {
-        let jobs = view.state.queue.first_jobs(most);
+    /// The entries of the waiting jobs, in order; those in reservations come first.
+    fn entries(&self, view: View<'_>, most: usize) -> Vec<(u32, u32)> {
+        let has_calendar = view.scenario.calendar.is_some();
+        let is_plain = !has_calendar && view.scenario.preemption.is_none();
+        let mut jobs = view.state.queue.first_jobs(if is_plain { most } else { usize::MAX });
+        if !is_plain {
+            let may_start = |&job: &u32| view.is_in_time(job) && self.aftermath.is_eligible(job, view.now());
+            jobs.retain(may_start);
+        }
+        if let Some(rules) = &view.scenario.preemption {
+            jobs = standing::preemptors_first(rules, &jobs);
+        }
+        if has_calendar {
+            jobs.sort_by_key(|&job| used_by(view.scenario, job).is_none());
+        }
         let entries = |job| view.scenario.alternatives(job).iter().map(move |&request| (job, request));
         jobs.into_iter().flat_map(entries).collect()
+    }
+
+    /// Takes from the run what does not change in it.
+    fn prepare(&mut self, scenario: &Scenario) {
+        if self.weights.is_empty() {
+            self.weights.clone_from(&self.setup.weights);
+            let setup = Arc::make_mut(&mut self.setup);
+            setup.precedence = standing::precedence(scenario);
+            setup.weighs = standing::counts_nodes(scenario);
+        }
+    }
+
+    /// Jobs are evaluated when they are submitted: nodes have the weights of the last.
+    fn evaluate_arrivals(&mut self, view: View<'_>) {
+        if !self.setup.weighs || view.state.queue.arrived.is_empty() {
+            return;
+        }
+        let mut weights = std::mem::take(&mut self.weights);
+        let situation = self.description.situation(view, &self.setup, Vec::new());
+        let is_new = |job: u32| view.scenario.job(job).submit_time >= view.now();
+        let is_evaluated = |&&job: &&u32| is_new(job) && used_by(view.scenario, job).is_none();
+        for &job in view.state.queue.arrived.iter().filter(is_evaluated) {
+            for &request in view.scenario.alternatives(job) {
+                let entry = self.description.entry(view, job, request, false);
+                let members = &self.setup.partitions[entry.partition].nodes;
+                evaluate(&self.setup, &situation.running, &entry, members, &mut weights);
+            }
+        }
+        self.weights = weights;
     }
 
     /// The call that is made next at this instant.
@@ -172,7 +227,8 @@ impl Slurm {
         if main.is_none() && !self.clock.backfill_is_due(now) {
             return None;
         }
-        let situation = self.description.situation(view, &self.setup);
+        let weights = std::mem::take(&mut self.weights);
+        let situation = self.description.situation(view, &self.setup, weights);
         let (kind, most) = if let Some((by_thread, depth)) = main {
             let call = MainLoop::new(&self.setup, situation);
             (Kind::Main(Box::new(call), by_thread, depth), depth.saturating_add(1))
@@ -183,22 +239,35 @@ impl Slurm {
             let most = if max_entries_of_partition > 0 { usize::MAX } else { max_entries };
             (Kind::Backfill(Box::new(call)), most)
         };
-        Some(Call { kind, queue: Self::entries(view, most), next: 0, started: false })
+        Some(Call { kind, queue: self.entries(view, most), next: 0, started: false })
     }
 
     /// Goes through the entries until one starts: which job, with which request, and what it gets.
-    fn next_start(&mut self, view: View<'_>) -> Option<Decision> {
+    fn next_start(&mut self, view: View<'_>) -> Option<Step> {
         let call = self.call.as_mut()?;
         while let Some(&(job, request)) = call.queue.get(call.next) {
             if call.kind.is_over(&self.setup, call.next) {
                 return None;
             }
             call.next += 1;
-            let entry = self.description.entry(view, job, request);
-            if let Verdict::Started(chosen) = call.kind.consider(&self.setup, &entry) {
-                call.started = true;
-                let placement = self.description.placement(view, job, request, &chosen);
-                return Some(Decision::Start { job, place: Where::Nodes(placement), tasks: None });
+            let may_preempt = self.aftermath.may_preempt(job, view.now().floor(), &self.delays);
+            let entry = self.description.entry(view, job, request, may_preempt);
+            match call.kind.consider(&self.setup, &entry) {
+                Verdict::Started(chosen) => {
+                    call.started = true;
+                    self.aftermath.starts(job);
+                    let placement = self.description.placement(view, job, request, &chosen);
+                    let place = Where::Nodes(placement);
+                    return Some(Step::Propose(Decision::Start { job, place, tasks: None }));
+                }
+                Verdict::Preempts(rows, _) => {
+                    call.started = true;
+                    let gone = slots(view, &rows);
+                    self.aftermath.preempts(job, &gone, view.now(), &self.delays);
+                    let dismiss = |&victim: &u32| standing::dismissal(view, victim);
+                    return Some(Step::Preempt(job, gone.iter().map(dismiss).collect()));
+                }
+                _ => {}
             }
         }
         None
@@ -210,26 +279,39 @@ impl Slurm {
         let now = view.now();
         // A run in which jobs wait for what never comes ends: another order starts none of them on an idle machine.
         let is_idle = view.state.running.is_empty();
-        let may_differ = !call.queue.is_empty() && !is_idle && (self.keys_change || order_may_change(view));
+        let runs_out = call.queue.iter().any(|&(job, _)| standing::may_run_out(view, job));
+        let is_pending = runs_out || self.aftermath.is_pending(now, &self.delays);
+        let order_changes = self.keys_change || order_may_change(view) || self.setup.weighs;
+        let may_differ = is_pending || (!call.queue.is_empty() && !is_idle && order_changes);
         match call.kind {
             Kind::Main(main, by_thread, _) => {
                 let is_cut = may_differ || (call.next < call.queue.len() && !main.is_over());
                 let (started, met_no_room) = (call.started, main.met_no_room());
                 self.clock.called_main(now, by_thread, MainCall { started, met_no_room, is_cut });
+                self.weights = main.weights();
             }
             Kind::Backfill(backfill) => {
                 let holds_until = if may_differ { now.floor() + 1.0 } else { backfill.holds_until() };
                 let length = backfill.tested() as f64 * self.test_time;
                 let (started, puts_off) = (call.started, backfill.puts_off());
                 self.clock.called_backfill(now, BackfillCall { started, puts_off, holds_until, length });
+                self.weights = backfill.weights();
             }
         }
     }
 }
 
-/// Whether the order of the queue, or what its jobs may have, changes without an event.
+/// The running jobs of these rows.
+fn slots(view: View<'_>, rows: &[u32]) -> Vec<u32> {
+    let running = view.state.running.jobs();
+    let slot = |&row: &u32| running.iter().copied().find(|&job| view.scenario.job(job).row as u32 == row);
+    rows.iter().filter_map(slot).collect()
+}
+
+/// Whether the order of the queue, what its jobs may have, or which nodes or jobs they may take, changes without an event.
 fn order_may_change(view: View<'_>) -> bool {
     view.state.calculation.is_some()
+        || view.scenario.preemption.as_ref().is_some_and(|rules| rules.exempt_time > 0.0)
         || view.scenario.limits.as_ref().is_some_and(|limits| limits.counts_minutes())
 }
 
@@ -248,12 +330,15 @@ impl SchedulingRule for Slurm {
 
     fn begin(&mut self, view: View<'_>, keys_change: bool) -> bool {
         let now = view.now();
+        self.prepare(view.scenario);
+        self.evaluate_arrivals(view);
         self.keys_change = keys_change;
         self.clock.catch_up(now);
         let has_run = |&job: &u32| !view.state.jobs.start_time(job).is_nan();
-        let has_ended = view.state.ended.iter().any(has_run);
+        let has_ended = self.aftermath.take_left() || view.state.ended.iter().any(has_run);
         let noticed = std::mem::take(&mut self.noticed);
-        let is_wanted = noticed.disturbed || !view.state.queue.arrived.is_empty();
+        let turns = standing::calendar_turns(view);
+        let is_wanted = noticed.disturbed || turns || !view.state.queue.arrived.is_empty();
         if has_ended || is_wanted || noticed.completing {
             self.clock.change(now);
         }
@@ -274,7 +359,7 @@ impl SchedulingRule for Slurm {
             }
         }
         if let Some(start) = self.next_start(view) {
-            return Ok(Step::Propose(start));
+            return Ok(start);
         }
         self.end_call(view);
         Ok(Step::Continue)

@@ -32,6 +32,12 @@ pub struct SlurmSettings {
     pub bf_max_job_part: usize,
     /// `bf_job_part_count_reserve`; 0 for all.
     pub bf_job_part_count_reserve: usize,
+    /// `KillWait`, seconds.
+    pub kill_wait: f64,
+    /// `MessageTimeout`, seconds.
+    pub message_timeout: f64,
+    /// `requeue_delay`: seconds until a requeued job may start again.
+    pub requeue_delay: f64,
     /// Seconds of the clock at time 0.
     pub epoch: f64,
     /// Seconds by which the main thread wakes later each second.

@@ -1,0 +1,173 @@
+//! How jobs of a simulation stand to each other: which may preempt which, what limits count their nodes, what is reserved, and
+//! which wait after a preemption.
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::decision::{Decision, Preemption};
+use crate::scenario::Scenario;
+use crate::slurm::{Classes, Limits, NodeBits, Precedence, Reservation};
+use crate::state::View;
+use crate::workload::{PreemptionMode, PreemptionRules};
+
+use super::settings::SlurmSettings;
+
+/// Which jobs may preempt which.
+pub(super) fn precedence(scenario: &Scenario) -> Precedence {
+    scenario.preemption.as_ref().map_or_else(Precedence::default, |rules| Precedence {
+        preempts: rules.preempts.clone(),
+        importance: rules.importance.clone(),
+        youngest_first: rules.youngest_first,
+    })
+}
+
+/// Whether limits count nodes.
+pub(super) fn counts_nodes(scenario: &Scenario) -> bool {
+    let Some(limits) = &scenario.limits else { return false };
+    (0..limits.counters_in_all() as u32).any(|counter| limits.caps_nodes(counter))
+}
+
+/// The classes of a job.
+pub(super) fn classes(scenario: &Scenario, job: u32) -> Classes {
+    let preemption = scenario.preemption.as_ref().map_or(0, |rules| rules.class_number(job));
+    let counted = scenario.limits.as_ref().map_or_else(Vec::new, |limits| {
+        limits.counters(job).iter().copied().filter(|&counter| limits.caps_nodes(counter)).collect()
+    });
+    Classes { preemption, counted }
+}
+
+/// How the limits stand to a waiting job.
+pub(super) fn limits(view: View<'_>, job: u32) -> Limits {
+    match (view.over_limit(job), &view.scenario.limits) {
+        (None, _) => Limits::Within,
+        (Some((counter, _)), Some(limits)) if !limits.caps_jobs(counter) => Limits::Over,
+        _ => Limits::Shut,
+    }
+}
+
+/// When a running job began, where it may be preempted.
+pub(super) fn began(view: View<'_>, job: u32) -> Option<f64> {
+    let rules = view.scenario.preemption.as_ref()?;
+    let start = view.state.jobs.start_time(job);
+    let may_be = start < view.now() && start + rules.exempt_time <= view.now() && !view.ends_now(job);
+    may_be.then_some(start)
+}
+
+/// Puts each job before the first one in front of it that it may preempt. O(jobs · classes), and O(jobs) for each that moves.
+pub(super) fn preemptors_first(rules: &PreemptionRules, jobs: &[u32]) -> Vec<u32> {
+    let mut ordered: Vec<u32> = Vec::with_capacity(jobs.len());
+    let mut first_of: BTreeMap<u32, usize> = BTreeMap::new();
+    for &job in jobs {
+        let below = rules.below(job).iter().filter_map(|class| first_of.get(class)).min();
+        let place = below.copied().unwrap_or(ordered.len());
+        ordered.insert(place, job);
+        for first in first_of.values_mut().filter(|first| **first >= place) {
+            *first += 1;
+        }
+        first_of
+            .entry(rules.class_number(job))
+            .and_modify(|first| *first = place.min(*first))
+            .or_insert(place);
+    }
+    ordered
+}
+
+/// What becomes of a job that is preempted.
+pub(super) fn dismissal(view: View<'_>, job: u32) -> Decision {
+    let mode = view.scenario.preemption.as_ref().map(|rules| rules.mode);
+    if mode == Some(PreemptionMode::Cancel) {
+        return Decision::Kill(job);
+    }
+    Decision::Preempt { job, keep: Preemption::Requeue }
+}
+
+/// The reservations as a call at this instant sees them, by number: the occurrence of each that is or comes next. Calls go by
+/// whole seconds, so that times are less by what is left of the present one.
+pub(super) fn reservations(view: View<'_>, nodes: usize) -> Vec<Reservation> {
+    let Some(known) = view.state.occurrences(view.scenario) else { return Vec::new() };
+    let now = view.now();
+    let fraction = now - now.floor();
+    (0..known.count())
+        .map(|number| {
+            let (begin, end) = known.next_span(number, now).unwrap_or((f64::NEG_INFINITY, f64::NEG_INFINITY));
+            let members = known.nodes(number).ranges_from(0).flatten();
+            Reservation { nodes: NodeBits::of(nodes, members), begin: begin - fraction, end: end - fraction }
+        })
+        .collect()
+}
+
+/// Whether a waiting job may come to be too late for its reservation.
+pub(super) fn may_run_out(view: View<'_>, job: u32) -> bool {
+    let own = view.scenario.calendar.as_deref().and_then(|calendar| calendar.used_by(job));
+    own.zip(view.state.occurrences(view.scenario))
+        .and_then(|(own, known)| known.next_span(own as usize, view.now()))
+        .is_some_and(|(_, end)| end.is_finite())
+}
+
+/// Whether a reservation begins or ends at this instant.
+pub(super) fn calendar_turns(view: View<'_>) -> bool {
+    let known = view.state.occurrences(view.scenario);
+    known.is_some_and(|known| known.next_from(view.now()) <= view.now())
+}
+
+/// The jobs that wait after a preemption: victims, and those for which they went.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Aftermath {
+    /// When the first victims of a waiting job went.
+    first: BTreeMap<u32, f64>,
+    /// From when on a victim may start again.
+    again: BTreeMap<u32, f64>,
+    /// Whether victims have left their nodes since the latest pass.
+    has_left: bool,
+}
+
+impl Aftermath {
+    /// Others are preempted for a job.
+    pub fn preempts(&mut self, job: u32, victims: &[u32], now: f64, settings: &Delays) {
+        self.first.entry(job).or_insert(now);
+        self.has_left = true;
+        let again = now + settings.requeue_delay;
+        self.again.extend(victims.iter().map(|&victim| (victim, again)));
+    }
+
+    /// Whether victims have left their nodes since the latest pass.
+    pub fn take_left(&mut self) -> bool {
+        std::mem::take(&mut self.has_left)
+    }
+
+    /// A job starts.
+    pub fn starts(&mut self, job: u32) {
+        self.first.remove(&job);
+        self.again.remove(&job);
+    }
+
+    /// Whether others may be preempted for a job, at a whole second.
+    pub fn may_preempt(&self, job: u32, now: f64, settings: &Delays) -> bool {
+        self.first.get(&job).is_none_or(|&first| first.floor() <= now - settings.notice)
+    }
+
+    /// Whether a job may start now.
+    pub fn is_eligible(&self, job: u32, now: f64) -> bool {
+        self.again.get(&job).is_none_or(|&again| again <= now)
+    }
+
+    /// Whether some victim may not start again yet, or some job not preempt others again.
+    pub fn is_pending(&self, now: f64, settings: &Delays) -> bool {
+        let waits = self.again.values().any(|&again| again > now);
+        waits || self.first.values().any(|&first| first.floor() > now.floor() - settings.notice)
+    }
+}
+
+/// How long jobs wait after a preemption, seconds.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Delays {
+    requeue_delay: f64,
+    /// `KillWait` and `MessageTimeout`.
+    notice: f64,
+}
+
+impl Delays {
+    pub fn of(settings: &SlurmSettings) -> Self {
+        Self { requeue_delay: settings.requeue_delay, notice: settings.kill_wait + settings.message_timeout }
+    }
+}
