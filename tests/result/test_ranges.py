@@ -62,5 +62,6 @@ def test_no_jobs_have_no_ranges() -> None:
     table = {name: np.empty(0) for name in ("submit_time", "run_time", "tasks")}
     system = bl.System.homogeneous(nodes=1, resources={"core": 1})
     outcome = bl.simulate(bl.Workload.from_table(table), system, "fcfs").outcome
-    assert (outcome.placement_nodes.dtype, len(outcome.placement_nodes)) == (np.uint32, 0)
+    assert outcome.placement_nodes.dtype == np.uint32
+    assert len(outcome.placement_nodes) == 0
     assert outcome.placement_offsets.tolist() == [0]
