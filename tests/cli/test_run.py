@@ -208,7 +208,14 @@ def test_reasons_and_usage_are_written(log: Path) -> None:
     assert sorted(names) == ["jobs.csv", "manifest.json", "metrics.json", "result.zip"]
 
 
-@pytest.mark.parametrize("option", ["--reasons", "--usage"])
+def test_jobs_as_parquet(log: Path) -> None:
+    """As a table of the library, next to the CSV."""
+    out = log.parent / "out"
+    assert main(["run", str(log), "--nodes", "4", "--out", str(out), "--parquet"]) == 0
+    assert pl.read_parquet(out / "jobs.parquet").height == pl.read_csv(out / "jobs.csv").height
+
+
+@pytest.mark.parametrize("option", ["--reasons", "--usage", "--parquet"])
 @pytest.mark.parametrize(("more", "said"), [([], "add --out DIR"), (["--stream"], "leave one out")])
 def test_records_that_would_go_nowhere(
     option: str, more: list[str], said: str, log: Path, capsys: pytest.CaptureFixture[str]

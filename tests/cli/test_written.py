@@ -1,5 +1,6 @@
 """``batchlab report`` and ``batchlab plot``: what was written is drawn and told without being run again."""
 
+from inspect import signature
 from pathlib import Path
 from typing import get_args
 
@@ -22,9 +23,10 @@ def folders(tmp_path: Path) -> list[str]:
 
 
 def test_every_plot_of_results_is_a_kind() -> None:
-    """All that the package has, but for those of comparisons, which are not made of results alone."""
-    others = [name for name in bl.plot.__all__ if name.startswith("adequacy") or name == "what_if"]
-    assert [*get_args(PlotKind), *others] == [*sorted({*bl.plot.__all__} - {*others}), *others]
+    """All that the package has, but for those of comparisons, which take something else."""
+    taken = {name: next(iter(signature(getattr(bl.plot, name)).parameters)) for name in bl.plot.__all__}
+    kinds = [name for name, parameter in taken.items() if parameter in {"result", "results", "workloads"}]
+    assert list(get_args(PlotKind)) == kinds
 
 
 @pytest.mark.parametrize("suffix", ["png", "pdf", "svg"])
@@ -34,6 +36,12 @@ def test_a_plot_in_each_form(folders: list[str], suffix: str, tmp_path: Path) ->
     assert main(["plot", "wait", *folders, "-o", str(target)]) == 0
     beginning = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}[suffix]
     assert target.read_bytes().startswith(beginning)
+
+
+def test_what_was_recorded_is_drawn(tmp_path: Path) -> None:
+    """The reasons of waits, of the one run that is given."""
+    folder = bl.simulate(demo_workload(60), demo_system(), "easy", reasons=True).write(tmp_path / "run")
+    assert main(["plot", "waiting_reasons", str(folder), "-o", str(tmp_path / "reasons.png")]) == 0
 
 
 def test_labels_and_title_are_drawn(folders: list[str], tmp_path: Path) -> None:

@@ -217,3 +217,11 @@ def test_resizes_and_the_platform(tmp_path: Path) -> None:
     for name, identity in manifest["outputs"].items():
         assert hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() == identity["sha256"]
     assert manifest["system"]["platform"]["name"] == "cluster"
+
+
+def test_jobs_as_parquet_too(three: Result, tmp_path: Path) -> None:
+    """With their types, and lists of nodes."""
+    three.write(tmp_path, parquet=True)
+    assert names(tmp_path) == sorted([*FILES, "jobs.parquet"])
+    assert pl.read_parquet(tmp_path / "jobs.parquet").equals(three.jobs)
+    assert "jobs.parquet" in json.loads((tmp_path / "manifest.json").read_text())["outputs"]

@@ -62,7 +62,8 @@ class RunRequest:
     """The arguments of ``batchlab run``; `command` is the whole command line, for the manifest.
 
     `dispatch` is the file that gets the cost of every scheduling pass, if any, `events` the one that gets
-    what happened; `external_events` says what comes from outside, `fitted` has fitted values.
+    what happened; `external_events` says what comes from outside, `fitted` has fitted values, `parquet` says
+    whether ``jobs.parquet`` is wanted too.
     """
 
     log: LogRequest
@@ -77,6 +78,7 @@ class RunRequest:
     external_events: Path | None = None
     events: Path | None = None
     fitted: Path | None = None
+    parquet: bool = False
 
     @property
     def inputs(self) -> dict[str, Path]:

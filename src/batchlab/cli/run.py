@@ -87,9 +87,7 @@ _Applications = Annotated[
 ]
 _Out = Annotated[
     Path | None,
-    directory(
-        "Gets jobs.csv, metrics.json, manifest.json; allocations.csv, where jobs were resized.", OUTPUT
-    ),
+    directory("Gets jobs.csv, metrics.json, manifest.json, result.zip, and what else was recorded.", OUTPUT),
 ]
 _Dispatch = Annotated[
     Path | None,
@@ -130,6 +128,9 @@ _Messages = Annotated[
         rich_help_panel=OUTPUT,
         help="Counts what applications send: messages.csv and links.csv in --out.",
     ),
+]
+_Parquet = Annotated[
+    bool, typer.Option("--parquet", rich_help_panel=OUTPUT, help="Adds jobs.parquet to --out.")
 ]
 _Live = Annotated[
     bool, typer.Option("--live", rich_help_panel=_WATCHING, help="Show how the run stands, all the time.")
@@ -199,6 +200,7 @@ def run(
     out: _Out = None,
     dispatch: _Dispatch = None,
     events: _Events = None,
+    parquet: _Parquet = False,
     reasons: _Reasons = False,
     usage: _Usage = False,
     messages: _Messages = False,
@@ -215,7 +217,7 @@ def run(
     check_directory(out)
     watching = Watching(live, serve, host, port, pace, keep)
     check_watching(watching, stream=stream)
-    _check_recorded({"--reasons": reasons, "--usage": usage}, out, stream=stream)
+    _check_recorded({"--reasons": reasons, "--usage": usage, "--parquet": parquet}, out, stream=stream)
     if messages and stream:
         raise wrong_usage("counts on a platform, which --stream does without; leave one out.", "--messages")
     if dispatch is not None and stream:
@@ -252,6 +254,7 @@ def run(
         external_events=external_events,
         events=events,
         fitted=fitted,
+        parquet=parquet,
     )
     if stream:
         from batchlab.cli.stream import stream as run_stream  # noqa: PLC0415  # each way has its own dependencies
@@ -294,7 +297,8 @@ def _replay(request: RunRequest) -> None:
     with monitored(request, workload, system, policy) as monitor:
         result = monitor.run()
         if request.out is not None:
-            result.write(request.out, inputs=request.inputs, command=request.command)
+            inputs, command = request.inputs, request.command
+            result.write(request.out, inputs=inputs, command=command, parquet=request.parquet)
         if request.dispatch is not None:
             from batchlab.atomic import write_frame  # noqa: PLC0415  # as above
 

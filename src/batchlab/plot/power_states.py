@@ -6,25 +6,26 @@ from typing import TYPE_CHECKING
 
 from batchlab.plot.canvas import begin, colour, pale, say
 from batchlab.plot.clock import clock_of
+from batchlab.plot.results import single
 from batchlab.plot.stacked import means, stacked, windows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from batchlab.plot.results import Results
     from batchlab.plot.stacked import Colour
-    from batchlab.result.result import Result
     from batchlab.system import System
 
 __all__ = ["power_states"]
 
 
-def power_states(result: Result, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+def power_states(result: Results, *, ax: Axes | None = None, title: str | None = None) -> Axes:
     """Draw how many nodes are in which power state, one on the other, over time.
 
     Parameters
     ----------
     result
-        The result of ``simulate(…, sleep="timeout(300)")``.
+        That of ``simulate(…, sleep="timeout(300)")``.
     ax
         The axes to draw on; new ones unless given.
     title
@@ -40,19 +41,20 @@ def power_states(result: Result, *, ax: Axes | None = None, title: str | None = 
     Raises
     ------
     ResultError
-        If no node was to sleep.
+        If no node was to sleep, or there are several groups of results.
     """
+    found = single(result)
     ax = begin(ax, title=title)
-    states = result.power_states
+    states = found.power_states
     if states.is_empty():
         return say(ax, "nothing happened")
     edges = windows(float(states["start_time"].min()), float(states["end_time"].max()))  # type: ignore[arg-type]  # they are numbers
     parts = {str(name): part for (name,), part in states.group_by("state")}
-    every = dict.fromkeys(name for group in result.system.groups for name in group.power_states)
+    every = dict.fromkeys(name for group in found.system.groups for name in group.power_states)
     names = [name for name in every if name in parts]
     courses = {name: means(parts[name], edges) for name in names}
     return stacked(
-        ax, courses, edges, "nodes", colours=_colours(result.system), clock=clock_of([result.workload])
+        ax, courses, edges, "nodes", colours=_colours(found.system), clock=clock_of([found.workload])
     )
 
 

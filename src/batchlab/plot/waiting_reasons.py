@@ -8,23 +8,25 @@ import polars as pl
 
 from batchlab.plot.canvas import begin, say
 from batchlab.plot.clock import clock_of
+from batchlab.plot.results import single
 from batchlab.plot.stacked import means, stacked, windows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from batchlab.result.result import Result
+    from batchlab.plot.results import Results
+
 
 __all__ = ["waiting_reasons"]
 
 
-def waiting_reasons(result: Result, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+def waiting_reasons(result: Results, *, ax: Axes | None = None, title: str | None = None) -> Axes:
     """Draw how many jobs wait for which reason, one on the other, over time.
 
     Parameters
     ----------
     result
-        The result of ``simulate(…, reasons=True)``.
+        That of ``simulate(…, reasons=True)``.
     ax
         The axes to draw on; new ones unless given.
     title
@@ -39,18 +41,19 @@ def waiting_reasons(result: Result, *, ax: Axes | None = None, title: str | None
     Raises
     ------
     ResultError
-        If the reasons were not recorded.
+        If the reasons were not recorded, or there are several groups of results.
     """
+    found = single(result)
     ax = begin(ax, title=title)
-    reasons = result.reasons.with_columns(pl.col("end_time").fill_null(result.outcome.now))
+    reasons = found.reasons.with_columns(pl.col("end_time").fill_null(found.outcome.now))
     reasons = reasons.filter(pl.col("end_time") > pl.col("start_time"))
     if reasons.is_empty():
         return say(ax, "no job waited")
-    submitted = result.workload.jobs["submit_time"].to_numpy()
-    last = max(float(result.outcome.now), float(reasons["end_time"].to_numpy().max()))
+    submitted = found.workload.jobs["submit_time"].to_numpy()
+    last = max(float(found.outcome.now), float(reasons["end_time"].to_numpy().max()))
     edges = windows(float(submitted.min()), last)
     courses = {str(name): means(part, edges) for (name,), part in reasons.group_by("reason")}
     names = sorted(courses, key=lambda name: (-courses[name].sum(), name))
     return stacked(
-        ax, {name: courses[name] for name in names}, edges, "waiting jobs", clock=clock_of([result.workload])
+        ax, {name: courses[name] for name in names}, edges, "waiting jobs", clock=clock_of([found.workload])
     )

@@ -40,6 +40,7 @@ _TABLES = frozenset(
     {
         "result.zip",
         "allocations.csv",
+        "jobs.parquet",
         "links.csv",
         "messages.csv",
         "power_states.csv",

@@ -64,7 +64,7 @@ def write(
     jobs
         What ``jobs.csv`` gets; nodes are written as ranges (``0-3,7``).
     more
-        Further tables, by the names of their files.
+        Further tables, by the names of their files, CSV or Parquet.
     metrics
         What ``metrics.json`` gets.
     record
@@ -80,7 +80,7 @@ def write(
     with output_files(target, names) as files:
         files.jobs.write(table)
         for name, frame in more.items():
-            files.more[name].write(_csv(frame))
+            files.more[name].write(_parquet(frame) if name.endswith(".parquet") else _csv(frame))
         if record is not None:
             write_members(files.more[NAME], record)
         files.complete(metrics, content)
@@ -96,6 +96,12 @@ def _csv(table: pl.DataFrame) -> memoryview:
     flat = flat.with_columns(pl.Series(name, map(_text, flat[name]), dtype=pl.String) for name in unwritable)
     buffer = io.BytesIO()
     flat.write_csv(buffer)
+    return buffer.getbuffer()
+
+
+def _parquet(table: pl.DataFrame) -> memoryview:
+    buffer = io.BytesIO()
+    table.write_parquet(buffer)
     return buffer.getbuffer()
 
 

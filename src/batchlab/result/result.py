@@ -425,6 +425,7 @@ class Result:
         *,
         inputs: Mapping[str, str | PathLike[str]] | None = None,
         command: str | None = None,
+        parquet: bool = False,
     ) -> Path:
         """Write ``jobs.csv``, ``metrics.json``, ``manifest.json``, ``result.zip``, and what else the run has.
 
@@ -442,6 +443,8 @@ class Result:
         inputs, command
             The files that the run was made from, by role (``"trace"``, ``"system"``), to be hashed; the
             command line that made it.
+        parquet
+            Whether the jobs are written as ``jobs.parquet`` too, with lists of nodes.
 
         Returns
         -------
@@ -469,7 +472,7 @@ class Result:
                 command=command,
             )
             jobs = with_nodes(self._jobs_without_nodes, node_texts(self.outcome))
-            more = dict(self._further_tables())
+            more = dict(self._further_tables()) | ({"jobs.parquet": self.jobs} if parquet else {})
             record = record_members(self.as_served, self.policy, self.external_events, self.observations)
             write(target, content, jobs, more, metrics=self.metrics(), record=record)
         except OSError as error:
@@ -481,14 +484,9 @@ class Result:
         """Give the tables that only some runs have, each under the name of its file."""
         if not self.resizes.is_empty():
             yield "allocations.csv", self.allocations
-        if self.outcome.reasons is not None:
-            yield "reasons.csv", self.reasons
-        if self.outcome.usage is not None:
-            yield "usage.csv", self.usage
-        if self.outcome.power_states is not None:
-            yield "power_states.csv", self.power_states
-        if self.outcome.task_times is not None:
-            yield "task_times.csv", self.task_times
+        for name in ("reasons", "usage", "power_states", "task_times"):
+            if getattr(self.outcome, name) is not None:
+                yield f"{name}.csv", getattr(self, name)
         if self._counts_messages:
             yield "messages.csv", self.messages
             yield "links.csv", self.links
