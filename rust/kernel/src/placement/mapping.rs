@@ -8,6 +8,7 @@ use super::AllocationRule;
 use super::blocks::Blocks;
 use super::compact::Compact;
 use super::filling::Filling;
+use super::taken_boxes::TakenBoxes;
 
 /// From when on a job is long.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,6 +63,7 @@ impl Mapping {
         rule: AllocationRule,
         order: &NodeOrder,
         filling: &mut Filling<'_, impl Availability>,
+        taken: &mut TakenBoxes,
     ) {
         if let Some(blocks) = self.blocks {
             return filling.blocks(order, blocks);
@@ -75,7 +77,7 @@ impl Mapping {
             }
             (AllocationRule::FewestGroups, Some(fabric)) => return filling.fewest_groups(order, fabric),
             (AllocationRule::SubTorus, Some(fabric)) if fabric.kind() == FabricKind::Torus => {
-                return filling.sub_torus(order, fabric);
+                return filling.sub_torus(order, fabric, taken);
             }
             _ => {}
         }

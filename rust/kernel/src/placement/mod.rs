@@ -13,6 +13,7 @@ mod mapping;
 mod refusals;
 mod registry;
 mod sub_torus;
+mod taken_boxes;
 
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ pub use registry::{ALLOCATORS, named};
 
 use filling::Filling;
 use refusals::{FitsWhenEmpty, Refusals};
+use taken_boxes::TakenBoxes;
 
 /// The order in which nodes are filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +83,9 @@ pub struct Allocator {
     refusals: Refusals,
     #[serde(skip)]
     fits_when_empty: FitsWhenEmpty,
+    /// The boxes that were not free lately.
+    #[serde(skip)]
+    taken: TakenBoxes,
     /// Where the latest job that was placed would go, in the order in which the nodes were filled.
     pub chosen: Vec<NodeTasks>,
 }
@@ -98,6 +103,7 @@ impl Allocator {
             mapping: None,
             refusals: Refusals::default(),
             fits_when_empty: FitsWhenEmpty::default(),
+            taken: TakenBoxes::default(),
             chosen: Vec::new(),
         }
     }
@@ -187,7 +193,10 @@ impl Allocator {
         if self.refusals.has(machine, want) {
             return Ok(false);
         }
-        let fits = self.choose(machine, want, now)?;
+        let (mut taken, mut chosen) = (std::mem::take(&mut self.taken), std::mem::take(&mut self.chosen));
+        taken.look(machine.gains());
+        let fits = self.fill_knowing(machine, want, &mut chosen, &mut taken);
+        (self.taken, self.chosen) = (taken, chosen);
         if !fits {
             self.refusals.add(machine, want);
         }
@@ -230,10 +239,21 @@ impl Allocator {
         want: &PlacementRequest<'_>,
         placement: &mut Vec<NodeTasks>,
     ) -> bool {
+        self.fill_knowing(room, want, placement, &mut TakenBoxes::default())
+    }
+
+    /// The same where boxes are known to be taken; which others are is found out.
+    fn fill_knowing(
+        &self,
+        room: &impl Availability,
+        want: &PlacementRequest<'_>,
+        placement: &mut Vec<NodeTasks>,
+        taken: &mut TakenBoxes,
+    ) -> bool {
         placement.clear();
         let mut filling = Filling::new(room, want, placement);
         if let (Some(mapping), Some(order)) = (&self.mapping, want.order) {
-            mapping.fill(self.rule, order, &mut filling);
+            mapping.fill(self.rule, order, &mut filling, taken);
             return filling.is_complete();
         }
         match self.rule {

@@ -1,17 +1,18 @@
 //! Box-shaped sub-tori of free nodes (S22).
 //!
 //! With f feasible nodes, R routers and s shapes of the smallest sufficient volume v: O(f log n + s R log v), byte by byte in
-//! rows. There are as many shapes as ways to write the volume as a product of as many sides as there are dimensions.
+//! rows; nothing of it where all these shapes are known to be taken. There are as many shapes as ways to write the volume as a product of as many sides as there are dimensions.
 use std::cmp::Reverse;
 
 use crate::cluster::{Availability, NodeOrder};
 use crate::platform::Fabric;
 
 use super::filling::Filling;
+use super::taken_boxes::TakenBoxes;
 
 impl<A: Availability> Filling<'_, A> {
     /// The first nodes of the first free box of the least surface, of the smallest volume that takes the job.
-    pub(super) fn sub_torus(&mut self, order: &NodeOrder, fabric: &Fabric) {
+    pub(super) fn sub_torus(&mut self, order: &NodeOrder, fabric: &Fabric, taken: &mut TakenBoxes) {
         // As many as the largest node of the job's set takes when it is empty.
         let each = self.want.empty.most_on_one(self.want.request).min(self.left);
         if each == 0 {
@@ -19,7 +20,15 @@ impl<A: Availability> Filling<'_, A> {
         }
         let (at_router, dimensions) = (fabric.sizes()[0], &fabric.sizes()[1..]);
         let routers = self.left.div_ceil(each).div_ceil(at_router);
+        taken.ask(self.want.request, each);
+        if taken.leave_less_than(routers as usize) {
+            return;
+        }
         let mut boxes = smallest_boxes(dimensions, routers);
+        boxes.retain(|sides| !taken.include(sides));
+        if boxes.is_empty() {
+            return;
+        }
         let free = self.free_nodes(order, each);
         if (free.len() as u32) < self.left.div_ceil(each) {
             return;
@@ -29,12 +38,16 @@ impl<A: Availability> Filling<'_, A> {
             lacking[(fabric.place(node) / at_router) as usize] -= 1;
         }
         let is_free: Vec<bool> = lacking.into_iter().map(|lacks| lacks == 0).collect();
-        if is_free.iter().filter(|free| **free).count() < routers as usize {
+        taken.count(is_free.iter().filter(|free| **free).count());
+        if taken.leave_less_than(routers as usize) {
             return;
         }
         boxes.sort_unstable_by_key(|sides| (surface(sides, dimensions), Reverse(sides.clone())));
         for sides in boxes {
-            let Some(corner) = first_free(&is_free, &sides, dimensions) else { continue };
+            let Some(corner) = first_free(&is_free, &sides, dimensions) else {
+                taken.add(sides);
+                continue;
+            };
             for node in free
                 .into_iter()
                 .filter(|&node| is_inside(fabric.place(node) / at_router, corner, &sides, dimensions))

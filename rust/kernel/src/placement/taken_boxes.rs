@@ -1,0 +1,72 @@
+//! Which boxes of a torus are known to be taken, as long as nothing was given back since.
+//!
+//! No box is free that holds one which is not: a trial that only asks for such boxes costs no look at the nodes.
+use crate::cluster::Request;
+
+/// Shapes of boxes of which none is free for a request.
+#[derive(Clone, Debug, Default)]
+pub struct TakenBoxes {
+    /// The machine's count of gains.
+    gains: u64,
+    /// The request, and its tasks on a node.
+    of: Option<(Request, u32)>,
+    /// Sides; none holds another.
+    shapes: Vec<Vec<u32>>,
+    /// How many routers are free at most.
+    most_routers: Option<usize>,
+}
+
+impl TakenBoxes {
+    /// Forgets all where something was given back since.
+    pub(super) fn look(&mut self, gains: u64) {
+        if self.gains != gains {
+            *self = Self { gains, ..Self::default() };
+        }
+    }
+
+    /// Forgets all where the request is another.
+    pub(super) fn ask(&mut self, request: &Request, tasks: u32) {
+        if !self.of.as_ref().is_some_and(|(of, on_node)| of == request && *on_node == tasks) {
+            *self = Self { gains: self.gains, of: Some((request.clone(), tasks)), ..Self::default() };
+        }
+    }
+
+    /// Whether fewer routers are free than so many.
+    pub(super) fn leave_less_than(&self, routers: usize) -> bool {
+        self.most_routers.is_some_and(|most| most < routers)
+    }
+
+    /// Whether none of these boxes is free.
+    pub(super) fn include(&self, sides: &[u32]) -> bool {
+        self.shapes.iter().any(|taken| is_within(taken, sides))
+    }
+
+    /// Takes note of how many routers are free.
+    pub(super) fn count(&mut self, routers: usize) {
+        self.most_routers = Some(routers);
+    }
+
+    /// Takes note that none of these boxes is free.
+    pub(super) fn add(&mut self, sides: Vec<u32>) {
+        self.shapes.retain(|taken| !is_within(&sides, taken));
+        self.shapes.push(sides);
+    }
+}
+
+fn is_within(inner: &[u32], outer: &[u32]) -> bool {
+    inner.iter().zip(outer).all(|(inner, outer)| inner <= outer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn larger_boxes_are_taken_too() {
+        let mut taken = TakenBoxes::default();
+        taken.add(vec![4, 2]);
+        taken.add(vec![2, 2]);
+        assert!(taken.include(&[2, 3]) && taken.include(&[4, 2]) && !taken.include(&[8, 1]));
+        assert_eq!(taken.shapes.len(), 1);
+    }
+}
