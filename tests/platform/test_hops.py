@@ -45,6 +45,18 @@ def test_what_is_inside_of_a_switch_is_no_hop() -> None:
     assert not hop_links(Platform(inside)).any()
 
 
+def test_a_cable_may_have_any_name() -> None:
+    """What is called like a limiter of a cluster and is none counts."""
+    hosts = tuple(Host(name, 1e9) for name in "abc")
+    ways = {"ab": ("up", "main_limiter", "b_up"), "bc": ("b_up", "c_up"), "ac": ("up", "c_up")}
+    links = tuple(Link(name, 1e9) for name in ("up", "b_up", "c_up", "main_limiter"))
+    routes = tuple(Route(ends[0], ends[1], way) for ends, way in ways.items())
+    zone = Zone("zone", "full", (), hosts, (), links, routes)
+    platform = Platform(zone)
+    assert hop_links(platform).tolist() == [False, False, False, True]
+    assert distance(platform)(0, 1) == 1
+
+
 def test_between_clusters_and_hosts() -> None:
     """The cables from switch to switch count; those of nodes do not, nor the one of a host in no cluster."""
     clusters = [

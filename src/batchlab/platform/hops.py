@@ -7,6 +7,7 @@ hops follow from the places of the nodes; elsewhere they are counted on routes.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from batchlab.platform.platform import Platform
 
 __all__ = ["clusters", "distance", "fabric", "hop_links"]
-
-# What a host has for itself, or what bounds its rate, is no cable.
-_NO_CABLES = ("_loopback", "_limiter")
 
 _SAMPLE = 16
 
@@ -73,7 +71,8 @@ def hop_links(platform: Platform) -> NDArray[np.bool_]:
         the length of a route).
     """
     hops = _Hops(platform)
-    is_hop = np.array([not name.endswith(_NO_CABLES) for name, *_ in platform.kernel.links], np.bool_)
+    is_hop = np.ones(len(platform.kernel.links), np.bool_)
+    is_hop[[*hops.no_cables]] = False
     for host in range(hops.count):
         for other in hops.others(host):
             out, back = hops.route(host, other), hops.route(other, host)
@@ -111,7 +110,7 @@ class _Hops:
             places = range(len(cluster.numbers))
             self.fabrics[id(cluster)] = fabric(cluster.topology, places)
             self.home |= {first + place: (cluster, place) for place in places}
-        self.limiters = _limiters(platform)
+        self.no_cables = _no_cables(platform)
         self.own = cache(self._own)
 
     def between(self, one: int, other: int) -> int:
@@ -140,7 +139,7 @@ class _Hops:
     def route(self, one: int, other: int) -> list[int]:
         """Give the links that are cables; none where there is no way."""
         found = self.kernel.route(one, other)
-        return [] if found is None else [link for link in found[0] if link not in self.limiters]
+        return [] if found is None else [link for link in found[0] if link not in self.no_cables]
 
     def _own(self, host: int, out: bool) -> int:  # out of the host or into it
         """Count the links of its own with which the routes of a host begin, or end."""
@@ -163,8 +162,14 @@ class _Hops:
         return int(len(ends) > 1 and len(set(ends)) == 1)
 
 
-def _limiters(platform: Platform) -> set[int]:
-    """Give the links that stand for what a node or switch takes in all."""
-    if all(cluster.limiter is None for cluster in clusters(platform.root)):
+def _no_cables(platform: Platform) -> set[int]:
+    """Give the links of clusters that a host has for itself, and those that bound its rate."""
+    names = [
+        re.escape(cluster.name)
+        for cluster in clusters(platform.root)
+        if cluster.limiter is not None or cluster.loopback is not None
+    ]
+    if not names:
         return set()
-    return {link for link, facts in enumerate(platform.kernel.links) if facts[0].endswith("_limiter")}
+    own = re.compile(rf"(?:{'|'.join(names)})_link_-?\d+_(?:loopback|limiter)")
+    return {link for link, (name, *_) in enumerate(platform.kernel.links) if own.fullmatch(name)}
