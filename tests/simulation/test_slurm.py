@@ -171,7 +171,7 @@ def contested(**options: Any) -> bl.System:  # noqa: ANN401  # options of severa
 
 
 def test_preemption() -> None:
-    """A victim goes at 13.25 s, the job starts in the next call, and the victim again, later, when nodes are free."""
+    """A victim goes at 13.25 s; the job starts in the next call, the victim when it may, and finds nodes."""
     system = contested(preemption=bl.Preemption(by="qos"))
     columns: dict[str, Any] = {"submit_time": [10.0, 11.0], "tasks": [2, 1], "qos": ["low", "high"]}
     spec = "slurm(main_phase=0.25, backfill=false"
