@@ -115,7 +115,8 @@ def written(name: str, value: float | None) -> str:
     """Write a value of a parameter."""
     if value is None:
         return "drawn"
-    return f"{value:.4g}{' s' if name in _SECONDS else ''}"
+    text = f"{value:.0f}" if float(value).is_integer() else f"{value:.4g}"
+    return f"{text}{' s' if name in _SECONDS else ''}"
 
 
 def _lines(found: Fit) -> Iterator[str]:
