@@ -37,6 +37,9 @@ class Machine:
     max_entries: float = inf
     max_entries_of_partition: int = 0
     plans_of_partition: int = 0
+    max_starts: int = 0
+    depth_of_partition: int = 0
+    main_starts: int = 0
     kill_wait: float = 30.0
     node_weights: Sequence[int] = ()
     precedence: Precedence | None = None
@@ -309,11 +312,18 @@ def main_loop(machine: Machine, situation: Situation, weights: Weights) -> list[
     completing = {part.node for held in situation.completing for part in held.allotments}
     call = Calls(machine, situation, weights, [*situation.running], completing)
     away = {*range(len(machine.nodes))} - {*situation.available}
-    closed, over, verdicts = set[int](), set[int](), list[Verdict]()
+    closed, over, verdicts, looked = set[int](), set[int](), list[Verdict](), Counter[int]()
     for entry in situation.queue:
         nodes, _ = machine.partitions[entry.partition]
         own, others = reserved(situation, entry, situation.now)
         if entry.job in call.done or entry.partition in closed or entry.reservation in over:
+            verdicts.append(NOT_TRIED)
+            continue
+        if 0 < machine.main_starts <= started(verdicts):
+            verdicts.append(NOT_TRIED)
+            continue
+        looked[entry.partition] += 1
+        if 0 < machine.depth_of_partition < looked[entry.partition]:
             verdicts.append(NOT_TRIED)
             continue
         if not entry.is_open and not entry.is_evaluated:
@@ -330,6 +340,11 @@ def main_loop(machine: Machine, situation: Situation, weights: Weights) -> list[
     return verdicts
 
 
+def started(verdicts: Iterable[Verdict]) -> int:
+    """Count the jobs that were started."""
+    return sum(verdict[0] == "started" for verdict in verdicts)
+
+
 @dataclass
 class Backfill(Calls):
     """One call of backfill."""
@@ -337,6 +352,7 @@ class Backfill(Calls):
     records: list[tuple[float, float, frozenset[int]]] = field(default_factory=list)
     tested: Counter[int] = field(default_factory=Counter)
     plans: Counter[int] = field(default_factory=Counter)
+    starts: int = 0
     puts_off: bool = False
 
     def consider(self, entry: Entry) -> Verdict:
@@ -349,6 +365,7 @@ class Backfill(Calls):
             return WAITS
         start, chosen, usable = found
         verdict = self.begin(entry, usable, usable) if start <= self.situation.now else WAITS
+        self.starts += verdict[0] == "started"
         if verdict[0] == "started" or not entry.is_open:
             return verdict
         self.plans[part] += 1
@@ -360,6 +377,7 @@ class Backfill(Calls):
     def is_passed_over(self, entry: Entry) -> bool:
         most = self.machine.max_entries_of_partition
         is_full = bool(most) and self.tested[entry.partition] >= most
+        is_full |= 0 < self.machine.max_starts <= self.starts
         return entry.job in self.done or self.tested.total() >= self.machine.max_entries or is_full
 
     def earliest(self, entry: Entry) -> tuple[float, Chosen, frozenset[int]] | None:

@@ -15,7 +15,9 @@ use crate::cluster::{NodeSets, Unanswered};
 use crate::decision::{Decision, Where};
 use crate::placement::Allocator;
 use crate::scenario::Scenario;
-use crate::slurm::{Backfill, BackfillParameters, Entry, MainLoop, Precedence, Setup, Verdict};
+use crate::slurm::{
+    Backfill, BackfillParameters, Entry, MainLoop, MainLoopParameters, Precedence, Setup, Verdict,
+};
 use crate::state::View;
 use crate::time::Time;
 
@@ -55,7 +57,7 @@ impl Kind {
     /// Whether nothing becomes of the entries from this place on.
     fn is_over(&self, setup: &Setup, place: usize) -> bool {
         match self {
-            Self::Main(main, _, depth) => place >= *depth || main.is_over(),
+            Self::Main(main, _, depth) => place >= *depth || main.is_over(setup),
             Self::Backfill(backfill) => backfill.is_over(setup),
         }
     }
@@ -106,8 +108,13 @@ impl Slurm {
             epoch: settings.epoch,
             max_entries: settings.bf_max_job_test,
             max_entries_of_partition: settings.bf_max_job_part,
+            max_starts: settings.bf_max_job_start,
             plans_of_partition: settings.bf_job_part_count_reserve,
             kill_wait: 30.0,
+        };
+        let main_loop = MainLoopParameters {
+            entries_of_partition: settings.partition_job_depth,
+            starts: settings.sched_max_job_start,
         };
         Self {
             setup: Arc::new(Setup {
@@ -117,6 +124,7 @@ impl Slurm {
                 partitions,
                 weighs: false,
                 precedence: Precedence::default(),
+                main_loop,
                 backfill,
             }),
             description,
@@ -213,7 +221,9 @@ impl Slurm {
         let may_differ = !call.queue.is_empty() && !is_idle && (self.keys_change || order_may_change(view));
         match call.kind {
             Kind::Main(main, by_thread, _) => {
-                let is_cut = may_differ || (call.next < call.queue.len() && !main.is_over());
+                // What is beyond the depth of its partition comes within it when others have started.
+                let is_beyond = call.started && self.setup.main_loop.entries_of_partition > 0;
+                let is_cut = may_differ || is_beyond || (call.next < call.queue.len() && !main.is_closed());
                 let (started, met_no_room) = (call.started, main.met_no_room());
                 self.clock.called_main(now, by_thread, MainCall { started, met_no_room, is_cut });
             }
