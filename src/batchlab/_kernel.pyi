@@ -268,6 +268,8 @@ class ControllerSettings(TypedDict):
     batch_sched_delay: int
     sched_interval: int
     default_queue_depth: int
+    partition_job_depth: int
+    sched_max_job_start: int
     epilog: bool
     backfill: bool
     bf_interval: int
@@ -275,6 +277,7 @@ class ControllerSettings(TypedDict):
     bf_window: float
     bf_max_job_test: int
     bf_max_job_part: int
+    bf_max_job_start: int
     bf_job_part_count_reserve: int
     kill_wait: float
     message_timeout: float

@@ -57,6 +57,9 @@ def random_machine(rng: Random) -> Machine:
         max_entries=rng.choice((500, 500, 3)),
         max_entries_of_partition=rng.choice((0, 0, 2)),
         plans_of_partition=rng.choice((0, 0, 1, 2)),
+        max_starts=rng.choice((0, 0, 0, 1)),
+        depth_of_partition=rng.choice((0, 0, 0, 2)),
+        main_starts=rng.choice((0, 0, 0, 1)),
     )
 
 
@@ -193,6 +196,9 @@ def parameters_of(case: SlurmCase) -> SlurmParameters:
         bf_max_job_test=int(machine.max_entries),
         bf_max_job_part=machine.max_entries_of_partition,
         bf_job_part_count_reserve=machine.plans_of_partition,
+        bf_max_job_start=machine.max_starts,
+        partition_job_depth=machine.depth_of_partition,
+        sched_max_job_start=machine.main_starts,
         **own,
     )
 

@@ -48,6 +48,9 @@ class Machine:
     max_entries: float = inf
     max_entries_of_partition: int = 0
     plans_of_partition: int = 0
+    max_starts: int = 0
+    depth_of_partition: int = 0
+    main_starts: int = 0
     kill_wait: float = 30.0
     node_weights: Sequence[int] = ()
     precedence: Precedence | None = None
@@ -321,16 +324,24 @@ class MainLoop(Calls):
     away: set[int] = field(default_factory=set)
     closed: set[int] = field(default_factory=set)
     over: set[int | None] = field(default_factory=set)
+    looked: Counter[int] = field(default_factory=Counter)
+    starts: int = 0
 
     def consider(self, entry: Entry) -> Verdict:
         nodes, _ = self.machine.partitions[entry.partition]
         own, others = reserved(self.situation, entry, self.situation.now)
         if entry.job in self.done or entry.partition in self.closed or entry.reservation in self.over:
             return NOT_TRIED
+        if 0 < self.machine.main_starts <= self.starts:
+            return NOT_TRIED
+        self.looked[entry.partition] += 1
+        if 0 < self.machine.depth_of_partition < self.looked[entry.partition]:
+            return NOT_TRIED
         if not entry.is_open and not entry.is_evaluated:
             return WAITS
         bound = nodes if own is None else nodes & own
         verdict = self.begin(entry, bound - self.away - others, bound)
+        self.starts += verdict[0] == "started"
         if verdict[0] != "started" and entry.is_open:
             if entry.reservation is None:
                 self.closed.add(entry.partition)
@@ -360,6 +371,7 @@ class Backfill(Calls):
     records: list[tuple[float, float, frozenset[int]]] = field(default_factory=list)
     tested: Counter[int] = field(default_factory=Counter)
     plans: Counter[int] = field(default_factory=Counter)
+    starts: int = 0
     puts_off: bool = False
 
     def consider(self, entry: Entry) -> Verdict:
@@ -372,6 +384,7 @@ class Backfill(Calls):
             return WAITS
         start, chosen, usable = found
         verdict = self.begin(entry, usable, usable) if start <= self.situation.now else WAITS
+        self.starts += verdict[0] == "started"
         if verdict[0] == "started" or not entry.is_open:
             return verdict
         self.plans[part] += 1
@@ -383,6 +396,7 @@ class Backfill(Calls):
     def is_passed_over(self, entry: Entry) -> bool:
         most = self.machine.max_entries_of_partition
         is_full = bool(most) and self.tested[entry.partition] >= most
+        is_full |= 0 < self.machine.max_starts <= self.starts
         return entry.job in self.done or self.tested.total() >= self.machine.max_entries or is_full
 
     def earliest(self, entry: Entry) -> tuple[float, Chosen, frozenset[int]] | None:

@@ -48,6 +48,25 @@ def test_a_cycle_takes_time() -> None:
     assert starts(f"{spec}, bf_test_time=0.75)", **columns) == [10.5, 22.75, 34.25]
 
 
+def test_bounds_of_starts() -> None:
+    """A call that may start one job leaves the next to the call after it."""
+    never = "main_phase=59, sched_interval=600, batch_sched_delay=600"
+    backfill = f"slurm({never}, backfill_phase=0.5, bf_interval=10, bf_max_job_start=1)"
+    assert starts(backfill, tasks=[1, 1], run_time=[1.0, 1.0]) == [10.5, 20.5]
+    main = "slurm(main_phase=0.25, backfill=false, sched_max_job_start=1, sched_interval=20)"
+    assert starts(main, tasks=[1, 1]) == [10.25, 20.25]
+
+
+def test_a_depth_of_partitions() -> None:
+    """With a depth of one the main loop looks at one job of each partition, however many fit."""
+    system = bl.System.homogeneous(
+        nodes=4, resources={"core": 1}, partitions=(bl.Partition("a", "0-3"), bl.Partition("b", "2-3"))
+    )
+    spec = "slurm(main_phase=0.25, backfill=false, partition_job_depth=1, sched_interval=20)"
+    found = starts(spec, system, tasks=[1, 1, 1], partition=["a", "a", "b"])
+    assert found == [10.25, 20.25, 10.25]
+
+
 def test_an_epilog_calls_the_main_loop() -> None:
     """A job that waits for nodes starts when they are free, not at the next waking."""
     for epilog, second in (("false", 41.25), ("true", 40.5)):

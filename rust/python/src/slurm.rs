@@ -1,7 +1,8 @@
 //! Slurm's controller: one call of its main loop or of its backfill, decided from what it sees.
 use batchlab_kernel::slurm::{
-    Allotment, Amounts, BackfillParameters, Classes, Entry, Held, Limits, Memory, NodeBits, Partition,
-    Precedence, Reservation, Select, Setup, Situation, Verdict, backfill, evaluate, main_loop,
+    Allotment, Amounts, BackfillParameters, Classes, Entry, Held, Limits, MainLoopParameters, Memory,
+    NodeBits, Partition, Precedence, Reservation, Select, Setup, Situation, Verdict, backfill, evaluate,
+    main_loop,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -152,12 +153,24 @@ impl SlurmController {
             .collect::<PyResult<_>>()?;
         let machine = machine.into_iter().map(|(cpus, memory)| Amounts { cpus, memory }).collect();
         let (resolution, window, epoch, kill_wait) = times;
+        let main_loop = MainLoopParameters::default();
         let backfill = BackfillParameters::unlimited(resolution, window, epoch, kill_wait);
         let precedence = precedence.map_or_else(Precedence::default, |given| {
             let GivenPrecedence { preempts, importance, youngest_first } = given;
             Precedence { preempts, importance, youngest_first }
         });
-        Ok(Self { setup: Setup { select, machine, partitions, weights, weighs: true, precedence, backfill } })
+        Ok(Self {
+            setup: Setup {
+                select,
+                machine,
+                partitions,
+                weights,
+                weighs: true,
+                precedence,
+                main_loop,
+                backfill,
+            },
+        })
     }
 
     /// The main loop: for each entry of the queue what becomes of it, and the weights of nodes then.

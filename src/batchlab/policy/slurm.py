@@ -30,7 +30,10 @@ _WHOLE = {
     "bf_resolution": (1, _YEAR),
     "bf_window": (1, _YEAR),
     "bf_max_job_test": (1, _MOST),
+    "partition_job_depth": (0, _MOST),
+    "sched_max_job_start": (0, _MOST),
     "bf_max_job_part": (0, _MOST),
+    "bf_max_job_start": (0, _MOST),
     "bf_job_part_count_reserve": (0, _MOST),
     "kill_wait": (0, _YEAR),
     "message_timeout": (0, _YEAR),
@@ -58,6 +61,10 @@ class SlurmParameters:
         From one look of the main loop at the whole queue to the next, whole seconds from 1 on.
     default_queue_depth
         How many jobs its other calls look at.
+    partition_job_depth
+        How many jobs of each partition it looks at; 0 for all.
+    sched_max_job_start
+        How many jobs a call of it starts; 0 for all that fit.
     bf_interval
         From one cycle of backfill to the next, whole seconds from 1 on.
     bf_resolution
@@ -68,6 +75,8 @@ class SlurmParameters:
         How many jobs a cycle looks at.
     bf_max_job_part
         How many of each partition; 0 for all.
+    bf_max_job_start
+        How many jobs a cycle starts; 0 for all that it may.
     bf_job_part_count_reserve
         How many jobs of each partition are planned; those behind may only start now. 0 for all.
     kill_wait
@@ -104,11 +113,14 @@ class SlurmParameters:
     batch_sched_delay: int = 3
     sched_interval: int = 60
     default_queue_depth: int = 100
+    partition_job_depth: int = 0
+    sched_max_job_start: int = 0
     bf_interval: int = 30
     bf_resolution: int = 60
     bf_window: int = 86_400
     bf_max_job_test: int = 500
     bf_max_job_part: int = 0
+    bf_max_job_start: int = 0
     bf_job_part_count_reserve: int = 0
     kill_wait: int = 30
     message_timeout: int = 10

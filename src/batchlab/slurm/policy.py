@@ -13,13 +13,20 @@ if TYPE_CHECKING:
 
 __all__ = ["policy_of"]
 
-_MAIN_LOOP = ("batch_sched_delay", "default_queue_depth", "sched_interval")
+_MAIN_LOOP = (
+    "batch_sched_delay",
+    "default_queue_depth",
+    "partition_job_depth",
+    "sched_interval",
+    "sched_max_job_start",
+)
 _BACKFILL = (
     "bf_interval",
     "bf_resolution",
     "bf_window",
     "bf_max_job_test",
     "bf_max_job_part",
+    "bf_max_job_start",
     "bf_job_part_count_reserve",
 )
 """The options of SchedulerParameters that are parameters of the policy by the same name."""

@@ -31,6 +31,7 @@ impl NodeRange {
     }
 
     /// The fewest ranges that these nodes are, in this order. O(k).
+    #[must_use]
     pub fn of(nodes: &[NodeTasks]) -> Vec<Self> {
         let follows = |one: &NodeTasks, next: &NodeTasks| {
             one.tasks == next.tasks && one.node.checked_add(1) == Some(next.node)

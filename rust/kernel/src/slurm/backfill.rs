@@ -24,6 +24,7 @@ pub struct Backfill {
     space: NodeSpace,
     /// Entries that were looked at, in all and by partition.
     tested: usize,
+    starts: usize,
     tested_of: Vec<usize>,
     /// Plans by partition.
     plans_of: Vec<usize>,
@@ -55,6 +56,7 @@ impl Backfill {
             space: NodeSpace::new(situation.now, situation.available.clone(), &setup.backfill),
             floor: Floor::of(setup, situation),
             tested: 0,
+            starts: 0,
             tested_of: vec![0; partitions],
             plans_of: vec![0; partitions],
             holds_until: f64::INFINITY,
@@ -87,10 +89,11 @@ impl Backfill {
         self.tested
     }
 
-    /// Whether as many entries were looked at as may be.
+    /// Whether as many entries were looked at as may be, or as many jobs started.
     #[must_use]
     pub fn is_over(&self, setup: &Setup) -> bool {
-        self.tested >= setup.backfill.max_entries
+        let most = setup.backfill.max_starts;
+        self.tested >= setup.backfill.max_entries || (most > 0 && self.starts >= most)
     }
 
     /// Starts a job, preempts others for it, plans it, or lets it wait.
@@ -116,7 +119,10 @@ impl Backfill {
             self.floor.begin(setup, entry, &place.usable, &place.usable)
         };
         match begun {
-            Begun::Started(chosen) => return Verdict::Started(chosen),
+            Begun::Started(chosen) => {
+                self.starts += 1;
+                return Verdict::Started(chosen);
+            }
             _ if !entry.is_open() => return Verdict::Waits,
             _ => {}
         }

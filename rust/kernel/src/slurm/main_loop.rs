@@ -21,6 +21,9 @@ pub struct MainLoop {
     floor: Floor,
     available: NodeBits,
     closed: Vec<bool>,
+    /// Entries that were looked at, by partition.
+    tested_of: Vec<usize>,
+    starts: usize,
     /// The reservations of jobs that did not fit.
     over: Vec<usize>,
 }
@@ -33,6 +36,8 @@ impl MainLoop {
             available: situation.available.clone(),
             floor: Floor::of(setup, situation),
             closed: vec![false; setup.partitions.len()],
+            tested_of: vec![0; setup.partitions.len()],
+            starts: 0,
             over: Vec::new(),
         }
     }
@@ -40,14 +45,23 @@ impl MainLoop {
     /// Starts a job, preempts others for it, or lets it wait.
     pub fn consider(&mut self, setup: &Setup, entry: &Entry) -> Verdict {
         let is_over = entry.reservation.is_some_and(|own| self.over.contains(&own));
-        if self.closed[entry.partition] || is_over || self.floor.done.contains(&entry.job) {
+        let has_ended = self.is_over(setup) || is_over;
+        if self.closed[entry.partition] || has_ended || self.floor.done.contains(&entry.job) {
+            return Verdict::NotTried;
+        }
+        let most = setup.main_loop.entries_of_partition;
+        self.tested_of[entry.partition] += 1;
+        if most > 0 && self.tested_of[entry.partition] > most {
             return Verdict::NotTried;
         }
         if !entry.is_open() && (entry.limits == Limits::Shut || !setup.weighs) {
             return Verdict::Waits;
         }
         let verdict = match self.begin(setup, entry) {
-            Begun::Started(chosen) => return Verdict::Started(chosen),
+            Begun::Started(chosen) => {
+                self.starts += 1;
+                return Verdict::Started(chosen);
+            }
             Begun::Preempted(gone) => Verdict::Preempts(gone, Vec::new()),
             Begun::Not => Verdict::Waits,
         };
@@ -91,7 +105,14 @@ impl MainLoop {
 
     /// Whether entries of all partitions did not fit, so that none behind is tried.
     #[must_use]
-    pub fn is_over(&self) -> bool {
+    pub fn is_closed(&self) -> bool {
         !self.closed.contains(&false)
+    }
+
+    /// Whether none behind is tried: because of that, or as many jobs as may be were started.
+    #[must_use]
+    pub fn is_over(&self, setup: &Setup) -> bool {
+        let most = setup.main_loop.starts;
+        self.is_closed() || (most > 0 && self.starts >= most)
     }
 }

@@ -20,7 +20,7 @@ mod weights;
 pub use backfill::{Backfill, backfill};
 pub use main_loop::{MainLoop, main_loop};
 pub use node_bits::NodeBits;
-pub use parameters::{BackfillParameters, Precedence, Setup};
+pub use parameters::{BackfillParameters, MainLoopParameters, Precedence, Setup};
 pub use select::Select;
 pub use situation::{
     Allotment, Amounts, Classes, Entry, Held, Limits, Memory, Partition, Reservation, Situation, Verdict,

@@ -4,6 +4,15 @@ use serde::{Deserialize, Serialize};
 use super::select::Select;
 use super::situation::{Amounts, Partition};
 
+/// How the main loop is set up; 0 for no bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MainLoopParameters {
+    /// `partition_job_depth`: so many entries of each partition are looked at.
+    pub entries_of_partition: usize,
+    /// `sched_max_job_start`: so many jobs are started.
+    pub starts: usize,
+}
+
 /// How backfill is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BackfillParameters {
@@ -17,6 +26,8 @@ pub struct BackfillParameters {
     pub max_entries: usize,
     /// `bf_max_job_part`: so many of each partition; 0 for all.
     pub max_entries_of_partition: usize,
+    /// `bf_max_job_start`: so many jobs are started; 0 for all.
+    pub max_starts: usize,
     /// Seconds that a job that is late is taken to run on after its limit: `KillWait`.
     pub kill_wait: f64,
     /// `bf_job_part_count_reserve`: so many jobs of each partition are planned, and those behind may only start now; 0 for all.
@@ -28,13 +39,14 @@ impl BackfillParameters {
     #[must_use]
     pub fn unlimited(resolution: f64, window: f64, epoch: f64, kill_wait: f64) -> Self {
         let max_entries = usize::MAX;
-        let (max_entries_of_partition, plans_of_partition) = (0, 0);
+        let (max_entries_of_partition, max_starts, plans_of_partition) = (0, 0, 0);
         Self {
             resolution,
             window,
             epoch,
             max_entries,
             max_entries_of_partition,
+            max_starts,
             kill_wait,
             plans_of_partition,
         }
@@ -77,6 +89,8 @@ pub struct Setup {
     pub weighs: bool,
     /// Which jobs may preempt which; none where it is empty.
     pub precedence: Precedence,
+    /// How the main loop is set up.
+    pub main_loop: MainLoopParameters,
     /// How backfill is set up.
     pub backfill: BackfillParameters,
 }

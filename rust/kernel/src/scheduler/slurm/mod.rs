@@ -16,7 +16,9 @@ use crate::cluster::{NodeSets, Unanswered};
 use crate::decision::{Decision, Where};
 use crate::placement::Allocator;
 use crate::scenario::Scenario;
-use crate::slurm::{Backfill, BackfillParameters, Entry, MainLoop, Precedence, Setup, Verdict, evaluate};
+use crate::slurm::{
+    Backfill, BackfillParameters, Entry, MainLoop, MainLoopParameters, Precedence, Setup, Verdict, evaluate,
+};
 use crate::state::View;
 use crate::time::Time;
 use crate::workload::PreemptionMode;
@@ -58,7 +60,7 @@ impl Kind {
     /// Whether nothing becomes of the entries from this place on.
     fn is_over(&self, setup: &Setup, place: usize) -> bool {
         match self {
-            Self::Main(main, _, depth) => place >= *depth || main.is_over(),
+            Self::Main(main, _, depth) => place >= *depth || main.is_over(setup),
             Self::Backfill(backfill) => backfill.is_over(setup),
         }
     }
@@ -113,8 +115,13 @@ impl Slurm {
             epoch: settings.epoch,
             max_entries: settings.bf_max_job_test,
             max_entries_of_partition: settings.bf_max_job_part,
+            max_starts: settings.bf_max_job_start,
             plans_of_partition: settings.bf_job_part_count_reserve,
             kill_wait: settings.kill_wait,
+        };
+        let main_loop = MainLoopParameters {
+            entries_of_partition: settings.partition_job_depth,
+            starts: settings.sched_max_job_start,
         };
         Self {
             setup: Arc::new(Setup {
@@ -124,6 +131,7 @@ impl Slurm {
                 partitions,
                 weighs: false,
                 precedence: Precedence::default(),
+                main_loop,
                 backfill,
             }),
             description,
@@ -285,7 +293,9 @@ impl Slurm {
         let may_differ = is_pending || (!call.queue.is_empty() && !is_idle && order_changes);
         match call.kind {
             Kind::Main(main, by_thread, _) => {
-                let is_cut = may_differ || (call.next < call.queue.len() && !main.is_over());
+                // What is beyond the depth of its partition comes within it when others have started.
+                let is_beyond = call.started && self.setup.main_loop.entries_of_partition > 0;
+                let is_cut = may_differ || is_beyond || (call.next < call.queue.len() && !main.is_closed());
                 let (started, met_no_room) = (call.started, main.met_no_room());
                 self.clock.called_main(now, by_thread, MainCall { started, met_no_room, is_cut });
                 self.weights = main.weights();

@@ -16,6 +16,10 @@ pub struct SlurmSettings {
     pub sched_interval: i64,
     /// `default_queue_depth`: so many entries are looked at in other calls.
     pub default_queue_depth: usize,
+    /// `partition_job_depth`; 0 for all.
+    pub partition_job_depth: usize,
+    /// `sched_max_job_start`; 0 for all.
+    pub sched_max_job_start: usize,
     /// Whether nodes call the main loop as soon as they are free, and are not found free at its next call.
     pub epilog: bool,
     /// Whether there is a backfill scheduler.
@@ -30,6 +34,8 @@ pub struct SlurmSettings {
     pub bf_max_job_test: usize,
     /// `bf_max_job_part`; 0 for all.
     pub bf_max_job_part: usize,
+    /// `bf_max_job_start`; 0 for all.
+    pub bf_max_job_start: usize,
     /// `bf_job_part_count_reserve`; 0 for all.
     pub bf_job_part_count_reserve: usize,
     /// `KillWait`, seconds.
