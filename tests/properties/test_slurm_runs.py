@@ -148,7 +148,7 @@ def contested(case: SlurmCase, rng: Random) -> SlurmCase:
         kept = random_reservations(machine, case.jobs[0].submit_time, rng)
         jobs = [reserving(job, kept, machine, rng) for job in case.jobs]
         # Jobs in reservations have node sets of their own here.
-        machine = replace(machine, max_entries_of_partition=0, plans_of_partition=0)
+        machine = replace(machine, max_entries_of_partition=0, plans_of_partition=0, depth_of_partition=0)
         case = replace(case, machine=machine, jobs=jobs, reservations=kept)
     return case
 

@@ -45,6 +45,7 @@ impl Holder {
 }
 
 /// A job that waits, in one of its partitions.
+#[expect(clippy::struct_excessive_bools, reason = "the fields of Python's Entry")]
 #[derive(FromPyObject)]
 struct QueueEntry {
     job: u32,
@@ -129,7 +130,7 @@ pub struct SlurmController {
 #[pymethods]
 impl SlurmController {
     /// `select` is "linear" or "cores"; CPUs and memory of each node; the nodes of each partition and the most that a job may
-    /// have there; resolution, window, epoch (added to times to get those of the clock) and KillWait, seconds; the weight of
+    /// have there; resolution, window, epoch (added to times to get those of the clock) and `KillWait`, seconds; the weight of
     /// each node; which jobs may preempt which.
     #[new]
     fn new(

@@ -109,15 +109,14 @@ impl SwfLog {
         let memory = columns.memory.as_ref().and_then(|column| Some((column, machine.index("mem")?)));
         let mut usual = None;
         let of_row = |row: usize| {
-            let request = match (memory, usual) {
-                (None, Some(known)) => known,
-                _ => {
-                    let mut amounts = machine.processor.clone();
-                    if let Some((column, resource)) = memory {
-                        amounts[resource] = column[row];
-                    }
-                    requests.intern(Request { amounts, ..Request::NOTHING })
+            let request = if let (None, Some(known)) = (memory, usual) {
+                known
+            } else {
+                let mut amounts = machine.processor.clone();
+                if let Some((column, resource)) = memory {
+                    amounts[resource] = column[row];
                 }
+                requests.intern(Request { amounts, ..Request::NOTHING })
             };
             usual = Some(request);
             Job {
