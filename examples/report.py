@@ -16,7 +16,7 @@ def main() -> None:
     }
     path = bl.report.write(results, "report.html", title="Does order matter?", baseline="EASY")
     text = path.read_text("utf-8")
-    charts = text.count('class="gantt"')
+    charts = text.count('class="chart"')
     print(f"{path}: {text.count('<section')} sections, {charts} charts")
 
 

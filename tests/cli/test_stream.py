@@ -153,8 +153,8 @@ def test_a_streamed_run_imports_nothing_heavy(log: Path) -> None:
 def test_a_streamed_run_shows_its_progress(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """On a terminal, and only after a while; the kernel tells it every 20,000 instants."""
-    write_swf(demo_workload(12_000), tmp_path / "long.swf")
+    """On a terminal, and only after a while; the kernel tells it every 50 ms."""
+    write_swf(demo_workload(60_000), tmp_path / "long.swf")
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     for patience, shown in ((60.0, False), (0.0, True)):
         monkeypatch.setattr(progress, "_PATIENCE", patience)

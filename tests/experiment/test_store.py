@@ -231,7 +231,7 @@ def test_a_store_is_no_other_directory(tmp_path: Path) -> None:
         Store(tmp_path / "thesis/chapter.tex")
     Store(tmp_path / "runs")
     (tmp_path / "runs/store.json").write_text('{"format": 99}')
-    with pytest.raises(bl.ExperimentError, match=r"of format 99; this version reads 1"):
+    with pytest.raises(bl.ExperimentError, match=r"of format 99; this version reads 2"):
         Store(tmp_path / "runs")
 
 

@@ -13,13 +13,15 @@ PACKED = ".tar.xz"
 
 @pytest.mark.skipif(not (SHARED / "oracles").is_dir(), reason="no ../shared/oracles beside the repository")
 def test_facts_are_those_of_the_oracles() -> None:
-    """Byte by byte, unpacked."""
+    """Byte by byte, unpacked; of configurations some settings."""
     for name in FILES:
         whole = SHARED / "oracles" / name.removesuffix(PACKED)
         if name.endswith(PACKED):
             folder = fact(name.removesuffix(PACKED))
             assert folder is not None
             assert contents(folder) == contents(whole)
+        elif whole.suffix == ".conf":
+            assert {*(FACTS / name).read_text().split()} <= {*whole.read_text().split()}
         elif whole.exists():
             assert (FACTS / name).read_bytes() == whole.read_bytes()
         else:

@@ -75,24 +75,22 @@ fn write_row(file: &mut BufWriter<File>, row: &[f64; COLUMNS]) -> io::Result<()>
     row.iter().try_for_each(|value| file.write_all(&value.to_le_bytes()))
 }
 
-/// The numbers at rising ranks. O(n).
+/// The numbers at these ranks. O(n).
 fn at_ranks(mut numbers: &mut [f64], ranks: &[u64]) -> Vec<f64> {
-    let mut found: Vec<f64> = Vec::with_capacity(ranks.len());
+    let mut rising = ranks.to_vec();
+    rising.sort_unstable();
+    rising.dedup();
+    let mut found: Vec<f64> = Vec::with_capacity(rising.len());
     // Numbers before `begin` are smaller than those that are left.
     let mut begin = 0;
-    for &rank in ranks {
-        if rank < begin {
-            // The rank before it once more.
-            found.extend(found.last().copied());
-            continue;
-        }
+    for &rank in &rising {
         let place = (rank - begin) as usize;
         let (_, &mut value, rest) = numbers.select_nth_unstable_by(place, f64::total_cmp);
         found.push(value);
         begin = rank + 1;
         numbers = rest;
     }
-    found
+    ranks.iter().map(|rank| found[rising.partition_point(|known| known < rank)]).collect()
 }
 
 /// The numbers of each column at its ranks, in passes over a file.
@@ -125,7 +123,7 @@ fn pass(file: &mut File, selections: &mut [Option<Selection>]) -> io::Result<()>
     Ok(())
 }
 
-/// The ranks around each level, two for each, rising.
+/// The ranks around each level, two for each.
 fn ranks(count: u64) -> Vec<u64> {
     let last = count - 1;
     LEVELS
@@ -151,6 +149,13 @@ fn interpolate(found: &[f64], count: u64) -> [f64; 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn few_numbers_share_ranks() {
+        let mut numbers: Vec<f64> = (0..17).map(|number| f64::from(number * 5 % 17)).collect();
+        let found = at_ranks(&mut numbers, &ranks(17));
+        assert_eq!(found, [8.0, 9.0, 15.0, 16.0, 15.0, 16.0, 16.0, 16.0]);
+    }
 
     #[test]
     fn quantiles_are_the_same_in_memory_and_in_a_file() {
