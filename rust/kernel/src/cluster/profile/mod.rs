@@ -34,8 +34,9 @@ enum Nodes {
 }
 
 impl Nodes {
-    fn new(resources: usize, offered: &[i64]) -> Self {
-        if let Some(rows) = Rows::new(resources, offered) {
+    /// All profiles of a machine have the same form, whatever it offers.
+    fn new(resources: usize, capacity: &[i64], offered: &[i64]) -> Self {
+        if let Some(rows) = Rows::new(resources, capacity, offered) {
             Self::Rows(rows)
         } else {
             let of_node = |node: &[i64]| Steps::new(node.iter().copied().chain([0]).collect());
@@ -81,7 +82,7 @@ impl Profile {
     }
 
     fn of_offered(resources: usize, capacity: &[i64], offered: Vec<i64>, node_sets: &Arc<NodeSets>) -> Self {
-        let nodes = Nodes::new(resources, &offered);
+        let nodes = Nodes::new(resources, capacity, &offered);
         let mut totals = totals_of(resources, &offered, node_sets);
         // The last value counts what begins or ends there: a step of the totals stays while anything does.
         totals.push(0);

@@ -43,11 +43,11 @@ pub(super) struct Change {
 }
 
 impl Rows {
-    /// One row of these amounts, node-major; None where nodes are too many, or amounts too large.
-    pub(super) fn new(resources: usize, offered: &[i64]) -> Option<Self> {
+    /// One row of what nodes offer, node-major; None where nodes are too many, or their capacities too large.
+    pub(super) fn new(resources: usize, capacity: &[i64], offered: &[i64]) -> Option<Self> {
         let stride = (offered.len() / resources).next_multiple_of(LANES);
         let planes = resources + 1;
-        if stride * planes > MOST_VALUES || offered.iter().any(|&amount| amount > MOST_AMOUNT) {
+        if stride * planes > MOST_VALUES || capacity.iter().any(|&amount| amount > MOST_AMOUNT) {
             return None;
         }
         let mut values = vec![0; stride * planes];
