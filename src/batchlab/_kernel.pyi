@@ -701,7 +701,7 @@ class Simulation:
     ) -> Simulation: ...
     def metrics(self, resources: Sequence[str]) -> dict[str, object] | None:
         """The measures that were taken while the simulation ran to its end, under the names of `batchlab.metrics.overview`: once,
-        and None where none were taken.
+        and None where none were taken. Raises `OSError` where the temporary file for those of many jobs fails.
         """
     @property
     def now(self) -> float:

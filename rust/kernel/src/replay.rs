@@ -1,5 +1,6 @@
 //! The feed of a replay: a whole workload in the scenario, handed over by submit time, then row.
 use std::convert::Infallible;
+use std::io;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -23,16 +24,20 @@ pub struct Replay {
     events: usize,
     next_event_time: Time,
     #[serde(skip)]
-    tally: Tallied,
+    tallied: Tallied,
 }
 
 /// The measures that are taken while the run goes on, where they are wanted; those of a fork are not.
 #[derive(Debug, Default)]
-struct Tallied(Option<Box<Tally>>);
+struct Tallied {
+    tally: Option<Box<Tally>>,
+    /// Why there are none any more: their file could not be written.
+    lost: Option<io::Error>,
+}
 
 impl Clone for Tallied {
     fn clone(&self) -> Self {
-        Self(None)
+        Self::default()
     }
 }
 
@@ -57,25 +62,29 @@ impl Replay {
             next_time,
             events: 0,
             next_event_time: Time::NEVER,
-            tally: Tallied(None),
+            tallied: Tallied::default(),
         }
     }
 
     /// The same with measures taken while the run goes on.
     #[must_use]
     pub fn with_tally(mut self, tally: Tally) -> Self {
-        self.tally = Tallied(Some(Box::new(tally)));
+        self.tallied.tally = Some(Box::new(tally));
         self
     }
 
-    /// The measures of a run in which nothing happens any more; None where none were taken.
-    pub fn take_summary(&mut self, view: View<'_>) -> Option<Summary> {
-        let mut tally = self.tally.0.take()?;
+    /// The measures of a run in which nothing happens any more; None where none were taken. An error is one of the
+    /// temporary file in which many jobs are measured.
+    pub fn take_summary(&mut self, view: View<'_>) -> io::Result<Option<Summary>> {
+        if let Some(error) = self.tallied.lost.take() {
+            return Err(error);
+        }
+        let Some(mut tally) = self.tallied.tally.take() else { return Ok(None) };
         let jobs = &view.state.jobs;
         for job in (0..jobs.len() as u32).filter(|&job| is_there(jobs.state(job))) {
             tally.left(view, job);
         }
-        tally.finish().ok()
+        tally.finish().map(Some)
     }
 
     /// The same feed as far as another one is, which was made of the same jobs.
@@ -123,29 +132,29 @@ impl Feed for Replay {
     }
 
     fn enqueued(&mut self, view: View<'_>, job: u32) {
-        if let Some(tally) = &mut self.tally.0 {
+        if let Some(tally) = &mut self.tallied.tally {
             tally.enqueued(view, job);
         }
     }
 
     fn started(&mut self, view: View<'_>, job: u32) {
-        if let Some(tally) = &mut self.tally.0 {
+        if let Some(tally) = &mut self.tallied.tally {
             tally.started(view, job);
         }
     }
 
     fn interrupted(&mut self, view: View<'_>, job: u32, saved: f64) {
-        if let Some(tally) = &mut self.tally.0 {
+        if let Some(tally) = &mut self.tallied.tally {
             tally.interrupted(view, job, saved);
         }
     }
 
     fn finished(&mut self, scenario: &Scenario, state: &mut State, job: u32) -> Result<(), Infallible> {
-        if let Some(tally) = &mut self.tally.0
-            && tally.finished(View { scenario, state }, job, scenario.job(job).run_time).is_err()
+        if let Some(tally) = &mut self.tallied.tally
+            && let Err(error) = tally.finished(View { scenario, state }, job, scenario.job(job).run_time)
         {
-            // Without a file for them there are no measures; the run itself goes on.
-            self.tally = Tallied(None);
+            // The run itself goes on.
+            self.tallied = Tallied { tally: None, lost: Some(error) };
         }
         state.jobs.shorten(job);
         Ok(())

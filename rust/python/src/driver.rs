@@ -115,7 +115,7 @@ fn next_question(kernel: &mut Kernel<Replay>, time: Time, instants: &mut u64) ->
         if point != YieldPoint::InstantOver {
             return point;
         }
-        *instants -= 1;
+        *instants = instants.saturating_sub(1);
         if *instants == 0 {
             return point;
         }
@@ -144,7 +144,7 @@ impl Simulation {
     }
 }
 
-fn stuck(py: Python<'_>, simulation: &Bound<'_, Simulation>) -> PyErr {
+pub fn stuck(py: Python<'_>, simulation: &Bound<'_, Simulation>) -> PyErr {
     let simulation = simulation.borrow();
     let state = simulation.kernel.state();
     let waiting = state.queue.len() + state.queue.on_hold.len();

@@ -20,6 +20,7 @@ use crate::accounting::AccountInputs;
 use crate::application_jobs::{ApplicationInputs, Invocation};
 use crate::columns::Columns;
 use crate::conditions::ConditionColumns;
+use crate::driver::stuck;
 use crate::errors::simulation_error;
 use crate::external_events::EventColumns;
 use crate::interrupt::interruptible;
@@ -52,17 +53,19 @@ pub struct Simulation {
     names: Vec<String>,
 }
 
-/// Goes on until a time, inclusive, or until a while has passed; whether nothing is left until then.
-fn run_a_while_until(kernel: &mut Kernel<Replay>, time: Time) -> bool {
+/// Goes on until a time, inclusive, or until a while has passed: `Pause`, or why it ended.
+fn run_a_while_until(kernel: &mut Kernel<Replay>, time: Time) -> YieldPoint {
     loop {
         let next = kernel.next_time();
         if next == Time::NEVER || next > time {
-            return true;
+            return YieldPoint::End;
         }
         match kernel.step_or_pause() {
-            Ok(Some(_)) if kernel.failure().is_some() => return true,
-            Ok(Some(_)) => {}
-            Ok(None) => return false,
+            Ok(Some(true)) => {}
+            Ok(Some(false)) if kernel.failure().is_some() => return YieldPoint::Failed,
+            Ok(Some(false)) if kernel.next_time() == Time::NEVER => return YieldPoint::End,
+            Ok(Some(false)) => return YieldPoint::Stuck,
+            Ok(None) => return YieldPoint::Pause,
         }
     }
 }
@@ -199,7 +202,7 @@ impl Simulation {
     }
 
     /// The measures that were taken while the simulation ran to its end, under the names of `batchlab.metrics.overview`: once,
-    /// and None where none were taken.
+    /// and None where none were taken. Raises `OSError` where the temporary file for those of many jobs fails.
     fn metrics<'py>(
         &mut self,
         py: Python<'py>,
@@ -208,7 +211,7 @@ impl Simulation {
         let summary = py.detach(|| {
             let (feed, view) = self.kernel.feed_and_view();
             feed.take_summary(view)
-        });
+        })?;
         summary.map(|summary| metrics(py, &summary, &resources)).transpose()
     }
 
@@ -249,18 +252,20 @@ impl Simulation {
     fn run_until(slf: &Bound<'_, Self>, time: f64, progress: Option<Py<PyAny>>) -> PyResult<()> {
         let py = slf.py();
         loop {
-            let is_done = {
+            let point = {
                 let kernel = &mut slf.borrow_mut().kernel;
                 py.detach(|| run_a_while_until(kernel, Time(time)))
             };
             py.check_signals()?;
-            if slf.borrow().kernel.failure().is_some() {
-                return Err(slf.borrow().failed(py));
+            match point {
+                YieldPoint::Failed => return Err(slf.borrow().failed(py)),
+                YieldPoint::Stuck => return Err(stuck(py, slf)),
+                _ => {}
             }
             if let Some(progress) = &progress {
                 report_to(progress, slf)?;
             }
-            if is_done {
+            if point != YieldPoint::Pause {
                 return Ok(());
             }
         }

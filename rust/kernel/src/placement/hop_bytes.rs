@@ -17,12 +17,14 @@ impl<A: Availability> Filling<'_, A> {
         };
         let list = self.candidates(order);
         let hops = |one: u32, other: u32| fabric.hops(one, other);
-        let mut best = (f64::INFINITY, Vec::new());
+        // The head of the order, unless something costs less.
+        let mut best: Option<(f64, Vec<NodeTasks>)> = None;
         let mut attempt = |nodes: &[Candidate]| {
             let Some(placement) = taken(nodes, self.left) else { return };
-            let cost = messages.hop_bytes(&placement, &hops, best.0).unwrap_or_default();
-            if cost < best.0 {
-                best = (cost, placement);
+            let least = best.as_ref().map_or(f64::INFINITY, |best| best.0);
+            let cost = messages.hop_bytes(&placement, &hops, least).unwrap_or_default();
+            if best.is_none() || cost < least {
+                best = Some((cost, placement));
             }
         };
         attempt(&list);
@@ -31,7 +33,7 @@ impl<A: Availability> Filling<'_, A> {
             attempt(&around.chosen(centre));
             attempt(&list[centre..]);
         }
-        for part in best.1 {
+        for part in best.map(|best| best.1).unwrap_or_default() {
             self.fill(part.node);
         }
     }

@@ -158,7 +158,8 @@ impl Description {
     /// What a call sees at this instant.
     pub(super) fn situation(&self, view: View<'_>, setup: &Setup, weights: Vec<u32>) -> Situation {
         let (mut running, mut completing) = (Vec::new(), Vec::new());
-        for job in view.state.running.jobs() {
+        // Victims that are to end have left their nodes before they have ended.
+        for job in view.state.running.jobs().into_iter().filter(|&job| view.state.holds_nodes(job)) {
             let phase = view.state.jobs.run(job).map(|run| view.state.running.get(run).phase);
             let group =
                 if matches!(phase, Some(Phase::Completing(_))) { &mut completing } else { &mut running };
