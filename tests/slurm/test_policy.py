@@ -42,6 +42,8 @@ def test_usual_values_are_slurms() -> None:
         ("", {}),
         ("SchedulerType=sched/builtin", {"backfill": False}),
         ("Epilog=/etc/slurm/epilog", {"epilog": True}),
+        ("KillWait=60", {"kill_wait": 60}),
+        ("MessageTimeout=30", {"message_timeout": 30}),
         ("SchedulerParameters=batch_sched_delay=20", {"batch_sched_delay": 20}),
         ("SchedulerParameters=sched_interval=120", {"sched_interval": 120}),
         ("SchedulerParameters=sched_interval=-1", {"sched_interval": 31_536_000}),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from batchlab.slurm.cluster import Timing
 from batchlab.slurm.scheduler import SchedulerParameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from batchlab.slurm.cluster import Selection, Timing
+    from batchlab.slurm.cluster import Selection
 
 __all__ = ["policy_of"]
 
@@ -30,6 +31,7 @@ _BACKFILL = (
     "bf_job_part_count_reserve",
 )
 """The options of SchedulerParameters that are parameters of the policy by the same name."""
+_WAITS = ("kill_wait", "message_timeout")
 _OFF = -1
 _YEAR = 31_536_000
 _MINUTE = 60
@@ -60,6 +62,10 @@ def policy_of(scheduler: SchedulerParameters, selection: Selection, timing: Timi
         found += _options(scheduler, _BACKFILL)
     else:
         found.append(("backfill", "false"))
+    usual = Timing()
+    # A year is as good as never.
+    waits = ((name, min(getattr(timing, name), _YEAR)) for name in _WAITS)
+    found += [(name, value) for name, value in waits if value != getattr(usual, name)]
     if order != "fcfs":
         found.append(("order", order))
     arguments = [f"{name}={value}" for name, value in found]

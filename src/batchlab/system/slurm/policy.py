@@ -28,6 +28,8 @@ def remark_on_policy(configuration: SlurmConfiguration, remarks: Remarks) -> Non
         for name in [name for name in given.tres if name not in counted.tres]:
             says = f"no node has {name} to give to jobs; its weight is left out"
             remarks.add("PriorityWeightTRES", "slurm_conf", says)
+    says = "jobs leave their nodes at once when they reach their limits; estimates and preemption go by it"
+    remarks.add("KillWait", "slurm_conf", says)
     if configuration.scheduler.type not in {"backfill", "builtin"}:
         says = f"there is no scheduler {configuration.scheduler.type}; jobs start as with builtin"
         remarks.add("SchedulerType", "slurm_conf", says)
