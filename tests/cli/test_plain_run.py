@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from batchlab.cli import main, plain_run
+from batchlab.twin import Fitted, write_fitted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,6 +75,14 @@ def test_the_page_is_that_of_a_run_with_tables(
     monkeypatch.setattr(plain_run, "plain_run", refuse)
     assert page(capsys, log, *options) == plain
     assert asked
+
+
+def test_fitted_values_are_heard(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They change jobs and overheads, so that such a run is not plain."""
+    fitted = Fitted({"completion": 600.0}, {"completion": 0.0})
+    write_fitted(fitted, tmp_path / "fitted.toml")
+    without = page(capsys, log)
+    assert page(capsys, log, "--fitted", tmp_path / "fitted.toml") != without
 
 
 def test_nothing_heavy_is_imported(log: Path) -> None:

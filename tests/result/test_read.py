@@ -164,6 +164,12 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
     (three / "result.zip").replace(tmp_path / "result.zip")
     with pytest.raises(ResultError, match=r"of another run than manifest\.json"):
         bl.read_result(tmp_path)
+    (tmp_path / "manifest.json").write_text("{}")
+    with pytest.raises(ResultError, match=r"manifest\.json: lacks inputs, outputs, system\."):
+        bl.read_result(tmp_path)
+    (tmp_path / "manifest.json").write_text("no JSON")
+    with pytest.raises(ResultError, match=r"manifest\.json: cannot be read: "):
+        bl.read_result(tmp_path)
     (tmp_path / "manifest.json").unlink()
     (tmp_path / "result.zip").write_bytes(b"PK")
     with pytest.raises(ResultError, match="cannot be read: "):

@@ -51,17 +51,19 @@ class ExperimentRequest:
     command: str
 
 
-def check_report(report: Path | None) -> None:
+def check_report(report: Path | None, option: str = "--report") -> None:
     """Refuse a report that cannot be written, before hours of simulation.
 
     Parameters
     ----------
     report
-        The value of ``--report``, if any.
+        Where to, if it was given.
+    option
+        By which option.
     """
     if report is None:
         return
-    check_page(report)
+    check_page(report, option)
     from batchlab.report.interactive import find_plotly  # noqa: PLC0415  # an extra, looked for in time
 
     find_plotly()

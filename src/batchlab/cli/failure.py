@@ -135,10 +135,10 @@ def check_directory(path: Path | None, option: str = "--out") -> None:
         raise wrong_usage(f"{nearest} may not be written to; choose another directory.", option)
 
 
-def check_page(path: Path | None) -> None:
-    """Refuse a report that cannot be written, before the work; `path` is that of ``--report``, if any."""
+def check_page(path: Path | None, option: str = "--report") -> None:
+    """Refuse a page that cannot be written, before the work; `path` is that of an option, if it was given."""
     if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-        raise wrong_usage(f"{path} is no file in a directory that is there; name one.", "--report")
+        raise wrong_usage(f"{path} is no file in a directory that is there; name one.", option)
 
 
 def _told(error: BaseException) -> tuple[str, int]:

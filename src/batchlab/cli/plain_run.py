@@ -80,7 +80,14 @@ def _is_plain(request: RunRequest) -> bool:
         order_at_instant=options.order_at_instant,
         job_check=options.job_check,
     )
-    files = (request.out, request.dispatch, request.events, request.external_events, log.applications)
+    files = (
+        request.out,
+        request.dispatch,
+        request.events,
+        request.external_events,
+        request.fitted,
+        log.applications,
+    )
     return (
         request.form == "text"
         and options == usual

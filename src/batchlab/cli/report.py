@@ -29,7 +29,7 @@ def report(
     system: SystemOfRuns = None,
 ) -> None:
     """Report on runs that were written, in one page that opens anywhere."""
-    check_report(out)
+    check_report(out, "--out")
     results = written_results(folders, system)
     from batchlab.report import write  # noqa: PLC0415  # --help does without
 

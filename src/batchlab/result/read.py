@@ -60,7 +60,7 @@ def read_result(directory: str | PathLike[str], *, system: System | None = None)
     """
     folder = Path(directory)
     members = _members(folder)
-    run = members["run"]
+    run = members.get("run", {"format": None})
     if run["format"] != FORMAT:
         rule = f"this version reads {FORMAT}; read it with the one that wrote it, or run it again"
         raise ResultError(f"{folder / NAME}: of format {shown(run['format'])}; {rule}.")
@@ -92,11 +92,22 @@ def _members(folder: Path) -> dict[str, Any]:
 
 def _is_of_the_run(path: Path) -> bool:
     """Tell whether a manifest, where there is one, is of the same run."""
-    manifest = path.with_name("manifest.json")
-    if not manifest.exists():
+    if not path.with_name("manifest.json").exists():
         return True
-    written = json.loads(manifest.read_text("utf-8"))["outputs"].get(NAME)
+    written = _manifest(path.parent)["outputs"].get(NAME)
     return written is not None and file_identity(path) == {"path": str(path), **written}
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    path = folder / "manifest.json"
+    try:
+        manifest: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        lacks = {"outputs", "inputs", "system"} - manifest.keys()
+    except (OSError, ValueError, AttributeError) as error:
+        raise ResultError(f"{path}: cannot be read: {error}. Run it again with --out {folder}.") from error
+    if lacks:
+        raise ResultError(f"{path}: lacks {', '.join(sorted(lacks))}. Run it again with --out {folder}.")
+    return manifest
 
 
 def _options(folder: Path, values: Mapping[str, Any]) -> RunOptions:
@@ -110,8 +121,8 @@ def _options(folder: Path, values: Mapping[str, Any]) -> RunOptions:
 def _system(folder: Path, document: dict[str, object] | None, given: System | None) -> System:
     """Give the system: as it is described there, else the one that is given, else the file that was used."""
     if document is not None:
-        return given or toml_format.system(document)
-    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+        return toml_format.system(document)
+    manifest = _manifest(folder)
     found = given or _of_file(manifest["inputs"].get("system"))
     if found is None:
         rule = "its file is not where it was, or no longer the same. Pass system="

@@ -11,6 +11,7 @@ from batchlab.twin.parameters import PARAMETERS as PARAMETERS
 from batchlab.twin.parameters import Parameter as Parameter
 from batchlab.twin.parameters import changed as changed
 from batchlab.twin.parameters import parameter as parameter
+from batchlab.twin.parameters import usual as usual
 from batchlab.twin.twin import Twin as Twin
 from batchlab.twin.twin import read_twin as read_twin
 from batchlab.twin.what_if_answer import WhatIf as WhatIf

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from batchlab.twin.durations import amount
@@ -101,7 +102,12 @@ class Fit:
                 }
                 for each in self.parameters
             },
-            "train": {"jobs": self.train_jobs, "until": self.boundary, "first": first, "best": best},
+            "train": {
+                "jobs": self.train_jobs,
+                "until": self.boundary,
+                "first": finite(first),
+                "best": finite(best),
+            },
             "test": {"before": self.before.to_dict(), "after": self.after.to_dict()},
             "trials": self.trials.height,
             "seeds": self.seeds,
@@ -109,6 +115,11 @@ class Fit:
             "left_out": self.left_out,
             "interrupted": self.interrupted,
         }
+
+
+def finite(seconds: float) -> float | None:
+    """Give a number that JSON can write; None where some job did not start."""
+    return seconds if isfinite(seconds) else None
 
 
 def written(name: str, value: float | None) -> str:

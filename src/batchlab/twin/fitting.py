@@ -166,7 +166,7 @@ def assessed(twin: Twin, workload: Workload, *, like: Fit) -> Assessment:
 
 @dataclass
 class _Runs:
-    """Counts the runs for whoever waits."""
+    """Counts the runs for `progress`."""
 
     total: int
     progress: Callable[[int, int], object] | None

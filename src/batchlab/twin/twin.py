@@ -47,7 +47,7 @@ class Twin:
     Raises
     ------
     TwinError
-        If the submission takes no time.
+        If the submission is not a finite number of seconds >= 0.
     """
 
     name: str

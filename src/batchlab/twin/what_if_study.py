@@ -9,6 +9,8 @@ import polars as pl
 
 from batchlab.errors import TwinError, shown
 from batchlab.queueing.bootstrap import block_bootstrap
+from batchlab.queueing.checks import positive, whole
+from batchlab.queueing.intervals import confidence_level
 from batchlab.twin.groups import groupings
 from batchlab.twin.twin import waits_of
 from batchlab.twin.waits import STATISTICS, GroupedWaits
@@ -87,6 +89,11 @@ def what_if(
     named = _named(twins)
     if not seeds:
         raise TwinError("seeds is empty; give at least one.")
+    # Wrong values are told before the runs, which take long.
+    whole("resamples", resamples, 2)
+    confidence_level(confidence)
+    if block is not None:
+        positive("block", block)
     waits, results = _run(workload, named, seeds, progress)
     absent = {name: np.isnan(each).any(axis=0) for name, each in waits.items()}
     missing = {name: int(np.count_nonzero(each)) for name, each in absent.items()}
