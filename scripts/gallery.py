@@ -67,7 +67,7 @@ def plots() -> dict[str, Callable[[], Axes]]:
 
 
 def of_seth() -> dict[str, Callable[[], Axes]]:
-    """Run four years of Seth's log under five policies."""
+    """Run three and a half years of Seth's log under five policies."""
     results = [*gallery_logs.results_of("Seth")]
     one, day = results[0], gallery_logs.DAY
     middle = 672 * day
