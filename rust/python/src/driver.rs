@@ -2,16 +2,16 @@
 use batchlab_kernel::decision::Decision;
 use batchlab_kernel::record::Change;
 use batchlab_kernel::replay::Replay;
-use batchlab_kernel::simulation::{MAX_IDLE_WAKEUPS, Simulation as Kernel, YieldPoint};
+use batchlab_kernel::simulation::{Simulation as Kernel, YieldPoint};
 use batchlab_kernel::time::Time;
 use numpy::{PyArrayLike1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 use crate::control;
-use crate::errors::{decision_error, policy_error, simulation_error};
+use crate::errors::{decision_error, policy_error};
 use crate::handles::{Job, Queue, View, refused};
 use crate::placements::placement;
-use crate::simulation::{Simulation, report_to};
+use crate::simulation::{Simulation, report_to, stuck};
 
 /// What is asked at which point; None where nothing is.
 #[derive(FromPyObject)]
@@ -142,22 +142,6 @@ impl Simulation {
     fn end_decision(&mut self) {
         self.asking = self.asking.filter(|&point| point != YieldPoint::Decision);
     }
-}
-
-pub fn stuck(py: Python<'_>, simulation: &Bound<'_, Simulation>) -> PyErr {
-    let simulation = simulation.borrow();
-    let state = simulation.kernel.state();
-    let waiting = state.queue.len() + state.queue.on_hold.len();
-    simulation_error(
-        py,
-        &format!(
-            "at {} s the run is stuck: {MAX_IDLE_WAKEUPS} timers in a row, or questions of the clock, brought nothing about; \
-             jobs waiting: {waiting}, running: {}. Start jobs, or kill those that wait in vain; resume nodes; set no \
-             timers without end, or with watching=True if they only watch.",
-            state.now,
-            state.running.len(),
-        ),
-    )
 }
 
 /// Asks the hooks what a point is about; false where the caller is to decide.

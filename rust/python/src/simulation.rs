@@ -7,7 +7,9 @@ use batchlab_kernel::record::{Changes, DispatchLog, PowerStateLog, Recorders};
 use batchlab_kernel::replay::Replay;
 use batchlab_kernel::scenario::{JobCheck, WallTime};
 use batchlab_kernel::scheduler::{Capacities, PolicyChoice, PolicyParts};
-use batchlab_kernel::simulation::{Agenda, Feed, Listeners, Simulation as Kernel, YieldPoint};
+use batchlab_kernel::simulation::{
+    Agenda, Feed, Listeners, MAX_IDLE_WAKEUPS, Simulation as Kernel, YieldPoint,
+};
 use batchlab_kernel::state::{ClosedJobs, LimitState, SleepState, State};
 use batchlab_kernel::time::Time;
 use batchlab_kernel::workload::JobState;
@@ -20,7 +22,6 @@ use crate::accounting::AccountInputs;
 use crate::application_jobs::{ApplicationInputs, Invocation};
 use crate::columns::Columns;
 use crate::conditions::ConditionColumns;
-use crate::driver::stuck;
 use crate::errors::simulation_error;
 use crate::external_events::EventColumns;
 use crate::interrupt::interruptible;
@@ -75,6 +76,23 @@ impl Simulation {
     pub fn of(kernel: Kernel<Replay>) -> Self {
         Self { kernel, asking: None, names: Vec::new() }
     }
+}
+
+/// The error of a run in which nothing comes of what is still to come.
+pub fn stuck(py: Python<'_>, simulation: &Bound<'_, Simulation>) -> PyErr {
+    let simulation = simulation.borrow();
+    let state = simulation.kernel.state();
+    let waiting = state.queue.len() + state.queue.on_hold.len();
+    simulation_error(
+        py,
+        &format!(
+            "at {} s the run is stuck: {MAX_IDLE_WAKEUPS} timers in a row, or questions of the clock, brought nothing about; \
+             jobs waiting: {waiting}, running: {}. Start jobs, or kill those that wait in vain; resume nodes; set no \
+             timers without end, or with watching=True if they only watch.",
+            state.now,
+            state.running.len(),
+        ),
+    )
 }
 
 /// Calls `progress(finished, now)`.
