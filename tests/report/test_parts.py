@@ -196,6 +196,9 @@ def test_breakdown_by_state() -> None:
     assert "Mean wait by state state jobs of all work a completed 1 100.00 % 5 s rejected 1 0.00 % –" in words
 
 
+CANCEL = {"time": 1, "event": "cancel", "job_id": 3}
+
+
 def test_the_command_makes_the_same_runs(tmp_path: Path) -> None:
     """What stands in the report of runs made in Python does what they did."""
     log = tmp_path / "log.csv"
@@ -209,6 +212,8 @@ def test_the_command_makes_the_same_runs(tmp_path: Path) -> None:
     assert main([*words[1:-2], "--out", str(tmp_path / "out")]) == 0
     waits = pl.read_csv(tmp_path / "out/table.csv")["wait_mean"]
     assert waits.to_list() == [result.metrics()["wait"]["mean"] for result in found]  # type: ignore[index]
+    assert command_of(groups([bl.simulate(workload.head(2), system, "fcfs")])) is None
+    assert command_of(groups([bl.simulate(workload, system, "fcfs", events=[CANCEL])])) is None
 
 
 def test_no_command_where_there_is_none(results: list[bl.Result]) -> None:

@@ -7,13 +7,16 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from batchlab.errors import BatchlabError
 from batchlab.report.markup import Html, element
 from batchlab.system import System
+from batchlab.workload import read_swf, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from batchlab.plot.results import Group
+    from batchlab.workload import Workload
 
 __all__ = ["command_of", "reproduced_by"]
 
@@ -37,7 +40,8 @@ def command_of(groups: Sequence[Group]) -> str | None:
     Returns
     -------
     str or None
-        None where the workload was not read from one file, or the system or an option has no words there.
+        None where the workload is not that of one log or table as it is read there, or a policy, the system,
+        events or an option have no words there.
     """
     results = [result for group in groups for result in group.results]
     first = results[0]
@@ -47,9 +51,11 @@ def command_of(groups: Sequence[Group]) -> str | None:
         and each.system == first.system
         and not each.options.unusual.keys() - {"seed"}
         and each.options.seed == first.options.seed
+        and each.policy.is_named
+        and each.external_events is None
         for each in results
     )
-    if not PurePath(source).suffix or machine is None or not alike or len(results) > len(groups):
+    if machine is None or not alike or len(results) > len(groups) or not _is_as_read(first.workload):
         return None
     words = ["batchlab", "compare", source, *machine]
     if first.options.seed:
@@ -57,6 +63,18 @@ def command_of(groups: Sequence[Group]) -> str | None:
     for group in groups:
         words += ["--policy", str(group.results[0].policy)]
     return shlex.join([*words, "--report", "report.html"])
+
+
+def _is_as_read(workload: Workload) -> bool:
+    """Tell whether a workload is that of its log, read in the usual way and changed by nothing."""
+    source = workload.report.source
+    if not PurePath(source).suffix:
+        return False
+    read = read_swf if source.endswith((".swf", ".swf.gz")) else read_table
+    try:
+        return read(source).jobs.equals(workload.jobs)
+    except (BatchlabError, OSError):
+        return False
 
 
 def _machine(system: System) -> list[str] | None:
