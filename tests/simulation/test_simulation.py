@@ -76,7 +76,7 @@ def test_progress(long_workload: bl.Workload, pair: bl.System) -> None:
     """Progress is told now and then, never backwards, and at the end."""
     calls: list[tuple[int, int]] = []
     bl.simulate(long_workload, pair, "easy", progress=lambda done, of: calls.append((done, of)))
-    assert len(calls) > 3
+    assert len(calls) > 1
     assert calls == sorted(calls)
     assert {of for _, of in calls} == {JOBS}
     assert calls[-1] == (JOBS, JOBS)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from batchlab.slurm import Timing
+
 if TYPE_CHECKING:
     from batchlab.slurm import SlurmConfiguration
     from batchlab.system.slurm.remarks import Remarks
@@ -28,8 +30,11 @@ def remark_on_policy(configuration: SlurmConfiguration, remarks: Remarks) -> Non
         for name in [name for name in given.tres if name not in counted.tres]:
             says = f"no node has {name} to give to jobs; its weight is left out"
             remarks.add("PriorityWeightTRES", "slurm_conf", says)
-    says = "jobs leave their nodes at once when they reach their limits; estimates and preemption go by it"
-    remarks.add("KillWait", "slurm_conf", says)
+    if configuration.timing.kill_wait != Timing.kill_wait:
+        says = (
+            "jobs leave their nodes at once when they reach their limits; estimates and preemption go by it"
+        )
+        remarks.add("KillWait", "slurm_conf", says)
     if configuration.scheduler.type not in {"backfill", "builtin"}:
         says = f"there is no scheduler {configuration.scheduler.type}; jobs start as with builtin"
         remarks.add("SchedulerType", "slurm_conf", says)
