@@ -9,9 +9,9 @@ import polars as pl
 from batchlab import plot
 from batchlab.adequacy import Comparison, Reference
 from batchlab.errors import ResultError, shown
-from batchlab.report.markup import Html, element, table
+from batchlab.report.markup import Html, element, facts, table
 from batchlab.report.page import Section, page, save
-from batchlab.report.pictures import figure
+from batchlab.report.pictures import figures
 from batchlab.units import format_duration
 
 if TYPE_CHECKING:
@@ -92,9 +92,7 @@ def _sections(
 
 
 def _summary(comparison: Comparison, sources: Mapping[str, str]) -> Html:
-    facts = {**sources, **comparison.facts()}
-    pairs = (element("dt", name) + element("dd", text) for name, text in facts.items())
-    return element("dl", *map(Html, pairs))
+    return facts({**sources, **comparison.facts()})
 
 
 def _by_jobs(comparison: Comparison, reference: Reference | None) -> Html:
@@ -106,7 +104,7 @@ def _by_jobs(comparison: Comparison, reference: Reference | None) -> Html:
         class_="numbers",
     )
     ax = plot.adequacy_by_jobs(comparison, reference=reference)
-    return Html(counted + _plots((figure(ax, "The measure P over the first k jobs by arrival", "k"),)))
+    return Html(counted + figures([(ax, "The measure P over the first k jobs by arrival")], "k"))
 
 
 def _job_by_job(comparison: Comparison) -> Html:
@@ -115,8 +113,7 @@ def _job_by_job(comparison: Comparison) -> Html:
         (plot.adequacy_starts(comparison), "When each job started: real, and in the model"),
         (plot.adequacy_starts(comparison, of="wait"), "How long each job waited: really, and in the model"),
     )
-    pictures = tuple(figure(ax, caption, f"j{index}") for index, (ax, caption) in enumerate(drawn))
-    return Html(_plots(pictures) + _largest(comparison))
+    return Html(figures(drawn, "j") + _largest(comparison))
 
 
 def _largest(comparison: Comparison) -> Html:
@@ -156,7 +153,3 @@ def _reference(reference: Reference) -> Html:
         class_="numbers",
     )
     return Html(element("p", meaning) + listed)
-
-
-def _plots(pictures: tuple[Html, ...]) -> Html:
-    return element("div", *pictures, class_="plots")

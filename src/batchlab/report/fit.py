@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from batchlab import plot
 from batchlab.errors import ResultError, shown
-from batchlab.report.markup import Html, element, table
+from batchlab.report.markup import Html, element, facts, table
 from batchlab.report.page import Section, page, save
-from batchlab.report.pictures import figure
+from batchlab.report.pictures import figures
 from batchlab.twin import Fit
 from batchlab.twin.durations import amount
 from batchlab.twin.fit_answer import judgement, written
@@ -81,7 +81,7 @@ def _sections(found: Fit, source: str | None) -> Iterator[Section]:
 
 def _summary(found: Fit, source: str | None) -> Html:
     ended = "; Ctrl-C ended it" if found.interrupted else ""
-    facts = {
+    summary = {
         **({} if source is None else {"log": source}),
         "configuration": f"{found.configured.name}: {found.configured.policy}",
         "fitted": str(found.twin.policy),
@@ -90,7 +90,6 @@ def _summary(found: Fit, source: str | None) -> Html:
         "search": f"{found.trials.height:,} trials of {found.seeds} runs each, from seed {found.seed}{ended}",
         "left out": f"{found.left_out:,} jobs that did not start and end",
     }
-    pairs = (element("dt", name) + element("dd", text) for name, text in facts.items())
     rows = (
         [
             each.name,
@@ -101,7 +100,7 @@ def _summary(found: Fit, source: str | None) -> Html:
         for each in found.parameters
     )
     values = table("What was fitted", ("parameter", "configured", "bounds", "fitted"), rows, class_="numbers")
-    return Html(element("dl", *map(Html, pairs)) + values)
+    return Html(facts(summary) + values)
 
 
 def _test(found: Fit) -> Html:
@@ -120,7 +119,6 @@ def _test(found: Fit) -> Html:
     curves = {name: each.typical for name, each in both.items()}
     drawn.append((plot.adequacy_by_jobs(curves), "The measure P over the first k jobs of the test period"))
     drawn.append((plot.fit_search(found), "How far trials were from the log on the train period"))
-    pictures = (figure(ax, caption, f"t{index}") for index, (ax, caption) in enumerate(drawn))
     judgements = table("The twin against the log", ("", *judged), rows, class_="numbers")
     note = "Plots of the test period are of the seed whose P is the median."
-    return Html(judgements + element("div", *pictures, class_="plots") + element("p", note, class_="note"))
+    return Html(judgements + figures(drawn, "t") + element("p", note, class_="note"))

@@ -6,9 +6,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["Html", "element", "table"]
+__all__ = ["Html", "element", "facts", "table"]
 
 _EMPTY = frozenset({"meta", "link", "br", "hr", "img"})
 
@@ -46,6 +46,18 @@ def element(name: str, *children: str, **attributes: str | int | None) -> Html:
         return Html(f"<{name}{written}>")
     content = "".join(child if isinstance(child, Html) else escape(child) for child in children)
     return Html(f"<{name}{written}>{content}</{name}>")
+
+
+def facts(given: Mapping[str, str]) -> Html:
+    """Write a list of facts by name.
+
+    Examples
+    --------
+    >>> facts({"seed": "0"})
+    '<dl><dt>seed</dt><dd>0</dd></dl>'
+    """
+    terms = (each for name, text in given.items() for each in (element("dt", name), element("dd", text)))
+    return element("dl", *terms)
 
 
 def table(

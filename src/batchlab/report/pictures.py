@@ -11,9 +11,11 @@ from batchlab.plot.canvas import GRID, INK
 from batchlab.report.markup import Html, element
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from matplotlib.axes import Axes
 
-__all__ = ["figure"]
+__all__ = ["figure", "figures"]
 
 # A hundredth of a point is enough for any eye.
 _DIGITS = re.compile(r"(\.\d\d)\d+")
@@ -47,6 +49,20 @@ def figure(ax: Axes, caption: str, name: str) -> Html:
         element("figcaption", caption),
         class_="plot",
     )
+
+
+def figures(drawn: Iterable[tuple[Axes, str]], names: str) -> Html:
+    """Write plots side by side, where the page is wide enough.
+
+    Parameters
+    ----------
+    drawn
+        Axes and their captions, as for `figure`.
+    names
+        What the identifiers in the pictures begin with; a number follows.
+    """
+    pictures = (figure(ax, caption, f"{names}{index}") for index, (ax, caption) in enumerate(drawn))
+    return element("div", *pictures, class_="plots")
 
 
 def _inline(svg: bytes, caption: str, name: str) -> str:

@@ -21,7 +21,7 @@ from batchlab.report.markup import Html, element, table
 from batchlab.report.measures import cost_measures, measures_table, schedule_measures, statistics_table
 from batchlab.report.origin import what_was_run
 from batchlab.report.page import Section
-from batchlab.report.pictures import figure
+from batchlab.report.pictures import figures
 from batchlab.report.significance import significance
 
 if TYPE_CHECKING:
@@ -107,8 +107,8 @@ _QUARTILES = "quartiles, mean (diamond), 5th to 95th percentile"
 
 def _comparison(groups: Sequence[Group]) -> Html:
     drawn = _plots({group.label: group.results for group in groups})
-    pictures = (figure(draw(), caption, f"c{index}") for index, (draw, caption) in enumerate(drawn))
-    return Html(element("div", *pictures, class_="plots") + "".join(_over_time(groups)))
+    pictures = figures(((draw(), caption) for draw, caption in drawn), "c")
+    return Html(pictures + "".join(_over_time(groups)))
 
 
 def _over_time(groups: Sequence[Group]) -> Iterator[Html]:
@@ -171,15 +171,12 @@ def _alone(group: Group, index: int, chart: Chart | None) -> Html:
         drawn.append((plot.allocations(result), "What each job holds over time, one above the other"))
     if result.outcome.sensed is not None:
         drawn.append((plot.platform_activity(result), "What of the platform is at work over time"))
-    pictures = (
-        figure(ax, caption, f"{name}{letter}") for (ax, caption), letter in zip(drawn, "abcdef", strict=False)
-    )
     run = f"{first}{len(result.workload):,} jobs on {result.system.nodes:,} nodes under {result.policy}"
     elapsed = "" if result.elapsed is None else f", simulated in {short_duration(result.elapsed)}"
     return Html(
         element("p", f"{run}{elapsed}.")
         + statistics_table(result)
-        + element("div", *pictures, class_="plots")
+        + figures(drawn, f"{name}-")
         + _chart(chart)
     )
 

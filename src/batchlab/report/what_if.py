@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from batchlab import plot
 from batchlab.errors import ResultError, shown
-from batchlab.report.markup import Html, element, table
+from batchlab.report.markup import Html, element, facts, table
 from batchlab.report.page import Section, page, save
-from batchlab.report.pictures import figure
+from batchlab.report.pictures import figures
 from batchlab.twin import WhatIf
 from batchlab.twin.durations import amount, amounts, scaled
 from batchlab.twin.groups import GROUPED_BY
@@ -99,24 +99,21 @@ def _sections(found: WhatIf, source: str | None) -> Iterator[Section]:
 
 def _summary(found: WhatIf, source: str | None) -> Html:
     seeds = f"{found.seeds[0]}" if len(found.seeds) == 1 else f"{found.seeds[0]} to {found.seeds[-1]}"
-    facts = {
+    summary = {
         **({} if source is None else {"log": source}),
         "jobs": f"{found.jobs:,} compared",
         "seeds": seeds,
         **{name: _said(twin) for name, twin in found.twins.items()},
     }
-    pairs = (element("dt", name) + element("dd", text) for name, text in facts.items())
     rows = ([name, f"{found.not_started[name]:,}", amounts(found.mean_waits[name])] for name in found.twins)
     titles = ("configuration", "jobs that did not start", "mean wait by seed")
-    return Html(element("dl", *map(Html, pairs)) + table("Runs", titles, rows, class_="numbers"))
+    return Html(facts(summary) + table("Runs", titles, rows, class_="numbers"))
 
 
 def _said(twin: Twin) -> str:
     """Say what is run under a configuration."""
-    given = [f"submission {twin.submission:g} s"] if twin.submission else []
-    given += [] if twin.overheads is None else [str(twin.overheads)]
     run = f"{twin.policy} on {twin.system.nodes:,} nodes"
-    return f"{run}; overheads: {', '.join(given)}" if given else run
+    return f"{run}; overheads: {twin.delays}" if twin.delays else run
 
 
 def _tables(rows: pl.DataFrame, found: WhatIf) -> Html:
@@ -157,13 +154,9 @@ def _difference(row: Mapping[str, float | None]) -> str:
 def _differences(found: WhatIf, by: GroupedBy) -> Html:
     level = f"with {100 * found.confidence:g} % intervals"
     apart = f"above those under {found.first}, " if len(found.twins) > 1 else ""
-    drawn = {"mean": f"Mean waits {apart}{level}", "p95": f"95 % quantiles of waits {apart}{level}"}
-    return _plots(
-        *(
-            figure(plot.what_if(found, by=by, statistic=statistic), caption, f"w{by}{statistic}")
-            for statistic, caption in drawn.items()
-        )
-    )
+    titles = {"mean": f"Mean waits {apart}{level}", "p95": f"95 % quantiles of waits {apart}{level}"}
+    drawn = ((plot.what_if(found, by=by, statistic=statistic), title) for statistic, title in titles.items())
+    return figures(drawn, f"w{by}")
 
 
 def _intervals(found: WhatIf) -> str:
@@ -183,8 +176,4 @@ def _course(found: WhatIf) -> Html:
         (plot.queue_size(found.results, kind="time"), "Jobs in the queue over time, with the first seed"),
         (plot.utilisation(found.results), "Resources in use over time, with the first seed"),
     )
-    return _plots(*(figure(ax, caption, f"c{index}") for index, (ax, caption) in enumerate(drawn)))
-
-
-def _plots(*pictures: Html) -> Html:
-    return element("div", *pictures, class_="plots")
+    return figures(drawn, "c")

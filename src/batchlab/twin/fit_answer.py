@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
 from batchlab.twin.durations import amount
 from batchlab.twin.fitted import Fitted
+from batchlab.twin.lines import wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Fit", "judgement", "written"]
 
-_WIDTH = 80
 _SECONDS = ("submission", "launch", "completion", "main_phase", "backfill_phase", "batch_sched_delay")
 
 
@@ -131,7 +130,7 @@ def written(name: str, value: float | None) -> str:
 
 
 def _lines(found: Fit) -> Iterator[str]:
-    yield from _wrapped(f"{found.configured.name}: {found.configured.policy}")
+    yield from wrapped(f"{found.configured.name}: {found.configured.policy}")
     yield ""
     yield f"trained on  {found.train_jobs:,} jobs submitted and started in the first {amount(found.boundary)}"
     yield f"tested on   {found.after.jobs:,} jobs submitted after that"
@@ -167,7 +166,3 @@ def judgement(found: Fit) -> dict[str, tuple[str, str]]:
             f"{both[1].unexplained:,.4g}",
         ),
     }
-
-
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_long_words=True)

@@ -62,6 +62,13 @@ class Twin:
                 f"submission = {shown(self.submission)}; must be a finite number of seconds >= 0."
             )
 
+    @property
+    def delays(self) -> str:
+        """What jobs wait for and spend besides their runs, in words; empty where nothing is given."""
+        given = [f"submission {self.submission:g} s"] if self.submission else []
+        given += [] if self.overheads is None else [str(self.overheads)]
+        return ", ".join(given)
+
     def run(self, workload: Workload, *, seed: int = 0) -> Result:
         """Run jobs.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from batchlab.errors import one_line
 from batchlab.twin.durations import amount, amounts, scaled
 from batchlab.twin.groups import GROUPED_BY
+from batchlab.twin.lines import wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["WhatIf"]
 
-_WIDTH = 80
 _LABEL, _CELL, _LAST = 24, 10, 26
 _MOST_GROUPS = 10
 _TITLES = {"all": "waits", "size": "by size, processors"}
@@ -105,7 +104,7 @@ def _lines(found: WhatIf) -> Iterator[str]:
             yield from ("", _titles(_TITLES.get(by, f"by {by}"), apart=apart))
             yield from _groups(rows, named=by != "all", apart=apart)
     yield ""
-    yield from _wrapped(
+    yield from wrapped(
         f"Intervals hold {100 * found.confidence:g} %: {found.resamples:,} resamples of blocks of "
         f"{amount(found.block)}, the same under all configurations."
     )
@@ -117,15 +116,13 @@ def _head(found: WhatIf) -> Iterator[str]:
     yield f"{found.jobs:,} jobs under {count} configuration{'s' * (count != 1)}, {runs}"
     for name, twin in found.twins.items():
         yield ""
-        yield from _wrapped(f"{name}: {twin.policy}")
-        given = [f"submission {twin.submission:g} s"] if twin.submission else []
-        given += [str(twin.overheads)] if twin.overheads is not None else []
-        if given:
-            yield from _wrapped(f"  overheads: {', '.join(given)}")
+        yield from wrapped(f"{name}: {twin.policy}")
+        if twin.delays:
+            yield from wrapped(f"  overheads: {twin.delays}")
         if len(found.seeds) > 1:
             yield f"  mean wait by seed: {amounts(found.mean_waits[name])}"
         if found.not_started[name]:
-            yield from _wrapped(
+            yield from wrapped(
                 f"  {found.not_started[name]:,} jobs did not start, and are left out for all configurations"
             )
 
@@ -155,7 +152,3 @@ def _line(name: str, statistics: Mapping[str, Mapping[str, float | None]], *, ap
     last = "" if value is None or low is None or high is None else scaled(value, low, high)
     last = last if apart else last.removeprefix("+")
     return f"  {one_line(name, _LABEL - 4):<{_LABEL - 2}}{written}{last:>{_LAST}}".rstrip()
-
-
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_long_words=True)
