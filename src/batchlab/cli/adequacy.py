@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path  # typer reads the annotations
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from batchlab.cli.failure import check_page
 from batchlab.cli.options import FormatOption, Overrun, whole_number  # typer reads the annotations
+from batchlab.cli.output import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,7 +67,7 @@ def adequacy(
         chosen = {path: runs[path] for path in repeated}
         found = measure.reference(chosen, least=least, tolerance=tolerance)
         comparison = comparison.against(found)
-    typer.echo(str(comparison) if form == "text" else json.dumps(_document(comparison), indent=2))
+    typer.echo(str(comparison) if form == "text" else as_json(_document(comparison)))
     if found is not None and form == "text":
         typer.echo(f"\n{found}")
     if report is not None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from batchlab.cli import standard_output
-from batchlab.cli.commands import COMMANDS, DESCRIPTION, EPILOG
+from batchlab.cli.commands import COMMANDS, DESCRIPTION, EPILOG, VERSION_HELP
 from batchlab.cli.failure import INTERRUPTED, explain
 
 __all__ = ["answer", "application"]
@@ -27,7 +27,7 @@ def _batchlab(
     *,
     _version: Annotated[
         bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
+        typer.Option("--version", callback=_show_version, is_eager=True, help=VERSION_HELP),
     ] = False,
 ) -> None:
     if context.invoked_subcommand is None:

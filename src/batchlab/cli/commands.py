@@ -1,9 +1,10 @@
 """The commands by name, and what each does, in a line: `batchlab --help` imports none of them."""
 
-__all__ = ["COMMANDS", "DESCRIPTION", "EPILOG"]
+__all__ = ["COMMANDS", "DESCRIPTION", "EPILOG", "VERSION_HELP"]
 
 DESCRIPTION = "The laboratory for HPC batch scheduling: replay a workload on a machine under a policy."
 EPILOG = "Begin with: batchlab demo"
+VERSION_HELP = "Show the version and exit."
 
 COMMANDS = {
     "run": "Replay a log on a machine under a policy, and tell what would have happened to every job.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from batchlab.cli.failure import check_page
-from batchlab.cli.output import warn
+from batchlab.cli.output import as_json, warn
 from batchlab.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def carry_out(experiment: Experiment, request: ExperimentRequest) -> None:
             runs = experiment.run(request.executor, store, progress, request.workers)
         written = _write(runs, experiment, request)
         if request.form == "json":
-            typer.echo(json.dumps(_document(runs), indent=2, ensure_ascii=False))
+            typer.echo(as_json(_document(runs)))
         else:
             _tell(runs, request.title, written)
         warn(runs.warnings)

@@ -10,7 +10,12 @@ import typer
 from batchlab.cli.memory import peak_memory
 from batchlab.cli.options import Format
 
-__all__ = ["tell", "warn"]
+__all__ = ["as_json", "tell", "warn"]
+
+
+def as_json(document: object) -> str:
+    """Write an answer for programs."""
+    return json.dumps(document, indent=2, ensure_ascii=False)
 
 
 def tell(
@@ -35,7 +40,7 @@ def tell(
     """
     if form == "json":
         warn(warnings)
-        typer.echo(json.dumps(metrics(), indent=2, ensure_ascii=False))
+        typer.echo(as_json(metrics()))
         return
     typer.echo(summary())
     typer.echo()

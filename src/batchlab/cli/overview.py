@@ -10,11 +10,11 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from batchlab.cli.commands import COMMANDS, DESCRIPTION, EPILOG
+from batchlab.cli.commands import COMMANDS, DESCRIPTION, EPILOG, VERSION_HELP
 
 __all__ = ["show"]
 
-_OPTIONS = (("--version", "", "Show the version and exit."), ("--help", "-h", "Show this message and exit."))
+_OPTIONS = (("--version", "", VERSION_HELP), ("--help", "-h", "Show this message and exit."))
 _COLOURED = ("GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS")
 """Variables of the environment by which typer shows colours where no terminal is."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import asdict, fields
 from pathlib import Path  # noqa: TC003  # typer reads the annotations
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from batchlab.cli.options import FormatOption  # noqa: TC001  # typer reads the annotations
+from batchlab.cli.output import as_json
 from batchlab.units import format_latency, format_rate
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def platform(
     described = read_platform(file)
     way = None if route is None else described.route(*route)
     if form == "json":
-        typer.echo(json.dumps(_document(described, way), indent=2, ensure_ascii=False))
+        typer.echo(as_json(_document(described, way)))
         return
     lines = _summary(described) if route is None or way is None else _route(described, *route, way)
     for line in lines:

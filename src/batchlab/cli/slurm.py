@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path  # typer reads the annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from batchlab.cli.options import FormatOption  # noqa: TC001  # typer reads the annotations
+from batchlab.cli.output import as_json
 from batchlab.cli.slurm_fit import fit
+from batchlab.cli.slurm_options import Version  # noqa: TC001  # here too
 from batchlab.cli.slurm_report import report_lines
 from batchlab.cli.slurm_what_if import what_if
 
@@ -34,10 +35,6 @@ _Path = Annotated[
     typer.Argument(
         metavar="DIR", exists=True, help="The folder with slurm.conf, or the file; others are read beside it."
     ),
-]
-_Version = Annotated[
-    str | None,
-    typer.Option(metavar="V", help="Slurm's, as 22.05.8; the newest release that has all keys unless given."),
 ]
 _Accounts = Annotated[
     Path | None,
@@ -66,7 +63,7 @@ _All = Annotated[
 def check(
     path: _Path,
     *,
-    version: _Version = None,
+    version: Version = None,
     accounts: _Accounts = None,
     qos: _Qos = None,
     everything: _All = False,
@@ -80,7 +77,7 @@ def check(
 
     report: Report = checked(path, version=version, accounts=accounts, qos=qos, unknown="keep")
     if form == "json":
-        typer.echo(json.dumps(report.to_dict(), indent=2, ensure_ascii=False))
+        typer.echo(as_json(report.to_dict()))
     else:
         typer.echo("\n".join(report_lines(report, everything=everything)))
     if report.counts["unknown"]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path  # typer reads the annotations
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +23,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     UseMemory,
     whole_number,
 )
+from batchlab.cli.output import as_json
 from batchlab.cli.overheads import overheads_of
 from batchlab.cli.progress import progress_bar
 from batchlab.cli.request import LogRequest
@@ -119,7 +119,7 @@ def what_if(
             confidence=confidence,
             progress=advance,
         )
-    typer.echo(str(found) if form == "text" else json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+    typer.echo(str(found) if form == "text" else as_json(found.to_dict()))
     if report is not None:
         from batchlab.report import write_what_if  # noqa: PLC0415  # draws, which takes long to import
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from batchlab.cli.options import FormatOption  # noqa: TC001  # typer reads the annotations
+from batchlab.cli.output import as_json
 from batchlab.cli.platform import described_topology
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def list_systems(*, form: FormatOption = "text") -> None:
     if form == "json":
         rows = [_row(machine, system) for machine, system in described]
         rows += [_platform_row(name, ready) for name, ready in platforms.items()]
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        typer.echo(as_json(rows))
         return
     typer.echo(_LINE.format("name", "nodes", "cores", "queues", "machine"))
     for machine, system in described:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path  # typer reads the annotations
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from batchlab.cli.options import FormatOption  # noqa: TC001  # typer reads the annotations
+from batchlab.cli.output import as_json
 from batchlab.cli.progress import transfer_bar
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def list_traces(
     fetched = {trace.name: library.is_fetched(trace, cache=cache) for trace in entries()}
     if form == "json":
         rows = [{**asdict(trace), "page": trace.page, "fetched": fetched[trace.name]} for trace in entries()]
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        typer.echo(as_json(rows))
         return
     typer.echo(_LINE.format("", "name", "years", "jobs", "nodes × cores", "computer"))
     for trace in entries():
