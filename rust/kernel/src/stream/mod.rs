@@ -217,7 +217,7 @@ impl Stream {
 
     fn write_line(&mut self, view: View<'_>, job: u32, reason: Option<&str>) -> Result<(), StreamError> {
         let Some(lines) = &mut self.lines else { return Ok(()) };
-        let Alive { row, record, .. } = &self.alive[job as usize];
+        let Alive { row, record } = &self.alive[job as usize];
         let memory = self.options.memory.map(|_| record.memory);
         lines.write(*row, |line| {
             lines::format_job(line, view, job, record, self.tally.held(), memory, reason);
