@@ -113,6 +113,18 @@ def test_the_controller_of_slurm_is_refused(log: Path, capsys: pytest.CaptureFix
     assert "slurm checks all jobs before a run; leave --stream out" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("policy", "named"),
+    [("easy(order=multifactor)", "order multifactor"), ("easy(predictor=last_two)", "predictor last_two")],
+)
+def test_what_goes_by_columns_is_refused(
+    policy: str, named: str, log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A stream has no table; it planned with requested times whatever the predictor."""
+    assert main(["run", str(log), "--nodes", "4", "--policy", policy, "--stream"]) == 2
+    assert f"--stream: has no table of jobs, which the {named} goes by." in capsys.readouterr().err
+
+
 def test_an_unsorted_log_is_refused_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What a stream cannot do is said with line, value and next step."""
     log = tmp_path / "log.swf"

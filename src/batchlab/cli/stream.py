@@ -55,10 +55,10 @@ def stream(request: RunRequest) -> None:
         raise wrong_usage(f"reads SWF logs; {request.log.trace} is none. Leave it out.", "--stream")
     policy = Policy.parse(request.policy)
     described = described_machine(request.machine)
-    if policy.order_name in OF_COLUMNS - {"expression"}:
-        raise wrong_usage(
-            f"has no table of jobs, which the order {policy.order_name} goes by. Leave it out.", "--stream"
-        )
+    needing = [f"order {policy.order_name}"] if policy.order_name in OF_COLUMNS - {"expression"} else []
+    needing += [] if policy.predictor == "requested" else [f"predictor {policy.predictor}"]
+    if needing:
+        raise wrong_usage(f"has no table of jobs, which the {needing[0]} goes by. Leave it out.", "--stream")
     overheads = streamed_overheads(request.options.overheads, request.options.seed)
     if request.options.sleep is not None:
         rule = "keeps what every node was when, which --stream does without; leave one out."
