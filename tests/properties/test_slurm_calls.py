@@ -18,7 +18,8 @@ from batchlab.slurm import (
     ReservedNodes,
     Situation,
 )
-from reference.slurm import Machine, Verdict, backfill, evaluate, main_loop
+from reference.slurm import Verdict, backfill, main_loop
+from reference.slurm_selection import Machine, evaluate
 
 CASES = 1200
 CHUNKS = 4

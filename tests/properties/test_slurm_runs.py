@@ -14,8 +14,8 @@ import batchlab as bl
 from batchlab.options import Overheads
 from batchlab.policy import Policy, SlurmParameters
 from batchlab.slurm import Precedence
-from reference.slurm import Machine
 from reference.slurm_runs import KEYS, Controller, DrainedNode, Kept, Place, Rules, SlurmJob, run
+from reference.slurm_selection import Machine
 
 CASES = 480
 CHUNKS = 8

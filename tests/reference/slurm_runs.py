@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from math import ceil, floor, inf
 
 from batchlab.slurm import Allotment, Entry, Held, ReservedNodes, Situation
-from reference.slurm import Machine, Verdict, Weights, begun, evaluate, main_begun
+from reference.slurm import Verdict, begun, main_begun
+from reference.slurm_selection import Machine, Weights, evaluate
 
 __all__ = ["KEYS", "Controller", "DrainedNode", "Kept", "Place", "Rules", "SlurmJob", "run"]
 
