@@ -7,8 +7,9 @@ So type checkers, which look at nothing else, and the package itself go by the s
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
-__all__ = ["lazily"]
+__all__ = ["later", "lazily"]
 
 
 def lazily(package: str) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
@@ -40,6 +41,14 @@ def lazily(package: str) -> tuple[list[str], Callable[[str], object], Callable[[
         return sorted({*vars(sys.modules[package]), *homes})
 
     return sorted(homes), find, names
+
+
+def later(module: str, name: str) -> Any:  # noqa: ANN401  # whatever the module has
+    """Import a name when it is asked for, of a module that nothing may import earlier.
+
+    So an object offers as a method what stands to its right: `Result.plot` needs matplotlib only when used.
+    """
+    return getattr(import_module(module), name)
 
 
 def _homes(package: str) -> dict[str, str]:

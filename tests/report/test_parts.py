@@ -13,6 +13,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.cli import main
+from batchlab.markup import Html, element, table
 from batchlab.plot.over_time import Line
 from batchlab.plot.queue_size import queue_course
 from batchlab.plot.results import groups
@@ -20,7 +21,6 @@ from batchlab.plot.values import Values
 from batchlab.report.breakdown import breakdowns
 from batchlab.report.courses import courses
 from batchlab.report.interactive import gantt
-from batchlab.report.markup import Html, element, table
 from batchlab.report.measures import cost_measures, measures_table, schedule_measures, statistics_table
 from batchlab.report.origin import what_was_run
 from batchlab.report.pictures import figure

@@ -16,6 +16,7 @@ from batchlab.experiment.runs import Runs
 from batchlab.experiment.source import as_source
 from batchlab.experiment.store import Store
 from batchlab.experiment.work import Task, told
+from batchlab.markup import card
 from batchlab.options import RunOptions
 from batchlab.policy.policy import as_policy
 from batchlab.units import is_whole
@@ -122,15 +123,28 @@ class Experiment:
         return crossed * len(self.seeds) * self.replications
 
     def __repr__(self) -> str:
-        sides = {
+        crossed = " × ".join(_counted(count, noun) for noun, count in self._sides.items())
+        return f"<Experiment of {_counted(len(self), 'run')}: {crossed}>"
+
+    def _repr_html_(self) -> str:
+        named: dict[str, Iterable[str]] = {
+            "workload": self.workloads,
+            "system": self.systems,
+            "policy": self.policies,
+        }
+        facts = [(noun, ", ".join(map(str, labels))) for noun, labels in named.items()]
+        others = [(noun, f"{count:,}") for noun, count in self._sides.items() if noun not in named]
+        return card(f"Experiment of {_counted(len(self), 'run')}", [*facts, *others])
+
+    @property
+    def _sides(self) -> dict[str, int]:
+        return {
             "workload": len(self.workloads),
             "system": len(self.systems),
             "policy": len(self.policies),
             "seed": len(self.seeds),
             "replication": self.replications,
         }
-        crossed = " × ".join(_counted(count, noun) for noun, count in sides.items())
-        return f"<Experiment of {_counted(len(self), 'run')}: {crossed}>"
 
     def plan(self) -> list[Run]:
         """Tell which runs there are, in the order of the table.

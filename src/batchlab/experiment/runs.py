@@ -14,6 +14,8 @@ from batchlab.experiment.dispersion import LABELS, dispersion
 from batchlab.experiment.output import TableFormat, write
 from batchlab.experiment.record import COSTS, COUNTS
 from batchlab.experiment.stored import Shelf, StoredResults
+from batchlab.markup import card
+from batchlab.units import format_duration
 
 if TYPE_CHECKING:
     import os
@@ -35,6 +37,12 @@ _DESCRIPTION = {
     "status": pl.String,
 }
 _COSTS = {name: pl.Int64 if name in COUNTS else pl.Float64 for name in COSTS}
+# What a notebook shows of each policy, as means over its runs.
+_MEASURES = {
+    "wait_mean": "mean wait",
+    "bounded_slowdown_mean": "mean bounded slowdown",
+    "makespan": "makespan",
+}
 _FAILURE = {"error": pl.String, "message": pl.String, "traceback": pl.String}
 
 
@@ -63,8 +71,25 @@ class Runs:
         return len(self._plan)
 
     def __repr__(self) -> str:
+        return f"<Runs: {self._counted}>"
+
+    def _repr_html_(self) -> str:
+        shown = {name: how for name, how in _MEASURES.items() if name in self.table.columns}
+        grouped = self.table.group_by("policy", maintain_order=True).agg(pl.len(), pl.col([*shown]).mean())
+        rows = [
+            (
+                policy,
+                f"{count:,}",
+                *(_written(value, name) for name, value in zip(shown, values, strict=True)),
+            )
+            for policy, count, *values in grouped.iter_rows()
+        ]
+        return card("Runs", [("runs", self._counted)], ("policy", "runs", *shown.values()), rows)
+
+    @property
+    def _counted(self) -> str:
         counted = self.table["status"].value_counts(sort=True).iter_rows()
-        return f"<Runs: {', '.join(f'{count:,} {status}' for status, count in counted)}>"
+        return ", ".join(f"{count:,} {status}" for status, count in counted)
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -249,3 +274,9 @@ def _flat(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         else:
             found[f"{prefix}{name}"] = value
     return found
+
+
+def _written(value: float | None, name: str) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,.1f}" if "slowdown" in name else format_duration(value)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from batchlab.errors import PolicyError, PolicyNotFound, shown, suggest
+from batchlab.markup import card
 from batchlab.policy import spec
 from batchlab.policy.allocator import Allocator
 from batchlab.policy.malleable import Malleable
@@ -208,6 +209,11 @@ class Policy:
 
     def __repr__(self) -> str:
         return f"<Policy {self}>"
+
+    def _repr_html_(self) -> str:
+        parts = ("order", "backfill", "allocator", "predictor", "scheduler")
+        facts = [(part, _name_of(getattr(self, part))) for part in parts if getattr(self, part) is not None]
+        return card(f"Policy {self}", [*facts, ("reservations", str(self.reservations))])
 
     @property
     def is_named(self) -> bool:

@@ -9,7 +9,7 @@ import polars as pl
 from batchlab import plot
 from batchlab.adequacy import Comparison, Reference
 from batchlab.errors import ResultError, shown
-from batchlab.report.markup import Html, element, facts, table
+from batchlab.markup import Html, element, facts, table
 from batchlab.report.page import Section, page, save
 from batchlab.report.pictures import figures
 from batchlab.units import format_duration

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from batchlab.markup import Html, element, table
 from batchlab.plot.job_classes import can_be_classed, job_classes
 from batchlab.plot.results import jobs_of
-from batchlab.report.markup import Html, element, table
 from batchlab.report.measures import number, percent
 from batchlab.result import metrics
 from batchlab.units import format_duration

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
+from batchlab.markup import Html, element, table
 from batchlab.plot.estimate import Estimate, estimate
 from batchlab.plot.scales import short_duration
-from batchlab.report.markup import Html, element, table
 from batchlab.units import format_duration
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from batchlab.atomic import atomic_write
 from batchlab.errors import ResultError
-from batchlab.report.markup import Html, element
+from batchlab.markup import Html, element
 
 if TYPE_CHECKING:
     import os

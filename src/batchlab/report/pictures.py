@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
+from batchlab.markup import Html, element
 from batchlab.plot.canvas import GRID, INK
-from batchlab.report.markup import Html, element
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from batchlab.errors import BatchlabError
-from batchlab.report.markup import Html, element
+from batchlab.markup import Html, element
 from batchlab.system import System
 from batchlab.workload import read_swf, read_table
 

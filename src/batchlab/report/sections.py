@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from batchlab import plot
+from batchlab.markup import Html, element, table
 from batchlab.plot.job_classes import can_be_classed
 from batchlab.plot.load import load_course, load_values
 from batchlab.plot.over_time import Line, Steps
@@ -17,7 +18,6 @@ from batchlab.report.breakdown import breakdowns, can_be_broken_down
 from batchlab.report.chart import chart_figure
 from batchlab.report.courses import courses
 from batchlab.report.interactive import Chart, gantt
-from batchlab.report.markup import Html, element, table
 from batchlab.report.measures import cost_measures, measures_table, schedule_measures, statistics_table
 from batchlab.report.origin import what_was_run
 from batchlab.report.page import Section

@@ -6,9 +6,9 @@ import math
 from string import Template
 from typing import TYPE_CHECKING
 
+from batchlab.markup import Html, element, table
 from batchlab.plot.scales import short_duration
 from batchlab.report.differences import RESAMPLES, Difference, mean_differences
-from batchlab.report.markup import Html, element, table
 from batchlab.report.measures import number, percent
 from batchlab.report.statistics import Comparison, compare
 from batchlab.units import format_duration

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from batchlab import plot
 from batchlab.errors import ResultError, shown
-from batchlab.report.markup import Html, element, facts, table
+from batchlab.markup import Html, element, facts, table
 from batchlab.report.page import Section, page, save
 from batchlab.report.pictures import figures
 from batchlab.twin import WhatIf

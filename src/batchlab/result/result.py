@@ -8,9 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from batchlab.errors import ResultError
+from batchlab.lazy import later
 from batchlab.options import RunOptions
 from batchlab.result import energy, metrics, rates, traffic
 from batchlab.result.course import course_of, saved_time
@@ -19,7 +18,7 @@ from batchlab.result.interference import interference_table
 from batchlab.result.key_events import key_events_table, rates_table
 from batchlab.result.power_states import power_states_table
 from batchlab.result.service_intervals import ServedRun, intervals_of, service_intervals_table
-from batchlab.result.summary import page, what_was_run
+from batchlab.result.summary import from_outside, page, result_card, what_was_run
 from batchlab.result.table import (
     JOBS,
     allocations_table,
@@ -37,8 +36,7 @@ from batchlab.result.table import (
 from batchlab.result.timeline import timeline
 from batchlab.result.usage import usage_table
 from batchlab.result.utilisation import utilisation_tables
-from batchlab.result.warnings import missed_events, warnings_of
-from batchlab.vocabulary import REJECTION_REASONS
+from batchlab.result.warnings import warnings_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,6 +44,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from batchlab.plot.of_result import ResultPlots
     from batchlab.policy.policy import Policy
     from batchlab.result.course import Course
     from batchlab.result.outcome import Outcome
@@ -88,6 +87,15 @@ class Result:
 
     def __repr__(self) -> str:
         return f"<Result of {self.policy}: {len(self.outcome.state):,} jobs on {self.system.nodes:,} nodes>"
+
+    def _repr_html_(self) -> str:
+        return result_card(str(self.policy), self._facts, self.metrics(), self.elapsed, self.warnings)
+
+    @property
+    def plot(self) -> ResultPlots:
+        """The plots of `batchlab.plot` of this result: ``result.plot.gantt()`` is ``plot.gantt(result)``."""
+        plots: ResultPlots = later("batchlab.plot.of_result", "ResultPlots")(self)
+        return plots
 
     @cached_property
     def jobs(self) -> pl.DataFrame:
@@ -253,9 +261,7 @@ class Result:
             It was not recorded.
         """
         self._check_messages()
-        submitted = self.workload.jobs["submit_time"].min()
-        begin = self.outcome.now if submitted is None else float(submitted)  # type: ignore[arg-type]
-        return traffic.links_table(self.system, self.outcome, begin)
+        return traffic.links_table(self.workload, self.system, self.outcome)
 
     def interference(self, *, threads: int | None = None) -> pl.DataFrame:
         """Compare each completed job that carries an application with a run alone on its nodes.
@@ -397,12 +403,7 @@ class Result:
         A machine with another number of processors than the log's header says (`System.processors`), and jobs
         that were rejected, by their reasons; events of jobs that the log's reader dropped.
         """
-        numbers = np.bincount(self.outcome.reason, minlength=1 + len(REJECTION_REASONS))[1:]
-        rejected = dict(zip(REJECTION_REASONS, numbers.tolist(), strict=True))
-        found = [*warnings_of(self.workload.header, self.system, rejected)]
-        if self.external_events is not None:
-            found += missed_events(self.external_events, self.workload)
-        return tuple(found)
+        return tuple(warnings_in(self.workload, self.system, self.outcome.reason, self.external_events))
 
     def summary(self) -> str:
         """Tell people what was run and what came of it.
@@ -412,12 +413,13 @@ class Result:
         str
             A page of text.
         """
+        return page(self._facts, self.metrics(), self.elapsed, self.warnings)
+
+    @property
+    def _facts(self) -> list[tuple[str, str]]:
         facts = [*what_was_run(self.workload, self.system, self.policy, self.options)]
-        if self.external_events is not None:
-            flags = self.outcome.events_applied
-            given, applied = len(self.external_events), 0 if flags is None else int(flags.sum())
-            facts.append(("events", f"{given:,} from outside, of which {applied:,} changed something"))
-        return page(facts, self.metrics(), self.elapsed, self.warnings)
+        events = self.external_events
+        return facts if events is None else [*facts, from_outside(events, self.outcome.events_applied)]
 
     def write(
         self,

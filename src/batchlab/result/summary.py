@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from batchlab.markup import card
 from batchlab.units import format_duration, format_energy, format_latency, format_power, format_rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    import numpy as np
+    import numpy.typing as npt
     import polars as pl
 
+    from batchlab.markup import Html
     from batchlab.options import RunOptions
     from batchlab.policy.policy import Policy
     from batchlab.system.system import System
+    from batchlab.workload.event_stream import EventStream
     from batchlab.workload.workload import Workload
 
-__all__ = ["compare", "how_it_was_run", "page", "submitted", "what_was_run"]
+__all__ = ["compare", "from_outside", "how_it_was_run", "page", "result_card", "submitted", "what_was_run"]
 
 _STATISTICS = ("mean", "median", "p95", "p99", "max")
 _DURATIONS = {"wait": "wait", "turnaround": "turnaround"}
@@ -53,16 +58,27 @@ def page(
     str
         Lines of text without a newline at the end.
     """
-    lines = [*facts, *(("warning", text) for text in warnings), ("", ""), *_what_became(metrics)]
-    if elapsed is not None:
-        lines.append(("simulated in", format_duration(elapsed)))
+    lines = [*facts, *(("warning", text) for text in warnings), ("", ""), *_what_became(metrics, elapsed)]
     blocks = [_aligned(lines)]
-    if any(_of(metrics, name)["mean"] is not None for name in _DURATIONS):
-        blocks.append(_statistics(metrics))
+    if numbers := _statistics(metrics):
+        blocks.append(_table(numbers))
     classes = cast("Mapping[str, Mapping[str, float]]", metrics.get("messages", {})).get("classes")
     if classes:
         blocks.append(_by_class(cast("Mapping[str, Mapping[str, float]]", classes)))
     return "\n\n".join(blocks)
+
+
+def result_card(
+    policy: str,
+    facts: Iterable[tuple[str, str]],
+    metrics: Mapping[str, object],
+    elapsed: float | None,
+    warnings: Iterable[str],
+) -> Html:
+    """Write what `page` writes for a notebook."""
+    notes = (("warning", text) for text in warnings)
+    head, *rows = _statistics(metrics) or [()]
+    return card(f"Result of {policy}", [*facts, *notes, *_what_became(metrics, elapsed)], head, rows)
 
 
 def compare(runs: Iterable[tuple[str, Mapping[str, object]]]) -> str:
@@ -114,6 +130,12 @@ def what_was_run(
     yield from how_it_was_run(system, policy, options)
 
 
+def from_outside(events: EventStream, applied: npt.NDArray[np.bool_] | None) -> tuple[str, str]:
+    """Tell how many events came from outside, and how many of them changed something."""
+    changed = 0 if applied is None else int(applied.sum())
+    return "events", f"{len(events):,} from outside, of which {changed:,} changed something"
+
+
 def how_it_was_run(system: System, policy: Policy, options: RunOptions) -> Iterable[tuple[str, str]]:
     """Tell the system, the policy, and the options that are not the usual ones.
 
@@ -148,7 +170,14 @@ def _workload(jobs: pl.DataFrame) -> str:
     return submitted(len(jobs), float(times.max() - times.min()))
 
 
-def _what_became(metrics: Mapping[str, object]) -> Iterable[tuple[str, str]]:
+def _what_became(metrics: Mapping[str, object], elapsed: float | None) -> Iterable[tuple[str, str]]:
+    """Tell the aggregates that are one number each, and how long the simulation took (s)."""
+    yield from _aggregates(metrics)
+    if elapsed is not None:
+        yield "simulated in", format_duration(elapsed)
+
+
+def _aggregates(metrics: Mapping[str, object]) -> Iterable[tuple[str, str]]:
     jobs, queue = _of(metrics, "jobs"), _of(metrics, "queue_length")
     counted = [f"{count:,} {state}" for state, count in jobs.items() if count and state != "submitted"]
     yield "jobs", ", ".join(counted) or "none"
@@ -221,13 +250,16 @@ def _energy(energy: Mapping[str, float | None]) -> str:
     return ", ".join([*parts, f"{format_power(energy['peak_power'] or 0.0)} at most"])
 
 
-def _statistics(metrics: Mapping[str, object]) -> str:
+def _statistics(metrics: Mapping[str, object]) -> list[tuple[str, ...]]:
+    """Give the statistics of waits and slowdowns as rows of text, the first their names; or none."""
+    if all(_of(metrics, name)["mean"] is None for name in _DURATIONS):
+        return []
     rows: list[tuple[str, ...]] = [("", *_STATISTICS)]
     for name, title in _DURATIONS.items():
         rows.append((title, *(_duration(_of(metrics, name)[statistic]) for statistic in _STATISTICS)))
     for name, title in _RATIOS.items():
         rows.append((title, *(_number(_of(metrics, name)[statistic]) for statistic in _STATISTICS)))
-    return _table(rows)
+    return rows
 
 
 def _of(metrics: Mapping[str, object], name: str) -> Mapping[str, float | None]:

@@ -54,15 +54,13 @@ def messages_table(workload: Workload, outcome: Outcome) -> pl.DataFrame:
     return pl.DataFrame([workload.jobs["job_id"].gather(row), row, *sent]).sort("row", "class")
 
 
-def links_table(system: System, outcome: Outcome, begin: float) -> pl.DataFrame:
+def links_table(workload: Workload, system: System, outcome: Outcome) -> pl.DataFrame:
     """List what was taken of each link; see `Result.links`.
 
     Parameters
     ----------
-    system, outcome
-        The machine, and what was recorded.
-    begin
-        The time from which on means are taken, seconds.
+    workload, system, outcome
+        The jobs, from whose first submission on means are taken, the machine, and what was recorded.
 
     Returns
     -------
@@ -71,7 +69,9 @@ def links_table(system: System, outcome: Outcome, begin: float) -> pl.DataFrame:
         ``busy_time``, ``congested_time`` (Float64); zeros where no job carries an application.
     """
     platform: Platform = system.platform  # type: ignore[assignment]  # else nothing was counted
-    seen, span = outcome.links, outcome.now - begin
+    submitted = workload.jobs["submit_time"].min()
+    span = 0.0 if submitted is None else outcome.now - float(submitted)  # type: ignore[arg-type]
+    seen = outcome.links
     none = np.zeros(len(platform.links))
     if seen is None:
         seen = {"bytes": none, "peak": none, "busy": none, "congested": none}

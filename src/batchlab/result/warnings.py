@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from batchlab.vocabulary import REJECTION_REASONS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    import numpy.typing as npt
 
     from batchlab.system.system import System
     from batchlab.vocabulary import RejectionReason
     from batchlab.workload import EventStream, Workload
     from batchlab.workload.header import Header
 
-__all__ = ["missed_events", "warnings_of"]
+__all__ = ["missed_events", "warnings_in", "warnings_of"]
 
 _SHOWN = 3
 
@@ -56,6 +62,31 @@ def warnings_of(header: Header, system: System, rejected: Mapping[RejectionReaso
         reasons = [f"{count:,} {_REASONS[name]} ({name})" for name, count in rejected.items() if count]
         count = sum(rejected.values())
         yield f"{count:,} {'job was' if count == 1 else 'jobs were'} rejected: {'; '.join(reasons)}"
+
+
+def warnings_in(
+    workload: Workload, system: System, reason: npt.NDArray[np.uint8], events: EventStream | None
+) -> Iterator[str]:
+    """Compare a whole run with what was described; see `warnings_of` and `missed_events`.
+
+    Parameters
+    ----------
+    workload, system, events
+        What was run, and what came from outside.
+    reason
+        uint8, one per job: why it was rejected; 0 where it was not.
+
+    Yields
+    ------
+    str
+        A line for people.
+    """
+    numbers = np.bincount(reason, minlength=1 + len(REJECTION_REASONS))[1:]
+    yield from warnings_of(
+        workload.header, system, dict(zip(REJECTION_REASONS, numbers.tolist(), strict=True))
+    )
+    if events is not None:
+        yield from missed_events(events, workload)
 
 
 def missed_events(events: EventStream, workload: Workload) -> Iterator[str]:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from batchlab.errors import SimulationError, shown
+from batchlab.markup import card
 from batchlab.system.limits import waiting_reasons
+from batchlab.units import format_duration
 from batchlab.vocabulary import JOB_STATES
 
 if TYPE_CHECKING:
@@ -110,6 +112,17 @@ class Status:
     free: npt.NDArray[np.int64]
     idle: npt.NDArray[np.int64]
     drained: npt.NDArray[np.bool_]
+
+    def _repr_html_(self) -> str:
+        counted = ", ".join(f"{number:,} {name}" for name, number in self.counts.items() if number)
+        shares = ", ".join(f"{name} {100 * share:.1f} %" for name, share in self.utilisation.items())
+        following = "–" if self.next_time is None else f"at {format_duration(self.next_time)}"
+        facts = [("jobs", counted or "none"), ("in use", shares)]
+        drained = f"{int(self.drained.sum()):,} of {self.system.nodes:,} nodes"
+        return card(
+            f"Simulation at {format_duration(self.now)}",
+            [*facts, ("drained", drained), ("next event", following)],
+        )
 
     @cached_property
     def counts(self) -> dict[str, int]:

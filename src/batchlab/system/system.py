@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
+from batchlab.markup import card
 from batchlab.system import rules
 from batchlab.system.accounts import check_accounts, check_fair_share, check_owners, check_qualities
 from batchlab.system.checks import amounts, different, held, set_field
@@ -37,6 +38,7 @@ __all__ = ["NodeGroup", "System"]
 
 _PROCESSOR = "core"
 _LARGEST_TOTAL = 2**63 - 1
+_SHOWN_GROUPS = 8
 
 
 @dataclass(frozen=True)
@@ -202,6 +204,30 @@ class System:
             for group in self.groups
         )
         return f"{self.name or 'system'}: {self.nodes} nodes, {described}"
+
+    def _repr_html_(self) -> str:
+        more = ("platform", "partitions", "queues", "accounts", "qos", "limits", "reservations")
+        of_each = {name: getattr(self, name) for name in more if getattr(self, name)}
+        lengths = (
+            (name, f"{len(value):,}" if isinstance(value, tuple) else "yes")
+            for name, value in of_each.items()
+        )
+        facts = [
+            ("nodes", f"{self.nodes:,}"),
+            *((name, f"{total:,} in all") for name, total in self.total.items()),
+        ]
+        head = ("group", "nodes", *(f"{name} of a node" for name in self.resources))
+        rows = [
+            (
+                group.name,
+                f"{group.count:,}",
+                *(f"{group.resources.get(name, 0):,}" for name in self.resources),
+            )
+            for group in self.groups[:_SHOWN_GROUPS]
+        ]
+        left = len(self.groups) - len(rows)
+        unseen = [("groups", f"{left:,} more than shown")] if left else []
+        return card(f"System {self.name}".rstrip(), [*facts, *lengths, *unseen], head, rows)
 
     @classmethod
     def homogeneous(

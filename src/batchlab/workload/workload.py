@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Self
 import polars as pl
 
 from batchlab.errors import WorkloadError
+from batchlab.markup import card
 from batchlab.units import format_duration
 from batchlab.vocabulary import InvalidAction, OverrunAction
 from batchlab.workload import application_columns, description, node_groups, transform
@@ -248,10 +249,20 @@ class Workload:
         return self.jobs.height
 
     def __repr__(self) -> str:
+        return f"Workload of {_extent(self.jobs)}\n  " + "\n  ".join(self._facts)
+
+    def _repr_html_(self) -> str:
+        columns = [name for name in self.jobs.columns if self.jobs[name].null_count() < self.jobs.height]
+        log = zip(("log", *[""] * len(self._facts)), self._facts, strict=False)
+        facts = [("jobs", _extent(self.jobs)), *log, ("columns", ", ".join(columns))]
+        return card("Workload", facts)
+
+    @property
+    def _facts(self) -> list[str]:
         machine = ", ".join(str(text) for text in (self.header.computer, self.header.installation) if text)
         processors = self.header.max_processors
         facts = [machine, f"{processors:,} processors" if processors else "", self.report.summary()]
-        return f"Workload of {_extent(self.jobs)}\n  " + "\n  ".join(fact for fact in facts if fact)
+        return [fact for fact in facts if fact]
 
 
 def _extent(jobs: pl.DataFrame) -> str:

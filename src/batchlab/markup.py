@@ -12,6 +12,11 @@ __all__ = ["Html", "element", "facts", "table"]
 
 _EMPTY = frozenset({"meta", "link", "br", "hr", "img"})
 
+# A notebook has styles of its own, light or dark: what is shown in it takes its colour of text, and no other.
+_CARD = "border-left:3px solid #3d8fd1;padding:0.2em 0 0.2em 0.8em;margin:0.3em 0;overflow-x:auto"
+_FACTS = "border-collapse:collapse;background:transparent;margin:0.3em 0 0;font-size:0.92em"
+_CELL = "text-align:{};padding:0.1em 1em 0.1em 0;border:0;background:transparent;vertical-align:top"
+
 
 class Html(str):
     """Text that is HTML already."""
@@ -89,6 +94,51 @@ def table(
         class_=class_,
     )
     return element("div", inner, class_="scroll", tabindex=0, role="region", aria_label=caption)
+
+
+def card(
+    title: str,
+    facts: Iterable[tuple[str, str]],
+    head: Iterable[str] = (),
+    rows: Iterable[Iterable[str]] = (),
+) -> Html:
+    """Write what a notebook shows of an object: a title, facts, and a small table of numbers.
+
+    It carries its own style and no colour of text or background, so that it is read in light and in dark.
+
+    Parameters
+    ----------
+    title
+        What the object is.
+    facts
+        Names and texts, a line each; a fact without a name goes on with the one before, one without both is
+        left out.
+    head, rows
+        The columns' names, and the cells, the first of each row its name; no table without rows.
+    """
+    left, right = _CELL.format("left"), _CELL.format("right")
+    lines = (
+        element(
+            "tr", element("th", name, scope="row", style=left + ";opacity:0.7"), _styled("td", text, left)
+        )
+        for name, text in facts
+        if name or text
+    )
+    numbers = [
+        element(
+            "tr", *(_styled("td" if at else "th", cell, right if at else left) for at, cell in enumerate(row))
+        )
+        for row in rows
+    ]
+    heading = element("tr", *(_styled("th", name, right if at else left) for at, name in enumerate(head)))
+    tables = [element("table", element("tbody", *lines), style=_FACTS)]
+    if numbers:
+        tables.append(element("table", element("thead", heading), element("tbody", *numbers), style=_FACTS))
+    return element("div", element("strong", title), *tables, style=_CARD, class_="batchlab-card")
+
+
+def _styled(name: str, text: str, style: str) -> Html:
+    return element(name, text, style=style)
 
 
 def _cell(index: int, name: str, cell: str) -> Html:
