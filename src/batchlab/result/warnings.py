@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from batchlab.vocabulary import REJECTION_REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    import numpy as np
     import numpy.typing as npt
 
     from batchlab.system.system import System
@@ -81,6 +80,8 @@ def warnings_in(
     str
         A line for people.
     """
+    import numpy as np  # noqa: PLC0415  # streamed runs do without
+
     numbers = np.bincount(reason, minlength=1 + len(REJECTION_REASONS))[1:]
     yield from warnings_of(
         workload.header, system, dict(zip(REJECTION_REASONS, numbers.tolist(), strict=True))
