@@ -83,6 +83,8 @@ class JobColumns(TypedDict):
     tier: NDArray[np.int32] | None
     queue_priority: NDArray[np.int32] | None
     nodes: NDArray[np.float64] | None
+    user: NDArray[np.uint32] | None
+    association: NDArray[np.uint32] | None
     factors: FactorColumns | None
     limits: LimitColumns | None
     preemption: PreemptionColumns | None
@@ -277,6 +279,9 @@ class ControllerSettings(TypedDict):
     bf_window: float
     bf_max_job_test: int
     bf_max_job_part: int
+    bf_max_job_user: int
+    bf_max_job_user_part: int
+    bf_max_job_assoc: int
     bf_max_job_start: int
     bf_job_part_count_reserve: int
     kill_wait: float

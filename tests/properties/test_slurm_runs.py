@@ -153,6 +153,27 @@ def contested(case: SlurmCase, rng: Random) -> SlurmCase:
     return case
 
 
+def counted(case: SlurmCase, rng: Random) -> SlurmCase:
+    """Let backfill look at few entries of each user or association; some jobs have neither."""
+    machine = replace(
+        case.machine,
+        max_entries_of_user=rng.choice((0, 0, 1, 2)),
+        # Jobs in reservations have node sets of their own here.
+        max_entries_of_user_in_partition=0 if case.reservations else rng.choice((0, 0, 1, 2)),
+        max_entries_of_association=rng.choice((0, 0, 1, 2)),
+    )
+    is_limited = bool(case.rules.nodes_of_user or case.rules.jobs_of_user)
+    jobs = [
+        replace(
+            job,
+            user=job.user if is_limited else rng.choice((0, 1, None)),
+            account=rng.choice(("a", "b", None)),
+        )
+        for job in case.jobs
+    ]
+    return replace(case, machine=machine, jobs=jobs)
+
+
 def reserving(job: SlurmJob, kept: list[Kept], machine: Machine, rng: Random) -> SlurmJob:
     """Let a job ask for a reservation in which it fits, now and then."""
     number = rng.randrange(len(kept))
@@ -180,6 +201,7 @@ def random_case(number: int) -> SlurmCase:
     controller = random_controller(rng)
     case = SlurmCase(machine, controller, jobs, drained, launch, completion, order, Rules(), [])
     case = contested(case, rng) if rng.random() < 0.6 else case
+    case = counted(case, rng) if rng.random() < 0.3 else case
     kill_wait = float(case.controller.kill_wait)
     return replace(case, machine=replace(case.machine, kill_wait=kill_wait))
 
@@ -195,6 +217,9 @@ def parameters_of(case: SlurmCase) -> SlurmParameters:
         epoch=int(machine.epoch),
         bf_max_job_test=int(machine.max_entries),
         bf_max_job_part=machine.max_entries_of_partition,
+        bf_max_job_user=machine.max_entries_of_user,
+        bf_max_job_user_part=machine.max_entries_of_user_in_partition,
+        bf_max_job_assoc=machine.max_entries_of_association,
         bf_job_part_count_reserve=machine.plans_of_partition,
         bf_max_job_start=machine.max_starts,
         partition_job_depth=machine.depth_of_partition,
@@ -232,7 +257,10 @@ def result_of(case: SlurmCase, policy: Policy) -> bl.Result:
             "tasks_per_node": [job.tasks_per_node for job in jobs],
             "exclusive": [job.exclusive for job in jobs],
             "qos": [f"q{job.quality}" for job in jobs],
-            "user": [f"u{job.user}" for job in jobs],
+            "user": pl.Series(
+                [None if job.user is None else f"u{job.user}" for job in jobs], dtype=pl.String
+            ),
+            "account": pl.Series([job.account for job in jobs], dtype=pl.String),
             "reservation": [None if job.reservation is None else f"r{job.reservation}" for job in jobs],
             "partition": ["|".join(f"p{partition}" for partition in job.partitions) for job in jobs],
         }

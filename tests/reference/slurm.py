@@ -13,6 +13,7 @@ from reference.slurm_selection import Chosen, Machine, Weights, evaluate, move, 
 __all__ = [
     "WAITS",
     "Backfill",
+    "Owner",
     "Verdict",
     "backfill",
     "begun",
@@ -25,6 +26,10 @@ Verdict = tuple[str, float | None, Chosen, list[int]]
 WAITS: Verdict = ("waits", None, [], [])
 # Groups of jobs end within so many seconds of the clock, then twice as many.
 WINDOW = 30.0
+
+# The user of a job and his association; None where it has none.
+Owner = tuple[object, object]
+NOBODY: Owner = (None, None)
 
 NOT_TRIED: Verdict = ("not_tried", None, [], [])
 
@@ -124,16 +129,19 @@ class Backfill(Calls):
     """One call of backfill."""
 
     records: list[tuple[float, float, frozenset[int]]] = field(default_factory=list)
-    tested: Counter[int] = field(default_factory=Counter)
+    tested: int = 0
+    looked: Counter[tuple[object, ...]] = field(default_factory=Counter)
     plans: Counter[int] = field(default_factory=Counter)
     starts: int = 0
     puts_off: bool = False
 
-    def consider(self, entry: Entry) -> Verdict:
+    def consider(self, entry: Entry, owner: Owner = NOBODY) -> Verdict:
         part = entry.partition
-        if self.is_passed_over(entry):
+        groups = self.groups(entry, owner)
+        if self.is_passed_over(entry) or any(self.looked[group] >= most for group, most in groups):
             return NOT_TRIED
-        self.tested[part] += 1
+        self.tested += 1
+        self.looked.update(group for group, _ in groups)
         found = self.earliest(entry) if entry.is_open or entry.is_evaluated else None
         if found is None:
             return WAITS
@@ -149,10 +157,21 @@ class Backfill(Calls):
         return "planned", start, chosen, []
 
     def is_passed_over(self, entry: Entry) -> bool:
-        most = self.machine.max_entries_of_partition
-        is_full = bool(most) and self.tested[entry.partition] >= most
-        is_full |= 0 < self.machine.max_starts <= self.starts
-        return entry.job in self.done or self.tested.total() >= self.machine.max_entries or is_full
+        is_full = 0 < self.machine.max_starts <= self.starts
+        return entry.job in self.done or self.tested >= self.machine.max_entries or is_full
+
+    def groups(self, entry: Entry, owner: Owner) -> list[tuple[tuple[object, ...], int]]:
+        """Give what an entry is counted by, and how many entries of each are looked at."""
+        machine, part = self.machine, entry.partition
+        user, association = owner
+        found: list[tuple[tuple[object, ...], int]]
+        found = [(("partition", part), machine.max_entries_of_partition)]
+        if user is not None:
+            found.append((("user", user), machine.max_entries_of_user))
+            found.append((("user", user, part), machine.max_entries_of_user_in_partition))
+        if association is not None:
+            found.append((("association", association), machine.max_entries_of_association))
+        return [(group, most) for group, most in found if most]
 
     def earliest(self, entry: Entry) -> tuple[float, Chosen, frozenset[int]] | None:
         now = self.situation.now

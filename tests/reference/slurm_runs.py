@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import ceil, floor, inf
 
 from batchlab.slurm import Allotment, Entry, Held, ReservedNodes, Situation
-from reference.slurm import Verdict, begun, main_begun
+from reference.slurm import Owner, Verdict, begun, main_begun
 from reference.slurm_selection import Machine, Weights, evaluate
 
 __all__ = ["KEYS", "Controller", "DrainedNode", "Kept", "Place", "Rules", "SlurmJob", "run"]
@@ -28,7 +28,8 @@ class SlurmJob:
     tasks_per_node: int = 0
     exclusive: bool = False
     quality: int = 0
-    user: int = 0
+    user: int | None = 0
+    account: str | None = None
     reservation: int | None = None
 
     @property
@@ -97,6 +98,12 @@ KEYS: dict[str, Callable[[SlurmJob, float], float]] = {
 """The keys of orders; the last changes with time."""
 
 
+def owner_of(job: SlurmJob) -> Owner:
+    """Give the user of a job and his association."""
+    association = (job.user, job.account)
+    return job.user, None if association == (None, None) else association
+
+
 @dataclass
 class Run:
     """A run under way. Of a job that holds nodes: its start, what it has, and when its run is over."""
@@ -162,7 +169,9 @@ class Run:
     def counters(self, job: SlurmJob) -> tuple[int, ...]:
         """Give numbers of the limits on nodes that count a job."""
         own = (job.quality,) if job.quality in self.rules.nodes else ()
-        by_user = (100 + 10 * job.quality + job.user,) if job.quality in self.rules.nodes_of_user else ()
+        by_user = (
+            (100 + 10 * job.quality + (job.user or 0),) if job.quality in self.rules.nodes_of_user else ()
+        )
         return own + by_user
 
     def limits(self, job: SlurmJob) -> tuple[bool, bool]:
@@ -256,10 +265,10 @@ class Run:
         verdicts = list[str]()
         for job, partition in queue:
             entry = self.entry(job, partition)
-            verdict = call.consider(entry)
+            verdict = call.consider(entry, owner_of(job))
             self.take(job, entry, verdict)
             verdicts.append(verdict[0])
-        end = self.now + call.tested.total() * self.controller.bf_test_time
+        end = self.now + call.tested * self.controller.bf_test_time
         self.backfill_latest = floor(end)
         if {"started", "preempts"} & {*verdicts}:
             self.change()

@@ -28,6 +28,9 @@ class Machine:
     epoch: float = 0.0
     max_entries: float = inf
     max_entries_of_partition: int = 0
+    max_entries_of_user: int = 0
+    max_entries_of_user_in_partition: int = 0
+    max_entries_of_association: int = 0
     plans_of_partition: int = 0
     max_starts: int = 0
     depth_of_partition: int = 0

@@ -57,6 +57,31 @@ def test_bounds_of_starts() -> None:
     assert starts(main, tasks=[1, 1]) == [10.25, 20.25]
 
 
+@pytest.mark.parametrize(
+    ("bound", "found"),
+    [
+        ("", [10.5, 10.5, 10.5, 10.5]),
+        ("bf_max_job_user=2", [10.5, 10.5, 20.5, 10.5]),
+        ("bf_max_job_user_part=1", [10.5, 20.5, 10.5, 10.5]),
+        ("bf_max_job_assoc=1", [10.5, 10.5, 20.5, 10.5]),
+    ],
+)
+def test_depths_of_users(bound: str, found: list[float]) -> None:
+    """Backfill leaves out the third job of a user, his second in a partition, or his second in an account."""
+    system = bl.System.homogeneous(
+        nodes=4, resources={"core": 1}, partitions=(bl.Partition("a", "0-3"), bl.Partition("b", "2-3"))
+    )
+    never = "main_phase=59, sched_interval=600, batch_sched_delay=600"
+    columns: dict[str, Any] = {
+        "tasks": [1, 1, 1, 1],
+        "partition": ["a", "a", "b", "a"],
+        "user": ["ann", "ann", "ann", "bob"],
+        "account": ["x", "y", "y", "y"],
+    }
+    spec = f"slurm({never}, backfill_phase=0.5, bf_interval=10, {bound})".replace(", )", ")")
+    assert starts(spec, system, **columns) == found
+
+
 def test_a_depth_of_partitions() -> None:
     """With a depth of one the main loop looks at one job of each partition, however many fit."""
     system = bl.System.homogeneous(

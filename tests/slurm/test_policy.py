@@ -57,6 +57,9 @@ def test_usual_values_are_slurms() -> None:
         ("SchedulerParameters=bf_window=10080", {"bf_window": 604_800}),
         ("SchedulerParameters=bf_max_job_test=1000", {"bf_max_job_test": 1000}),
         ("SchedulerParameters=bf_max_job_part=50", {"bf_max_job_part": 50}),
+        ("SchedulerParameters=bf_max_job_user=7", {"bf_max_job_user": 7}),
+        ("SchedulerParameters=bf_max_job_user_part=7", {"bf_max_job_user_part": 7}),
+        ("SchedulerParameters=bf_max_job_assoc=7", {"bf_max_job_assoc": 7}),
         ("SchedulerParameters=bf_job_part_count_reserve=1", {"bf_job_part_count_reserve": 1}),
     ],
 )

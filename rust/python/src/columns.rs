@@ -118,6 +118,9 @@ pub struct Columns<'py> {
     queue_priority: Option<PyReadonlyArray1<'py, i32>>,
     /// The fewest nodes that each job takes.
     nodes: Option<PyReadonlyArray1<'py, f64>>,
+    /// The numbers of the user and of the association of each job, from 1; 0 for none.
+    user: Option<PyReadonlyArray1<'py, u32>>,
+    association: Option<PyReadonlyArray1<'py, u32>>,
     factors: Option<FactorColumns<'py>>,
     /// What jobs may have at a time; None where nothing is limited.
     limits: Option<LimitColumns<'py>>,
@@ -280,6 +283,8 @@ impl Columns<'_> {
             tier: given(self.tier.as_ref()),
             queue_priority: given(self.queue_priority.as_ref()),
             nodes: given(self.nodes.as_ref()),
+            user: given(self.user.as_ref()),
+            association: given(self.association.as_ref()),
             factors: self.factors.as_ref().map(|columns| Box::new(columns.factors())),
         };
         Ok((scenario, records))

@@ -2,7 +2,7 @@
 use batchlab_kernel::accounting::Multifactor;
 use batchlab_kernel::placement::{Blocks, Closeness, Compact, Mapping, Threshold};
 use batchlab_kernel::scheduler::{PolicyChoice, SlurmSettings};
-use batchlab_kernel::slurm::Select;
+use batchlab_kernel::slurm::{Depths, Select};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -44,6 +44,9 @@ struct ControllerSettings {
     bf_window: f64,
     bf_max_job_test: usize,
     bf_max_job_part: usize,
+    bf_max_job_user: usize,
+    bf_max_job_user_part: usize,
+    bf_max_job_assoc: usize,
     bf_max_job_start: usize,
     bf_job_part_count_reserve: usize,
     kill_wait: f64,
@@ -77,7 +80,12 @@ impl TryFrom<ControllerSettings> for SlurmSettings {
             bf_resolution: given.bf_resolution,
             bf_window: given.bf_window,
             bf_max_job_test: given.bf_max_job_test,
-            bf_max_job_part: given.bf_max_job_part,
+            bf_depths: Depths {
+                of_partition: given.bf_max_job_part,
+                of_user: given.bf_max_job_user,
+                of_user_in_partition: given.bf_max_job_user_part,
+                of_association: given.bf_max_job_assoc,
+            },
             bf_max_job_start: given.bf_max_job_start,
             bf_job_part_count_reserve: given.bf_job_part_count_reserve,
             kill_wait: given.kill_wait,

@@ -1,8 +1,8 @@
 //! Slurm's controller: one call of its main loop or of its backfill, decided from what it sees.
 use batchlab_kernel::slurm::{
     Allotment, Amounts, BackfillParameters, Classes, Entry, Held, Limits, MainLoopParameters, Memory,
-    NodeBits, Partition, Precedence, Reservation, Select, Setup, Situation, Verdict, backfill, evaluate,
-    main_loop,
+    NodeBits, Owner, Partition, Precedence, Reservation, Select, Setup, Situation, Verdict, backfill,
+    evaluate, main_loop,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -90,6 +90,8 @@ impl QueueEntry {
             classes: Classes { preemption: self.preemption_class, counted: self.counted_in.clone() },
             may_preempt: self.may_preempt,
             reservation: self.reservation,
+            // A recorded call has every entry that it looked at.
+            owner: Owner::default(),
         }
     }
 }

@@ -33,6 +33,9 @@ _WHOLE = {
     "partition_job_depth": (0, _MOST),
     "sched_max_job_start": (0, _MOST),
     "bf_max_job_part": (0, _MOST),
+    "bf_max_job_user": (0, _MOST),
+    "bf_max_job_user_part": (0, _MOST),
+    "bf_max_job_assoc": (0, _MOST),
     "bf_max_job_start": (0, _MOST),
     "bf_job_part_count_reserve": (0, _MOST),
     "kill_wait": (0, _YEAR),
@@ -75,6 +78,12 @@ class SlurmParameters:
         How many jobs a cycle looks at.
     bf_max_job_part
         How many of each partition; 0 for all.
+    bf_max_job_user
+        How many of each user; 0 for all. Jobs without a user are not counted.
+    bf_max_job_user_part
+        How many of each user in each partition; 0 for all.
+    bf_max_job_assoc
+        How many of each association, a user in an account; 0 for all.
     bf_max_job_start
         How many jobs a cycle starts; 0 for all that it may.
     bf_job_part_count_reserve
@@ -120,6 +129,9 @@ class SlurmParameters:
     bf_window: int = 86_400
     bf_max_job_test: int = 500
     bf_max_job_part: int = 0
+    bf_max_job_user: int = 0
+    bf_max_job_user_part: int = 0
+    bf_max_job_assoc: int = 0
     bf_max_job_start: int = 0
     bf_job_part_count_reserve: int = 0
     kill_wait: int = 30

@@ -11,6 +11,7 @@ import polars as pl
 from batchlab.errors import PolicyError, shown
 from batchlab.policy.kernel import KEY_COLUMN, SCORE_COLUMN, takes_now
 from batchlab.simulation.node_sets import node_set_columns
+from batchlab.simulation.owners import owner_columns
 from batchlab.simulation.priorities import factor_columns, node_counts
 from batchlab.simulation.view import HIDDEN, Columns
 from batchlab.vocabulary import REJECTION_REASONS
@@ -89,6 +90,7 @@ def job_columns(
         "tier": _tiers(system, routed),
         "queue_priority": _queue_priorities(system, routed),
         "nodes": node_counts(workload, system, policy),
+        **owner_columns(workload, policy),
         "factors": factor_columns(workload, system, policy, routed),
         "limits": limit_columns(workload, system, routed),
         "preemption": preemption_columns(workload, system, routed),

@@ -27,6 +27,9 @@ _BACKFILL = (
     "bf_window",
     "bf_max_job_test",
     "bf_max_job_part",
+    "bf_max_job_user",
+    "bf_max_job_user_part",
+    "bf_max_job_assoc",
     "bf_max_job_start",
     "bf_job_part_count_reserve",
 )

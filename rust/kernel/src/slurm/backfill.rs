@@ -1,6 +1,7 @@
 //! One call of the backfill scheduler: every job in order starts, or is planned on nodes of its own (`_attempt_backfill`).
 use serde::{Deserialize, Serialize};
 
+use super::depths::Looked;
 use super::node_bits::NodeBits;
 use super::node_space::NodeSpace;
 use super::parameters::Setup;
@@ -22,10 +23,10 @@ pub struct Backfill {
     /// The nodes of each partition that take jobs.
     members: Vec<NodeBits>,
     space: NodeSpace,
-    /// Entries that were looked at, in all and by partition.
+    /// Entries that were looked at, in all and by what they are counted by.
     tested: usize,
+    looked: Looked,
     starts: usize,
-    tested_of: Vec<usize>,
     /// Plans by partition.
     plans_of: Vec<usize>,
     /// The second from which on the same call might decide otherwise though nothing but the time has changed.
@@ -56,8 +57,8 @@ impl Backfill {
             space: NodeSpace::new(situation.now, situation.available.clone(), &setup.backfill),
             floor: Floor::of(setup, situation),
             tested: 0,
+            looked: Looked::default(),
             starts: 0,
-            tested_of: vec![0; partitions],
             plans_of: vec![0; partitions],
             holds_until: f64::INFINITY,
             puts_off: false,
@@ -101,9 +102,7 @@ impl Backfill {
         if self.floor.done.contains(&entry.job) || self.is_over(setup) {
             return Verdict::NotTried;
         }
-        let most = setup.backfill.max_entries_of_partition;
-        self.tested_of[entry.partition] += 1;
-        if most > 0 && self.tested_of[entry.partition] > most {
+        if !self.looked.admits(&setup.backfill.depths, entry) {
             return Verdict::NotTried;
         }
         self.tested += 1;

@@ -4,6 +4,7 @@
 //! order jobs wait, is not decided here.
 mod backfill;
 mod cores;
+mod depths;
 mod estimate;
 mod linear;
 mod main_loop;
@@ -18,11 +19,13 @@ mod victims;
 mod weights;
 
 pub use backfill::{Backfill, backfill};
+pub use depths::Depths;
 pub use main_loop::{MainLoop, main_loop};
 pub use node_bits::NodeBits;
 pub use parameters::{BackfillParameters, MainLoopParameters, Precedence, Setup};
 pub use select::Select;
 pub use situation::{
-    Allotment, Amounts, Classes, Entry, Held, Limits, Memory, Partition, Reservation, Situation, Verdict,
+    Allotment, Amounts, Classes, Entry, Held, Limits, Memory, Owner, Partition, Reservation, Situation,
+    Verdict,
 };
 pub use weights::evaluate;

@@ -1,6 +1,7 @@
 //! How the controller is set up.
 use serde::{Deserialize, Serialize};
 
+use super::depths::Depths;
 use super::select::Select;
 use super::situation::{Amounts, Partition};
 
@@ -24,8 +25,8 @@ pub struct BackfillParameters {
     pub epoch: f64,
     /// `bf_max_job_test`: so many entries are looked at.
     pub max_entries: usize,
-    /// `bf_max_job_part`: so many of each partition; 0 for all.
-    pub max_entries_of_partition: usize,
+    /// So many of each partition, user and association.
+    pub depths: Depths,
     /// `bf_max_job_start`: so many jobs are started; 0 for all.
     pub max_starts: usize,
     /// Seconds that a job that is late is taken to run on after its limit: `KillWait`.
@@ -39,13 +40,13 @@ impl BackfillParameters {
     #[must_use]
     pub fn unlimited(resolution: f64, window: f64, epoch: f64, kill_wait: f64) -> Self {
         let max_entries = usize::MAX;
-        let (max_entries_of_partition, max_starts, plans_of_partition) = (0, 0, 0);
+        let (max_starts, plans_of_partition) = (0, 0);
         Self {
             resolution,
             window,
             epoch,
             max_entries,
-            max_entries_of_partition,
+            depths: Depths::default(),
             max_starts,
             kill_wait,
             plans_of_partition,

@@ -64,6 +64,15 @@ pub struct Classes {
     pub counted: Vec<u32>,
 }
 
+/// Whose job it is, by number; None where it is not known, and nothing counts it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// The user.
+    pub user: Option<u32>,
+    /// The association: a user in an account.
+    pub association: Option<u32>,
+}
+
 /// How a job asks for memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Memory {
@@ -133,6 +142,8 @@ pub struct Entry {
     pub may_preempt: bool,
     /// The number of the reservation that it asks for.
     pub reservation: Option<usize>,
+    /// Whose it is.
+    pub owner: Owner,
 }
 
 impl Entry {

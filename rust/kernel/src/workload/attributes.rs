@@ -10,6 +10,10 @@ pub struct Attributes {
     pub queue_priority: Vec<i32>,
     /// The fewest nodes that a job takes.
     pub nodes: Vec<f64>,
+    /// The number of a job's user, from 1; 0 where it has none. Empty where nothing asks for it, as the next.
+    pub user: Vec<u32>,
+    /// The number of its association: a user in an account.
+    pub association: Vec<u32>,
     /// What the multifactor priority asks besides; None where nothing asks for it.
     pub factors: Option<Box<JobFactors>>,
 }

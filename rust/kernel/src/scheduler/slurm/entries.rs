@@ -108,6 +108,7 @@ impl Description {
             classes: standing::classes(view.scenario, job),
             may_preempt,
             reservation: used_by(view.scenario, job),
+            owner: standing::owner(view.scenario, job),
         }
     }
 

@@ -114,7 +114,7 @@ impl Slurm {
             window: settings.bf_window,
             epoch: settings.epoch,
             max_entries: settings.bf_max_job_test,
-            max_entries_of_partition: settings.bf_max_job_part,
+            depths: settings.bf_depths,
             max_starts: settings.bf_max_job_start,
             plans_of_partition: settings.bf_job_part_count_reserve,
             kill_wait: settings.kill_wait,
@@ -242,9 +242,9 @@ impl Slurm {
             (Kind::Main(Box::new(call), by_thread, depth), depth.saturating_add(1))
         } else {
             let call = Backfill::new(&self.setup, situation);
-            // Of each job an entry is looked at, unless there are too many of its partition.
-            let BackfillParameters { max_entries, max_entries_of_partition, .. } = self.setup.backfill;
-            let most = if max_entries_of_partition > 0 { usize::MAX } else { max_entries };
+            // Of each job an entry is looked at, unless there are too many of its partition, user or association.
+            let BackfillParameters { max_entries, depths, .. } = self.setup.backfill;
+            let most = if depths.leave_some_out() { usize::MAX } else { max_entries };
             (Kind::Backfill(Box::new(call)), most)
         };
         Some(Call { kind, queue: self.entries(view, most), next: 0, started: false })

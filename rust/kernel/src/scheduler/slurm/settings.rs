@@ -1,5 +1,5 @@
 //! The parameters of the rule.
-use crate::slurm::Select;
+use crate::slurm::{Depths, Select};
 
 /// The parameters of the rule, whose names are Slurm's.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,8 +32,8 @@ pub struct SlurmSettings {
     pub bf_window: f64,
     /// `bf_max_job_test`.
     pub bf_max_job_test: usize,
-    /// `bf_max_job_part`; 0 for all.
-    pub bf_max_job_part: usize,
+    /// `bf_max_job_part`, `bf_max_job_user`, `bf_max_job_user_part` and `bf_max_job_assoc`.
+    pub bf_depths: Depths,
     /// `bf_max_job_start`; 0 for all.
     pub bf_max_job_start: usize,
     /// `bf_job_part_count_reserve`; 0 for all.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::decision::{Decision, Preemption};
 use crate::scenario::Scenario;
-use crate::slurm::{Classes, Limits, NodeBits, Precedence, Reservation};
+use crate::slurm::{Classes, Limits, NodeBits, Owner, Precedence, Reservation};
 use crate::state::View;
 use crate::workload::{PreemptionMode, PreemptionRules};
 
@@ -34,6 +34,13 @@ pub(super) fn classes(scenario: &Scenario, job: u32) -> Classes {
         limits.counters(job).iter().copied().filter(|&counter| limits.caps_nodes(counter)).collect()
     });
     Classes { preemption, counted }
+}
+
+/// Whose job it is.
+pub(super) fn owner(scenario: &Scenario, job: u32) -> Owner {
+    let number = |column: &[u32]| column.get(job as usize).copied().filter(|&number| number > 0);
+    let attributes = &scenario.attributes;
+    Owner { user: number(&attributes.user), association: number(&attributes.association) }
 }
 
 /// How the limits stand to a waiting job.

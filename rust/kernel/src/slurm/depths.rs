@@ -1,0 +1,66 @@
+//! How many entries one cycle of backfill looks at, of each partition, user and association (`_job_exceeds_max_bf_param`).
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::situation::Entry;
+
+/// So many entries are looked at; 0 for all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Depths {
+    /// `bf_max_job_part`: of each partition.
+    pub of_partition: usize,
+    /// `bf_max_job_user`: of each user.
+    pub of_user: usize,
+    /// `bf_max_job_user_part`: of each user in each partition.
+    pub of_user_in_partition: usize,
+    /// `bf_max_job_assoc`: of each association.
+    pub of_association: usize,
+}
+
+impl Depths {
+    /// Whether some entries may be left out while others behind them are looked at.
+    #[must_use]
+    pub fn leave_some_out(&self) -> bool {
+        *self != Self::default()
+    }
+}
+
+/// What entries are counted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+enum Group {
+    Partition(usize),
+    User(u32),
+    UserInPartition(u32, usize),
+    Association(u32),
+}
+
+/// How many entries of each group were looked at.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Looked {
+    counts: BTreeMap<Group, usize>,
+}
+
+impl Looked {
+    /// Counts an entry in all of its groups; not at all, and false, where as many as may be of one were looked at.
+    /// O(log groups).
+    pub fn admits(&mut self, depths: &Depths, entry: &Entry) -> bool {
+        let (partition, owner) = (entry.partition, entry.owner);
+        let groups = [
+            (depths.of_partition, Some(Group::Partition(partition))),
+            (depths.of_user, owner.user.map(Group::User)),
+            (depths.of_user_in_partition, owner.user.map(|user| Group::UserInPartition(user, partition))),
+            (depths.of_association, owner.association.map(Group::Association)),
+        ];
+        let counted =
+            || groups.into_iter().filter_map(|(most, group)| Some((most, group?))).filter(|each| each.0 > 0);
+        let count_of = |group: Group| self.counts.get(&group).copied().unwrap_or(0);
+        if counted().any(|(most, group)| count_of(group) >= most) {
+            return false;
+        }
+        for (_, group) in counted() {
+            *self.counts.entry(group).or_default() += 1;
+        }
+        true
+    }
+}

@@ -1,0 +1,67 @@
+"""Whose jobs are: the numbers by which a policy counts the jobs of users and associations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+import numpy as np
+import polars as pl
+
+from batchlab.workload.attributes import attribute
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from batchlab.policy import Policy
+    from batchlab.workload import Workload
+
+__all__ = ["OwnerColumns", "owner_columns"]
+
+
+class OwnerColumns(TypedDict):
+    """The number of each job's user and association, from 1; 0 for none. None where nothing counts them."""
+
+    user: npt.NDArray[np.uint32] | None
+    association: npt.NDArray[np.uint32] | None
+
+
+def owner_columns(workload: Workload, policy: Policy) -> OwnerColumns:
+    """Give the owners of jobs, where the policy counts jobs by them.
+
+    Parameters
+    ----------
+    workload
+        The jobs.
+    policy
+        The policy: ``bf_max_job_user``, ``bf_max_job_user_part`` and ``bf_max_job_assoc`` of ``slurm`` count.
+
+    Returns
+    -------
+    OwnerColumns
+        An association is a user in an account; a job without both has none.
+
+    Raises
+    ------
+    WorkloadError
+        If a column of names holds neither text nor whole numbers.
+    """
+    slurm = policy.slurm
+    counts_users = slurm is not None and bool(slurm.bf_max_job_user or slurm.bf_max_job_user_part)
+    counts_associations = slurm is not None and bool(slurm.bf_max_job_assoc)
+    user = attribute(workload, "user") if counts_users or counts_associations else None
+    return {
+        "user": _numbers(user) if user is not None and counts_users else None,
+        "association": (
+            _numbers(user, attribute(workload, "account"))
+            if user is not None and counts_associations
+            else None
+        ),
+    }
+
+
+def _numbers(*columns: pl.Series) -> npt.NDArray[np.uint32]:
+    """Give the distinct rows of columns of names numbers from 1; 0 where a row has no name at all."""
+    names = pl.DataFrame(list(columns))
+    own = names.select(pl.any_horizontal(pl.all().is_not_null())).to_series()
+    ranks = names.select(pl.struct(pl.all()).rank("dense")).to_series()
+    return np.where(own.to_numpy(), ranks.to_numpy(), 0).astype(np.uint32)
