@@ -206,8 +206,9 @@ def suggest(name: str, known: Iterable[str]) -> str:
     names = sorted(set(known))
     if not names:
         return ""
-    nearest = difflib.get_close_matches(name[:_LONGEST_NAME].lower(), names, n=1)
-    question = f" Did you mean {nearest[0]!r}?" if nearest else ""
+    by_small_letters = {each.lower(): each for each in names}
+    nearest = difflib.get_close_matches(name[:_LONGEST_NAME].lower(), by_small_letters, n=1)
+    question = f" Did you mean {by_small_letters[nearest[0]]!r}?" if nearest else ""
     listed = ", ".join(map(one_line, names[:_MOST_NAMES])) + (", …" if len(names) > _MOST_NAMES else ".")
     return f"{question} Known: {listed}"
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from batchlab.cli.experiment_command import ExperimentRequest, carry_out, check_report
-from batchlab.cli.failure import check_directory, wrong_usage
+from batchlab.cli.experiment_command import ExperimentRequest, carry_out
+from batchlab.cli.failure import check_directory, check_report, wrong_usage
 from batchlab.cli.log import located, read_log
 from batchlab.cli.machine import described_machine, machine_for
 from batchlab.cli.node_sleep import sleep_of
+from batchlab.cli.observers import observers_for
 from batchlab.cli.options import (  # typer reads the annotations
     OUTPUT,
     RULES,
@@ -19,10 +20,13 @@ from batchlab.cli.options import (  # typer reads the annotations
     Cores,
     Equivalence,
     ExternalEvents,
+    FailureTimes,
     Invalid,
     JobChecked,
     LogFormatOption,
     Nodes,
+    NodeWatts,
+    Observers,
     OrderOfEvents,
     OutputFormat,
     Overhead,
@@ -41,7 +45,7 @@ from batchlab.cli.options import (  # typer reads the annotations
 )
 from batchlab.cli.overheads import overheads_of
 from batchlab.cli.rate_control import controls_of
-from batchlab.cli.request import LogRequest, MachineRequest, input_files
+from batchlab.cli.request import LogRequest, MachineRequest, input_files, python_files
 from batchlab.options import RunOptions
 from batchlab.vocabulary import ExecutorName
 
@@ -69,7 +73,8 @@ _Policies = Annotated[
     typer.Option(
         metavar="SPEC",
         rich_help_panel=RULES,
-        help="Which job runs next, and where; once for each policy. See batchlab policies.",
+        help="Which job runs next, and where: see batchlab policies; or of a Python file, my_policy.py:Mine. "
+        "Once for each policy.",
     ),
 ]
 _Replications = Annotated[int, whole_number("Runs of each policy.", RULES)]
@@ -105,6 +110,9 @@ def compare(
     control: Control = None,
     reference_rate: ReferenceRate = RunOptions.reference_rate,
     external_events: ExternalEvents = None,
+    observer: Observers = None,
+    power: NodeWatts = None,
+    failures: FailureTimes = None,
     sleep: Sleep = None,
     dispatch: _Dispatch = False,
     overrun: Overrun = "extend",
@@ -127,6 +135,7 @@ def compare(
     from batchlab.experiment import Experiment, LogFile  # noqa: PLC0415  # --help does without
 
     policies = _policies(policy)
+    observers = observers_for(observer, power, failures, seed)
     log = LogRequest(*located(trace), overrun, invalid, processors, use_memory, None, log_format, timezone)
     machine = MachineRequest(system, nodes, cores, equivalence)
     workload, described = _read(log, machine)
@@ -148,9 +157,11 @@ def compare(
         seeds=seed,
         replications=replications,
         events=external_events,
+        observers=tuple(observers.values()),
         options=options,
     )
-    known = {} if external_events is None else {"external_events": external_events}
+    known = python_files(policy, observer or [])
+    known |= {} if external_events is None else {"external_events": external_events}
     request = ExperimentRequest(
         title=title,
         executor=executor,
@@ -167,9 +178,9 @@ def compare(
 
 def _policies(specs: Sequence[str]) -> dict[str, Policy]:
     """Take the policies: what is wrong with one shall not wait until a long log is read."""
-    from batchlab.policy.policy import as_policy  # noqa: PLC0415  # --help does without
+    from batchlab.policy.of_file import policy_of  # noqa: PLC0415  # --help does without
 
-    policies = {str(each): each for each in map(as_policy, specs)}
+    policies = {str(each): each for each in map(policy_of, specs)}
     if len(policies) < len(specs):
         raise wrong_usage(
             f"names a policy twice; different are: {', '.join(policies)}. Leave one out.", "--policy"

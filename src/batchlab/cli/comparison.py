@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from batchlab.experiment.dispersion import LABELS
-from batchlab.units import format_duration
+from batchlab.units import format_duration, format_energy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,6 +66,7 @@ def tables(runs: Runs) -> list[Table]:
         _Column(
             f"{resource.removeprefix('utilisation_')} in use", resource, lambda share: f"{100 * share:.1f} %"
         ),
+        _Column("energy", "energy_total", format_energy),
     )
     costs = (
         _Column("CPU time", "cpu_time", _seconds),

@@ -43,9 +43,10 @@ def demo(
     check_directory(out)
     from batchlab.generate import demo_system, demo_workload  # noqa: PLC0415  # --help does without polars
     from batchlab.policy import Policy  # noqa: PLC0415
+    from batchlab.policy.of_file import policy_of  # noqa: PLC0415
     from batchlab.result.summary import compare  # noqa: PLC0415
 
-    chosen = Policy.parse(policy)
+    chosen = policy_of(policy)
     workload, system = demo_workload(jobs, seed=seed), demo_system()
     result = _simulated(workload, system, chosen, seed)
     if out is not None:

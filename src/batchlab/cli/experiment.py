@@ -7,8 +7,8 @@ from typing import Annotated, cast
 
 import typer
 
-from batchlab.cli.experiment_command import ExperimentRequest, carry_out, check_report
-from batchlab.cli.failure import check_directory
+from batchlab.cli.experiment_command import ExperimentRequest, carry_out
+from batchlab.cli.failure import check_directory, check_report
 from batchlab.cli.options import (  # typer reads the annotations
     FormatOption,
     directory,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from batchlab.cli.failure import check_page
 from batchlab.cli.output import as_json, warn
 from batchlab.cli.progress import progress_bar
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from batchlab.experiment.stored import StoredResults
     from batchlab.vocabulary import ExecutorName
 
-__all__ = ["ExperimentRequest", "carry_out", "check_report"]
+__all__ = ["ExperimentRequest", "carry_out"]
 
 _PLOTS = ("slowdown", "queue_size")
 
@@ -48,24 +47,6 @@ class ExperimentRequest:
     form: Format
     inputs: Mapping[str, Path]
     command: str
-
-
-def check_report(report: Path | None, option: str = "--report") -> None:
-    """Refuse a report that cannot be written, before hours of simulation.
-
-    Parameters
-    ----------
-    report
-        Where to, if it was given.
-    option
-        By which option.
-    """
-    if report is None:
-        return
-    check_page(report, option)
-    from batchlab.report.interactive import find_plotly  # noqa: PLC0415  # an extra, looked for in time
-
-    find_plotly()
 
 
 def carry_out(experiment: Experiment, request: ExperimentRequest) -> None:

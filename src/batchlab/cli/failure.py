@@ -16,6 +16,7 @@ __all__ = [
     "at_least_one",
     "check_directory",
     "check_page",
+    "check_report",
     "explain",
     "is_in_directory",
     "is_pace",
@@ -141,6 +142,24 @@ def check_page(path: Path | None, option: str = "--report") -> None:
         raise wrong_usage(f"{path} is no file in a directory that is there; name one.", option)
 
 
+def check_report(report: Path | None, option: str = "--report") -> None:
+    """Refuse a report that cannot be written, before hours of simulation.
+
+    Parameters
+    ----------
+    report
+        Where to, if it was given.
+    option
+        By which option.
+    """
+    if report is None:
+        return
+    check_page(report, option)
+    from batchlab.report.interactive import find_plotly  # noqa: PLC0415  # an extra, looked for in time
+
+    find_plotly()
+
+
 def _told(error: BaseException) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return "interrupted.", INTERRUPTED
@@ -148,14 +167,27 @@ def _told(error: BaseException) -> tuple[str, int]:
         return _usage(error), _WRONG_USAGE
     if isinstance(error, BatchlabError):
         failed = isinstance(error, SimulationError | ResultError)
-        return str(error), _FAILED if failed else _WRONG_USAGE
+        place = _place(error)
+        return str(error) if place is None else f"{place}: {error}", _FAILED if failed else _WRONG_USAGE
     if isinstance(error, MemoryError):
         return "out of memory; try --stream, or a part of the log.", _FAILED
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}.", _FAILED
-    kind = type(error).__name__
-    return f"internal error, please report it ({_SHOW_TRACEBACK}=1 shows where): {kind}: {error}", _FAILED
+    return _unexpected(error), _FAILED
+
+
+def _unexpected(error: BaseException) -> str:
+    """Tell an error of the user's own Python files by its place; others are batchlab's."""
+    where = _place(error) or f"internal error, please report it ({_SHOW_TRACEBACK}=1 shows where)"
+    return f"{where}: {type(error).__name__}: {error}"
+
+
+def _place(error: BaseException) -> str | None:
+    """Name the place in the user's own Python files that an error comes from, if it does."""
+    from batchlab.python_file import place_in_files  # noqa: PLC0415  # for errors only
+
+    return place_in_files(error)
 
 
 def _usage(error: BaseException) -> str:

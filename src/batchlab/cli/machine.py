@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from batchlab.cli.request import LogRequest, MachineRequest
+    from batchlab.policy import Policy
     from batchlab.system.system import System
     from batchlab.workload.header import Header
 
@@ -107,26 +108,27 @@ def machine_of_log(header: Header, machine: MachineRequest) -> System:
     return replace(system, groups=groups)
 
 
-def policy_for(policy: str | None, system: Path | None) -> str:
-    """Give the policy under which a log is run.
+def policy_for(policy: str | None, system: Path | None) -> Policy:
+    """Take the policy under which a log is run.
 
     Parameters
     ----------
     policy
-        ``--policy``, if it was given.
+        ``--policy``, if it was given: a spec, or what a Python file defines.
     system
         ``--system``, if it was given.
 
     Returns
     -------
-    str
+    Policy
         The given one, else that of the system's description (Slurm's files have one), else ``fcfs``.
     """
-    from batchlab.system.read import described_policy  # noqa: PLC0415  # --help does without
+    from batchlab.policy.of_file import policy_of  # noqa: PLC0415  # --help does without
+    from batchlab.system.read import described_policy  # noqa: PLC0415  # as above
 
     if policy is not None:
-        return policy
-    return (system and described_policy(system)) or "fcfs"
+        return policy_of(policy)
+    return policy_of((system and described_policy(system)) or "fcfs")
 
 
 def _assumed(header: Header, machine: MachineRequest, sizes: Sequence[tuple[int, int]]) -> str:

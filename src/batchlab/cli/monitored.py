@@ -70,7 +70,12 @@ def monitored(request: RunRequest, workload: Workload, system: System, policy: P
     watching = request.watching
     place = Serving(watching.host or "127.0.0.1", watching.port or 0)
     simulation = batchlab.Simulation(
-        workload, system, policy, events=request.external_events, options=request.options
+        workload,
+        system,
+        policy,
+        observers=tuple(request.observers.values()),
+        events=request.external_events,
+        options=request.options,
     )
     with ExitStack() as stack:
         progress = None if watching.live else stack.enter_context(progress_bar(str(policy)))

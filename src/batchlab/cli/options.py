@@ -29,13 +29,16 @@ __all__ = [
     "Cores",
     "Equivalence",
     "ExternalEvents",
+    "FailureTimes",
     "Fitted",
     "Format",
     "FormatOption",
     "Invalid",
     "JobChecked",
     "LogFormatOption",
+    "NodeWatts",
     "Nodes",
+    "Observers",
     "OrderOfEvents",
     "OutputFormat",
     "Overhead",
@@ -178,6 +181,37 @@ Sleep = Annotated[
         rich_help_panel=RULES,
         help="When idle nodes sleep: 'timeout(300)', 'timeout(suspend=60, off=1800, keep=4, wake=queue)'. "
         "The system's description says in which states.",
+    ),
+]
+
+Observers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--observer",
+        metavar="FILE:CLASS",
+        rich_help_panel=RULES,
+        help="An observer of a Python file, as failures.py:Mine or failures.py:Mine(share=0.5); once "
+        "for each.",
+    ),
+]
+NodeWatts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--power",
+        metavar="WATTS",
+        rich_help_panel=RULES,
+        help="Measures power: 'idle=90, busy=140, core=20', in watts, per unit of a resource too; "
+        "'gpu: idle=300' once for each node group; cap=20000 for policies that ask.",
+    ),
+]
+FailureTimes = Annotated[
+    str | None,
+    typer.Option(
+        "--failures",
+        metavar="SPEC",
+        rich_help_panel=RULES,
+        help="When nodes fail: 'outages.csv, fate=kill' or 'uptime=weibull(0.7, 2.6e6), repair_time=3600, "
+        "fate=requeue'.",
     ),
 ]
 

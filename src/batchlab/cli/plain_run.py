@@ -52,13 +52,12 @@ def plain_run(request: RunRequest) -> bool:
     """
     if not _is_plain(request):
         return False
-    from batchlab.policy import Policy  # noqa: PLC0415  # --help does without
     from batchlab.policy.kernel import OF_COLUMNS  # noqa: PLC0415  # --help does without
 
-    policy = Policy.parse(request.policy)
+    policy = request.policy
     described = described_machine(request.machine)
     asks_tables = policy.order_name in OF_COLUMNS or policy.predictor != "requested"
-    if asks_tables or policy.slurm is not None or policy.scheduler is not None:
+    if asks_tables or policy.slurm is not None or not policy.is_named:
         return False
     log = _read(request)
     if log is None or not log.facts["kept"]:
@@ -86,10 +85,12 @@ def _is_plain(request: RunRequest) -> bool:
         request.events,
         request.external_events,
         request.fitted,
+        request.report,
         log.applications,
     )
     return (
         request.form == "text"
+        and not request.observers
         and options == usual
         and all(file is None for file in files)
         and not (watching.live or watching.serve or watching.pace is not None)

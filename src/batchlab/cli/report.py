@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from batchlab.cli.experiment_command import check_report
+from batchlab.cli.failure import check_report
 from batchlab.cli.written import Folders, SystemOfRuns, written_results
 
 __all__ = ["report"]

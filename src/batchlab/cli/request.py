@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from batchlab.cli.options import Format
+    from batchlab.observer import Observer
     from batchlab.options import RunOptions
+    from batchlab.policy import Policy
     from batchlab.vocabulary import InvalidAction, LogFormat, OverrunAction, ProcessorField
 
-__all__ = ["LogRequest", "MachineRequest", "RunRequest", "Watching", "input_files"]
+__all__ = ["LogRequest", "MachineRequest", "RunRequest", "Watching", "input_files", "python_files"]
 
 
 @dataclass(frozen=True)
@@ -62,13 +65,14 @@ class RunRequest:
     """The arguments of ``batchlab run``; `command` is the whole command line, for the manifest.
 
     `dispatch` is the file that gets the cost of every scheduling pass, if any, `events` the one that gets
-    what happened; `external_events` says what comes from outside, `fitted` has fitted values, `parquet` says
-    whether ``jobs.parquet`` is wanted too.
+    what happened, `report` the one that gets a page about the run; `external_events` says what comes from
+    outside, `fitted` has fitted values, `parquet` says whether ``jobs.parquet`` is wanted too; `python_files`
+    are those that define the policy and observers.
     """
 
     log: LogRequest
     machine: MachineRequest
-    policy: str
+    policy: Policy
     options: RunOptions
     out: Path | None
     form: Format
@@ -79,15 +83,29 @@ class RunRequest:
     events: Path | None = None
     fitted: Path | None = None
     parquet: bool = False
+    observers: Mapping[str, Observer] = field(default_factory=dict)
+    report: Path | None = None
+    python_files: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def inputs(self) -> dict[str, Path]:
         """The files that are read, by role."""
         given = {"external_events": self.external_events, "fitted": self.fitted}
         known = {role: path for role, path in given.items() if path is not None}
-        return input_files(self.log, self.machine) | known
+        return input_files(self.log, self.machine) | known | dict(self.python_files)
 
 
 def input_files(log: LogRequest, machine: MachineRequest) -> dict[str, Path]:
     """Give the files that are read, by role."""
     return {"trace": log.trace} | ({} if machine.system is None else {"system": machine.system})
+
+
+def python_files(policies: Sequence[str], observers: Sequence[str]) -> dict[str, Path]:
+    """Give the Python files that define policies and observers, by role: ``policy``, ``policy 2``."""
+    from batchlab.python_file import file_of  # noqa: PLC0415  # --help does without
+
+    found: dict[str, Path] = {}
+    for role, texts in (("policy", policies), ("observer", observers)):
+        files = dict.fromkeys(file for file in map(file_of, texts) if file is not None)
+        found |= {role if number == 1 else f"{role} {number}": file for number, file in enumerate(files, 1)}
+    return found

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path  # typer reads the annotations
 from typing import Annotated, cast
 
 import typer
 
-from batchlab.cli.failure import check_directory, is_in_directory, is_pace, is_table, wrong_usage
-from batchlab.cli.fitted import with_fitted
-from batchlab.cli.log import check_counting, check_platform, located, read_log
-from batchlab.cli.machine import described_machine, machine_for, policy_for
-from batchlab.cli.monitored import check_watching, keep_serving, monitored
+from batchlab.cli.failure import (
+    check_directory,
+    check_report,
+    is_in_directory,
+    is_pace,
+    is_table,
+    wrong_usage,
+)
+from batchlab.cli.log import located
+from batchlab.cli.machine import policy_for
+from batchlab.cli.monitored import check_watching
 from batchlab.cli.node_sleep import sleep_of
+from batchlab.cli.observers import check_unobserved, observers_for
 from batchlab.cli.options import (  # typer reads the annotations
     OUTPUT,
     READING,
@@ -22,11 +28,14 @@ from batchlab.cli.options import (  # typer reads the annotations
     Cores,
     Equivalence,
     ExternalEvents,
+    FailureTimes,
     Fitted,
     Invalid,
     JobChecked,
     LogFormatOption,
     Nodes,
+    NodeWatts,
+    Observers,
     OrderOfEvents,
     OutputFormat,
     Overhead,
@@ -42,10 +51,9 @@ from batchlab.cli.options import (  # typer reads the annotations
     directory,
     system_file,
 )
-from batchlab.cli.output import tell
 from batchlab.cli.overheads import overheads_of
 from batchlab.cli.rate_control import check_streamed, controls_of
-from batchlab.cli.request import LogRequest, MachineRequest, RunRequest, Watching
+from batchlab.cli.request import LogRequest, MachineRequest, RunRequest, Watching, python_files
 from batchlab.options import RunOptions
 
 __all__ = ["run"]
@@ -72,8 +80,8 @@ _Policy = Annotated[
     typer.Option(
         metavar="SPEC",
         rich_help_panel=RULES,
-        help="Which job runs next, and where; see batchlab policies. Unless given fcfs, or what slurm.conf "
-        "says, if --system is one.",
+        help="Which job runs next, and where: see batchlab policies; or of a Python file, my_policy.py:Mine. "
+        "Unless given fcfs, or what slurm.conf says, if --system is one.",
     ),
 ]
 _Applications = Annotated[
@@ -108,6 +116,10 @@ _Events = Annotated[
         rich_help_panel=OUTPUT,
         help="Gets what happened when: submissions, starts, ends, … (lines of JSON; .csv).",
     ),
+]
+_Report = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="Gets a report of the run in HTML."),
 ]
 _Reasons = Annotated[
     bool,
@@ -190,6 +202,9 @@ def run(
     reference_rate: ReferenceRate = RunOptions.reference_rate,
     sleep: Sleep = None,
     external_events: ExternalEvents = None,
+    observer: Observers = None,
+    power: NodeWatts = None,
+    failures: FailureTimes = None,
     overrun: Overrun = "extend",
     invalid: Invalid = "drop",
     processors: Processors = "requested",
@@ -200,6 +215,7 @@ def run(
     out: _Out = None,
     dispatch: _Dispatch = None,
     events: _Events = None,
+    report: _Report = None,
     parquet: _Parquet = False,
     reasons: _Reasons = False,
     usage: _Usage = False,
@@ -215,17 +231,16 @@ def run(
 ) -> None:
     """Replay a log on a machine under a policy, and tell what would have happened to every job."""
     check_directory(out)
+    check_report(report)
     watching = Watching(live, serve, host, port, pace, keep)
     check_watching(watching, stream=stream)
     _check_recorded({"--reasons": reasons, "--usage": usage, "--parquet": parquet}, out, stream=stream)
-    if messages and stream:
-        raise wrong_usage("counts on a platform, which --stream does without; leave one out.", "--messages")
-    if dispatch is not None and stream:
-        raise wrong_usage("records every pass, which --stream does without; leave one out.", "--dispatch")
-    if stream and fitted is not None:
-        raise wrong_usage("shifts submissions, which --stream does not; leave one out.", "--fitted")
     if stream:
+        _check_streamed(
+            {"--messages": messages, "--dispatch": dispatch, "--fitted": fitted, "--report": report}
+        )
         check_streamed(rate, control, reference_rate)
+        check_unobserved(observer, power, failures)
     request = RunRequest(
         LogRequest(
             *located(trace), overrun, invalid, processors, use_memory, applications, log_format, timezone
@@ -255,6 +270,9 @@ def run(
         events=events,
         fitted=fitted,
         parquet=parquet,
+        report=report,
+        observers=observers_for(observer, power, failures, seed),
+        python_files=python_files([policy or ""], observer or []),
     )
     if stream:
         from batchlab.cli.stream import stream as run_stream  # noqa: PLC0415  # each way has its own dependencies
@@ -264,7 +282,24 @@ def run(
     from batchlab.cli.plain_run import plain_run  # noqa: PLC0415  # as above
 
     if not plain_run(request):
-        _replay(request)
+        from batchlab.cli.replay import replay  # noqa: PLC0415  # as above
+
+        replay(request)
+
+
+_NOT_STREAMED = {
+    "--messages": "counts on a platform, which --stream does without",
+    "--dispatch": "records every pass, which --stream does without",
+    "--fitted": "shifts submissions, which --stream does not",
+    "--report": "shows all jobs, which --stream does without",
+}
+
+
+def _check_streamed(given: dict[str, object]) -> None:
+    """Refuse what is not there without a table of all jobs."""
+    for option, rule in _NOT_STREAMED.items():
+        if given[option] not in (None, False):
+            raise wrong_usage(f"{rule}; leave one out.", option)
 
 
 def _check_recorded(recorded: dict[str, bool], out: Path | None, *, stream: bool) -> None:
@@ -274,43 +309,3 @@ def _check_recorded(recorded: dict[str, bool], out: Path | None, *, stream: bool
             raise wrong_usage("records the run, which --stream does without; leave one out.", option)
         if out is None:
             raise wrong_usage("is written to the directory of results; add --out DIR.", option)
-
-
-def _replay(request: RunRequest) -> None:
-    from batchlab.policy import Policy  # noqa: PLC0415  # the library is imported when it is needed
-
-    # What is wrong with a policy, a system or the name of a file shall not wait until a long log is read.
-    if request.events is not None:
-        from batchlab.workload.event_lines import check_form  # noqa: PLC0415  # as above
-
-        check_form(request.events)
-    policy = Policy.parse(request.policy)
-    described = described_machine(request.machine)
-    workload = read_log(request.log)
-    check_platform(workload, described)
-    if request.options.messages:
-        check_counting(described)
-    system = machine_for(described, request.log, request.machine, lambda: workload.header)
-    if request.fitted is not None:
-        workload, policy, options = with_fitted(request.fitted, workload, system, policy, request.options)
-        request = replace(request, options=options)
-    with monitored(request, workload, system, policy) as monitor:
-        result = monitor.run()
-        if request.out is not None:
-            inputs, command = request.inputs, request.command
-            result.write(request.out, inputs=inputs, command=command, parquet=request.parquet)
-        if request.dispatch is not None:
-            from batchlab.atomic import write_frame  # noqa: PLC0415  # as above
-
-            write_frame(result.dispatch, request.dispatch)
-        if request.events is not None:
-            from batchlab.workload.event_files import write_events  # noqa: PLC0415  # as above
-
-            write_events(result.events, request.events)
-        tell(result.summary, result.metrics, request.form, request.out, result.warnings)
-        if request.dispatch is not None and request.form == "text":
-            typer.echo(f"passes        {request.dispatch}")
-        if request.events is not None and request.form == "text":
-            typer.echo(f"events        {request.events}")
-        if request.watching.keep:
-            keep_serving(monitor)

@@ -48,12 +48,13 @@ def stream(request: RunRequest) -> None:
     request
         What ``batchlab run`` was asked to do.
     """
-    from batchlab.policy import Policy  # noqa: PLC0415  # --help does without
     from batchlab.policy.kernel import OF_COLUMNS  # noqa: PLC0415  # --help does without
 
     if not is_log(request.log) or format_of(request.log) != "swf":
         raise wrong_usage(f"reads SWF logs; {request.log.trace} is none. Leave it out.", "--stream")
-    policy = Policy.parse(request.policy)
+    policy = request.policy
+    if not policy.is_named:
+        raise wrong_usage(f"runs built-in policies; {policy} is written in Python. Leave it out.", "--stream")
     described = described_machine(request.machine)
     needing = [f"order {policy.order_name}"] if policy.order_name in OF_COLUMNS - {"expression"} else []
     needing += [] if policy.predictor == "requested" else [f"predictor {policy.predictor}"]

@@ -95,6 +95,9 @@ class Description(Model):
     seeds: list[int] = Field(default=[0], min_length=1)
     replications: int = Field(default=1, ge=1)
     events: str | dict[str, str] | None = None
+    observers: list[str] = []
+    power: str | list[str] = []
+    failures: str | None = None
     options: dict[str, Any] = {}
     run: Running = Running()
     output: Output = Output()

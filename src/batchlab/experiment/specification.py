@@ -3,7 +3,10 @@
 ::
 
     title = "Order matters"            # all but workloads, systems and policies may be left out
-    policies = ["fcfs", "easy"]        # specs; or [policies] with a label for each
+    policies = ["fcfs", "mine.py:Mine"]  # specs, or of Python files; or [policies] with a label for each
+    observers = ["failures.py:Mine"]   # of Python files
+    power = "idle=90, busy=140"        # built-in observers: see `batchlab.experiment.observers`
+    failures = "outages.csv, fate=kill"
     seeds = [0, 1]
     replications = 5
 
@@ -54,11 +57,12 @@ from batchlab.documents import DocumentReader
 from batchlab.errors import BatchlabError, ExperimentError, SimulationError, TraceError, shown, suggest
 from batchlab.experiment.experiment import Experiment
 from batchlab.experiment.generator import Generator
+from batchlab.experiment.observers import observers_of
 from batchlab.experiment.plan import paired
 from batchlab.experiment.schema import OF_PASSES, PLOTS, Description, Dispatchers, Log, Nodes, checked, within
 from batchlab.experiment.source import LogFile, Source
 from batchlab.options import RunOptions
-from batchlab.policy.policy import as_policy
+from batchlab.policy.of_file import policy_of
 from batchlab.system import System, read_system, toml_format
 from batchlab.system.read import located
 from batchlab.trace import traces
@@ -67,6 +71,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
+    from batchlab.observer import Observer
     from batchlab.policy import Policy
     from batchlab.vocabulary import ExecutorName
 
@@ -147,10 +152,11 @@ def _specification(file: Path, said: Description) -> Specification:
     experiment = Experiment(
         {label: _workload(label, value, folder) for label, value in said.workloads.items()},
         {label: _system(label, value, folder) for label, value in said.systems.items()},
-        _policies(said),
+        _policies(said, folder),
         seeds=said.seeds,
         replications=said.replications,
         events=_events(said.events, folder),
+        observers=_observers(said, folder),
         options=_options(said.options),
     )
     _check_output(said, experiment)
@@ -174,6 +180,11 @@ def _events(said: str | Mapping[str, str] | None, folder: Path) -> Path | dict[s
     if said is None or isinstance(said, str):
         return _place(folder, said)
     return {label: folder / name for label, name in said.items()}
+
+
+def _observers(said: Description, folder: Path) -> list[Observer]:
+    power = [said.power] if isinstance(said.power, str) else said.power
+    return [*observers_of(said.observers, power, said.failures, folder=folder).values()]
 
 
 def _event_files(said: str | Mapping[str, str] | None, folder: Path) -> dict[str, Path]:
@@ -278,13 +289,13 @@ def _system(label: str, value: object, folder: Path) -> System:
         return System.homogeneous(**given, name=label)
 
 
-def _policies(said: Description) -> dict[str, Policy]:
+def _policies(said: Description, folder: Path) -> dict[str, Policy]:
     """Put policies and pairs together under their labels."""
     found = {}
     for key, label, spec in _specs("policies", said.policies):
         with within("policies", key):
-            found[label] = as_policy(spec)
-    pairs = {} if said.dispatchers is None else _pairs(said.dispatchers)
+            found[label] = policy_of(spec, folder)
+    pairs = {} if said.dispatchers is None else _pairs(said.dispatchers, folder)
     if twice := found.keys() & pairs.keys():
         raise ExperimentError(
             f"dispatchers: {min(twice)!r} is among the policies too. Give one another label."
@@ -294,12 +305,12 @@ def _policies(said: Description) -> dict[str, Policy]:
     return found | pairs
 
 
-def _pairs(said: Dispatchers) -> dict[str, Policy]:
+def _pairs(said: Dispatchers, folder: Path) -> dict[str, Policy]:
     found = {}
     schedulers, allocators = said.schedulers, said.allocators
     for scheduler, allocator in product(_specs("schedulers", schedulers), _specs("allocators", allocators)):
         with within("dispatchers", "schedulers", scheduler[0]):
-            policy = as_policy(scheduler[2])
+            policy = policy_of(scheduler[2], folder)
         with within("dispatchers", "allocators", allocator[0]):
             policy = paired(policy, allocator[2])
         named = isinstance(schedulers, dict) and isinstance(allocators, dict)

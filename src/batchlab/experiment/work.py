@@ -16,6 +16,7 @@ import polars as pl
 from batchlab.experiment.memory import MemoryWatch
 from batchlab.experiment.source import Source, loaded
 from batchlab.experiment.store import Store
+from batchlab.python_file import place_in_files
 from batchlab.result.archive import compact, is_whole, read_document, table_digest, write_archive
 from batchlab.result.outcome_members import members_of
 from batchlab.result.table import PASS_COSTS
@@ -102,7 +103,9 @@ def execute(task: Task, stopped: threading.Event | None = None) -> None:
 def told(error: BaseException) -> dict[str, object]:
     """Write an error down: ``error`` (its type), ``message`` and ``traceback``."""
     lines = traceback.format_exception(error)
-    return {"error": type(error).__name__, "message": str(error), "traceback": "".join(lines)}
+    place = place_in_files(error)
+    message = str(error) if place is None else f"{place}: {error}"
+    return {"error": type(error).__name__, "message": message, "traceback": "".join(lines)}
 
 
 def _run(task: Task, store: Store, stopped: threading.Event | None) -> dict[str, object]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import operator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from batchlab.errors import PolicyError, PolicyNotFound, shown, suggest
@@ -87,6 +87,8 @@ class Policy:
         A `Scheduler`, which takes the place of the backfilling rule and sees the queue in `order`.
     slurm
         The parameters of the backfilling rule ``slurm``; the usual ones unless given.
+    defined_as
+        Where a policy of a Python file is defined, as ``my_policy.py:Mine``: what ``str`` gives of it.
 
     Raises
     ------
@@ -110,6 +112,7 @@ class Policy:
     predictor: PredictorName | Predictor = "requested"
     scheduler: Scheduler | None = None
     slurm: SlurmParameters | None = None
+    defined_as: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.order, str):
@@ -189,6 +192,8 @@ class Policy:
 
     def __str__(self) -> str:
         """Write the canonical spec string; what is written in Python appears under its own name."""
+        if self.defined_as:
+            return self.defined_as
         arguments: list[str] = []
         order = _name_of(self.order)
         name, argument = order.partition("(")[0], _argument(order)

@@ -1,0 +1,32 @@
+"""The options ``--observer``, ``--power`` and ``--failures``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from batchlab.cli.failure import wrong_usage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from batchlab.observer import Observer
+
+__all__ = ["check_unobserved", "observers_for"]
+
+
+def check_unobserved(own: Sequence[str] | None, power: Sequence[str] | None, failures: str | None) -> None:
+    """Refuse observers of streamed runs."""
+    for option, given in {"--observer": own, "--power": power, "--failures": failures}.items():
+        if given:
+            raise wrong_usage("watches all jobs, which --stream does without; leave one out.", option)
+
+
+def observers_for(
+    own: Sequence[str] | None, power: Sequence[str] | None, failures: str | None, seed: int
+) -> dict[str, Observer]:
+    """Make the observers that the options describe, by their labels; `seed` is that of the run."""
+    if not (own or power or failures):
+        return {}
+    from batchlab.experiment.observers import observers_of  # noqa: PLC0415  # plain runs do without
+
+    return observers_of(own or (), power or (), failures, seed=seed)

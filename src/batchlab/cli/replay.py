@@ -1,0 +1,92 @@
+"""``batchlab run`` with tables: what is to be written, shown or observed needs all jobs at hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import typer
+
+from batchlab.cli.fitted import with_fitted
+from batchlab.cli.log import check_counting, check_platform, read_log
+from batchlab.cli.machine import described_machine, machine_for
+from batchlab.cli.monitored import keep_serving, monitored
+from batchlab.cli.output import tell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from batchlab.cli.request import RunRequest
+    from batchlab.result.result import Result
+    from batchlab.system import System
+    from batchlab.workload import Workload
+
+__all__ = ["replay"]
+
+
+def replay(request: RunRequest) -> None:
+    """Run, write and tell.
+
+    Parameters
+    ----------
+    request
+        What ``batchlab run`` was asked to do.
+    """
+    # What is wrong with a system or the name of a file shall not wait until a long log is read.
+    if request.events is not None:
+        from batchlab.workload.event_lines import check_form  # noqa: PLC0415  # the library, when it is needed
+
+        check_form(request.events)
+    policy = request.policy
+    workload, system = _read(request)
+    if request.fitted is not None:
+        workload, policy, options = with_fitted(request.fitted, workload, system, policy, request.options)
+        request = replace(request, options=options)
+    with monitored(request, workload, system, policy) as monitor:
+        result = monitor.run()
+        _write(request, result)
+        tell(result.summary, result.metrics, request.form, request.out, result.warnings)
+        if request.form == "text":
+            for name, text in _further(request):
+                typer.echo(f"{name:14}{text}")
+        if request.watching.keep:
+            keep_serving(monitor)
+
+
+def _read(request: RunRequest) -> tuple[Workload, System]:
+    described = described_machine(request.machine)
+    workload = read_log(request.log)
+    check_platform(workload, described)
+    if request.options.messages:
+        check_counting(described)
+    return workload, machine_for(described, request.log, request.machine, lambda: workload.header)
+
+
+def _write(request: RunRequest, result: Result) -> None:
+    """Write the files that were asked for."""
+    command = request.command
+    if request.out is not None:
+        result.write(request.out, inputs=request.inputs, command=command, parquet=request.parquet)
+    if request.dispatch is not None:
+        from batchlab.atomic import write_frame  # noqa: PLC0415  # the library, when it is needed
+
+        write_frame(result.dispatch, request.dispatch)
+    if request.events is not None:
+        from batchlab.workload.event_files import write_events  # noqa: PLC0415  # as above
+
+        write_events(result.events, request.events)
+    if request.report is not None:
+        from batchlab import report  # noqa: PLC0415  # heavy, and an extra
+
+        title = f"{request.log.name or request.log.trace.name} under {result.policy}"
+        report.write(result, request.report, title=title, command=command)
+
+
+def _further(request: RunRequest) -> Iterable[tuple[str, str]]:
+    """Say what observed the run, and which files it has but for those of ``--out``."""
+    if request.observers:
+        yield "observers", ", ".join(request.observers)
+    files = {"passes": request.dispatch, "events": request.events, "report": request.report}
+    for name, file in files.items():
+        if file is not None:
+            yield name, str(file)

@@ -1,0 +1,214 @@
+"""Observers as the command line and the files of experiments describe them.
+
+::
+
+    power    = [GROUP ":"] key "=" value {"," key "=" value}
+    failures = FILE {"," key "=" value}
+             | "uptime=" times ", repair_time=" times {"," key "=" value}
+    times    = seconds | distribution "(" number {"," number} ")"
+
+Keys of power are idle, busy, drained (watts), a resource (watts for each unit that jobs hold) and cap (watts,
+or a CSV file); keys of failures are fate, every, restarts and seed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from batchlab.errors import BatchlabError, ObserverError, shown, suggest
+from batchlab.generate import distributions
+from batchlab.observer import Failures, NodePower, Power
+from batchlab.observer.of_file import observer_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from batchlab.observer import Observer
+
+__all__ = ["failures_of", "observers_of", "power_of"]
+
+_PARTS = re.compile(r"(?:[^,()]|\([^()]*\))+")
+_CALL = re.compile(r"(?P<name>\w+)\s*\((?P<values>[^()]*)\)")
+_WATTS = ("idle", "busy", "drained")
+_DISTRIBUTIONS = {
+    each.__name__.lower(): each
+    for each in (
+        distributions.Constant,
+        distributions.Exponential,
+        distributions.Gamma,
+        distributions.LogUniform,
+        distributions.Lognormal,
+        distributions.Pareto,
+        distributions.Uniform,
+        distributions.Weibull,
+    )
+}
+
+
+def observers_of(
+    own: Sequence[str],
+    power: Sequence[str],
+    failures: str | None,
+    *,
+    seed: int = 0,
+    folder: Path | None = None,
+) -> dict[str, Observer]:
+    """Make the observers of a run by their labels; built-in ones first, since others may ask them.
+
+    Parameters
+    ----------
+    own
+        What Python files define: see `batchlab.observer.of_file.observer_of`.
+    power, failures
+        See `power_of` and `failures_of`; none where empty.
+    seed
+        Of the failures, unless they say.
+    folder
+        From where paths count; the working directory unless given.
+
+    Raises
+    ------
+    ObserverError
+        If one is wrong.
+    """
+    found: dict[str, Observer] = {}
+    if power:
+        found["power"] = power_of(power, folder)
+    if failures is not None:
+        found["failures"] = failures_of(failures, seed, folder)
+    return found | dict(observer_of(each, folder) for each in own)
+
+
+def power_of(given: Sequence[str], folder: Path | None = None) -> Power:
+    """Read what nodes draw: ``idle=90, busy=140, core=20``; ``gpu: idle=300`` for each of several groups.
+
+    Raises
+    ------
+    ObserverError
+        If a text is of another form, or a number no watts.
+    """
+    cap: float | str | None = None
+    nodes: dict[str, NodePower] = {}
+    for text in given:
+        group, _, rest = text.rpartition(":") if re.match(r"\s*[\w-]+\s*:", text) else ("", "", text)
+        values = _values(rest, "power")
+        if "cap" in values:
+            cap = _number_or_path(values.pop("cap"), folder)
+        if not values:
+            continue
+        if group.strip() in nodes:
+            rule = f"names group {group.strip()!r} twice" if group else "says twice what all nodes draw"
+            rule += ". Leave one out, or name the groups: 'gpu: idle=300'"
+            raise ObserverError(f"power = {shown(text)}; {rule}.")
+        nodes[group.strip()] = _node_power(values, text)
+    if not nodes:
+        raise ObserverError("power says nothing of what nodes draw; add idle=90, in watts.")
+    if "" in nodes and len(nodes) > 1:
+        rule = "name the group of each, as in 'gpu: idle=300'"
+        raise ObserverError(f"power is given for all nodes and for groups too; {rule}.")
+    return Power(nodes.get("", nodes), cap=cap)
+
+
+def _node_power(values: dict[str, str], text: str) -> NodePower:
+    watts = {name: _number(value, f"power: {name}", "watts") for name, value in values.items()}
+    if "idle" not in watts:
+        raise ObserverError(f"power = {shown(text)}; idle is missing. Add idle=90, in watts.")
+    named = {name: watts.pop(name) for name in _WATTS if name in watts}
+    return NodePower(**named, per_unit=watts)
+
+
+def failures_of(given: str, seed: int = 0, folder: Path | None = None) -> Failures:
+    """Read when nodes fail, and what becomes of their jobs.
+
+    Parameters
+    ----------
+    given
+        ``outages.csv, fate=kill``, or ``uptime=weibull(0.7, 2.6e6), repair_time=3600, fate=requeue``.
+    seed
+        Of the draws, unless the text has one.
+    folder
+        From where the file's path counts.
+
+    Raises
+    ------
+    ObserverError
+        If the text is of another form, or a value breaks a rule.
+    """
+    first, *others = _PARTS.findall(given) or [""]
+    if "=" in first.partition("(")[0]:
+        values, trace = _values(given, "failures"), None
+        known: tuple[str, ...] = ("uptime", "repair_time", "seed", "fate", "every", "restarts")
+    else:
+        values, trace = _values(",".join(others), "failures"), first.strip()
+        known = ("fate", "every", "restarts")
+    for name in values:
+        if name not in known:
+            raise ObserverError(f"failures: no such key: {name}.{suggest(name, known)}")
+    arguments: dict[str, Any] = {} if "fate" not in values else {"fate": values["fate"]}
+    if "every" in values:
+        arguments["every"] = _number(values["every"], "failures: every", "seconds")
+    if "restarts" in values:
+        arguments["restarts"] = _whole(values["restarts"], "restarts")
+    if trace is not None:
+        return Failures(trace if folder is None else folder / trace, **arguments)
+    times = {}
+    for name in ("uptime", "repair_time"):
+        if name not in values:
+            rule = "write uptime=weibull(0.7, 2.6e6), repair_time=3600, or the path of a CSV file first"
+            raise ObserverError(f"failures = {shown(given)}; {name} is missing: {rule}.")
+        times[name] = _distribution(name, values[name])
+    drawn = _whole(values["seed"], "seed") if "seed" in values else seed
+    return Failures.drawn(times["uptime"], times["repair_time"], seed=drawn, **arguments)
+
+
+def _values(text: str, what: str) -> dict[str, str]:
+    """Read ``key=value, …``."""
+    found: dict[str, str] = {}
+    for part in filter(None, map(str.strip, _PARTS.findall(text))):
+        name, sign, value = (each.strip() for each in part.partition("="))
+        if not (name and sign and value) or name in found:
+            raise ObserverError(f"{what}: {shown(part)}; must be a key and a value, once each: idle=90.")
+        found[name] = value
+    return found
+
+
+def _distribution(name: str, text: str) -> distributions.Distribution:
+    call = _CALL.fullmatch(text)
+    if call is None:
+        return distributions.Constant(_number(text, f"failures: {name}", "seconds, or a distribution"))
+    kind = _DISTRIBUTIONS.get(call["name"].lower())
+    if kind is None:
+        known = suggest(call["name"], _DISTRIBUTIONS)
+        raise ObserverError(f"failures: {name} = {text}: there is no such distribution.{known}")
+    numbers = [_number(each, f"failures: {name}", "numbers") for each in call["values"].split(",")]
+    try:
+        made: distributions.Distribution = kind(*numbers)
+    except (TypeError, BatchlabError) as error:
+        parameters = ", ".join(kind.__dataclass_fields__)
+        raise ObserverError(
+            f"failures: {name} = {text}; must be {call['name']}({parameters}): {error}"
+        ) from None
+    return made
+
+
+def _number(text: str, where: str, kind: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ObserverError(f"{where} = {shown(text.strip())}; must be {kind}.") from None
+
+
+def _whole(text: str, name: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ObserverError(f"failures: {name} = {shown(text)}; must be a whole number.") from None
+
+
+def _number_or_path(text: str, folder: Path | None) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text if folder is None else str(folder / text)

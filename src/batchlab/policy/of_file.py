@@ -1,0 +1,55 @@
+"""Policies as the command line and files of experiments name them: specs, or those of a Python file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from batchlab.errors import PolicyError, shown
+from batchlab.policy.policy import Policy
+from batchlab.policy.scheduler import Scheduler
+from batchlab.python_file import defined_in_file, file_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["policy_of"]
+
+
+def policy_of(text: str, folder: Path | None = None) -> Policy:
+    """Read a policy's spec, or take what a Python file defines.
+
+    Parameters
+    ----------
+    text
+        A spec, or ``FILE.py:NAME`` or ``FILE.py:NAME(key=value, …)``: a subclass of `Scheduler`, a function
+        that gives a policy, a policy, or a policy's spec.
+    folder
+        From where the file's path counts; the working directory unless given.
+
+    Returns
+    -------
+    Policy
+        Of a file, with `Policy.defined_as` as ``my_policy.py:Mine``, unless all of it is built in.
+
+    Raises
+    ------
+    PolicyError
+        If the spec is wrong, or the file, or what it defines is no policy.
+    """
+    if file_of(text) is None:
+        return Policy.parse(text)
+    defined = defined_in_file(text, "policy", PolicyError, folder)
+    policy = _as_policy(defined.value, defined.label)
+    return policy if policy.is_named else replace(policy, defined_as=defined.label)
+
+
+def _as_policy(value: object, label: str) -> Policy:
+    if isinstance(value, Policy):
+        return value
+    if isinstance(value, Scheduler):
+        return Policy(scheduler=value)
+    if isinstance(value, str):
+        return Policy.parse(value)
+    rule = "must be a subclass of batchlab.Scheduler, a batchlab.Policy, or a function that gives one"
+    raise PolicyError(f"{label} is no policy: {shown(value)}; {rule}.")

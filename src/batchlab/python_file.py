@@ -1,0 +1,175 @@
+"""What users define in a Python file, named as ``my_policy.py:Mine`` or ``my_policy.py:Mine(share=0.5)``.
+
+A class is made, a function is called, and any other object is taken as it is. The file becomes a module of
+its own name, and its folder is searched for further modules, so that other processes find both.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import sys
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from batchlab.errors import reason_of, shown, suggest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    from batchlab.errors import BatchlabError
+
+__all__ = ["Defined", "defined_in_file", "file_of", "place_in_files"]
+
+_FORM = re.compile(r"(?P<file>.+\.py)(?::(?P<name>\w+)(?P<call>\(.*\))?)?", re.DOTALL)
+_LOADED: dict[str, Path] = {}
+"""The files that were loaded, by the path under which tracebacks name them."""
+
+
+@dataclass(frozen=True)
+class Defined:
+    """An object of the user's.
+
+    `value` is the object, `label` names it as ``my_policy.py:Mine``, with its arguments but without folders,
+    and `path` is the file.
+    """
+
+    value: object
+    label: str
+    path: Path
+
+
+def file_of(text: str) -> Path | None:
+    """Give the Python file that a text names, or in which it names something; None for other texts."""
+    found = _FORM.fullmatch(text.strip())
+    return None if found is None else Path(found["file"])
+
+
+def defined_in_file(text: str, kind: str, error: type[BatchlabError], folder: Path | None = None) -> Defined:
+    """Load a file, and make what a text names in it.
+
+    Parameters
+    ----------
+    text
+        ``FILE.py:NAME`` or ``FILE.py:NAME(key=value, …)``; values are numbers, texts, names (taken as
+        texts), and lists, tuples and mappings of these.
+    kind
+        What it is to be, for errors: ``"policy"``.
+    error
+        The class of the errors.
+    folder
+        From where the path counts; the working directory unless given.
+
+    Raises
+    ------
+    BatchlabError
+        Of class `error`: there is no such file or name, the file is wrong, or what it defines raises.
+    """
+    found = _FORM.fullmatch(text.strip())
+    if found is None:
+        raise error(f"{shown(text)}; must be FILE.py:NAME or FILE.py:NAME(key=value).")
+    path = Path(found["file"]) if folder is None else folder / found["file"]
+    module = _module(path, error)
+    if not found["name"]:
+        known = ", ".join(_own(module)) or "nothing"
+        raise error(f"{path}: name what is the {kind}: {path.name}:NAME. The file defines: {known}.")
+    if not hasattr(module, found["name"]):
+        raise error(f"{path}: defines no {shown(found['name'])}.{suggest(found['name'], _own(module))}")
+    call = found["call"]
+    label = f"{path.name}:{found['name']}{call or ''}"
+    value = getattr(module, found["name"])
+    if callable(value):
+        made = _made(value, label, _arguments(call, label, error), error)
+        return Defined(made, label, path)
+    if call is not None:
+        raise error(f"{label}: is an object that is there already; leave the parentheses out.")
+    return Defined(value, label, path)
+
+
+def place_in_files(raised: BaseException) -> str | None:
+    """Name the file and the line, if an error comes out of a file that was loaded here."""
+    frames = traceback.extract_tb(raised.__traceback__)
+    last = next((frame for frame in reversed(frames) if frame.filename in _LOADED), None)
+    return None if last is None else f"{_LOADED[last.filename]}:{last.lineno}"
+
+
+def _module(path: Path, error: type[BatchlabError]) -> ModuleType:
+    """Load a file, unless it was loaded before."""
+    if not path.is_file():
+        rule = "is a folder" if path.is_dir() else "does not exist"
+        raise error(f"{path}: {rule}; name a Python file.")
+    name, file = path.stem, path.resolve()
+    known = sys.modules.get(name)
+    if known is not None and getattr(known, "__file__", None) == str(file):
+        return known
+    if not name.isidentifier():
+        raise error(f"{path}: {shown(name)} is no name of a module; rename the file.")
+    if known is not None or _is_found(name, file):
+        raise error(f"{path}: another module is called {name!r} already; rename the file.")
+    specification = importlib.util.spec_from_file_location(name, file)
+    if specification is None or specification.loader is None:
+        raise error(f"{path}: cannot be loaded; name a Python file.")
+    module = importlib.util.module_from_spec(specification)
+    _LOADED[str(file)] = path
+    sys.modules[name] = module
+    folder = str(file.parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
+    try:
+        specification.loader.exec_module(module)
+    except Exception as raised:
+        del sys.modules[name]
+        raise error(_told(raised, str(path))) from raised
+    return module
+
+
+def _is_found(name: str, file: Path) -> bool:
+    """Tell whether an import of this name would find another file."""
+    found = importlib.util.find_spec(name)
+    return found is not None and found.origin != str(file)
+
+
+def _own(module: ModuleType) -> list[str]:
+    """Give the public names that a module defines itself."""
+    return [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
+    ]
+
+
+def _made(
+    value: Callable[..., object], label: str, arguments: dict[str, object], error: type[BatchlabError]
+) -> object:
+    try:
+        return value(**arguments)
+    except Exception as raised:
+        raise error(_told(raised, label)) from raised
+
+
+def _told(raised: Exception, label: str) -> str:
+    """Say what was raised, and where in the user's files."""
+    if isinstance(raised, SyntaxError) and raised.lineno is not None:
+        return f"{raised.filename}:{raised.lineno}: {type(raised).__name__}: {raised.msg}."
+    place = place_in_files(raised)
+    where = label if place is None else f"{place}: {label}" if ":" in label else place
+    return f"{where}: {type(raised).__name__}: {reason_of(raised)}"
+
+
+def _arguments(call: str | None, label: str, error: type[BatchlabError]) -> dict[str, object]:
+    """Read ``(key=value, …)``."""
+    refused = error(f"{label}: its arguments must be as (share=0.5, order=sjf): a key and a value each.")
+    try:
+        parsed = ast.parse(f"_{call or '()'}", mode="eval").body
+        if not isinstance(parsed, ast.Call) or parsed.args or any(not key.arg for key in parsed.keywords):
+            raise refused
+        return {
+            str(key.arg): key.value.id if isinstance(key.value, ast.Name) else ast.literal_eval(key.value)
+            for key in parsed.keywords
+        }
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
+        raise refused from None
