@@ -56,6 +56,7 @@ from batchlab.errors import WorkloadError as WorkloadError
 from batchlab.experiment import Experiment as Experiment
 from batchlab.experiment import Runs as Runs
 from batchlab.experiment import dispatchers as dispatchers
+from batchlab.installation import show_versions as show_versions
 from batchlab.monitor import Monitor as Monitor
 from batchlab.observer import CarbonIntensity as CarbonIntensity
 from batchlab.observer import EnergyPrice as EnergyPrice
