@@ -284,6 +284,9 @@ class ControllerSettings(TypedDict):
     bf_max_job_assoc: int
     bf_max_job_start: int
     bf_job_part_count_reserve: int
+    bf_min_prio_reserve: float
+    bf_min_age_reserve: float
+    bf_one_resv_per_job: bool
     kill_wait: float
     message_timeout: float
     requeue_delay: float

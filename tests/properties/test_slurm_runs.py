@@ -69,6 +69,7 @@ def random_controller(rng: Random) -> Controller:
     return Controller(
         backfill=rng.random() < 0.8,
         epilog=rng.random() < 0.3,
+        defer=rng.random() < 0.2,
         batch_sched_delay=rng.choice((0, 3, 7)),
         sched_interval=interval,
         default_queue_depth=rng.choice((100, 100, 2)),
@@ -174,6 +175,20 @@ def counted(case: SlurmCase, rng: Random) -> SlurmCase:
     return replace(case, machine=machine, jobs=jobs)
 
 
+def reserving_few(case: SlurmCase, rng: Random) -> SlurmCase:
+    """Let backfill plan some entries only: of jobs of priority, of old ones, or one of each job."""
+    by_priority = rng.random() < 0.5
+    machine = replace(
+        case.machine,
+        min_priority=rng.choice((1000.0, 1200.0)) if by_priority else 0.0,
+        min_age=rng.choice((0.0, 20.0, 90.0)),
+        one_plan_of_job=rng.random() < 0.5,
+    )
+    jobs = [replace(job, nice=rng.choice((-300, 0, 100))) for job in case.jobs]
+    order = "multifactor(partition=1000)" if by_priority else case.order
+    return replace(case, machine=machine, jobs=jobs, order=order)
+
+
 def reserving(job: SlurmJob, kept: list[Kept], machine: Machine, rng: Random) -> SlurmJob:
     """Let a job ask for a reservation in which it fits, now and then."""
     number = rng.randrange(len(kept))
@@ -202,6 +217,7 @@ def random_case(number: int) -> SlurmCase:
     case = SlurmCase(machine, controller, jobs, drained, launch, completion, order, Rules(), [])
     case = contested(case, rng) if rng.random() < 0.6 else case
     case = counted(case, rng) if rng.random() < 0.3 else case
+    case = reserving_few(case, rng) if rng.random() < 0.3 else case
     kill_wait = float(case.controller.kill_wait)
     return replace(case, machine=replace(case.machine, kill_wait=kill_wait))
 
@@ -221,6 +237,9 @@ def parameters_of(case: SlurmCase) -> SlurmParameters:
         bf_max_job_user_part=machine.max_entries_of_user_in_partition,
         bf_max_job_assoc=machine.max_entries_of_association,
         bf_job_part_count_reserve=machine.plans_of_partition,
+        bf_min_prio_reserve=int(machine.min_priority),
+        bf_min_age_reserve=int(machine.min_age),
+        bf_one_resv_per_job=machine.one_plan_of_job,
         bf_max_job_start=machine.max_starts,
         partition_job_depth=machine.depth_of_partition,
         sched_max_job_start=machine.main_starts,
@@ -261,6 +280,7 @@ def result_of(case: SlurmCase, policy: Policy) -> bl.Result:
                 [None if job.user is None else f"u{job.user}" for job in jobs], dtype=pl.String
             ),
             "account": pl.Series([job.account for job in jobs], dtype=pl.String),
+            "nice": [job.nice for job in jobs],
             "reservation": [None if job.reservation is None else f"r{job.reservation}" for job in jobs],
             "partition": ["|".join(f"p{partition}" for partition in job.partitions) for job in jobs],
         }

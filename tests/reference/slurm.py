@@ -13,8 +13,8 @@ from reference.slurm_selection import Chosen, Machine, Weights, evaluate, move, 
 __all__ = [
     "WAITS",
     "Backfill",
-    "Owner",
     "Verdict",
+    "Waiting",
     "backfill",
     "begun",
     "main_begun",
@@ -27,9 +27,16 @@ WAITS: Verdict = ("waits", None, [], [])
 # Groups of jobs end within so many seconds of the clock, then twice as many.
 WINDOW = 30.0
 
-# The user of a job and his association; None where it has none.
-Owner = tuple[object, object]
-NOBODY: Owner = (None, None)
+
+@dataclass(frozen=True)
+class Waiting:
+    """What of a job bears on whether backfill looks at it and plans it; None: it has no such owner."""
+
+    user: object = None
+    association: object = None
+    priority: float = 0.0
+    eligible: float = -inf
+
 
 NOT_TRIED: Verdict = ("not_tried", None, [], [])
 
@@ -131,18 +138,18 @@ class Backfill(Calls):
     records: list[tuple[float, float, frozenset[int]]] = field(default_factory=list)
     tested: int = 0
     looked: Counter[tuple[object, ...]] = field(default_factory=Counter)
-    plans: Counter[int] = field(default_factory=Counter)
+    plans: list[tuple[int, int]] = field(default_factory=list)
     starts: int = 0
     puts_off: bool = False
 
-    def consider(self, entry: Entry, owner: Owner = NOBODY) -> Verdict:
-        part = entry.partition
-        groups = self.groups(entry, owner)
+    def consider(self, entry: Entry, waiting: Waiting = Waiting()) -> Verdict:
+        groups = self.groups(entry, waiting)
         if self.is_passed_over(entry) or any(self.looked[group] >= most for group, most in groups):
             return NOT_TRIED
         self.tested += 1
         self.looked.update(group for group, _ in groups)
-        found = self.earliest(entry) if entry.is_open or entry.is_evaluated else None
+        is_planned = self.may_be_planned(entry, waiting)
+        found = self.earliest(entry, is_planned) if entry.is_open or entry.is_evaluated else None
         if found is None:
             return WAITS
         start, chosen, usable = found
@@ -150,7 +157,7 @@ class Backfill(Calls):
         self.starts += verdict[0] == "started"
         if verdict[0] == "started" or not entry.is_open:
             return verdict
-        self.plans[part] += 1
+        self.plans.append((entry.partition, entry.job))
         self.plan({part.node for part in chosen}, start, start + entry.limit)
         if verdict[0] == "preempts":
             return "preempts", None, chosen, verdict[3]
@@ -160,10 +167,10 @@ class Backfill(Calls):
         is_full = 0 < self.machine.max_starts <= self.starts
         return entry.job in self.done or self.tested >= self.machine.max_entries or is_full
 
-    def groups(self, entry: Entry, owner: Owner) -> list[tuple[tuple[object, ...], int]]:
+    def groups(self, entry: Entry, waiting: Waiting) -> list[tuple[tuple[object, ...], int]]:
         """Give what an entry is counted by, and how many entries of each are looked at."""
         machine, part = self.machine, entry.partition
-        user, association = owner
+        user, association = waiting.user, waiting.association
         found: list[tuple[tuple[object, ...], int]]
         found = [(("partition", part), machine.max_entries_of_partition)]
         if user is not None:
@@ -173,13 +180,23 @@ class Backfill(Calls):
             found.append((("association", association), machine.max_entries_of_association))
         return [(group, most) for group, most in found if most]
 
-    def earliest(self, entry: Entry) -> tuple[float, Chosen, frozenset[int]] | None:
+    def may_be_planned(self, entry: Entry, waiting: Waiting) -> bool:
+        machine = self.machine
+        of_partition = sum(part == entry.partition for part, _ in self.plans)
+        if 0 < machine.plans_of_partition <= of_partition:
+            return False
+        if machine.one_plan_of_job and any(job == entry.job for _, job in self.plans):
+            return False
+        age = self.situation.now - waiting.eligible
+        return waiting.priority >= machine.min_priority and age >= machine.min_age
+
+    def earliest(self, entry: Entry, is_planned: bool) -> tuple[float, Chosen, frozenset[int]] | None:
         now = self.situation.now
         members = self.machine.partitions[entry.partition][0] & {*self.situation.available}
         time = now
         while True:
             usable, later = self.open(entry, members, time)
-            if 0 < self.machine.plans_of_partition <= self.plans[entry.partition]:
+            if not is_planned:
                 return self.now_or_never(entry, usable)
             found = self.estimate(entry, usable) if len(usable) >= max(entry.nodes, 1) else None
             if found is None:

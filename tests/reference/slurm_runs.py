@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import ceil, floor, inf
 
 from batchlab.slurm import Allotment, Entry, Held, ReservedNodes, Situation
-from reference.slurm import Owner, Verdict, begun, main_begun
+from reference.slurm import Verdict, Waiting, begun, main_begun
 from reference.slurm_selection import Machine, Weights, evaluate
 
 __all__ = ["KEYS", "Controller", "DrainedNode", "Kept", "Place", "Rules", "SlurmJob", "run"]
@@ -30,6 +30,7 @@ class SlurmJob:
     quality: int = 0
     user: int | None = 0
     account: str | None = None
+    nice: int = 0
     reservation: int | None = None
 
     @property
@@ -75,6 +76,7 @@ class Controller:
 
     backfill: bool = True
     epilog: bool = False
+    defer: bool = False
     batch_sched_delay: int = 3
     sched_interval: int = 60
     default_queue_depth: int = 100
@@ -94,14 +96,9 @@ KEYS: dict[str, Callable[[SlurmJob, float], float]] = {
     'expression("30 * tasks - wait_time * tasks")': lambda job, now: (
         30 * job.tasks - (now - job.submit_time) * job.tasks
     ),
+    "multifactor(partition=1000)": lambda job, _now: -1000.0 + job.nice,
 }
-"""The keys of orders; the last changes with time."""
-
-
-def owner_of(job: SlurmJob) -> Owner:
-    """Give the user of a job and his association."""
-    association = (job.user, job.account)
-    return job.user, None if association == (None, None) else association
+"""The keys of orders; that of the expression changes with time."""
 
 
 @dataclass
@@ -128,6 +125,7 @@ class Run:
     backfill_latest: float = -inf
     weights: Weights = field(default_factory=list)
     first_victims: dict[SlurmJob, float] = field(default_factory=dict)
+    again: dict[SlurmJob, float] = field(default_factory=dict)
     eligible: dict[SlurmJob, float] = field(default_factory=dict)
     gone: list[SlurmJob] = field(default_factory=list)
 
@@ -150,7 +148,7 @@ class Run:
         key = KEYS[self.order]
         self.queue.sort(key=lambda job: (key(job, self.now), job.submit_time, job.row))
         may_start = [
-            job for job in self.queue if self.is_in_time(job) and self.eligible.get(job, self.now) <= self.now
+            job for job in self.queue if self.is_in_time(job) and self.again.get(job, self.now) <= self.now
         ]
         precedence, ordered = self.machine.precedence, list[SlurmJob]()
         for job in may_start:
@@ -159,6 +157,11 @@ class Run:
             ordered.insert(place, job)
         may_start = sorted(ordered, key=lambda job: job.reservation is None)
         return [(job, partition) for job in may_start for partition in job.partitions]
+
+    def waiting_of(self, job: SlurmJob) -> Waiting:
+        association = None if (job.user, job.account) == (None, None) else (job.user, job.account)
+        priority = -KEYS[self.order](job, self.now)
+        return Waiting(job.user, association, priority, floor(self.eligible[job]))
 
     def is_in_time(self, job: SlurmJob) -> bool:
         if job.reservation is None:
@@ -265,7 +268,7 @@ class Run:
         verdicts = list[str]()
         for job, partition in queue:
             entry = self.entry(job, partition)
-            verdict = call.consider(entry, owner_of(job))
+            verdict = call.consider(entry, self.waiting_of(job))
             self.take(job, entry, verdict)
             verdicts.append(verdict[0])
         end = self.now + call.tested * self.controller.bf_test_time
@@ -298,7 +301,7 @@ class Run:
             spread.append((part.node, tasks))
         self.queue.remove(job)
         self.first_victims.pop(job, None)
-        self.eligible.pop(job, None)
+        self.again.pop(job, None)
         over = self.now + self.launch + min(job.run_time, job.requested_time)
         self.holding[job] = self.now, parts, over
         self.places[job.row] = self.now, tuple(spread)
@@ -313,7 +316,8 @@ class Run:
             self.gone.append(victim)
             if not self.rules.cancels:
                 del self.places[victim.row]
-                self.eligible[victim] = self.now + self.controller.requeue_delay
+                self.again[victim] = self.now + self.controller.requeue_delay
+                self.eligible[victim] = self.again[victim]
 
     def dismiss(self) -> bool:
         """Let victims wait again, whose epilog calls the main loop; whether there are any."""
@@ -322,9 +326,13 @@ class Run:
             self.queue += [] if self.rules.cancels else gone
             self.change()
             self.is_wanted = True
-            if self.controller.epilog:
+            if self.calls_at_once():
                 self.main(is_full=False)
         return bool(gone)
+
+    def calls_at_once(self) -> bool:
+        """Tell whether nodes that come free call the main loop themselves."""
+        return self.controller.epilog and not self.controller.defer
 
     def take_events(self) -> bool:
         """Take what happens now; whether nodes were released."""
@@ -336,12 +344,13 @@ class Run:
             del self.holding[job]
         self.queue += arrived
         for job in arrived:
+            self.eligible[job] = self.now
             self.evaluate(job)
         turns = any(self.now in (each.begin, each.end) for each in self.reservations)
         turned |= turns and bool(self.queue)
         if arrived or turned or over or gone:
             self.change()
-        self.is_wanted |= bool(arrived) or turned or (bool(gone) and not self.controller.epilog)
+        self.is_wanted |= bool(arrived) or turned or (bool(gone) and not self.calls_at_once())
         return bool(gone)
 
     def evaluate(self, job: SlurmJob) -> None:
@@ -405,7 +414,7 @@ def run(
             idle = state.now
         elif state.now > idle + quiet:
             return state.places
-        if state.now == event and state.take_events() and controller.epilog:
+        if state.now == event and state.take_events() and state.calls_at_once():
             state.main(is_full=False)
         if state.now == main:
             state.wake_main()

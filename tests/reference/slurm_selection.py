@@ -32,6 +32,9 @@ class Machine:
     max_entries_of_user_in_partition: int = 0
     max_entries_of_association: int = 0
     plans_of_partition: int = 0
+    min_priority: float = 0.0
+    min_age: float = 0.0
+    one_plan_of_job: bool = False
     max_starts: int = 0
     depth_of_partition: int = 0
     main_starts: int = 0

@@ -82,6 +82,33 @@ def test_depths_of_users(bound: str, found: list[float]) -> None:
     assert starts(spec, system, **columns) == found
 
 
+@pytest.mark.parametrize(
+    ("bound", "last"),
+    [
+        ("", 40.5),
+        ("bf_min_prio_reserve=995", 40.5),
+        ("bf_min_prio_reserve=996", 10.5),
+        ("bf_min_age_reserve=0", 40.5),
+        ("bf_min_age_reserve=1", 10.5),
+        ("bf_one_resv_per_job=true", 10.5),
+    ],
+)
+def test_jobs_that_are_planned(bound: str, last: float) -> None:
+    """The last job fits beside no plan of the third in `b`: that has none, or one in `a` alone."""
+    system = bl.System.homogeneous(
+        nodes=4, resources={"core": 1}, partitions=(bl.Partition("a", "0-1"), bl.Partition("b", "2-3"))
+    )
+    columns: dict[str, Any] = {
+        "tasks": [2, 1, 2, 1],
+        "partition": ["a", "b", "a|b", "b"],
+        "requested_time": [60.0, 60.0, 60.0, 120.0],
+        "nice": [0, 0, 5, 5],
+    }
+    never = "main_phase=59, sched_interval=600, batch_sched_delay=600"
+    spec = f"slurm({never}, backfill_phase=0.5, bf_interval=10, order=multifactor(partition=1000), {bound})"
+    assert starts(spec.replace(", )", ")"), system, **columns) == [10.5, 10.5, 40.5, last]
+
+
 def test_a_depth_of_partitions() -> None:
     """With a depth of one the main loop looks at one job of each partition, however many fit."""
     system = bl.System.homogeneous(
@@ -97,6 +124,15 @@ def test_an_epilog_calls_the_main_loop() -> None:
     for epilog, second in (("false", 41.25), ("true", 40.5)):
         spec = f"slurm(main_phase=0.25, backfill=false, epilog={epilog})"
         assert starts(spec, tasks=[4, 4], run_time=[30.25, 5.0]) == [10.25, second]
+
+
+def test_deferred_calls() -> None:
+    """The end of an epilog has the main loop called at its next chance, as nodes without one do."""
+    columns: dict[str, Any] = {"tasks": [4, 4], "run_time": [30.5, 30.5]}
+    spec = "slurm(main_phase=0.25, backfill=false"
+    for more in ("", ", defer=true", ", epilog=true, defer=true"):
+        assert starts(f"{spec}{more})", **columns) == [10.25, 41.25]
+    assert starts(f"{spec}, epilog=true)", **columns) == [10.25, 40.75]
 
 
 def test_select() -> None:
@@ -240,6 +276,8 @@ def test_reservations() -> None:
         ("slurm(bf_interval=1.5)", "bf_interval = 1.5; must be an integer"),
         ("slurm(select=serial)", "select = 'serial'; must name how nodes are selected."),
         ("slurm(epilog=yes)", "epilog = 'yes'; must be true or false."),
+        ("slurm(defer=1)", "defer = 1; must be true or false."),
+        ("slurm(bf_min_prio_reserve=9)", "bf_min_prio_reserve = 9; goes with the order multifactor"),
         ("slurm(sched_interval=5, main_phase=5)", "main_phase = 5; must be seconds from 0 to less than 5."),
         ("slurm(bf_intervall=5)", "slurm takes no key 'bf_intervall'. Did you mean 'bf_interval'?"),
         ("slurm(allocator=best_fit)", "allocator = 'best_fit'; Slurm's controller selects nodes itself"),

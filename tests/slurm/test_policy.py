@@ -61,6 +61,13 @@ def test_usual_values_are_slurms() -> None:
         ("SchedulerParameters=bf_max_job_user_part=7", {"bf_max_job_user_part": 7}),
         ("SchedulerParameters=bf_max_job_assoc=7", {"bf_max_job_assoc": 7}),
         ("SchedulerParameters=bf_job_part_count_reserve=1", {"bf_job_part_count_reserve": 1}),
+        ("SchedulerParameters=bf_min_age_reserve=600", {"bf_min_age_reserve": 600}),
+        ("SchedulerParameters=bf_one_resv_per_job", {"bf_one_resv_per_job": True}),
+        # Priorities of priority/basic are far above it.
+        ("SchedulerParameters=bf_min_prio_reserve=9", {}),
+        ("SchedulerParameters=defer", {"defer": True}),
+        ("SchedulerParameters=requeue_delay=5", {"requeue_delay": 6}),
+        ("AuthInfo=cred_expire=300", {"requeue_delay": 301}),
     ],
 )
 def test_each_parameter_arrives(line: str, expected: dict[str, object], tmp_path: Path) -> None:
@@ -96,6 +103,13 @@ def test_each_weight_arrives(line: str, expected: str, tmp_path: Path) -> None:
     """The order is `multifactor` with the weights of the configuration."""
     found = policy_of(f"{MULTIFACTOR}{line}\n", tmp_path)
     assert found == bl.Policy.parse(f"slurm(order=multifactor({expected}))")
+
+
+def test_the_least_priority_arrives(tmp_path: Path) -> None:
+    """Where jobs have priorities by many factors."""
+    line = "PriorityWeightAge=5\nSchedulerParameters=bf_min_prio_reserve=9\n"
+    expected = "slurm(bf_min_prio_reserve=9, order=multifactor(age=5))"
+    assert policy_of(f"{MULTIFACTOR}{line}", tmp_path) == bl.Policy.parse(expected)
 
 
 def test_weights_of_accounts_and_qualities(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 use batchlab_kernel::accounting::Multifactor;
 use batchlab_kernel::placement::{Blocks, Closeness, Compact, Mapping, Threshold};
 use batchlab_kernel::scheduler::{PolicyChoice, SlurmSettings};
-use batchlab_kernel::slurm::{Depths, Select};
+use batchlab_kernel::slurm::{Depths, Reserves, Select};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -49,6 +49,9 @@ struct ControllerSettings {
     bf_max_job_assoc: usize,
     bf_max_job_start: usize,
     bf_job_part_count_reserve: usize,
+    bf_min_prio_reserve: f64,
+    bf_min_age_reserve: f64,
+    bf_one_resv_per_job: bool,
     kill_wait: f64,
     message_timeout: f64,
     requeue_delay: f64,
@@ -87,7 +90,12 @@ impl TryFrom<ControllerSettings> for SlurmSettings {
                 of_association: given.bf_max_job_assoc,
             },
             bf_max_job_start: given.bf_max_job_start,
-            bf_job_part_count_reserve: given.bf_job_part_count_reserve,
+            bf_reserves: Reserves {
+                of_partition: given.bf_job_part_count_reserve,
+                min_priority: given.bf_min_prio_reserve,
+                min_age: given.bf_min_age_reserve,
+                one_per_job: given.bf_one_resv_per_job,
+            },
             kill_wait: given.kill_wait,
             message_timeout: given.message_timeout,
             requeue_delay: given.requeue_delay,

@@ -90,8 +90,10 @@ impl QueueEntry {
             classes: Classes { preemption: self.preemption_class, counted: self.counted_in.clone() },
             may_preempt: self.may_preempt,
             reservation: self.reservation,
-            // A recorded call has every entry that it looked at.
+            // A recorded call has every entry that it looked at, and plans whatever it can.
             owner: Owner::default(),
+            priority: 0.0,
+            eligible: f64::NEG_INFINITY,
         }
     }
 }

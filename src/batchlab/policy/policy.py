@@ -150,6 +150,10 @@ class Policy:
                 raise PolicyError(f"slurm = {shown(self.slurm)} {rule}")
             return
         object.__setattr__(self, "slurm", self.slurm or SlurmParameters())
+        least = cast("SlurmParameters", self.slurm).bf_min_prio_reserve
+        if least and not _name_of(self.order).startswith("multifactor"):
+            rule = "goes with the order multifactor, which gives jobs priorities; leave it out."
+            raise PolicyError(f"bf_min_prio_reserve = {least}; {rule}")
         for piece, usual in (("allocator", "first_fit"), ("predictor", "requested")):
             given = getattr(self, piece)
             if given != usual:

@@ -38,6 +38,8 @@ _WHOLE = {
     "bf_max_job_assoc": (0, _MOST),
     "bf_max_job_start": (0, _MOST),
     "bf_job_part_count_reserve": (0, _MOST),
+    "bf_min_prio_reserve": (0, 2**32 - 1),
+    "bf_min_age_reserve": (0, _YEAR),
     "kill_wait": (0, _YEAR),
     "message_timeout": (0, _YEAR),
     "requeue_delay": (1, _YEAR),
@@ -58,6 +60,8 @@ class SlurmParameters:
         Whether there is a backfill scheduler; without one it is ``sched/builtin``.
     epilog
         Whether nodes run an epilog: its end has the main loop called at once.
+    defer
+        Whether the main loop is called at its next chance instead.
     batch_sched_delay
         From one call of the main loop to the next, whole seconds, at least.
     sched_interval
@@ -88,6 +92,12 @@ class SlurmParameters:
         How many jobs a cycle starts; 0 for all that it may.
     bf_job_part_count_reserve
         How many jobs of each partition are planned; those behind may only start now. 0 for all.
+    bf_min_prio_reserve
+        Jobs of a lower priority may only start now. Goes with the order ``multifactor``.
+    bf_min_age_reserve
+        Jobs that have been eligible for fewer seconds may only start now.
+    bf_one_resv_per_job
+        Whether a job has a plan in one of its partitions only, the first where there can be one.
     kill_wait
         Seconds that a job that is late is taken to run on after its limit.
     message_timeout
@@ -119,6 +129,7 @@ class SlurmParameters:
     select: NodeSelection = "linear"
     backfill: bool = True
     epilog: bool = False
+    defer: bool = False
     batch_sched_delay: int = 3
     sched_interval: int = 60
     default_queue_depth: int = 100
@@ -134,6 +145,9 @@ class SlurmParameters:
     bf_max_job_assoc: int = 0
     bf_max_job_start: int = 0
     bf_job_part_count_reserve: int = 0
+    bf_min_prio_reserve: int = 0
+    bf_min_age_reserve: int = 0
+    bf_one_resv_per_job: bool = False
     kill_wait: int = 30
     message_timeout: int = 10
     requeue_delay: int = 121
@@ -147,7 +161,7 @@ class SlurmParameters:
         if self.select not in NODE_SELECTIONS:
             known = suggest(str(self.select), NODE_SELECTIONS)
             raise PolicyError(f"select = {shown(self.select)}; must name how nodes are selected.{known}")
-        for key in ("backfill", "epilog"):
+        for key in ("backfill", "epilog", "defer", "bf_one_resv_per_job"):
             value = getattr(self, key)
             if not isinstance(value, bool):
                 raise PolicyError(f"{key} = {shown(value)}; must be true or false.")

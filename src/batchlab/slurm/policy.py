@@ -16,6 +16,7 @@ __all__ = ["policy_of"]
 
 _MAIN_LOOP = (
     "batch_sched_delay",
+    "defer",
     "default_queue_depth",
     "partition_job_depth",
     "sched_interval",
@@ -32,6 +33,8 @@ _BACKFILL = (
     "bf_max_job_assoc",
     "bf_max_job_start",
     "bf_job_part_count_reserve",
+    "bf_min_age_reserve",
+    "bf_one_resv_per_job",
 )
 """The options of SchedulerParameters that are parameters of the policy by the same name."""
 _WAITS = ("kill_wait", "message_timeout")
@@ -63,12 +66,17 @@ def policy_of(scheduler: SchedulerParameters, selection: Selection, timing: Timi
     found += _options(scheduler, _MAIN_LOOP)
     if scheduler.type == "backfill" and scheduler.bf_interval != _OFF:
         found += _options(scheduler, _BACKFILL)
+        if order.startswith("multifactor"):
+            # Priorities of the other plug-in begin at 2**32.
+            found += _options(scheduler, ("bf_min_prio_reserve",))
     else:
         found.append(("backfill", "false"))
     usual = Timing()
     # A year is as good as never.
     waits = ((name, min(getattr(timing, name), _YEAR)) for name in _WAITS)
     found += [(name, value) for name, value in waits if value != getattr(usual, name)]
+    delay = _requeue_delay(scheduler, timing)
+    found += [] if delay == _requeue_delay(SchedulerParameters(), usual) else [("requeue_delay", delay)]
     if order != "fcfs":
         found.append(("order", order))
     arguments = [f"{name}={value}" for name, value in found]
@@ -85,4 +93,11 @@ def _options(scheduler: SchedulerParameters, names: tuple[str, ...]) -> Iterator
         if name == "bf_window":
             value *= _MINUTE
         # A year is as good as never.
-        yield name, _YEAR if (name, value) == ("sched_interval", _OFF) else value
+        value = _YEAR if (name, value) == ("sched_interval", _OFF) else value
+        yield name, str(value).lower() if isinstance(value, bool) else value
+
+
+def _requeue_delay(scheduler: SchedulerParameters, timing: Timing) -> int:
+    """Give the seconds that a requeued job waits: until its credential has expired, unless an option says."""
+    given = scheduler.requeue_delay
+    return min(timing.credential_lifetime if given is None else given, _YEAR - 1) + 1

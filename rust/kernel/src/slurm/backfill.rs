@@ -5,6 +5,7 @@ use super::depths::Looked;
 use super::node_bits::NodeBits;
 use super::node_space::NodeSpace;
 use super::parameters::Setup;
+use super::reserves::Planned;
 use super::situation::{Allotment, Entry, Limits, Partition, Situation, Verdict};
 use super::starting::{Begun, Floor};
 
@@ -27,8 +28,7 @@ pub struct Backfill {
     tested: usize,
     looked: Looked,
     starts: usize,
-    /// Plans by partition.
-    plans_of: Vec<usize>,
+    planned: Planned,
     /// The second from which on the same call might decide otherwise though nothing but the time has changed.
     holds_until: f64,
     /// Whether some estimate was put off to the end of a plan.
@@ -59,7 +59,7 @@ impl Backfill {
             tested: 0,
             looked: Looked::default(),
             starts: 0,
-            plans_of: vec![0; partitions],
+            planned: Planned::none(partitions),
             holds_until: f64::INFINITY,
             puts_off: false,
         }
@@ -109,8 +109,9 @@ impl Backfill {
         if entry.limits == Limits::Shut {
             return Verdict::Waits;
         }
-        let plans = setup.backfill.plans_of_partition;
-        let only_now = plans > 0 && self.plans_of[entry.partition] >= plans;
+        let reserves = &setup.backfill.reserves;
+        let only_now = !self.planned.admits(reserves, entry, self.floor.now);
+        self.heed(entry.eligible + reserves.min_age);
         let Some(place) = self.earliest(setup, entry, only_now) else { return Verdict::Waits };
         let begun = if place.start > self.floor.now {
             Begun::Not
@@ -127,7 +128,7 @@ impl Backfill {
         }
         let Place { start, chosen, .. } = place;
         self.space.plan(&nodes_of(setup, &chosen), start, start + entry.limit);
-        self.plans_of[entry.partition] += 1;
+        self.planned.add(&setup.backfill.reserves, entry);
         match begun {
             Begun::Preempted(gone) => Verdict::Preempts(gone, chosen),
             _ => Verdict::Planned(start, chosen),

@@ -12,6 +12,7 @@ mod node_bits;
 mod node_space;
 mod offer;
 mod parameters;
+mod reserves;
 mod select;
 mod situation;
 mod starting;
@@ -23,6 +24,7 @@ pub use depths::Depths;
 pub use main_loop::{MainLoop, main_loop};
 pub use node_bits::NodeBits;
 pub use parameters::{BackfillParameters, MainLoopParameters, Precedence, Setup};
+pub use reserves::Reserves;
 pub use select::Select;
 pub use situation::{
     Allotment, Amounts, Classes, Entry, Held, Limits, Memory, Owner, Partition, Reservation, Situation,

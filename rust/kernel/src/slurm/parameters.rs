@@ -2,6 +2,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::depths::Depths;
+use super::reserves::Reserves;
 use super::select::Select;
 use super::situation::{Amounts, Partition};
 
@@ -31,25 +32,23 @@ pub struct BackfillParameters {
     pub max_starts: usize,
     /// Seconds that a job that is late is taken to run on after its limit: `KillWait`.
     pub kill_wait: f64,
-    /// `bf_job_part_count_reserve`: so many jobs of each partition are planned, and those behind may only start now; 0 for all.
-    pub plans_of_partition: usize,
+    /// Which entries are planned; others may only start now.
+    pub reserves: Reserves,
 }
 
 impl BackfillParameters {
     /// These, with every entry looked at and every job planned.
     #[must_use]
     pub fn unlimited(resolution: f64, window: f64, epoch: f64, kill_wait: f64) -> Self {
-        let max_entries = usize::MAX;
-        let (max_starts, plans_of_partition) = (0, 0);
         Self {
             resolution,
             window,
             epoch,
-            max_entries,
+            max_entries: usize::MAX,
             depths: Depths::default(),
-            max_starts,
+            max_starts: 0,
             kill_wait,
-            plans_of_partition,
+            reserves: Reserves::default(),
         }
     }
 

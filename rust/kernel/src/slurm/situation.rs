@@ -144,6 +144,10 @@ pub struct Entry {
     pub reservation: Option<usize>,
     /// Whose it is.
     pub owner: Owner,
+    /// Its priority, where jobs have some; else 0.
+    pub priority: f64,
+    /// The second since which it has been eligible.
+    pub eligible: f64,
 }
 
 impl Entry {

@@ -83,8 +83,8 @@ impl Description {
         self.tasks_of_node[place]
     }
 
-    /// A waiting job in one of its partitions, for which others may be preempted or not.
-    pub(super) fn entry(&mut self, view: View<'_>, job: u32, request: u32, may_preempt: bool) -> Entry {
+    /// A waiting job in one of its partitions, for which none is preempted.
+    pub(super) fn entry(&mut self, view: View<'_>, job: u32, request: u32) -> Entry {
         let Job { row, tasks, .. } = *view.scenario.job(job);
         let asked = view.scenario.requests.get(request);
         let has_whole_nodes = self.gives_whole_nodes(asked);
@@ -106,9 +106,12 @@ impl Description {
             exclusive: asked.exclusive,
             limits: standing::limits(view, job),
             classes: standing::classes(view.scenario, job),
-            may_preempt,
+            may_preempt: false,
             reservation: used_by(view.scenario, job),
             owner: standing::owner(view.scenario, job),
+            // The keys of orders by priority are their negatives.
+            priority: -view.state.jobs.key(job),
+            eligible: f64::NEG_INFINITY,
         }
     }
 

@@ -28,7 +28,7 @@ use super::{SchedulingRule, Step};
 use clock::{BackfillCall, Clock, MainCall};
 use entries::{Description, used_by};
 pub use settings::SlurmSettings;
-use standing::{Aftermath, Delays};
+use standing::{Delays, Waiting};
 
 /// A call on its way.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -86,7 +86,7 @@ pub struct Slurm {
     /// Seconds that backfill takes for each entry.
     test_time: f64,
     delays: Delays,
-    aftermath: Aftermath,
+    waiting: Waiting,
     /// The weights that nodes have since the latest evaluation; none before the run, and during a call.
     weights: Vec<u32>,
     noticed: Noticed,
@@ -116,7 +116,7 @@ impl Slurm {
             max_entries: settings.bf_max_job_test,
             depths: settings.bf_depths,
             max_starts: settings.bf_max_job_start,
-            plans_of_partition: settings.bf_job_part_count_reserve,
+            reserves: settings.bf_reserves,
             kill_wait: settings.kill_wait,
         };
         let main_loop = MainLoopParameters {
@@ -141,7 +141,7 @@ impl Slurm {
             epilog: settings.epilog,
             test_time: settings.bf_test_time,
             delays: Delays::of(settings),
-            aftermath: Aftermath::default(),
+            waiting: Waiting::default(),
             weights: Vec::new(),
             noticed: Noticed::default(),
             keys_change: false,
@@ -181,7 +181,7 @@ impl Slurm {
         let is_plain = !has_calendar && view.scenario.preemption.is_none();
         let mut jobs = view.state.queue.first_jobs(if is_plain { most } else { usize::MAX });
         if !is_plain {
-            let may_start = |&job: &u32| view.is_in_time(job) && self.aftermath.is_eligible(job, view.now());
+            let may_start = |&job: &u32| view.is_in_time(job) && self.waiting.is_eligible(job, view.now());
             jobs.retain(may_start);
         }
         if let Some(rules) = &view.scenario.preemption {
@@ -215,7 +215,7 @@ impl Slurm {
         let is_evaluated = |&&job: &&u32| is_new(job) && used_by(view.scenario, job).is_none();
         for &job in view.state.queue.arrived.iter().filter(is_evaluated) {
             for &request in view.scenario.alternatives(job) {
-                let entry = self.description.entry(view, job, request, false);
+                let entry = self.description.entry(view, job, request);
                 let members = &self.setup.partitions[entry.partition].nodes;
                 evaluate(&self.setup, &situation.running, &entry, members, &mut weights);
             }
@@ -258,12 +258,15 @@ impl Slurm {
                 return None;
             }
             call.next += 1;
-            let may_preempt = self.aftermath.may_preempt(job, view.now().floor(), &self.delays);
-            let entry = self.description.entry(view, job, request, may_preempt);
+            let entry = Entry {
+                may_preempt: self.waiting.may_preempt(job, view.now().floor(), &self.delays),
+                eligible: self.waiting.eligible_since(job),
+                ..self.description.entry(view, job, request)
+            };
             match call.kind.consider(&self.setup, &entry) {
                 Verdict::Started(chosen) => {
                     call.started = true;
-                    self.aftermath.starts(job);
+                    self.waiting.starts(job);
                     let placement = self.description.placement(view, job, request, &chosen);
                     let place = Where::Nodes(placement);
                     return Some(Step::Propose(Decision::Start { job, place, tasks: None }));
@@ -271,7 +274,7 @@ impl Slurm {
                 Verdict::Preempts(rows, _) => {
                     call.started = true;
                     let gone = slots(view, &rows);
-                    self.aftermath.preempts(job, &gone, view.now(), &self.delays);
+                    self.waiting.preempts(job, &gone, view.now(), &self.delays);
                     let dismiss = |&victim: &u32| standing::dismissal(view, victim);
                     return Some(Step::Preempt(job, gone.iter().map(dismiss).collect()));
                 }
@@ -288,7 +291,7 @@ impl Slurm {
         // A run in which jobs wait for what never comes ends: another order starts none of them on an idle machine.
         let is_idle = view.state.running.is_empty();
         let runs_out = call.queue.iter().any(|&(job, _)| standing::may_run_out(view, job));
-        let is_pending = runs_out || self.aftermath.is_pending(now, &self.delays);
+        let is_pending = runs_out || self.waiting.is_pending(now, &self.delays);
         let order_changes = self.keys_change || order_may_change(view) || self.setup.weighs;
         let may_differ = is_pending || (!call.queue.is_empty() && !is_idle && order_changes);
         match call.kind {
@@ -342,10 +345,13 @@ impl SchedulingRule for Slurm {
         let now = view.now();
         self.prepare(view.scenario);
         self.evaluate_arrivals(view);
+        if self.setup.backfill.reserves.min_age > 0.0 {
+            self.waiting.arrive(&view.state.queue.arrived, now);
+        }
         self.keys_change = keys_change;
         self.clock.catch_up(now);
         let has_run = |&job: &u32| !view.state.jobs.start_time(job).is_nan();
-        let has_ended = self.aftermath.take_left() || view.state.ended.iter().any(has_run);
+        let has_ended = self.waiting.take_left() || view.state.ended.iter().any(has_run);
         let noticed = std::mem::take(&mut self.noticed);
         let turns = standing::calendar_turns(view);
         let is_wanted = noticed.disturbed || turns || !view.state.queue.arrived.is_empty();

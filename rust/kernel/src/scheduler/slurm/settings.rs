@@ -1,5 +1,5 @@
 //! The parameters of the rule.
-use crate::slurm::{Depths, Select};
+use crate::slurm::{Depths, Reserves, Select};
 
 /// The parameters of the rule, whose names are Slurm's.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,8 +36,8 @@ pub struct SlurmSettings {
     pub bf_depths: Depths,
     /// `bf_max_job_start`; 0 for all.
     pub bf_max_job_start: usize,
-    /// `bf_job_part_count_reserve`; 0 for all.
-    pub bf_job_part_count_reserve: usize,
+    /// `bf_job_part_count_reserve`, `bf_min_prio_reserve`, `bf_min_age_reserve` and `bf_one_resv_per_job`.
+    pub bf_reserves: Reserves,
     /// `KillWait`, seconds.
     pub kill_wait: f64,
     /// `MessageTimeout`, seconds.

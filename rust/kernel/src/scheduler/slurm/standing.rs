@@ -117,18 +117,20 @@ pub(super) fn calendar_turns(view: View<'_>) -> bool {
     known.is_some_and(|known| known.next_from(view.now()) <= view.now())
 }
 
-/// The jobs that wait after a preemption: victims, and those for which they went.
+/// Since when jobs wait, and what preemptions have left: victims, and the jobs for which they went.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Aftermath {
+pub(super) struct Waiting {
     /// When the first victims of a waiting job went.
     first: BTreeMap<u32, f64>,
     /// From when on a victim may start again.
     again: BTreeMap<u32, f64>,
     /// Whether victims have left their nodes since the latest pass.
     has_left: bool,
+    /// When waiting jobs entered the queue, where that matters.
+    entered: BTreeMap<u32, f64>,
 }
 
-impl Aftermath {
+impl Waiting {
     /// Others are preempted for a job.
     pub fn preempts(&mut self, job: u32, victims: &[u32], now: f64, settings: &Delays) {
         self.first.entry(job).or_insert(now);
@@ -142,8 +144,20 @@ impl Aftermath {
         std::mem::take(&mut self.has_left)
     }
 
+    /// Jobs enter the queue.
+    pub fn arrive(&mut self, jobs: &[u32], now: f64) {
+        self.entered.extend(jobs.iter().map(|&job| (job, now)));
+    }
+
+    /// The second since which a job has been eligible; long ago where that does not matter.
+    pub fn eligible_since(&self, job: u32) -> f64 {
+        let time = |times: &BTreeMap<u32, f64>| times.get(&job).copied().unwrap_or(f64::NEG_INFINITY);
+        time(&self.entered).max(time(&self.again)).floor()
+    }
+
     /// A job starts.
     pub fn starts(&mut self, job: u32) {
+        self.entered.remove(&job);
         self.first.remove(&job);
         self.again.remove(&job);
     }
