@@ -7,7 +7,7 @@ there: FOLDER is `oracles/slurm` or `oracles/slurm-multifactor`.
 import gzip
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean, median
@@ -17,6 +17,7 @@ import polars as pl
 import batchlab as bl
 from batchlab.slurm import read_configuration
 from batchlab.system.slurm import translate
+from support.slurm_free_events import commands_of
 
 __all__ = ["RECORDINGS", "Comparison", "Recording", "compared"]
 
@@ -37,7 +38,8 @@ class Recording:
 
     `launch` is the mean time from the allocation to the begin of the script, `completion` from its end to the
     release of the last node, `lag` from the planned second of a submission to its arrival. `phases` has the
-    real runs, each with the part of a second at which its stream began.
+    real runs, each with the part of a second at which its stream began. With `commands`, what was done from
+    outside is done in the twin's runs too.
     """
 
     stream: str
@@ -47,6 +49,7 @@ class Recording:
     completion: float = 0.04
     lag: float = 0.014
     controller: dict[str, float] = field(default_factory=dict)
+    commands: bool = False
 
     @property
     def folder(self) -> str:
@@ -94,6 +97,14 @@ RECORDINGS = (
         *(0.155, 0.11, 0.045),
         {"main_lag": 0.048, "bf_test_time": 0.0036},
     ),
+    Recording(
+        "m3.stream.csv",
+        "m3a/slurm.conf",
+        {"m3a": 0.25},
+        *(0.147, 0.114, 0.049),
+        {"main_lag": 0.029, "bf_test_time": 0.0055},
+        commands=True,
+    ),
 )
 
 
@@ -129,6 +140,7 @@ def jobs_of(stream: pl.DataFrame) -> pl.DataFrame:
     where = pl.col("partition").str.replace_all(",", "|") if has_partitions else pl.lit("batch")
     return given.select(
         *own,
+        *waiting(stream),
         job_id="job",
         submit_time=pl.col("submit").cast(pl.Float64),
         run_time=pl.col("sleep").cast(pl.Float64),
@@ -143,14 +155,55 @@ def jobs_of(stream: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def real_of(path: Path, stream: pl.DataFrame) -> pl.DataFrame:
-    """Give the times of a real run, whole seconds: those of the jobs that completed."""
+def waiting(stream: pl.DataFrame) -> list[pl.Expr]:
+    """Give what jobs of a stream wait for: others, a time, places in their array, a reservation."""
+    found = [pl.col(name).cast(pl.String) for name in ("array", "reservation") if has_some(stream, name)]
+    if has_some(stream, "dependency"):
+        # Each job had a name of its own.
+        found += [pl.col("dependency").cast(pl.String), pl.col("job").cast(pl.String).alias("job_name")]
+    if has_some(stream, "begin"):
+        found.append((pl.col("submit") + pl.col("begin")).cast(pl.Float64).alias("begin_time"))
+    return found
+
+
+def has_some(stream: pl.DataFrame, name: str) -> bool:
+    """Tell whether a stream has values in a column."""
+    return name in stream.columns and stream[name].null_count() < stream.height
+
+
+def without_failures(stream: pl.DataFrame) -> pl.DataFrame:
+    """Let jobs complete that failed: what waited for their failure waits for their end.
+
+    What waited for their success never ran, and is not there.
+    """
+    if not has_some(stream, "exit_code"):
+        return stream
+    for job in stream.filter(pl.col("exit_code").fill_null(0) != 0)["job"]:
+        stream = stream.filter(pl.col("dependency").fill_null("") != f"afterok:{job}")
+        ended = pl.col("dependency").str.replace_all(f"afternotok:{job}", f"afterany:{job}")
+        stream = stream.with_columns(ended)
+    return stream
+
+
+def real_of(path: Path, jobs: pl.DataFrame) -> pl.DataFrame:
+    """Give the times of a real run, whole seconds: those of the jobs of a workload that completed.
+
+    A job that ran several times was submitted once, and started and ended with its last run.
+    """
     seen = table(path)
     if "attempt" in seen.columns:
-        seen = seen.filter(pl.col("attempt") == 0, pl.col("state") == "COMPLETED")
-    times = {"job": "job_id", "submit": "submit_time", "start": "start_time", "end": "end_time"}
-    found = seen.rename(times).select(pl.col(*times.values()))
-    return found.join(stream.select("job_id", "requested_time", "tasks"), on="job_id")
+        first = seen.group_by("job", "slurm_id").agg(pl.col("submit").min())
+        seen = seen.filter(pl.col("state") == "COMPLETED").drop("submit").join(first, on=("job", "slurm_id"))
+    times = {"submit": "submit_time", "start": "start_time", "end": "end_time"}
+    if "array_id" in jobs.columns:
+        index = pl.col("slurm_id").cast(pl.String).str.extract(r"_(\d+)$").cast(pl.Int64)
+        keys, own = ["job", "index"], {"job": pl.coalesce("array_id", "job_id"), "index": "array_index"}
+        seen = seen.with_columns(index=index)
+    else:
+        keys, own = ["job"], {"job": "job_id"}
+    found = seen.rename(times).select(*keys, *times.values())
+    known = jobs.select("job_id", "requested_time", "tasks", **own)
+    return known.join(found, on=keys, nulls_equal=True).drop(keys)
 
 
 def epoch_of(folder: Path, run: str) -> int:
@@ -163,25 +216,40 @@ def epoch_of(folder: Path, run: str) -> int:
 
 def compared(recording: Recording, folder: Path, run: str) -> Comparison:
     """Run the stream with phases of the threads from each seed."""
-    stream = jobs_of(table(folder / recording.stream))
-    seen = real_of(folder / f"{run}{recording.suffix}", stream)
-    jobs = stream.filter(pl.col("job_id").is_in(seen["job_id"].to_list()))
     shift = recording.phases[run] + recording.lag
-    system = translate(read_configuration(folder / recording.configuration)).system
-    if "mem" not in system.resources:
-        jobs = jobs.drop("mem", strict=False)
-    workload = bl.Workload.from_table(jobs.with_columns(pl.col("submit_time") + shift))
+    workload, system = inputs(recording, folder, run)
+    seen = real_of(folder / f"{run}{recording.suffix}", workload.jobs)
+    events = None
+    if recording.commands:
+        commands = commands_of(folder / run)
+        system = replace(system, reservations=commands.reservations(shift))
+        events = commands.events(workload.jobs, shift)
     policy = recording.policy(folder, epoch_of(folder, run))
     overheads = bl.Overheads(launch=recording.launch, completion=recording.completion)
     waits, distances = [], []
     for seed in SEEDS:
-        found = bl.simulate(workload, system, policy, seed=seed, overheads=overheads).jobs
+        found = bl.simulate(workload, system, policy, seed=seed, overheads=overheads, events=events).jobs
         # Slurm's own times are whole seconds.
         times = pl.col("submit_time", "start_time", "end_time").floor()
-        model = found.select("job_id", times, "requested_time", "tasks")
+        model = found.filter(state="completed").select("job_id", times, "requested_time", "tasks")
+        real = seen.join(model, on="job_id", how="semi")
         waits.append(mean_wait(model))
-        distances.append(bl.adequacy.compare(seen, model).P)
+        distances.append(bl.adequacy.compare(real, model.join(seen, on="job_id", how="semi")).P)
     return Comparison(mean_wait(seen), waits, distances)
+
+
+def inputs(recording: Recording, folder: Path, run: str) -> tuple[bl.Workload, bl.System]:
+    """Give the stream as it was submitted in a run, and the system of its configuration."""
+    stream = jobs_of(without_failures(table(folder / recording.stream)))
+    if not recording.commands:
+        ran = real_of(folder / f"{run}{recording.suffix}", stream)
+        stream = stream.join(ran, on="job_id", how="semi", maintain_order="left")
+    system = translate(read_configuration(folder / recording.configuration)).system
+    if "mem" not in system.resources:
+        stream = stream.drop("mem", strict=False)
+    shift = recording.phases[run] + recording.lag
+    times = [name for name in ("submit_time", "begin_time") if name in stream.columns]
+    return bl.Workload.from_table(stream.with_columns(pl.col(times) + shift)), system
 
 
 def mean_wait(jobs: pl.DataFrame) -> float:
