@@ -101,7 +101,9 @@ def commands_of(folder: Path) -> Commands:
 
 def _nodes(names: str) -> str:
     """Give nodes by their numbers: n[1-3] is 0,1,2."""
-    return ",".join(str(int(name.removeprefix("n")) - 1) for name in hosts(names))
+    given = hosts(names)
+    assert given is not None, f"{names} are no nodes"
+    return ",".join(str(int(name.removeprefix("n")) - 1) for name in given)
 
 
 def _rows(path: Path) -> list[dict[str, str]]:

@@ -197,10 +197,13 @@ def real_of(path: Path, jobs: pl.DataFrame) -> pl.DataFrame:
     times = {"submit": "submit_time", "start": "start_time", "end": "end_time"}
     if "array_id" in jobs.columns:
         index = pl.col("slurm_id").cast(pl.String).str.extract(r"_(\d+)$").cast(pl.Int64)
-        keys, own = ["job", "index"], {"job": pl.coalesce("array_id", "job_id"), "index": "array_index"}
+        keys, own = (
+            ["job", "index"],
+            {"job": pl.coalesce("array_id", "job_id"), "index": pl.col("array_index")},
+        )
         seen = seen.with_columns(index=index)
     else:
-        keys, own = ["job"], {"job": "job_id"}
+        keys, own = ["job"], {"job": pl.col("job_id")}
     found = seen.rename(times).select(*keys, *times.values())
     known = jobs.select("job_id", "requested_time", "tasks", **own)
     return known.join(found, on=keys, nulls_equal=True).drop(keys)
