@@ -10,6 +10,7 @@ import typer
 from batchlab.cli.failure import check_page
 from batchlab.cli.options import FormatOption, Overrun, whole_number  # typer reads the annotations
 from batchlab.cli.output import as_json
+from batchlab.cli.recognised import check_kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,6 +55,8 @@ def adequacy(
 ) -> None:
     """Measure how far a model's stream of jobs is from the real one."""
     check_page(report)
+    for path, name in ((real, "REAL"), (model, "MODEL")):
+        check_kind(path, name, "log", "table", "run", "of_run")
     from batchlab import adequacy as measure  # noqa: PLC0415  # --help does without
 
     seconds, repeated = _reference(reference or (), real)

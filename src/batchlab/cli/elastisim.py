@@ -15,6 +15,7 @@ from batchlab.cli.memory import peak_memory
 from batchlab.cli.options import FormatOption, directory, existing_file  # typer reads the annotations
 from batchlab.cli.output import tell
 from batchlab.cli.progress import progress_bar
+from batchlab.cli.recognised import check_kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,6 +86,7 @@ def elastisim(
         raise wrong_usage("goes without --algorithm and --protocol; leave them out.", "--replay")
     if protocol and algorithm is None:
         raise wrong_usage("needs an algorithm to run; add --algorithm FILE.py.", "--protocol")
+    check_kind(configuration, "CONFIGURATION", "elastisim")
     from batchlab.bridge import elastisim as bridge  # noqa: PLC0415  # --help does without
 
     said = bridge.read_configuration(configuration)

@@ -14,6 +14,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     directory,
     whole_number,
 )
+from batchlab.cli.recognised import check_kind
 from batchlab.vocabulary import ExecutorName
 
 __all__ = ["experiment"]
@@ -45,6 +46,7 @@ def experiment(
     form: FormatOption = "text",
 ) -> None:
     """Run workloads on systems under policies, as a file describes; what is finished is not run again."""
+    check_kind(specification, "SPEC", "experiment")
     check_directory(out)
     check_directory(store, "--store")
     check_report(report)

@@ -21,6 +21,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     seed_number,
     whole_number,
 )
+from batchlab.cli.recognised import check_kind
 from batchlab.cli.request import MachineRequest
 from batchlab.vocabulary import LublinKind
 
@@ -257,6 +258,7 @@ def _log(request: _Request) -> Workload:
     from batchlab.workload.formats import is_table, reader_of  # noqa: PLC0415  # here too
 
     path = request.like or Path()
+    check_kind(path, "--like", "log", "table")
     if is_table(path):
         return batchlab.read_table(path, start_time=request.start_time)
     workload = reader_of(path)(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from batchlab.cli.failure import wrong_usage
+from batchlab.cli.recognised import check_kind
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +34,7 @@ def located(given: Path) -> tuple[Path, str | None]:
     tuple
         The file; and the log's name, where the catalogue told the file.
     """
+    check_kind(given, "'TRACE'", "log", "table", "elastisim_jobs")
     if given.is_dir():
         raise wrong_usage(f"File {str(given)!r} is a directory", "'TRACE'")
     if given.exists():
@@ -60,7 +62,6 @@ def read_log(log: LogRequest) -> Workload:
     """
     import batchlab  # noqa: PLC0415  # the library is imported when it is needed
 
-    suffix = log.trace.suffix.lower()
     if is_log(log):
         return _read(log)
     if log.processors != "requested" or log.use_memory:
@@ -68,7 +69,7 @@ def read_log(log: LogRequest) -> Workload:
         raise wrong_usage(f"is about the fields of a log; {log.trace} is none. Leave it out.", option)
     if log.timezone is not None:
         raise wrong_usage(f"is about the clock of a log; {log.trace} is none. Leave it out.", "--timezone")
-    if suffix == _JOBS:
+    if _is_json(log.trace):
         from batchlab.bridge.elastisim import read_workload  # noqa: PLC0415  # only these need it
 
         return read_workload(log.trace, folder=log.applications)
@@ -77,10 +78,16 @@ def read_log(log: LogRequest) -> Workload:
 
 
 def is_log(log: LogRequest) -> bool:
-    """Tell a log from tables and ElastiSim's jobs: by the file's name, unless its format is given."""
+    """Tell a log from tables and ElastiSim's jobs: by the content, unless its format is given."""
     from batchlab.workload.formats import is_table  # noqa: PLC0415  # --help does without
 
-    return log.form is not None or not (is_table(log.trace) or log.trace.suffix.lower() == _JOBS)
+    return log.form is not None or not (is_table(log.trace) or _is_json(log.trace))
+
+
+def _is_json(path: Path) -> bool:
+    from batchlab.workload.formats import beginning  # noqa: PLC0415  # --help does without
+
+    return path.suffix.lower() == _JOBS or beginning(path).startswith(b"{")
 
 
 def format_of(log: LogRequest) -> LogFormat:

@@ -94,9 +94,12 @@ def _located(value: Path | None) -> Path | None:
     """Give the file of a machine; that of a ready one by its name."""
     if value is None:
         return None
-    from batchlab.system.read import located  # noqa: PLC0415  # --help does without
+    from batchlab.cli.recognised import check_kind  # noqa: PLC0415  # --help does without
+    from batchlab.system.read import located  # noqa: PLC0415  # as above
 
-    return Path(located(value))
+    file = Path(located(value))
+    check_kind(file, "--system", "system", "platform", "slurm")
+    return file
 
 
 SystemFile = Annotated[

@@ -9,6 +9,7 @@ import typer
 
 from batchlab.cli.failure import wrong_usage
 from batchlab.cli.options import system_file
+from batchlab.cli.recognised import check_kind
 from batchlab.errors import ResultError, shown
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def written_results(folders: Sequence[str], system: Path | None) -> list[Result]
     known = None if system is None else read_system(system)
     # A folder may have the sign in its name.
     named = [("", each) if Path(each).is_dir() else each.rpartition("=")[::2] for each in folders]
+    for _, folder in named:
+        check_kind(Path(folder), "DIR", "run")
     labels = [label for label, _ in named]
     if any(labels) and not all(labels):
         bare = next(folder for label, folder in named if not label)

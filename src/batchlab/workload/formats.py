@@ -1,9 +1,9 @@
-"""Which format a file of jobs has: a table by its name, a log by its content."""
+"""Which format a file of jobs has: by its content, and by its name where that does not say."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from batchlab.errors import WorkloadError
 from batchlab.workload.source import unpacked
@@ -15,9 +15,13 @@ if TYPE_CHECKING:
     from batchlab.vocabulary import LogFormat
     from batchlab.workload.workload import Workload
 
-__all__ = ["is_table", "log_format", "reader_of"]
+__all__ = ["beginning", "is_table", "log_format", "reader_of", "table_form"]
 
 _TABLES = (".csv", ".csv.gz", ".parquet")
+_PARQUET = b"PAR1"
+# A line of names with commas, of which one is the column that a table of jobs cannot do without.
+_CSV = re.compile(rb"[^\n;{<]*\bsubmit_time\b[^\n]*,|[^\n;{<]*,[^\n]*\bsubmit_time\b")
+_SWF = re.compile(rb";|-?\d+\s+-?[\d.]+\s+-?[\d.]+\s+-?[\d.]+\s")
 _MOST_READ = 1 << 16
 # How a text begins, after blank lines.
 _FORMS: tuple[tuple[LogFormat, re.Pattern[bytes]], ...] = (
@@ -34,8 +38,33 @@ _FORMS: tuple[tuple[LogFormat, re.Pattern[bytes]], ...] = (
 
 
 def is_table(path: Path) -> bool:
-    """Tell a table from a log, by the file's name: ``.csv``, ``.csv.gz`` or ``.parquet``."""
-    return path.name.lower().endswith(_TABLES)
+    """Tell a table from a log."""
+    return table_form(path) is not None
+
+
+def table_form(path: Path) -> Literal["csv", "parquet"] | None:
+    """Tell the form of a table.
+
+    Parameters
+    ----------
+    path
+        A file. What is not there, or can be read only once, is known by its name.
+
+    Returns
+    -------
+    str or None
+        ``"parquet"`` or ``"csv"``, where the file begins as such, or its name ends in ``.parquet``, ``.csv``
+        or ``.csv.gz`` and it begins as no log does; None for others.
+    """
+    begin = beginning(path)
+    if begin.startswith(_PARQUET):
+        return "parquet"
+    if _CSV.match(begin):
+        return "csv"
+    name = path.name.lower()
+    if not name.endswith(_TABLES) or _SWF.match(begin) or _log_form(begin) is not None:
+        return None
+    return "parquet" if name.endswith(".parquet") else "csv"
 
 
 def log_format(path: Path) -> LogFormat:
@@ -51,17 +80,25 @@ def log_format(path: Path) -> LogFormat:
     str
         ``"sacct"``, ``"jobcomp"`` or ``"pbs"``; ``"swf"`` for whatever else.
     """
+    return _log_form(beginning(path)) or "swf"
+
+
+def beginning(path: Path) -> bytes:
+    """Give a file's first bytes, unpacked, from the first sign on; none of what cannot be read, or a pipe."""
     if not path.is_file():
-        return "swf"
+        return b""
     try:
         with path.open("rb") as file:
             packed = file.read(_MOST_READ)
         begin = next(unpacked(iter([packed]), str(path)), b"")[:_MOST_READ]
     except (OSError, WorkloadError):
         # The reader says why it cannot be read.
-        return "swf"
-    text = begin.removeprefix(b"\xef\xbb\xbf").lstrip()
-    return next((name for name, form in _FORMS if form.match(text)), "swf")
+        return b""
+    return begin.removeprefix(b"\xef\xbb\xbf").lstrip()
+
+
+def _log_form(begin: bytes) -> LogFormat | None:
+    return next((name for name, form in _FORMS if form.match(begin)), None)
 
 
 def reader_of(path: Path, known: LogFormat | None = None) -> Callable[..., Workload]:

@@ -11,6 +11,7 @@ from batchlab.atomic import write_frame
 from batchlab.errors import WorkloadError, reason_of
 from batchlab.vocabulary import InvalidAction, OverrunAction
 from batchlab.workload import dependencies
+from batchlab.workload.formats import table_form
 from batchlab.workload.header import Header
 from batchlab.workload.skeleton_columns import with_skeletons
 from batchlab.workload.unreadable import UNREADABLE
@@ -34,7 +35,7 @@ def read_table(
     applications: "Mapping[str, Application] | None" = None,
     start_time: float | None = None,
 ) -> Workload:
-    """Read a workload from a CSV (``.csv``, ``.csv.gz``) or Parquet (``.parquet``) file.
+    """Read a workload from a CSV (plain or gzip) or Parquet file, known by its content.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ def read_table(
         If the file cannot be read or is not of these kinds, or as for :meth:`Workload.from_table`.
     """
     name = os.fspath(path)
-    kind = _kind(name)
+    kind = table_form(Path(path)) or _kind(name)
     table, applications = with_skeletons(_read(Path(path), name, kind), applications, name)
     jobs, report, names = admit(
         table,

@@ -1,0 +1,128 @@
+"""What a file is, by its content, and which command takes it: for files given to a command that does not."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from batchlab.cli.failure import wrong_usage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Kind", "check_kind", "kind_of"]
+
+Kind: TypeAlias = Literal[
+    "log",
+    "table",
+    "elastisim_jobs",
+    "elastisim",
+    "batsim",
+    "application",
+    "experiment",
+    "system",
+    "platform",
+    "slurm",
+    "run",
+    "of_run",
+    "python",
+]
+
+_KINDS: dict[Kind, tuple[str, str]] = {
+    "log": ("a log", "batchlab run {path} replays it"),
+    "table": ("a table of jobs", "batchlab run {path} replays it"),
+    "elastisim_jobs": (
+        "the jobs of an ElastiSim project",
+        "batchlab run {path} --system PLATFORM.xml runs them, batchlab elastisim FILE.json the project",
+    ),
+    "elastisim": ("the configuration of an ElastiSim project", "batchlab elastisim {path} runs it"),
+    "batsim": (
+        "a workload of Batsim",
+        "no command reads it; a few lines make a table of it: docs/coming-from.md, From Batsim",
+    ),
+    "application": (
+        "an application",
+        "it is read with the jobs that name it: batchlab run JOBS --applications DIR",
+    ),
+    "experiment": ("the description of an experiment", "batchlab experiment {path} runs it"),
+    "system": ("the description of a machine", "batchlab run LOG --system {path} runs a log on it"),
+    "platform": (
+        "a platform",
+        "batchlab platform {path} shows it, batchlab run LOG --system {path} runs a log on it",
+    ),
+    "slurm": (
+        "Slurm's configuration",
+        "batchlab slurm check DIR reads its folder, batchlab run LOG --system {path} runs a log on it",
+    ),
+    "run": (
+        "the folder of a run",
+        "batchlab report {path} and batchlab plot KIND {path} -o FILE show it",
+    ),
+    "of_run": (
+        "a file of the folder of a run",
+        "batchlab report {folder} and batchlab plot KIND {folder} -o FILE show the run",
+    ),
+    "python": ("a Python file", "--policy {path}:NAME takes a policy that it defines"),
+}
+# How texts look; the first that is found says what it is.
+_JSON: tuple[tuple[Kind, re.Pattern[bytes]], ...] = (
+    ("batsim", re.compile(rb'"(?:subtime|nb_res|profiles)"\s*:')),
+    ("elastisim", re.compile(rb'"jobs_file"\s*:')),
+    ("elastisim_jobs", re.compile(rb'"jobs"\s*:\s*\[')),
+    ("application", re.compile(rb'"phases"\s*:')),
+    ("system", re.compile(rb'"groups"\s*:')),
+    ("of_run", re.compile(rb'"(?:makespan|outputs|bounded_slowdown)"\s*:')),
+)
+_TEXTS: tuple[tuple[Kind, re.Pattern[bytes]], ...] = (
+    ("platform", re.compile(rb"(?ms)<(?:\?xml|!DOCTYPE|platform)|.*^\[+(?:zones?|links?|topology)\b")),
+    ("experiment", re.compile(rb"(?ms).*^\[workloads\b|.*^workloads\s*=")),
+    ("system", re.compile(rb"(?ms).*^\[\[?groups\b|.*^groups\s*=")),
+    ("slurm", re.compile(rb"(?msi).*^\s*(?:ClusterName|NodeName|PartitionName)\s*=")),
+)
+_OF_RUN = {"result.zip", "manifest.json", "metrics.json"}
+_SWF = re.compile(rb";|(?:-?[\d.]+[ \t]+){4}")
+
+
+def kind_of(path: Path) -> Kind | None:
+    """Tell what a file or folder is; None where that is not known."""
+    if path.is_dir():
+        if (path / "result.zip").exists() or (path / "manifest.json").exists():
+            return "run"
+        return "slurm" if (path / "slurm.conf").exists() else None
+    if path.suffix.lower() == ".py":
+        return "python"
+    return "of_run" if path.name in _OF_RUN else _kind_by_content(path)
+
+
+def _kind_by_content(path: Path) -> Kind | None:
+    from batchlab.workload.formats import beginning, is_table, log_format  # noqa: PLC0415  # --help does without
+
+    begin = beginning(path)
+    if _SWF.match(begin):
+        return "log"
+    if begin.startswith(b"{"):
+        return next((kind for kind, form in _JSON if form.search(begin)), None)
+    if log_format(path) != "swf":
+        return "log"
+    if is_table(path):
+        return "table"
+    return next((kind for kind, form in _TEXTS if form.match(begin)), None)
+
+
+def check_kind(path: Path, argument: str, *taken: Kind) -> None:
+    """Refuse a file that is known to be something else, and say which command takes it.
+
+    Parameters
+    ----------
+    path
+        The file or folder.
+    argument
+        Of which argument or option it is the value.
+    taken
+        What the command takes.
+    """
+    kind = kind_of(path)
+    if kind is not None and kind not in taken:
+        name, step = _KINDS[kind]
+        said = step.format(path=path, folder=path.parent)
+        raise wrong_usage(f"{path} is {name}: {said}.", argument)
