@@ -87,7 +87,7 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         pytest.param(["run", "LOG", "--policy", "esay"], "Did you mean 'easy'?", id="unknown policy"),
         pytest.param(["run", "LOG", "--overrun", "stop"], "'--overrun'", id="unknown choice"),
         pytest.param(
-            ["run", "LOG", "--system", "seth", "--cores", "2"], "leave out --nodes", id="two machines"
+            ["run", "LOG", "--system", "cori", "--cores", "2"], "leave out --nodes", id="two machines"
         ),
         pytest.param(["run", "LOG", "--system", "LOG"], "small.swf", id="no system file"),
         pytest.param(["run", "LOG", "--out", "LOG"], "'--out'", id="out is a file"),
