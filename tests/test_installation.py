@@ -65,3 +65,15 @@ def test_all_has_every_extra() -> None:
     extras: dict[str, list[str]] = PROJECT["optional-dependencies"]
     (everything,) = extras["all"]
     assert everything == f"batchlab[{','.join(sorted(extras.keys() - {'all'}))}]"
+
+
+def test_the_recipe_for_conda_needs_the_same() -> None:
+    """What it runs with is what pyproject.toml says, by conda's names."""
+    text = (Path(__file__).parents[1] / "conda/recipe.yaml").read_text("utf-8")
+    listed = text.partition("  run:\n")[2].partition("\n\n")[0]
+    needed = [line.strip().removeprefix("- ").replace(" ", "") for line in listed.splitlines()]
+    assert needed == [
+        f"python{PROJECT['requires-python']}",
+        *(need.replace("matplotlib", "matplotlib-base") for need in PROJECT["dependencies"]),
+    ]
+    assert f'version: "{bl.__version__}"' in text

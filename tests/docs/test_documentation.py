@@ -19,6 +19,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LOGS = ROOT.parent / "shared/data"
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# The cells of a page's notebook are the page's own code.
+RUN_AS_NOTEBOOKS = {path.with_suffix(".md") for path in (ROOT / "docs/tutorials").glob("*.ipynb")}
 PAGES = [*DOCUMENTS, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 LANGUAGES = {"python", "pycon", "console", "toml", "json", "text", "sh", "xml"}
 
@@ -168,7 +170,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the documents show the commands of a Unix shell")
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "document", [path for path in DOCUMENTS if path not in RUN_AS_NOTEBOOKS], ids=lambda path: path.name
+)
 def test_document(document: Path, folder: Path) -> None:
     """Every snippet runs, and every output is the one that is shown."""
     session = Session(document, folder)
