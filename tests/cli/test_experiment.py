@@ -231,14 +231,44 @@ def test_wrong_comparisons(
     assert message in capsys.readouterr().err
 
 
-def test_terminals_get_lines(
+@pytest.mark.parametrize(("columns", "measures"), [(60, 3), (80, 5), (200, 12)])
+def test_terminals_get_as_much_as_fits(
+    columns: int,
+    measures: int,
+    log: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Further measures where there is room; two tables where there is little; letters for long specs."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    long = "easy(order=sjf, allocator=best_fit)"
+    assert main(["compare", str(log), "--policy", "fcfs", "--policy", long]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2:4] == ["A             fcfs", f"B             {long}"]
+    assert max(map(len, lines)) <= columns
+    assert lines[5].startswith("policy  mean wait")
+    assert len(lines[5].split("  ")) >= measures
+    assert [line[0] for line in lines[6:8]] == ["A", "B"]
+    assert "core in use" in "".join(lines)
+
+
+def test_colours_are_for_terminals(
     log: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A table with rules where somebody looks at it, else columns."""
-    monkeypatch.setenv("COLUMNS", "160")
+    """Not for files, and not where NO_COLOR asks for none."""
+    words = ["run", str(log)]
+    assert main(words) == 0
+    assert "\x1b" not in capsys.readouterr().out
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    assert main(["compare", str(log), "--policy", "fcfs"]) == 0
-    assert "───" in capsys.readouterr().out
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert main(words) == 0
+    assert "\x1b[36mworkload" in capsys.readouterr().out
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert main(words) == 0
+    assert "\x1b" not in capsys.readouterr().out
 
 
 def test_policies_are_compared_with_events(log: Path, tmp_path: Path) -> None:

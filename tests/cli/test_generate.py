@@ -134,7 +134,7 @@ def test_ones_own_writer(tmp_path: Path) -> None:
         pytest.param(["lubin"], "'lubin' is not one of", id="no model"),
         pytest.param(["jann"], "takes its parameters from a log; pass --like", id="jann without log"),
         pytest.param(["lublin", "--like", "TRACE"], "is not for the model lublin", id="two"),
-        pytest.param(["lublin", "--system", "TRACE"], "pass --nodes and --cores", id="system"),
+        pytest.param(["lublin", "--system", "cori"], "pass --nodes and --cores", id="system"),
         pytest.param(["lublin", "--estimates", "log"], "pass tsafrir", id="estimates"),
         pytest.param(["lublin", "--seed", "-1"], "'--seed': -1", id="seed"),
         pytest.param(["feitelson", "--load", "0"], "load = 0.0; must be a number above 0", id="load"),

@@ -117,9 +117,9 @@ def test_comparisons_take_them(mine: str, capsys: pytest.CaptureFixture[str]) ->
     watched = ["--observer", f"{mine}:Seen", "--power", "idle=90, busy=140"]
     written = answer("compare", "small.swf", *own, *watched, "--executor", "processes", capsys=capsys)
     lines = [line.split() for line in written.splitlines() if line]
-    assert [line[0] for line in lines[2:5]] == [f"{mine}:Mine", f"{mine}:Mine(most=1)", "fcfs"]
-    assert lines[1][-1] == "energy"
-    assert all(line[-1] == "Wh" for line in lines[2:5])
+    assert lines[1:4] == [["A", f"{mine}:Mine"], ["B", f"{mine}:Mine(most=1)"], ["C", "fcfs"]]
+    assert lines[4][-1] == "energy"
+    assert all(line[-1] == "Wh" for line in lines[5:8])
 
 
 def test_experiments_take_them(mine: str, specification: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,11 +38,11 @@ def test_the_list(archive: Archive, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["traces", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert (
-        "  HPC2N-2002-2.2-cln          2002–2006    527,371        120 × 2  Linux cluster Seth"
+        "   HPC2N-2002-2.2-cln         2002–2006    527,371        120 × 2  Linux cluster Seth"
         in "\n".join(lines)
     )
-    assert [line for line in lines[1:42] if line.startswith("✓ LCG-2005-1 ")]
-    assert len([line for line in lines if line.startswith(("  ", "✓ LCG"))]) == 1 + len(catalogue.entries())
+    assert [line for line in lines[1:42] if line.startswith("✓  LCG-2005-1 ")]
+    assert len([line for line in lines if line.startswith(("  ", "✓  LCG"))]) == 1 + len(catalogue.entries())
 
 
 def test_the_list_for_programs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from batchlab.experiment.dispersion import LABELS
+from batchlab.text_tables import Facts, Table, width_of
 from batchlab.units import format_duration, format_energy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from batchlab.experiment import Runs
+    from batchlab.text_tables import Block
 
-__all__ = ["Table", "tables", "tell"]
+__all__ = ["lettered", "tables"]
 
 _MANY = 1000
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of text, the first of them titles, and what is to be said of them."""
-
-    rows: Sequence[Sequence[str]]
-    note: str
+_LONG_SPEC = 24
+"""Signs of a policy's spec above which it gets a letter."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +32,15 @@ class _Column:
     written: Callable[[float], str]
 
 
-def tables(runs: Runs) -> list[Table]:
+def tables(runs: Runs, width: int | None = None) -> list[Table]:
     """Put the tables together: measures of the schedules, and costs.
 
     Parameters
     ----------
     runs
         What was run.
+    width
+        How many signs fit on a line: where there is room, there are more measures.
 
     Returns
     -------
@@ -57,29 +53,51 @@ def tables(runs: Runs) -> list[Table]:
     for row in runs.summary(labels).iter_rows(named=True):
         groups.setdefault(tuple(row[name] for name in labels), {})[row["metric"]] = row
     resource = next((name for name in runs.table.columns if name.startswith("utilisation_")), "")
-    measures = (
-        _Column("mean wait", "wait_mean", format_duration),
-        _Column("median wait", "wait_median", format_duration),
-        _Column("bounded slowdown", "bounded_slowdown_mean", _number),
-        _Column("longest queue", "queue_length_max", _number),
-        _Column("makespan", "makespan", format_duration),
-        _Column(
-            f"{resource.removeprefix('utilisation_')} in use", resource, lambda share: f"{100 * share:.1f} %"
-        ),
+    measures: tuple[_Column, ...] = (
+        *_MEASURES,
+        _Column(f"{resource.removeprefix('utilisation_')} in use", resource, _percent),
         _Column("energy", "energy_total", format_energy),
-    )
-    costs = (
-        _Column("CPU time", "cpu_time", _seconds),
-        _Column("of it decisions", "dispatch_cpu_time", _seconds),
-        _Column("memory", "memory_average", _megabytes),
-        _Column("memory at most", "memory_maximum", _megabytes),
     )
     interval = "Means; ± is half their 95 % confidence interval (Student's t)."
     deviation = "Means of what a run cost; ± is the standard deviation."
+    of_schedules = _table(labels, groups, measures, "high", interval)
+    for further in _FURTHER:
+        wider = _table(labels, groups, (*measures, further), "high", interval)
+        if width is None or width_of(wider.rows) > width:
+            break
+        measures, of_schedules = (*measures, further), wider
+    return [of_schedules, _table(labels, groups, _COSTS, "standard_deviation", deviation)]
+
+
+def lettered(tables: Sequence[Table]) -> list[Block]:
+    """Call policies A, B, C, … where one has a long spec, and say above which is which.
+
+    Parameters
+    ----------
+    tables
+        As `tables` gives them: the last of the labels is the policy.
+    """
+    column = tables[0].labels - 1
+    specs = list(dict.fromkeys(row[column] for row in tables[0].rows[1:]))
+    if max(map(len, specs), default=0) <= _LONG_SPEC:
+        return [*tables]
+    letters = {spec: _letters(number) for number, spec in enumerate(specs)}
+    names = Facts([(letter, spec) for spec, letter in letters.items()])
+    return [names, *(replace(table, rows=_renamed(table, column, letters)) for table in tables)]
+
+
+def _renamed(table: Table, column: int, letters: Mapping[str, str]) -> list[list[str]]:
+    titles, *rows = table.rows
     return [
-        _table(labels, groups, measures, "high", interval),
-        _table(labels, groups, costs, "standard_deviation", deviation),
+        [*titles],
+        *([*row[:column], letters[row[column]], *row[column + 1 :]] for row in rows),
     ]
+
+
+def _letters(number: int) -> str:
+    """Give A, B, and so on; after Z comes AA."""
+    before, letter = divmod(number, len(ascii_uppercase))
+    return (_letters(before - 1) if before else "") + ascii_uppercase[letter]
 
 
 def _table(
@@ -96,7 +114,7 @@ def _table(
         cells = [_cell(found.get(each.metric, {}), each, spread) for each in there]
         varied |= any("±" in cell for cell in cells)
         rows.append([*group, *cells])
-    return Table(rows, note if varied else "")
+    return Table(rows, note if varied else "", labels=len(labels))
 
 
 def _mean(found: dict[str, dict[str, Any]], column: _Column) -> float | None:
@@ -113,36 +131,12 @@ def _cell(row: dict[str, Any], column: _Column, spread: str) -> str:
     return column.written(mean) + (f" ± {column.written(width)}" if width > 1e-9 * abs(mean) else "")
 
 
-def tell(table: Table) -> None:
-    """Print a table: with lines on a terminal, else plain."""
-    if sys.stdout.isatty():
-        _draw(table)
-    else:
-        widths = [max(map(len, column)) for column in zip(*table.rows, strict=True)]
-        for row in table.rows:
-            first, *others = (
-                f"{cell:{'>' if index else '<'}{width}}"
-                for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-            )
-            typer.echo("  ".join([first, *others]).rstrip())
-    if table.note:
-        typer.echo(table.note)
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
 
 
-def _draw(table: Table) -> None:
-    from rich.box import SIMPLE_HEAD  # noqa: PLC0415  # only for terminals
-    from rich.console import Console  # noqa: PLC0415
-    from rich.table import Table as Drawn  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    titles, *rows = table.rows
-    drawn = Drawn(box=SIMPLE_HEAD, pad_edge=False)
-    for index, title in enumerate(titles):
-        drawn.add_column(title, justify="right" if index else "left")
-    for row in rows:
-        # Labels are text of the user's, whose brackets are no markup.
-        drawn.add_row(*map(Text, row))
-    Console().print(drawn)
+def _jobs_a_day(rate: float) -> str:
+    return _number(86_400 * rate)
 
 
 def _number(value: float) -> str:
@@ -155,3 +149,27 @@ def _seconds(value: float) -> str:
 
 def _megabytes(value: float) -> str:
     return f"{value / 1e6:,.3g} MB" if value < _MANY * 1e6 else f"{value / 1e6:,.0f} MB"
+
+
+_MEASURES = (
+    _Column("mean wait", "wait_mean", format_duration),
+    _Column("median wait", "wait_median", format_duration),
+    _Column("bounded slowdown", "bounded_slowdown_mean", _number),
+    _Column("longest queue", "queue_length_max", _number),
+    _Column("makespan", "makespan", format_duration),
+)
+_FURTHER = (
+    _Column("p95 wait", "wait_p95", format_duration),
+    _Column("longest wait", "wait_max", format_duration),
+    _Column("mean turnaround", "turnaround_mean", format_duration),
+    _Column("slowdown", "slowdown_mean", _number),
+    _Column("mean queue", "queue_length_mean", _number),
+    _Column("jobs a day", "throughput", _jobs_a_day),
+)
+"""What stands beside the others where there is room for it."""
+_COSTS = (
+    _Column("CPU time", "cpu_time", _seconds),
+    _Column("of it decisions", "dispatch_cpu_time", _seconds),
+    _Column("memory", "memory_average", _megabytes),
+    _Column("memory at most", "memory_maximum", _megabytes),
+)

@@ -14,8 +14,9 @@ from batchlab.cli.options import (  # here too
     seed_number,
     whole_number,
 )
-from batchlab.cli.output import tell
+from batchlab.cli.output import tell_result
 from batchlab.cli.progress import progress_bar
+from batchlab.cli.terminal import print_blocks
 
 if TYPE_CHECKING:
     from batchlab.policy import Policy
@@ -51,13 +52,14 @@ def demo(
     result = _simulated(workload, system, chosen, seed)
     if out is not None:
         result.write(out, command=cast("str", context.obj))
-    tell(result.summary, result.metrics, form, out)
+    tell_result(result, form, out)
     if form != "text":
         return
     others = [Policy.parse(name) for name in _COMPARED]
     results = [result if other == chosen else _simulated(workload, system, other, seed) for other in others]
     runs = [(str(each.policy), each.metrics()) for each in results]
-    typer.echo(f"\nThe same jobs under other policies:\n\n{compare(runs)}")
+    typer.echo("\nThe same jobs under other policies:\n")
+    print_blocks(compare(runs))
     typer.echo("\nNow a log of your own: batchlab run LOG.swf.gz --nodes 120 --cores 2 --policy easy")
 
 

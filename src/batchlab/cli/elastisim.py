@@ -13,12 +13,12 @@ import typer
 from batchlab.cli.failure import at_least_one, check_directory, is_pace, wrong_usage
 from batchlab.cli.memory import peak_memory
 from batchlab.cli.options import FormatOption, directory, existing_file  # typer reads the annotations
-from batchlab.cli.output import tell
+from batchlab.cli.output import tell_result
 from batchlab.cli.progress import progress_bar
 from batchlab.cli.recognised import check_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from batchlab.bridge.elastisim.runner import Run
     from batchlab.result.result import Result
@@ -111,9 +111,7 @@ def elastisim(
     if out is not None:
         inputs = _inputs(run, configuration, algorithm)
         run.result.write(out, inputs=inputs, command=cast("str", context.obj))
-    tell(run.result.summary, run.result.metrics, form, out)
-    if form == "text":
-        _tell_more(run, written)
+    tell_result(run.result, form, out, _more(run, written))
 
 
 def _watched(simulation: Simulation, *, title: str, progress: bool) -> Result:
@@ -159,8 +157,8 @@ def _inputs(run: Run, configuration: Path, algorithm: Path | None) -> dict[str, 
     return found | ({"algorithm": algorithm} if algorithm else {})
 
 
-def _tell_more(run: Run, written: list[Path]) -> None:
-    typer.echo(f"algorithm     called {run.calls:,} times")
+def _more(run: Run, written: list[Path]) -> Iterable[tuple[str, str]]:
+    yield "algorithm", f"called {run.calls:,} times"
     for folder in dict.fromkeys(path.parent for path in written):
         names = ", ".join(path.name for path in written if path.parent == folder)
-        typer.echo(f"as ElastiSim  {folder}: {names}")
+        yield "as ElastiSim", f"{folder}: {names}"

@@ -13,6 +13,8 @@ import typer
 
 from batchlab.cli.output import as_json, warn
 from batchlab.cli.progress import progress_bar
+from batchlab.cli.terminal import print_blocks, width
+from batchlab.text_tables import Facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -89,14 +91,10 @@ def _check_failures(runs: Runs) -> None:
 
 
 def _tell(runs: Runs, title: str, written: Mapping[str, str]) -> None:
-    from batchlab.cli.comparison import tables, tell  # noqa: PLC0415  # --help does without
+    from batchlab.cli.comparison import lettered, tables  # noqa: PLC0415  # --help does without
 
     typer.echo(f"{title}: {repr(runs).removeprefix('<Runs: ').removesuffix('>')}\n")
-    for table in tables(runs):
-        tell(table)
-        typer.echo()
-    for name, where in written.items():
-        typer.echo(f"{name:14}{where}")
+    print_blocks(*lettered(tables(runs, width())), *([Facts([*written.items()])] if written else []))
 
 
 def _document(runs: Runs) -> dict[str, object]:

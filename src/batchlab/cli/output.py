@@ -1,16 +1,26 @@
 """The answer of a command, on standard output."""
 
+from __future__ import annotations
+
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from batchlab.cli.memory import peak_memory
-from batchlab.cli.options import Format
+from batchlab.cli.terminal import print_blocks
+from batchlab.text_tables import Facts
 
-__all__ = ["as_json", "tell", "warn"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from batchlab.cli.options import Format
+    from batchlab.result.result import Result
+    from batchlab.text_tables import Block
+
+__all__ = ["as_json", "tell", "tell_result", "warn"]
 
 
 def as_json(document: object) -> str:
@@ -19,17 +29,19 @@ def as_json(document: object) -> str:
 
 
 def tell(
-    summary: Callable[[], str],
+    blocks: Callable[[], Sequence[Block]],
     metrics: Callable[[], Mapping[str, object]],
     form: Format,
     directory: Path | None,
+    *,
     warnings: Iterable[str] = (),
+    further: Iterable[tuple[str, str]] = (),
 ) -> None:
     """Print what came of a run, and where it was written.
 
     Parameters
     ----------
-    summary, metrics
+    blocks, metrics
         The page for people, and the numbers for programs; the one that is wanted is called.
     form
         ``"text"`` or ``"json"``.
@@ -37,18 +49,36 @@ def tell(
         Where the run was written, if anywhere.
     warnings
         What the page for people holds anyway; with numbers for programs it goes to standard error.
+    further
+        What the page for people ends with: names and texts.
     """
     if form == "json":
         warn(warnings)
         typer.echo(as_json(metrics()))
         return
-    typer.echo(summary())
-    typer.echo()
-    if (memory := peak_memory()) is not None:
-        typer.echo(f"memory        {memory / 1e6:,.0f} MB at most")
+    last = [*further]
     if directory is not None:
         files = json.loads((directory / "manifest.json").read_text("utf-8"))["outputs"]
-        typer.echo(f"written to    {directory}: {', '.join([*files, 'manifest.json'])}")
+        last.insert(0, ("written to", f"{directory}: {', '.join([*files, 'manifest.json'])}"))
+    if (memory := peak_memory()) is not None:
+        last.insert(0, ("memory", f"{memory / 1e6:,.0f} MB at most"))
+    print_blocks(*blocks(), *([Facts(last)] if last else []))
+
+
+def tell_result(
+    result: Result, form: Format, directory: Path | None, further: Iterable[tuple[str, str]] = ()
+) -> None:
+    """Print a result, as `tell` does."""
+    from batchlab.result.summary import blocks  # noqa: PLC0415  # --help does without
+
+    tell(
+        lambda: blocks(result.facts, result.metrics(), result.elapsed, result.warnings),
+        result.metrics,
+        form,
+        directory,
+        warnings=result.warnings,
+        further=further,
+    )
 
 
 def warn(warnings: Iterable[str]) -> None:

@@ -127,7 +127,7 @@ def _simulate(
     request: RunRequest, log: _kernel.SwfLog, header: Header, system: System, policy: Policy
 ) -> None:
     from batchlab.policy.kernel import policy_names  # noqa: PLC0415  # --help does without
-    from batchlab.result.summary import how_it_was_run, page, submitted  # noqa: PLC0415  # as above
+    from batchlab.result.summary import blocks, how_it_was_run, submitted  # noqa: PLC0415  # as above
     from batchlab.result.warnings import warnings_of  # noqa: PLC0415  # as above
     from batchlab.workload.read_line import read_line  # noqa: PLC0415  # as above
 
@@ -152,7 +152,13 @@ def _simulate(
     ]
     rejected = cast("Mapping[RejectionReason, int]", metrics.get("rejected", {}))
     warnings = [*warnings_of(header, system, rejected)]
-    tell(lambda: page(said, metrics, elapsed, warnings), lambda: metrics, request.form, request.out, warnings)
+    tell(
+        lambda: blocks(said, metrics, elapsed, warnings),
+        lambda: metrics,
+        request.form,
+        request.out,
+        warnings=warnings,
+    )
 
 
 class Watch:

@@ -1,8 +1,20 @@
 """``batchlab policies``: what ``--policy`` understands."""
 
-import typer
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from batchlab.cli.terminal import print_blocks
+from batchlab.text_tables import Facts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from batchlab.policy import Rule
 
 __all__ = ["EXAMPLES", "policies"]
+
+_WHAT = "A policy is an order or a backfilling rule, with what differs from the usual in parentheses"
 
 EXAMPLES = {
     "easy": "first come, first served, with EASY backfilling",
@@ -30,20 +42,17 @@ def policies() -> None:
         SCHEDULERS,
     )
 
-    typer.echo(
-        "A policy is an order or a backfilling rule, with what differs from the usual in parentheses:\n"
-    )
-    for spec, meaning in EXAMPLES.items():
-        typer.echo(f"  {spec:14}{meaning}".rstrip())
     tables = {
-        "Orders": ORDERS,
-        "Backfilling rules": BACKFILLS,
-        "Disciplines, which select among running and waiting jobs": DISCIPLINES,
-        "Policies that resize jobs": SCHEDULERS,
-        "Allocators": ALLOCATORS,
-        "Predictors": PREDICTORS,
+        _WHAT: EXAMPLES,
+        "Orders": _summaries(ORDERS),
+        "Backfilling rules": _summaries(BACKFILLS),
+        "Disciplines, which select among running and waiting jobs": _summaries(DISCIPLINES),
+        "Policies that resize jobs": _summaries(SCHEDULERS),
+        "Allocators": _summaries(ALLOCATORS),
+        "Predictors": _summaries(PREDICTORS),
     }
-    for title, table in tables.items():
-        typer.echo(f"\n{title}\n")
-        for name, rule in table.items():
-            typer.echo(f"  {name:20}{rule.summary}")
+    print_blocks(*(Facts([*rows.items()], title) for title, rows in tables.items()))
+
+
+def _summaries(rules: Mapping[str, Rule]) -> dict[str, str]:
+    return {name: rule.summary for name, rule in rules.items()}

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import typer
-
 from batchlab.cli.fitted import with_fitted
 from batchlab.cli.log import check_counting, check_platform, read_log
 from batchlab.cli.machine import described_machine, machine_for
 from batchlab.cli.monitored import keep_serving, monitored
-from batchlab.cli.output import tell
+from batchlab.cli.output import tell_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,10 +43,7 @@ def replay(request: RunRequest) -> None:
     with monitored(request, workload, system, policy) as monitor:
         result = monitor.run()
         _write(request, result)
-        tell(result.summary, result.metrics, request.form, request.out, result.warnings)
-        if request.form == "text":
-            for name, text in _further(request):
-                typer.echo(f"{name:14}{text}")
+        tell_result(result, request.form, request.out, _further(request))
         if request.watching.keep:
             keep_serving(monitor)
 

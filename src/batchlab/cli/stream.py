@@ -70,7 +70,7 @@ def stream(request: RunRequest) -> None:
     log = _open(request)
     system = machine_for(described, request.log, request.machine, lambda: _header(log))
     _check_streamable(system)
-    from batchlab.result.summary import page  # noqa: PLC0415  # --help does without
+    from batchlab.result.summary import blocks  # noqa: PLC0415  # --help does without
     from batchlab.result.warnings import warnings_of  # noqa: PLC0415  # --help does without
 
     began = time.perf_counter()
@@ -83,11 +83,11 @@ def stream(request: RunRequest) -> None:
     rejected = cast("Mapping[RejectionReason, int]", run["metrics"].get("rejected", {}))
     warnings = [*warnings_of(_header(log), system, rejected)]
     tell(
-        lambda: page(_facts(request, policy, system, run["notes"]), run["metrics"], elapsed, warnings),
+        lambda: blocks([*_facts(request, policy, system, run["notes"])], run["metrics"], elapsed, warnings),
         lambda: run["metrics"],
         request.form,
         request.out,
-        warnings,
+        warnings=warnings,
     )
 
 

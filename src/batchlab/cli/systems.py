@@ -9,6 +9,8 @@ import typer
 from batchlab.cli.options import FormatOption  # noqa: TC001  # typer reads the annotations
 from batchlab.cli.output import as_json
 from batchlab.cli.platform import described_topology
+from batchlab.cli.terminal import print_blocks
+from batchlab.text_tables import Facts, Table
 
 if TYPE_CHECKING:
     from batchlab.platform.machines import Machine as PlatformMachine
@@ -18,9 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["systems"]
 
 systems = typer.Typer(help="Ready descriptions of machines, by name.", add_completion=False)
-
-_LINE = "{:16}  {:>6}  {:>7}  {:>6}  {}"
-_PLATFORM_LINE = "{:22}  {:>6,}  {:>9,}  {}"
 
 
 @systems.callback(invoke_without_command=True)
@@ -42,18 +41,25 @@ def list_systems(*, form: FormatOption = "text") -> None:
         rows += [_platform_row(name, ready) for name, ready in platforms.items()]
         typer.echo(as_json(rows))
         return
-    typer.echo(_LINE.format("name", "nodes", "cores", "queues", "machine"))
+    machines_listed = [("machine", "nodes", "cores", "queues", "")]
     for machine, system in described:
-        sizes = f"{system.nodes:,}", f"{system.processors:,}"
-        typer.echo(_LINE.format(machine.name, *sizes, len(system.queues) or "", machine.summary))
-    typer.echo("\nPlatforms, on which applications send messages:")
+        sizes = f"{system.nodes:,}", f"{system.processors:,}", str(len(system.queues) or "")
+        machines_listed.append((machine.name, *sizes, machine.summary))
+    platforms_listed = [("platform", "nodes", "cores", "on which applications send messages")]
     for name, ready in platforms.items():
         nodes = ready.topology.nodes or 0
-        typer.echo(
-            _PLATFORM_LINE.format(name, nodes, nodes * ready.cores, described_topology(ready.topology))
-        )
-    typer.echo("\nTo run one: batchlab run TRACE --system NAME")
-    typer.echo("To change one: batchlab systems show NAME > my.toml")
+        sizes_of_platform = f"{nodes:,}", f"{nodes * ready.cores:,}"
+        platforms_listed.append((name, *sizes_of_platform, described_topology(ready.topology)))
+    print_blocks(
+        Table(machines_listed, prose=True),
+        Table(platforms_listed, prose=True),
+        Facts(
+            [
+                ("to run one", "batchlab run TRACE --system NAME"),
+                ("to change one", "batchlab systems show NAME > my.toml"),
+            ]
+        ),
+    )
 
 
 @systems.command()

@@ -11,6 +11,8 @@ import typer
 from batchlab.cli.options import FormatOption  # noqa: TC001  # typer reads the annotations
 from batchlab.cli.output import as_json
 from batchlab.cli.progress import transfer_bar
+from batchlab.cli.terminal import print_blocks
+from batchlab.text_tables import Table
 
 if TYPE_CHECKING:
     from batchlab.trace.catalogue import Trace
@@ -19,7 +21,9 @@ __all__ = ["traces"]
 
 traces = typer.Typer(help="The logs of the Parallel Workloads Archive, by name.", add_completion=False)
 
-_LINE = "{:1} {:26}  {:9}  {:>9}  {:>13}  {}"
+_NOTES = """
+✓ was fetched. For another: batchlab traces fetch NAME; the beginning of a name will do.
+Where something is missing, the catalogue does not know it; the log's own header may."""
 _Cache = Annotated[
     Path | None,
     typer.Option(
@@ -53,14 +57,12 @@ def list_traces(
         rows = [{**asdict(trace), "page": trace.page, "fetched": fetched[trace.name]} for trace in entries()]
         typer.echo(as_json(rows))
         return
-    typer.echo(_LINE.format("", "name", "years", "jobs", "nodes × cores", "computer"))
+    listed = [("", "name", "years", "jobs", "nodes × cores", "computer")]
     for trace in entries():
         jobs = "" if trace.jobs is None else f"{trace.jobs:,}"
         mark = "✓" if fetched[trace.name] else ""
-        line = _LINE.format(mark, trace.name, _years(trace), jobs, _size(trace), trace.computer)
-        typer.echo(line.rstrip())
-    typer.echo("\n✓ was fetched. For another: batchlab traces fetch NAME; the beginning of a name will do.")
-    typer.echo("Where something is missing, the catalogue does not know it; the log's own header may.")
+        listed.append((mark, trace.name, _years(trace), jobs, _size(trace), trace.computer))
+    print_blocks(Table(listed, _NOTES, labels=3, prose=True))
 
 
 @traces.command()

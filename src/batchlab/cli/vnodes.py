@@ -26,6 +26,7 @@ from batchlab.cli.output import tell
 from batchlab.cli.progress import progress_bar
 from batchlab.cli.request import LogRequest, MachineRequest
 from batchlab.options import RunOptions
+from batchlab.text_tables import Facts
 from batchlab.units import format_duration
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def vnodes(
     if out is not None:
         inputs = {"trace": log.trace, "configuration": conf / "slurm.conf"}
         outcome.write(out, inputs=inputs, command=cast("str", context.obj))
-    tell(outcome.summary, outcome.metrics, form, out)
+    tell(lambda: [Facts([*outcome.facts()])], outcome.metrics, form, out)
 
 
 def _machine(

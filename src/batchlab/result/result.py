@@ -89,7 +89,7 @@ class Result:
         return f"<Result of {self.policy}: {len(self.outcome.state):,} jobs on {self.system.nodes:,} nodes>"
 
     def _repr_html_(self) -> str:
-        return result_card(str(self.policy), self._facts, self.metrics(), self.elapsed, self.warnings)
+        return result_card(str(self.policy), self.facts, self.metrics(), self.elapsed, self.warnings)
 
     @property
     def plot(self) -> ResultPlots:
@@ -406,17 +406,12 @@ class Result:
         return tuple(warnings_in(self.workload, self.system, self.outcome.reason, self.external_events))
 
     def summary(self) -> str:
-        """Tell people what was run and what came of it.
-
-        Returns
-        -------
-        str
-            A page of text.
-        """
-        return page(self._facts, self.metrics(), self.elapsed, self.warnings)
+        """Tell people what was run and what came of it, in a page of text."""
+        return page(self.facts, self.metrics(), self.elapsed, self.warnings)
 
     @property
-    def _facts(self) -> list[tuple[str, str]]:
+    def facts(self) -> list[tuple[str, str]]:
+        """What was run, as `summary` begins: names and texts."""
         facts = [*what_was_run(self.workload, self.system, self.policy, self.options)]
         events = self.external_events
         return facts if events is None else [*facts, from_outside(events, self.outcome.events_applied)]

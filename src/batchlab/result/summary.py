@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from batchlab.markup import card
+from batchlab.text_tables import Facts, Table, drawn
 from batchlab.units import format_duration, format_energy, format_latency, format_power, format_rate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     import numpy as np
     import numpy.typing as npt
@@ -18,10 +19,20 @@ if TYPE_CHECKING:
     from batchlab.options import RunOptions
     from batchlab.policy.policy import Policy
     from batchlab.system.system import System
+    from batchlab.text_tables import Block
     from batchlab.workload.event_stream import EventStream
     from batchlab.workload.workload import Workload
 
-__all__ = ["compare", "from_outside", "how_it_was_run", "page", "result_card", "submitted", "what_was_run"]
+__all__ = [
+    "blocks",
+    "compare",
+    "from_outside",
+    "how_it_was_run",
+    "page",
+    "result_card",
+    "submitted",
+    "what_was_run",
+]
 
 _STATISTICS = ("mean", "median", "p95", "p99", "max")
 _DURATIONS = {"wait": "wait", "turnaround": "turnaround"}
@@ -31,7 +42,6 @@ _RATIOS = {
     "per_processor_slowdown": "per-processor slowdown",
 }
 _DAY = 86_400
-_NAMES_WIDTH = 14
 
 
 def page(
@@ -58,14 +68,26 @@ def page(
     str
         Lines of text without a newline at the end.
     """
-    lines = [*facts, *(("warning", text) for text in warnings), ("", ""), *_what_became(metrics, elapsed)]
-    blocks = [_aligned(lines)]
+    return drawn(blocks(facts, metrics, elapsed, warnings))
+
+
+def blocks(
+    facts: Iterable[tuple[str, str]],
+    metrics: Mapping[str, object],
+    elapsed: float | None = None,
+    warnings: Iterable[str] = (),
+) -> list[Block]:
+    """Give what `page` writes, for a terminal of some width."""
+    found: list[Block] = [
+        Facts([*facts, *(("warning", text) for text in warnings)]),
+        Facts([*_what_became(metrics, elapsed)]),
+    ]
     if numbers := _statistics(metrics):
-        blocks.append(_table(numbers))
+        found.append(Table(numbers))
     classes = cast("Mapping[str, Mapping[str, float]]", metrics.get("messages", {})).get("classes")
     if classes:
-        blocks.append(_by_class(cast("Mapping[str, Mapping[str, float]]", classes)))
-    return "\n\n".join(blocks)
+        found.append(_by_class(cast("Mapping[str, Mapping[str, float]]", classes)))
+    return found
 
 
 def result_card(
@@ -81,7 +103,7 @@ def result_card(
     return card(f"Result of {policy}", [*facts, *notes, *_what_became(metrics, elapsed)], head, rows)
 
 
-def compare(runs: Iterable[tuple[str, Mapping[str, object]]]) -> str:
+def compare(runs: Iterable[tuple[str, Mapping[str, object]]]) -> Table:
     """Write one line per run, to set policies side by side.
 
     Parameters
@@ -91,8 +113,8 @@ def compare(runs: Iterable[tuple[str, Mapping[str, object]]]) -> str:
 
     Returns
     -------
-    str
-        A table: policy, mean and median wait, mean bounded slowdown, makespan and utilisation.
+    Table
+        Policy, mean and median wait, mean bounded slowdown, makespan and utilisation.
     """
     rows: list[tuple[str, ...]] = [
         ("policy", "mean wait", "median wait", "mean bounded slowdown", "makespan", "utilisation")
@@ -110,7 +132,7 @@ def compare(runs: Iterable[tuple[str, Mapping[str, object]]]) -> str:
                 _percent(first),
             )
         )
-    return _table(rows)
+    return Table(rows)
 
 
 def what_was_run(
@@ -224,13 +246,13 @@ def _messages(sent: Mapping[str, float | None]) -> str:
     return f"{count}; {_number(sent['mean_hops'])} hops on average, {sent['max_hops']} at most"
 
 
-def _by_class(classes: Mapping[str, Mapping[str, float]]) -> str:
+def _by_class(classes: Mapping[str, Mapping[str, float]]) -> Table:
     rows: list[tuple[str, ...]] = [("messages", "number", "payload", "mean hops", "most", "hop-bytes")]
     for name, each in classes.items():
         payload, hop_bytes = (format_rate(each[part], "B") for part in ("bytes", "hop_bytes"))
         hops = _number(each["mean_hops"]), str(each["max_hops"])
         rows.append((name, f"{each['messages']:,}", payload, *hops, hop_bytes))
-    return _table(rows)
+    return Table(rows)
 
 
 def _links(links: Mapping[str, float | None]) -> Iterable[tuple[str, str]]:
@@ -264,22 +286,6 @@ def _statistics(metrics: Mapping[str, object]) -> list[tuple[str, ...]]:
 
 def _of(metrics: Mapping[str, object], name: str) -> Mapping[str, float | None]:
     return cast("Mapping[str, float | None]", metrics[name])
-
-
-def _aligned(facts: Iterable[tuple[str, str]]) -> str:
-    return "\n".join(f"{name:{_NAMES_WIDTH}}{text}".rstrip() for name, text in facts)
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(
-            f"{cell:>{width}}" if index else f"{cell:{width}}"
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    ]
-    return "\n".join(line.rstrip() for line in lines)
 
 
 def _plural(count: int, noun: str, nouns: str | None = None) -> str:

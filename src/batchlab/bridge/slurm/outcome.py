@@ -89,7 +89,7 @@ class Outcome:
 
     def summary(self) -> str:
         """Write a page about it for people."""
-        return "\n".join(f"{name:{_WIDTH}}{text}" for name, text in self._facts())
+        return "\n".join(f"{name:{_WIDTH}}{text}" for name, text in self.facts())
 
     def write(
         self,
@@ -161,7 +161,8 @@ class Outcome:
             "limits_lengthened": {"mean": added.mean, "max": added.most},
         }
 
-    def _facts(self) -> Iterator[tuple[str, str]]:
+    def facts(self) -> Iterator[tuple[str, str]]:
+        """Give what `summary` writes: names and texts."""
         span = format_duration(max((job.submit_time for job in self.submissions), default=0.0))
         yield "stream", f"{len(self.submissions):,} jobs submitted over {span}"
         cores = sum(node.cores for node in self.nodes)

@@ -1,0 +1,156 @@
+"""Answers in text: facts, a line each, and tables, within the width of a terminal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["Block", "Facts", "Table", "drawn", "width_of"]
+
+_NAMES_WIDTH = 14
+_BETWEEN = 2
+_LEAST_TEXT = 20
+_BOLD, _CYAN, _YELLOW, _RESET = "\x1b[1m", "\x1b[36m", "\x1b[33m", "\x1b[0m"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names and texts, below a title where there is one; a name that is empty goes on with the one before."""
+
+    rows: Sequence[tuple[str, str]]
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text, the first of them titles.
+
+    `labels` is how many columns say what a row is about: they are repeated where the other columns do not all
+    fit. `prose` says that the last column is text, which is wrapped; `note` is said below the table.
+    """
+
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+    labels: int = 1
+    prose: bool = False
+
+
+Block: TypeAlias = Facts | Table
+
+
+def drawn(blocks: Iterable[Block], width: int | None = None, *, colour: bool = False) -> str:
+    """Write blocks, with an empty line between two of them.
+
+    Parameters
+    ----------
+    blocks
+        What to write.
+    width
+        How many signs fit on a line; any number unless given. Words longer than that are left whole.
+    colour
+        Whether titles and names are marked as terminals do.
+
+    Returns
+    -------
+    str
+        Lines without a newline at the end.
+    """
+    return "\n\n".join(
+        _facts(block, width, colour=colour)
+        if isinstance(block, Facts)
+        else _table(block, width, colour=colour)
+        for block in blocks
+    )
+
+
+def width_of(rows: Sequence[Sequence[str]]) -> int:
+    """Give how wide a table of these rows is."""
+    return sum(_widths(rows)) + _BETWEEN * (len(rows[0]) - 1)
+
+
+def _facts(facts: Facts, width: int | None, *, colour: bool) -> str:
+    title = _wrapped(facts.title, width, 0) if facts.title else []
+    lines = [*(_marked(line, _BOLD, colour) for line in title), *([""] if title else [])]
+    names = max(_NAMES_WIDTH, *(len(name) + _BETWEEN for name, text in facts.rows if text), 0)
+    for name, text in facts.rows:
+        for number, part in enumerate(_wrapped(text, width, names)):
+            shown = f"{'' if number else name:{names}}"
+            lines.append(_marked(shown, _YELLOW if name == "warning" else _CYAN, colour) + part)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _table(table: Table, width: int | None, *, colour: bool) -> str:
+    if table.prose:
+        text = _prose(table, width, colour=colour)
+    else:
+        parts = _parts(table, width)
+        text = "\n\n".join(_columns(part, table.labels, colour=colour) for part in parts)
+    return "\n".join([text, *_wrapped(table.note, width, 0)]) if table.note else text
+
+
+def _parts(table: Table, width: int | None) -> list[list[list[str]]]:
+    """Share the columns out among as many tables as it takes for each to fit."""
+    widths = _widths(table.rows)
+    first = sum(each + _BETWEEN for each in widths[: table.labels]) - _BETWEEN
+    shares: list[list[int]] = [[]]
+    for column in range(table.labels, len(widths)):
+        taken = first + sum(widths[each] + _BETWEEN for each in [*shares[-1], column])
+        if width is not None and shares[-1] and taken > width:
+            shares.append([])
+        shares[-1].append(column)
+    labels = range(table.labels)
+    return [[[row[column] for column in (*labels, *share)] for row in table.rows] for share in shares]
+
+
+def _columns(rows: Sequence[Sequence[str]], labels: int, *, colour: bool) -> str:
+    widths = _widths(rows)
+    lines = []
+    for number, row in enumerate(rows):
+        cells = [
+            f"{cell:{'<' if column < labels else '>'}{width}}"
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        line = (" " * _BETWEEN).join(cells).rstrip()
+        lines.append(_marked(line, _BOLD, colour and number == 0))
+    return "\n".join(lines)
+
+
+def _prose(table: Table, width: int | None, *, colour: bool) -> str:
+    *widths, _ = _widths(table.rows)
+    *_, indent = accumulate(each + _BETWEEN for each in widths)
+    lines = []
+    for number, row in enumerate(table.rows):
+        cells = [
+            f"{cell:{'<' if column < table.labels else '>'}{each}}"
+            for column, (cell, each) in enumerate(zip(row, widths, strict=False))
+        ]
+        first, *others = _wrapped(row[-1], width, indent)
+        line = (" " * _BETWEEN).join([*cells, first]).rstrip()
+        lines.append(_marked(line, _BOLD, colour and number == 0))
+        lines += [" " * indent + part for part in others]
+    return "\n".join(lines)
+
+
+def _wrapped(text: str, width: int | None, indent: int) -> list[str]:
+    """Break a text into lines that fit behind an indentation; lines of its own stay."""
+    if width is None or indent + max(map(len, text.split("\n"))) <= width:
+        return text.split("\n")
+    from textwrap import wrap  # noqa: PLC0415  # most texts fit
+
+    room = max(width - indent, _LEAST_TEXT)
+    parts = (
+        wrap(line, room, break_long_words=False, break_on_hyphens=False) or [""] for line in text.split("\n")
+    )
+    return [line for part in parts for line in part]
+
+
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(*rows, strict=True)]
+
+
+def _marked(text: str, style: str, wanted: bool) -> str:
+    return f"{style}{text}{_RESET}" if wanted and text.strip() else text
