@@ -85,6 +85,7 @@ class JobColumns(TypedDict):
     nodes: NDArray[np.float64] | None
     user: NDArray[np.uint32] | None
     association: NDArray[np.uint32] | None
+    places: list[PlaceColumns]
     factors: FactorColumns | None
     limits: LimitColumns | None
     preemption: PreemptionColumns | None
@@ -205,6 +206,11 @@ class FactorColumns(TypedDict):
     partition: NDArray[np.float64] | None
     qos: NDArray[np.float64] | None
     nice: NDArray[np.float64] | None
+    resources: list[NDArray[np.float64]]
+
+class PlaceColumns(TypedDict):
+    tier: NDArray[np.int32]
+    partition: NDArray[np.float64] | None
     resources: list[NDArray[np.float64]]
 
 class FactorSettings(TypedDict):

@@ -1,8 +1,8 @@
 """Free runs of a recorded stream under `slurm`, with phases drawn at random, beside a real Slurm's runs.
 
 Two real runs of one stream and configuration are 2.4 s to 7.1 s apart by P without backfill, 52 s to 68 s
-with it every two seconds, 139 s with priorities by fair share, and 111 s with preemption: what a twin can be
-expected to be apart from one of them.
+with it every two seconds, 49 s with cores and two partitions, 139 s with priorities by fair share, and 111 s
+with preemption: what a twin can be expected to be apart from one of them.
 """
 
 from statistics import fmean, median
@@ -22,6 +22,7 @@ from support.slurm_free_runs import RECORDINGS, compared
         ("bf30_a.slurm.conf", "bf30_a", 40.0, 0.04),
         ("m1a/slurm.conf", "m1a", 139.0, 0.07),
         ("m1a/slurm.conf", "m1b", 139.0, 0.07),
+        ("m2a/slurm.conf", "m2a", 48.9, 0.05),
         ("m3a/slurm.conf", "m3a", 115.0, 0.07),
     ],
 )

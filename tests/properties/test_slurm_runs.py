@@ -175,15 +175,20 @@ def counted(case: SlurmCase, rng: Random) -> SlurmCase:
     return replace(case, machine=machine, jobs=jobs)
 
 
-def reserving_few(case: SlurmCase, rng: Random) -> SlurmCase:
-    """Let backfill plan some entries only: of jobs of priority, of old ones, or one of each job."""
+def ranked(case: SlurmCase, rng: Random) -> SlurmCase:
+    """Give partitions tiers and factors, jobs priorities; let backfill plan some jobs only."""
     by_priority = rng.random() < 0.5
     machine = replace(
         case.machine,
-        min_priority=rng.choice((1000.0, 1200.0)) if by_priority else 0.0,
+        min_priority=rng.choice((0.0, 600.0, 1200.0)) if by_priority else 0.0,
         min_age=rng.choice((0.0, 20.0, 90.0)),
         one_plan_of_job=rng.random() < 0.5,
     )
+    if rng.random() < 0.7:
+        partitions = len(machine.partitions)
+        tiers = [rng.choice((1, 1, 2)) for _ in range(partitions)]
+        factors = [rng.choice((1.0, 2.0, 4.0)) for _ in range(partitions)]
+        machine = replace(machine, tiers=tiers, factors=factors)
     jobs = [replace(job, nice=rng.choice((-300, 0, 100))) for job in case.jobs]
     order = "multifactor(partition=1000)" if by_priority else case.order
     return replace(case, machine=machine, jobs=jobs, order=order)
@@ -217,7 +222,7 @@ def random_case(number: int) -> SlurmCase:
     case = SlurmCase(machine, controller, jobs, drained, launch, completion, order, Rules(), [])
     case = contested(case, rng) if rng.random() < 0.6 else case
     case = counted(case, rng) if rng.random() < 0.3 else case
-    case = reserving_few(case, rng) if rng.random() < 0.3 else case
+    case = ranked(case, rng) if rng.random() < 0.3 else case
     kill_wait = float(case.controller.kill_wait)
     return replace(case, machine=replace(case.machine, kill_wait=kill_wait))
 
@@ -258,7 +263,12 @@ def result_of(case: SlurmCase, policy: Policy) -> bl.Result:
         ),
         equivalence={"core": 1},
         partitions=tuple(
-            bl.Partition(f"p{number}", ",".join(str(node) for node in sorted(members)))
+            bl.Partition(
+                f"p{number}",
+                ",".join(str(node) for node in sorted(members)),
+                tier=machine.tiers[number] if machine.tiers else 1,
+                priority_factor=machine.factors[number] if machine.factors else 1.0,
+            )
             for number, (members, _) in enumerate(machine.partitions)
         ),
         **contest_of(case),

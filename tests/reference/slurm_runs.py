@@ -90,15 +90,15 @@ class Controller:
     backfill_phase: float = 0.0
 
 
-KEYS: dict[str, Callable[[SlurmJob, float], float]] = {
-    "fcfs": lambda _job, _now: 0.0,
-    "sjf": lambda job, _now: job.requested_time,
-    'expression("30 * tasks - wait_time * tasks")': lambda job, now: (
+KEYS: dict[str, Callable[[SlurmJob, float, float], float]] = {
+    "fcfs": lambda _job, _now, _factor: 0.0,
+    "sjf": lambda job, _now, _factor: job.requested_time,
+    'expression("30 * tasks - wait_time * tasks")': lambda job, now, _factor: (
         30 * job.tasks - (now - job.submit_time) * job.tasks
     ),
-    "multifactor(partition=1000)": lambda job, _now: -1000.0 + job.nice,
+    "multifactor(partition=1000)": lambda job, _now, factor: -floor(1000.0 * factor - job.nice),
 }
-"""The keys of orders; that of the expression changes with time."""
+"""The keys of orders in a partition with a factor; that of the expression changes with time."""
 
 
 @dataclass
@@ -144,24 +144,33 @@ class Run:
         return max(slots(node) for node in self.machine.partitions[partition][0])
 
     def waiting(self) -> list[tuple[SlurmJob, int]]:
-        """Give the jobs that a call looks at, each with its partitions, in order."""
-        key = KEYS[self.order]
-        self.queue.sort(key=lambda job: (key(job, self.now), job.submit_time, job.row))
+        """Give the entries that a call looks at, each a job and one of its partitions, in order."""
         may_start = [
-            job for job in self.queue if self.is_in_time(job) and self.again.get(job, self.now) <= self.now
+            (job, partition)
+            for job in self.queue
+            if self.is_in_time(job) and self.again.get(job, self.now) <= self.now
+            for partition in job.partitions
         ]
-        precedence, ordered = self.machine.precedence, list[SlurmJob]()
-        for job in may_start:
-            below = precedence.preempts[job.quality] if precedence else ()
-            place = next((at for at, other in enumerate(ordered) if other.quality in below), len(ordered))
-            ordered.insert(place, job)
-        may_start = sorted(ordered, key=lambda job: job.reservation is None)
-        return [(job, partition) for job in may_start for partition in job.partitions]
+        precedence, ordered = self.machine.precedence, list[tuple[SlurmJob, int]]()
+        for entry in sorted(may_start, key=self.rank):
+            below = precedence.preempts[entry[0].quality] if precedence else ()
+            place = next((at for at, other in enumerate(ordered) if other[0].quality in below), len(ordered))
+            ordered.insert(place, entry)
+        return sorted(ordered, key=lambda entry: entry[0].reservation is None)
 
-    def waiting_of(self, job: SlurmJob) -> Waiting:
+    def rank(self, entry: tuple[SlurmJob, int]) -> tuple[float, ...]:
+        """Give the place of an entry: the tier of its partition, its priority there, and when it came."""
+        job, partition = entry
+        tier = self.machine.tiers[partition] if self.machine.tiers else 1
+        return -tier, self.key(job, partition), job.submit_time, job.row
+
+    def key(self, job: SlurmJob, partition: int) -> float:
+        factor = self.machine.factors[partition] / max(self.machine.factors) if self.machine.factors else 1.0
+        return KEYS[self.order](job, self.now, factor)
+
+    def waiting_of(self, job: SlurmJob, partition: int) -> Waiting:
         association = None if (job.user, job.account) == (None, None) else (job.user, job.account)
-        priority = -KEYS[self.order](job, self.now)
-        return Waiting(job.user, association, priority, floor(self.eligible[job]))
+        return Waiting(job.user, association, -self.key(job, partition), floor(self.eligible[job]))
 
     def is_in_time(self, job: SlurmJob) -> bool:
         if job.reservation is None:
@@ -268,7 +277,7 @@ class Run:
         verdicts = list[str]()
         for job, partition in queue:
             entry = self.entry(job, partition)
-            verdict = call.consider(entry, self.waiting_of(job))
+            verdict = call.consider(entry, self.waiting_of(job, partition))
             self.take(job, entry, verdict)
             verdicts.append(verdict[0])
         end = self.now + call.tested * self.controller.bf_test_time

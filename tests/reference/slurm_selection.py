@@ -41,6 +41,8 @@ class Machine:
     kill_wait: float = 30.0
     node_weights: Sequence[int] = ()
     precedence: Precedence | None = None
+    tiers: Sequence[int] = ()
+    factors: Sequence[float] = ()
 
     def weights(self) -> Weights:
         """Give the weights of nodes before any job is evaluated."""

@@ -109,6 +109,30 @@ def test_jobs_that_are_planned(bound: str, last: float) -> None:
     assert starts(spec.replace(", )", ")"), system, **columns) == [10.5, 10.5, 40.5, last]
 
 
+@pytest.mark.parametrize(
+    ("order", "found"),
+    [("fcfs", [10.25, 10.25, 20.25, 30.25]), ("multifactor(partition=1000)", [10.25, 20.25, 10.25, 30.25])],
+)
+def test_places_by_partition(order: str, found: list[float]) -> None:
+    """The first job is in the way of the second in `high`; in `low` that goes by its priority there."""
+    system = bl.System.homogeneous(
+        nodes=2,
+        resources={"core": 1},
+        partitions=(
+            bl.Partition("high", "0", tier=2, priority_factor=4),
+            bl.Partition("low", "1", priority_factor=1),
+            bl.Partition("fair", "1", priority_factor=2),
+        ),
+    )
+    columns: dict[str, Any] = {
+        "tasks": [1, 1, 1, 1],
+        "partition": ["high", "high|low", "fair", "low"],
+        "run_time": [60.0, 9.0, 9.0, 9.0],
+    }
+    spec = f"slurm(main_phase=0.25, sched_interval=10, batch_sched_delay=10, backfill=false, order={order})"
+    assert starts(spec, system, **columns) == found
+
+
 def test_a_depth_of_partitions() -> None:
     """With a depth of one the main loop looks at one job of each partition, however many fit."""
     system = bl.System.homogeneous(

@@ -131,7 +131,10 @@ def jobs_of(stream: pl.DataFrame) -> pl.DataFrame:
     )
     # A column without values has no numbers.
     given = given.with_columns(pl.col(name).cast(pl.Int64) for name in ASKED)
-    per_node, cpus = pl.col("ntasks_per_node").fill_null(0), pl.col("cpus_per_task").fill_null(1)
+    # A job that asks for nodes alone has a task on each.
+    asks_nodes = pl.col("ntasks").is_null() & pl.col("nodes").is_not_null()
+    per_node = pl.col("ntasks_per_node").fill_null(pl.when(asks_nodes).then(1).otherwise(0))
+    cpus = pl.col("cpus_per_task").fill_null(1)
     tasks = pl.col("ntasks").fill_null(pl.col("nodes").fill_null(1) * pl.max_horizontal(per_node, 1))
     of_node = pl.col("mem_mb") / pl.max_horizontal(per_node, 1)
     memory = pl.coalesce(of_node, pl.col("mem_per_cpu_mb") * cpus, DEFAULT * cpus) * MEGABYTE

@@ -6,7 +6,7 @@ use batchlab_kernel::cluster::{NodeSet, NodeSetId, NodeSets, Request, Requests};
 use batchlab_kernel::record::AllocationIntervals;
 use batchlab_kernel::scenario::{Alternatives, Overhead, Overheads, Scenario};
 use batchlab_kernel::state::JobRecords;
-use batchlab_kernel::workload::{Attributes, Job, JobFactors, Rejection};
+use batchlab_kernel::workload::{Attributes, Job, JobFactors, PlaceAttributes, Rejection};
 use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -90,6 +90,25 @@ impl FactorColumns<'_> {
     }
 }
 
+/// What a partition is to each of the jobs.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct PlaceColumns<'py> {
+    tier: PyReadonlyArray1<'py, i32>,
+    partition: Option<PyReadonlyArray1<'py, f64>>,
+    resources: Vec<PyReadonlyArray1<'py, f64>>,
+}
+
+impl PlaceColumns<'_> {
+    fn attributes(&self) -> PlaceAttributes {
+        PlaceAttributes {
+            tier: given(Some(&self.tier)),
+            partition: given(self.partition.as_ref()),
+            resources: self.resources.iter().map(|column| given(Some(column))).collect(),
+        }
+    }
+}
+
 /// The values of a column; none where there is no column.
 fn given<T: numpy::Element + Copy>(column: Option<&PyReadonlyArray1<'_, T>>) -> Vec<T> {
     column.map_or(Vec::new(), |column| column.as_array().to_vec())
@@ -121,6 +140,8 @@ pub struct Columns<'py> {
     /// The numbers of the user and of the association of each job, from 1; 0 for none.
     user: Option<PyReadonlyArray1<'py, u32>>,
     association: Option<PyReadonlyArray1<'py, u32>>,
+    /// The first partition of each job, then the second, and so on, where they differ.
+    places: Vec<PlaceColumns<'py>>,
     factors: Option<FactorColumns<'py>>,
     /// What jobs may have at a time; None where nothing is limited.
     limits: Option<LimitColumns<'py>>,
@@ -285,6 +306,7 @@ impl Columns<'_> {
             nodes: given(self.nodes.as_ref()),
             user: given(self.user.as_ref()),
             association: given(self.association.as_ref()),
+            places: self.places.iter().map(PlaceColumns::attributes).collect(),
             factors: self.factors.as_ref().map(|columns| Box::new(columns.factors())),
         };
         Ok((scenario, records))

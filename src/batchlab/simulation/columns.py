@@ -12,6 +12,7 @@ from batchlab.errors import PolicyError, shown
 from batchlab.policy.kernel import KEY_COLUMN, SCORE_COLUMN, takes_now
 from batchlab.simulation.node_sets import node_set_columns
 from batchlab.simulation.owners import owner_columns
+from batchlab.simulation.places import place_columns
 from batchlab.simulation.priorities import factor_columns, node_counts
 from batchlab.simulation.view import HIDDEN, Columns
 from batchlab.vocabulary import REJECTION_REASONS
@@ -91,6 +92,7 @@ def job_columns(
         "queue_priority": _queue_priorities(system, routed),
         "nodes": node_counts(workload, system, policy),
         **owner_columns(workload, policy),
+        "places": place_columns(workload, system, policy, routed),
         "factors": factor_columns(workload, system, policy, routed),
         "limits": limit_columns(workload, system, routed),
         "preemption": preemption_columns(workload, system, routed),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Values = npt.NDArray[np.float64]
 
-__all__ = ["account_inputs", "calculation_period", "factor_columns", "node_counts"]
+__all__ = ["account_inputs", "calculation_period", "factor_columns", "node_counts", "partition_parts"]
 
 _NODE_HOURS = frozenset({"sjf_node_hours", "ljf_node_hours"})
 _NOTHING = 2**32 - 1
@@ -80,7 +80,7 @@ def factor_columns(
         "partition": _partitions(system, routes) if rule.partition else None,
         "qos": _of_quality(workload, system, _priorities(system)) if rule.qos else None,
         "nice": _nice(workload),
-        "resources": [_parts(workload, system, routes, name) for name in rule.tres],
+        "resources": [partition_parts(workload, system, routes, name) for name in rule.tres],
     }
 
 
@@ -170,8 +170,25 @@ def _partitions(system: System, routes: Routes | None) -> Values | None:
     return _over(routes.greatest(factors, usual=0.0), max(factors))
 
 
-def _parts(workload: Workload, system: System, routes: Routes | None, name: str) -> Values:
-    """Give the part of a resource that each job asks for, of all that its first partition has."""
+def partition_parts(
+    workload: Workload, system: System, routes: Routes | None, name: str, number: int = 0
+) -> Values:
+    """Give the part of a resource that each job asks for, of all that one of its partitions has.
+
+    Parameters
+    ----------
+    workload, system, routes
+        The jobs, the machine, and the partitions of the jobs where it has some.
+    name
+        A resource of the system.
+    number
+        Which of the partitions of each job, from 0.
+
+    Returns
+    -------
+    ndarray
+        float64, shape (jobs,); of the whole machine where a job has no such partition.
+    """
     place = system.resources.index(name)
     tasks = workload.jobs["tasks"].cast(pl.Float64).to_numpy()
     asked = tasks * amounts(workload, system)[place]
@@ -180,8 +197,7 @@ def _parts(workload: Workload, system: System, routes: Routes | None, name: str)
         return _over(asked, whole)
     capacity = system.capacity[:, place]
     totals = [float(capacity[system.has_nodes(partition)].sum()) for partition in system.partitions]
-    of_list = [totals[places[0]] if places else whole for places in routes.partitions]
-    return _over(asked, np.array(of_list)[routes.list_of])
+    return _over(asked, routes.nth(number, totals, usual=whole))
 
 
 def _over(values: Values, largest: float | Values) -> Values:

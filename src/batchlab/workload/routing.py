@@ -98,6 +98,26 @@ class Routes:
         of_list = [max((values[place] for place in places), default=usual) for places in self.partitions]
         return np.array(of_list, np.float64)[self.list_of]
 
+    def nth(self, number: int, values: Sequence[float], *, usual: float) -> npt.NDArray[np.float64]:
+        """Give the value of one of each job's partitions.
+
+        Parameters
+        ----------
+        number
+            Which of them, from 0.
+        values
+            One for each of the system's partitions.
+        usual
+            That of a job without so many partitions.
+
+        Returns
+        -------
+        ndarray
+            float64, shape (jobs,).
+        """
+        of_list = [values[places[number]] if number < len(places) else usual for places in self.partitions]
+        return np.array(of_list, np.float64)[self.list_of]
+
     def _rank(self, place: int) -> npt.NDArray[np.int64]:
         """Give the place of a partition in the list of each job; `_LAST` where it is not there."""
         ranks = [places.index(place) if place in places else _LAST for places in self.partitions]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::accounting::{Factors, Multifactor, Size};
 use crate::random::mix;
 use crate::scenario::Scenario;
-use crate::workload::value_of;
+use crate::workload::{PlaceAttributes, value_of};
 
 pub use formula::Expression;
 pub use registry::{Entry, PRIORITIES, named};
@@ -119,7 +119,7 @@ impl Priority {
             Self::Named(rule) => (PRIORITIES[usize::from(*rule)].key)(candidate),
             Self::Random(seed) => mix(*seed, candidate.scenario.job(candidate.job).row) as f64,
             Self::Formula(formula) => formula.evaluate(|index| value(candidate, index)),
-            Self::Multifactor(rule) => -f64::from(priority(rule, candidate)),
+            Self::Multifactor(rule) => -f64::from(multifactor(rule, candidate, None)),
             Self::Service(order) => order.key(candidate),
             Self::External => 0.0,
         };
@@ -127,8 +127,9 @@ impl Priority {
     }
 }
 
-/// The multifactor priority of a job.
-fn priority(rule: &Multifactor, candidate: &Candidate<'_>) -> u32 {
+/// The multifactor priority of a job, in one of its partitions or altogether.
+#[must_use]
+pub fn multifactor(rule: &Multifactor, candidate: &Candidate<'_>, place: Option<&PlaceAttributes>) -> u32 {
     let job = candidate.job;
     let size = Size {
         nodes: candidate.nodes(),
@@ -143,13 +144,14 @@ fn priority(rule: &Multifactor, candidate: &Candidate<'_>) -> u32 {
     };
     let Some(given) = &candidate.scenario.attributes.factors else { return rule.priority(&factors, &[]) };
     factors.association = value_of(&given.association, job);
-    factors.partition = value_of(&given.partition, job);
+    factors.partition = value_of(place.map_or(&given.partition, |place| &place.partition), job);
     factors.qos = value_of(&given.qos, job);
     factors.nice = value_of(&given.nice, job);
-    if given.resources.is_empty() {
+    let resources = place.map_or(&given.resources, |place| &place.resources);
+    if resources.is_empty() {
         return rule.priority(&factors, &[]);
     }
-    let parts: Vec<f64> = given.resources.iter().map(|column| value_of(column, job)).collect();
+    let parts: Vec<f64> = resources.iter().map(|column| value_of(column, job)).collect();
     rule.priority(&factors, &parts)
 }
 

@@ -101,8 +101,9 @@ impl PolicyChoice {
         }
         let rule = BACKFILLING.iter().find(|entry| entry.name == self.backfill);
         let rule = rule.ok_or_else(|| format!("no backfilling rule named '{}'", self.backfill))?;
-        let arguments =
-            Arguments { reservations: self.reservations, slurm: self.slurm.as_ref(), seed: self.seed };
+        let multifactor = self.multifactor.as_ref().filter(|_| self.order == "multifactor");
+        let slurm = self.slurm.as_ref();
+        let arguments = Arguments { reservations: self.reservations, slurm, multifactor, seed: self.seed };
         (rule.build)(machine, arguments).ok_or_else(|| format!("{}: its parameters are not given", rule.name))
     }
 

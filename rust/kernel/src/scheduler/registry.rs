@@ -1,6 +1,7 @@
 //! The backfilling rules by name: parameters, source, and how each is made.
 use std::sync::Arc;
 
+use crate::accounting::Multifactor;
 use crate::cluster::NodeSets;
 
 use super::{Blocking, Conservative, EasyReservations, FirstFit, Scheduler, Slurm, SlurmSettings};
@@ -25,6 +26,8 @@ pub struct Arguments<'a> {
     pub reservations: usize,
     /// The parameters of `slurm`.
     pub slurm: Option<&'a SlurmSettings>,
+    /// What the order `multifactor` is made of, where it is the order.
+    pub multifactor: Option<&'a Multifactor>,
     /// The seed of the run.
     pub seed: u64,
 }
@@ -82,8 +85,10 @@ pub const BACKFILLING: [Entry; 5] = [
         name: "slurm",
         summary: "decides as Slurm's controller, at its times: slurm(bf_interval=30)",
         source: "A. B. Yoo, M. A. Jette, M. Grondona: SLURM: Simple Linux Utility for Resource Management. JSSPP 2003",
-        build: |Machine { resources, capacity, node_sets, .. }, Arguments { slurm, seed, .. }| {
-            Some(Scheduler::Slurm(Box::new(Slurm::new(slurm?, resources, capacity, node_sets, seed))))
+        build: |machine, Arguments { slurm, multifactor, seed, .. }| {
+            let Machine { resources, capacity, node_sets, .. } = machine;
+            let rule = Slurm::new(slurm?, multifactor, resources, capacity, node_sets, seed);
+            Some(Scheduler::Slurm(Box::new(rule)))
         },
     },
 ];

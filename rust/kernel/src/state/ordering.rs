@@ -1,10 +1,11 @@
 //! The places of waiting jobs in the queue: their keys, and what changes these.
 use std::cmp::Reverse;
 
-use crate::priority::{Candidate, Priority};
+use crate::accounting::Multifactor;
+use crate::priority::{Candidate, Priority, multifactor};
 use crate::scenario::Scenario;
 use crate::time::{Time, ordered_bits};
-use crate::workload::JobState;
+use crate::workload::{JobState, PlaceAttributes};
 
 use super::{QueueIndex, Rank, State};
 
@@ -74,6 +75,18 @@ impl State {
 
     /// The same with this much remaining work.
     fn key_with(&self, scenario: &Scenario, priority: &Priority, job: u32, work: f64) -> f64 {
+        self.unless_fixed(job, priority.key(&self.candidate(scenario, job, work)))
+    }
+
+    /// The key that the multifactor priority gives a waiting job in one of its partitions, unless its priority is fixed.
+    #[must_use]
+    pub fn key_in(&self, scenario: &Scenario, rule: &Multifactor, job: u32, place: &PlaceAttributes) -> f64 {
+        let candidate = self.candidate(scenario, job, self.work_left(scenario, job));
+        self.unless_fixed(job, -f64::from(multifactor(rule, &candidate, Some(place))))
+    }
+
+    /// What keys of a job are computed from, with this much remaining work.
+    fn candidate<'a>(&self, scenario: &'a Scenario, job: u32, work: f64) -> Candidate<'a> {
         let (mut eligible_for, mut fair_share) = (0.0, 0.0);
         if let Some(calculation) = &self.calculation {
             eligible_for = calculation.eligible_for(job);
@@ -83,9 +96,7 @@ impl State {
         }
         let (estimate, now) = (self.jobs.estimate(job), self.now);
         let requested_time = self.jobs.requested_time(job);
-        let candidate =
-            Candidate { scenario, job, estimate, requested_time, work, now, eligible_for, fair_share };
-        self.unless_fixed(job, priority.key(&candidate))
+        Candidate { scenario, job, estimate, requested_time, work, now, eligible_for, fair_share }
     }
 
     /// A key; or the one that follows from the fixed priority of a job.

@@ -14,8 +14,30 @@ pub struct Attributes {
     pub user: Vec<u32>,
     /// The number of its association: a user in an account.
     pub association: Vec<u32>,
+    /// What differs among the partitions of a job: the first of each, then the second, and so on. Empty where nothing does, or
+    /// nothing asks for it.
+    pub places: Vec<PlaceAttributes>,
     /// What the multifactor priority asks besides; None where nothing asks for it.
     pub factors: Option<Box<JobFactors>>,
+}
+
+/// What a partition is to each of the jobs, by slot: a column each, empty where all have 0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PlaceAttributes {
+    /// Its tier.
+    pub tier: Vec<i32>,
+    /// Its factor in the multifactor priority.
+    pub partition: Vec<f64>,
+    /// For each resource that has a weight there, the part of what the partition has that a job asks for.
+    pub resources: Vec<Vec<f64>>,
+}
+
+impl PlaceAttributes {
+    /// The tier of the partition of a job.
+    #[must_use]
+    pub fn tier(&self, slot: u32) -> i32 {
+        self.tier.get(slot as usize).copied().unwrap_or_default()
+    }
 }
 
 /// What the multifactor priority asks of jobs, by slot: a column each, empty where all have 0.

@@ -7,7 +7,7 @@ pub mod job;
 pub mod preemption;
 pub mod swf;
 
-pub use attributes::{Attributes, JobFactors, value_of};
+pub use attributes::{Attributes, JobFactors, PlaceAttributes, value_of};
 pub use dependencies::{Dependencies, DependencyKind, Need};
 pub use eligibility::{Awaited, ConditionState, Conditions, NO_ARRAY};
 pub use external_event::{EVENT_NAMES, Evacuation, EventSubject, ExternalEvent, LimitedQuantity, TimedEvent};

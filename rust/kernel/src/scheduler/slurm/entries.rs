@@ -109,8 +109,7 @@ impl Description {
             may_preempt: false,
             reservation: used_by(view.scenario, job),
             owner: standing::owner(view.scenario, job),
-            // The keys of orders by priority are their negatives.
-            priority: -view.state.jobs.key(job),
+            priority: 0.0,
             eligible: f64::NEG_INFINITY,
         }
     }

@@ -5,6 +5,7 @@
 //! O((plans + running jobs) · nodes / 64).
 mod clock;
 mod entries;
+mod queue;
 mod settings;
 mod standing;
 
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::accounting::Multifactor;
 use crate::cluster::{NodeSets, Unanswered};
 use crate::decision::{Decision, Where};
 use crate::placement::Allocator;
@@ -27,6 +29,7 @@ use super::{SchedulingRule, Step};
 
 use clock::{BackfillCall, Clock, MainCall};
 use entries::{Description, used_by};
+use queue::{Queued, queued};
 pub use settings::SlurmSettings;
 use standing::{Delays, Waiting};
 
@@ -34,8 +37,8 @@ use standing::{Delays, Waiting};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Call {
     kind: Kind,
-    /// The entries of the queue, each a job and its request, in order; and the next of them.
-    queue: Vec<(u32, u32)>,
+    /// The entries of the queue, in order; and the next of them.
+    queue: Vec<Queued>,
     next: usize,
     started: bool,
 }
@@ -80,6 +83,8 @@ struct Noticed {
 pub struct Slurm {
     setup: Arc<Setup>,
     description: Description,
+    /// What the order gives jobs their priorities by, where it gives some.
+    priorities: Option<Box<Multifactor>>,
     clock: Clock,
     depth: usize,
     epilog: bool,
@@ -102,6 +107,7 @@ impl Slurm {
     /// The rule before the run begins.
     pub(super) fn new(
         settings: &SlurmSettings,
+        priorities: Option<&Multifactor>,
         resources: usize,
         capacity: &[i64],
         node_sets: &NodeSets,
@@ -135,6 +141,7 @@ impl Slurm {
                 backfill,
             }),
             description,
+            priorities: priorities.cloned().map(Box::new),
             clock: Clock::new(settings, seed),
             // One more than is asked for, as in Slurm, which counts before it compares.
             depth: settings.default_queue_depth.saturating_add(1),
@@ -173,25 +180,6 @@ impl Slurm {
         }
         let refused = self.description.refusal(scenario, &self.setup.machine, capacity);
         refused.map(|reason| format!("{reason}. Change the jobs, or take another policy"))
-    }
-
-    /// The entries of the waiting jobs, in order; those in reservations come first.
-    fn entries(&self, view: View<'_>, most: usize) -> Vec<(u32, u32)> {
-        let has_calendar = view.scenario.calendar.is_some();
-        let is_plain = !has_calendar && view.scenario.preemption.is_none();
-        let mut jobs = view.state.queue.first_jobs(if is_plain { most } else { usize::MAX });
-        if !is_plain {
-            let may_start = |&job: &u32| view.is_in_time(job) && self.waiting.is_eligible(job, view.now());
-            jobs.retain(may_start);
-        }
-        if let Some(rules) = &view.scenario.preemption {
-            jobs = standing::preemptors_first(rules, &jobs);
-        }
-        if has_calendar {
-            jobs.sort_by_key(|&job| used_by(view.scenario, job).is_none());
-        }
-        let entries = |job| view.scenario.alternatives(job).iter().map(move |&request| (job, request));
-        jobs.into_iter().flat_map(entries).collect()
     }
 
     /// Takes from the run what does not change in it.
@@ -247,13 +235,18 @@ impl Slurm {
             let most = if depths.leave_some_out() { usize::MAX } else { max_entries };
             (Kind::Backfill(Box::new(call)), most)
         };
-        Some(Call { kind, queue: self.entries(view, most), next: 0, started: false })
+        Some(Call {
+            kind,
+            queue: queued(view, self.priorities.as_deref(), &self.waiting, most),
+            next: 0,
+            started: false,
+        })
     }
 
     /// Goes through the entries until one starts: which job, with which request, and what it gets.
     fn next_start(&mut self, view: View<'_>) -> Option<Step> {
         let call = self.call.as_mut()?;
-        while let Some(&(job, request)) = call.queue.get(call.next) {
+        while let Some(&Queued { job, request, priority }) = call.queue.get(call.next) {
             if call.kind.is_over(&self.setup, call.next) {
                 return None;
             }
@@ -261,6 +254,7 @@ impl Slurm {
             let entry = Entry {
                 may_preempt: self.waiting.may_preempt(job, view.now().floor(), &self.delays),
                 eligible: self.waiting.eligible_since(job),
+                priority,
                 ..self.description.entry(view, job, request)
             };
             match call.kind.consider(&self.setup, &entry) {
@@ -290,7 +284,7 @@ impl Slurm {
         let now = view.now();
         // A run in which jobs wait for what never comes ends: another order starts none of them on an idle machine.
         let is_idle = view.state.running.is_empty();
-        let runs_out = call.queue.iter().any(|&(job, _)| standing::may_run_out(view, job));
+        let runs_out = call.queue.iter().any(|entry| standing::may_run_out(view, entry.job));
         let is_pending = runs_out || self.waiting.is_pending(now, &self.delays);
         let order_changes = self.keys_change || order_may_change(view) || self.setup.weighs;
         let may_differ = is_pending || (!call.queue.is_empty() && !is_idle && order_changes);

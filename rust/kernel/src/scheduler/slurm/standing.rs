@@ -8,7 +8,7 @@ use crate::decision::{Decision, Preemption};
 use crate::scenario::Scenario;
 use crate::slurm::{Classes, Limits, NodeBits, Owner, Precedence, Reservation};
 use crate::state::View;
-use crate::workload::{PreemptionMode, PreemptionRules};
+use crate::workload::PreemptionMode;
 
 use super::settings::SlurmSettings;
 
@@ -58,25 +58,6 @@ pub(super) fn began(view: View<'_>, job: u32) -> Option<f64> {
     let start = view.state.jobs.start_time(job);
     let may_be = start < view.now() && start + rules.exempt_time <= view.now() && !view.ends_now(job);
     may_be.then_some(start)
-}
-
-/// Puts each job before the first one in front of it that it may preempt. O(jobs · classes), and O(jobs) for each that moves.
-pub(super) fn preemptors_first(rules: &PreemptionRules, jobs: &[u32]) -> Vec<u32> {
-    let mut ordered: Vec<u32> = Vec::with_capacity(jobs.len());
-    let mut first_of: BTreeMap<u32, usize> = BTreeMap::new();
-    for &job in jobs {
-        let below = rules.below(job).iter().filter_map(|class| first_of.get(class)).min();
-        let place = below.copied().unwrap_or(ordered.len());
-        ordered.insert(place, job);
-        for first in first_of.values_mut().filter(|first| **first >= place) {
-            *first += 1;
-        }
-        first_of
-            .entry(rules.class_number(job))
-            .and_modify(|first| *first = place.min(*first))
-            .or_insert(place);
-    }
-    ordered
 }
 
 /// What becomes of a job that is preempted.

@@ -1,0 +1,66 @@
+"""What the partitions of a job are to it, where its places in the queue differ by them (semantics, S25)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from batchlab.policy.orders import Multifactor
+from batchlab.simulation.priorities import partition_parts
+
+if TYPE_CHECKING:
+    from batchlab._kernel import PlaceColumns
+    from batchlab.policy import Policy
+    from batchlab.system import System
+    from batchlab.workload import Workload
+    from batchlab.workload.routing import Routes
+
+__all__ = ["place_columns"]
+
+
+def place_columns(
+    workload: Workload, system: System, policy: Policy, routes: Routes | None
+) -> list[PlaceColumns]:
+    """Give what the first, second, … partition of each job is to it.
+
+    Parameters
+    ----------
+    workload, system
+        The jobs and the machine.
+    policy
+        The policy: ``slurm`` gives a job an entry in the queue for each of its partitions.
+    routes
+        The partitions of the jobs, on a system that has some.
+
+    Returns
+    -------
+    list
+        Empty where no job has partitions that differ in what the order goes by.
+    """
+    if policy.slurm is None or routes is None:
+        return []
+    is_multifactor = isinstance(policy.order, str) and policy.order_name == "multifactor"
+    rule = Multifactor.of(str(policy.order)) if is_multifactor else Multifactor()
+    resources = [system.resources.index(name) for name in rule.tres]
+    traits = [
+        (
+            partition.tier,
+            partition.priority_factor if rule.partition else 0.0,
+            *system.capacity[system.has_nodes(partition)][:, resources].sum(axis=0).tolist(),
+        )
+        for partition in system.partitions
+    ]
+    if all(len({traits[place] for place in places}) <= 1 for places in routes.partitions):
+        return []
+    largest = max(partition.priority_factor for partition in system.partitions) or 1.0
+    tiers = [partition.tier for partition in system.partitions]
+    factors = [partition.priority_factor / largest for partition in system.partitions]
+    return [
+        {
+            "tier": routes.nth(number, tiers, usual=0).astype(np.int32),
+            "partition": routes.nth(number, factors, usual=0.0) if rule.partition else None,
+            "resources": [partition_parts(workload, system, routes, name, number) for name in rule.tres],
+        }
+        for number in range(max(map(len, routes.partitions)))
+    ]
