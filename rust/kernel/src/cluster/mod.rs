@@ -31,7 +31,7 @@ pub use node_set::{NodeSet, NodeSetId, NodeSets};
 pub use opened::{Opened, place_at};
 pub use placement::{NodeRange, NodeTasks, Placement, placement_of_ranks, ranks_of_placement};
 pub use power_state::{PowerState, SleepLevel, SleepRules, WarmNodes};
-pub use profile::Profile;
+pub use profile::{Profile, Supposed};
 pub use request::{Request, Requests};
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A staircase: of pairs (place, height) those that no other beats by a lower place and a greater height.
+//! A staircase: of pairs (place, height), those for which no other has both a lower place and a greater height.
 //!
 //! The lowest place of a height costs O(log n), a new pair O(n) for n steps, of which there are few.
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,8 @@
 //! EASY with several reservations (S6): the first k jobs that do not fit are not delayed.
 //!
-//! The plan of the running jobs is kept from pass to pass, and brought up to date in those that make a reservation. Each
-//! candidate is checked by placing again the reservations that begin before it is expected to end.
+//! Reservations are made once a job behind those that do not fit could start, and are kept from pass to pass as long as they
+//! would be the same again. Each candidate that the totals admit is checked by placing again the reservations that begin
+//! before it is expected to end.
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -18,10 +19,8 @@ use super::{Chance, SchedulingRule, Step, chance_of, start_chosen};
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum Pass {
     Over,
-    /// It goes on behind this job, and has no reservation yet.
-    Free(Option<Rank>),
-    /// The same with reservations in the plan.
-    Reserved(Option<Rank>),
+    /// It goes on behind this job.
+    Behind(Option<Rank>),
 }
 
 /// EASY with `count` reservations.
@@ -29,6 +28,10 @@ enum Pass {
 pub struct EasyReservations {
     count: usize,
     plan: Plan,
+    /// The jobs for which this pass reserves.
+    heads: Vec<u32>,
+    /// Whether the plan is that of this pass.
+    is_planned: bool,
     pass: Pass,
 }
 
@@ -36,28 +39,53 @@ impl EasyReservations {
     /// For a machine of these capacities.
     #[must_use]
     pub fn new(count: usize, resources: usize, capacity: &[i64], node_sets: &Arc<NodeSets>) -> Self {
-        Self { count, plan: Plan::new(resources, capacity, node_sets), pass: Pass::Over }
+        let plan = Plan::new(resources, capacity, node_sets);
+        Self { count, plan, heads: Vec::new(), is_planned: false, pass: Pass::Over }
     }
 
-    /// Reserves for a job that does not fit.
-    fn reserve(&mut self, view: View<'_>, allocator: &mut Allocator, rank: Rank) -> Result<(), Unanswered> {
-        if matches!(self.pass, Pass::Free(_)) {
-            self.plan.follow(view);
+    /// Reserves for the jobs that did not fit.
+    fn reserve(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<(), Unanswered> {
+        if !std::mem::replace(&mut self.is_planned, true) {
+            if self.plan.still_holds(view, allocator) {
+                self.plan.advance(view);
+            } else {
+                self.plan.follow(view);
+            }
         }
-        self.plan.reserve(view, allocator, rank.job)?;
-        self.pass = Pass::Reserved(Some(rank));
+        let same =
+            self.plan.reserved_jobs().zip(&self.heads).take_while(|(one, other)| one == *other).count();
+        self.plan.forget_from(view, same);
+        for &job in &self.heads[same..] {
+            self.plan.reserve(view, allocator, job)?;
+        }
+        self.plan.count_left(view);
         Ok(())
     }
 
     /// Whether a job that would go where the allocator has chosen leaves each reservation its instant.
     fn admits(&mut self, view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<bool, Unanswered> {
-        if matches!(self.pass, Pass::Free(_)) {
+        if self.heads.is_empty() {
             return Ok(true);
         }
         let chosen = std::mem::take(&mut allocator.chosen);
-        let admitted = self.plan.admit(view, allocator, job, &chosen);
+        let reserved = self.reserve(view, allocator);
+        let admitted = reserved.and_then(|()| self.plan.admit(view, allocator, job, &chosen));
+        if admitted == Ok(true) {
+            self.plan.count_left(view);
+        }
         allocator.chosen = chosen;
         admitted
+    }
+
+    /// The next job behind `after` that matters: jobs that cannot fit do while reservations are left to make.
+    fn next_behind(&self, view: View<'_>, after: Option<Rank>) -> Option<Rank> {
+        if self.heads.len() < self.count || view.looks_at_each() {
+            return view.state.queue.first_matching(after.as_ref(), &|_| true);
+        }
+        let may_start = |values: &[i64]| {
+            view.may_fit_where(values, |_, own| !self.is_planned || self.plan.may_admit(view, own))
+        };
+        view.state.queue.first_matching(after.as_ref(), &may_start)
     }
 }
 
@@ -72,41 +100,34 @@ impl SchedulingRule for EasyReservations {
 
     fn begin(&mut self, view: View<'_>, _: bool) -> bool {
         let begins = view.may_start_some();
-        self.pass = if begins { Pass::Free(None) } else { Pass::Over };
+        self.pass = if begins { Pass::Behind(None) } else { Pass::Over };
+        self.heads.clear();
+        self.is_planned = false;
         begins
     }
 
     fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
-        let (reserved, before) = match self.pass {
-            Pass::Over => return Ok(Step::Done),
-            Pass::Free(behind) => (0, behind),
-            Pass::Reserved(behind) => (self.plan.len(), behind),
-        };
-        // While reservations are left to make, jobs that cannot fit matter too.
-        let open = reserved < self.count;
-        let each = open || view.looks_at_each();
-        let may_matter = |values: &[i64]| each || view.may_fit(values);
-        let Some(rank) = view.state.queue.first_matching(before.as_ref(), &may_matter) else {
+        let Pass::Behind(before) = self.pass else { return Ok(Step::Done) };
+        let Some(rank) = self.next_behind(view, before) else {
             self.pass = Pass::Over;
             return Ok(Step::Done);
         };
-        let (Pass::Free(behind) | Pass::Reserved(behind)) = &mut self.pass else { return Ok(Step::Done) };
-        *behind = Some(rank);
+        self.pass = Pass::Behind(Some(rank));
         match chance_of(view, allocator, rank.job)? {
             Chance::Fits => {
                 let admitted = self.admits(view, allocator, rank.job)?;
                 Ok(if admitted { start_chosen(rank.job) } else { Step::PassOver(rank.job) })
             }
             Chance::DoesNotFit => {
-                if reserved == 0
+                if self.heads.is_empty()
                     && let Some(step) = preempt_for(view, allocator, rank.job)
                 {
                     // Where it does not start yet, the pass looks at it again, and may reserve for it.
-                    self.pass = Pass::Free(if view.victims_run_on() { before } else { Some(rank) });
+                    self.pass = Pass::Behind(if view.victims_run_on() { before } else { Some(rank) });
                     return Ok(step);
                 }
-                if open {
-                    self.reserve(view, allocator, rank)?;
+                if self.heads.len() < self.count {
+                    self.heads.push(rank.job);
                 }
                 Ok(Step::PassOver(rank.job))
             }

@@ -1,11 +1,12 @@
-//! The plan of one pass: running jobs and reservations in the profile.
+//! A plan of running jobs and reservations in the profile, which is kept from pass to pass.
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{NodeSets, NodeTasks, Profile, Unanswered};
+use crate::cluster::{NodeSets, NodeTasks, Profile, Supposed, Unanswered};
 use crate::placement::Allocator;
 use crate::state::{ExpectedEnd, View};
+use crate::time::{Time, from_ordered_bits};
 
 /// A job on nodes over [start, end): reserved, running, or supposed to run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -18,7 +19,24 @@ struct Held {
     placement: Vec<NodeTasks>,
 }
 
-/// The running jobs and the reservations of a pass; the running jobs are kept from pass to pass.
+impl Held {
+    fn supposed<'a>(&'a self, view: View<'a>) -> Supposed<'a> {
+        let request = view.scenario.requests.get(self.request);
+        Supposed { request, placement: &self.placement, from: self.start, until: self.end }
+    }
+
+    fn hold(&self, profile: &mut Profile, view: View<'_>) {
+        let request = view.scenario.requests.get(self.request);
+        profile.hold(request, &self.placement, self.start, self.end);
+    }
+
+    fn release(&self, profile: &mut Profile, view: View<'_>) {
+        let request = view.scenario.requests.get(self.request);
+        profile.release(request, &self.placement, self.start, self.end);
+    }
+}
+
+/// The running jobs and the reservations, in the order in which they were made.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
     empty: Profile,
@@ -26,10 +44,17 @@ pub struct Plan {
     /// By expected end, as they were when the plan was last brought up to date.
     running: Vec<(ExpectedEnd, Held)>,
     /// Those that have been admitted since.
-    admitted: Vec<Held>,
+    admitted: Vec<(ExpectedEnd, Held)>,
     reserved: Vec<Held>,
+    /// How many of the reservations the profile holds: those made before another, while that is searched for.
+    held: usize,
+    /// When each reservation begins, and what is left in all then.
+    left: Vec<(f64, Vec<i64>)>,
     /// Whether the running jobs are to be held anew, on what the machine offers now.
     is_void: bool,
+    /// The machine's count of changes when the plan was last brought up to date; None: what is reserved would not be the same
+    /// again.
+    changes: Option<u64>,
 }
 
 /// Moves a profile on to now; the running jobs hold their nodes until their expected ends.
@@ -70,7 +95,10 @@ impl Plan {
             running: Vec::new(),
             admitted: Vec::new(),
             reserved: Vec::new(),
+            held: 0,
+            left: Vec::new(),
             is_void: false,
+            changes: None,
         }
     }
 
@@ -79,47 +107,120 @@ impl Plan {
         self.is_void = true;
     }
 
+    /// Whether all reservations would be the same again, if their jobs are.
+    ///
+    /// Nothing was given back, nothing started that the plan has not admitted, no reservation went to other nodes then, and none
+    /// is due: less is free than when they were made, and at their instants they fit where they were put.
+    #[must_use]
+    pub fn still_holds(&self, view: View<'_>, allocator: &Allocator) -> bool {
+        let known = self.changes.map(|changes| changes + self.admitted.len() as u64);
+        !self.is_void
+            && known == Some(view.state.machine.changes())
+            && allocator.is_stateless()
+            && view.scenario.calendar.is_none()
+            && view.scenario.preemption.is_none()
+            && self.reserved.iter().all(|reserved| view.now() < reserved.start)
+    }
+
+    /// Moves on to now with all reservations, which still hold.
+    pub fn advance(&mut self, view: View<'_>) {
+        self.profile.advance(view.now());
+    }
+
     /// Forgets the reservations, and holds the jobs that run now. O(running jobs), and the nodes of those that are others than
     /// before.
     pub fn follow(&mut self, view: View<'_>) {
-        let requests = &view.scenario.requests;
-        for held in self.reserved.drain(..).chain(self.admitted.drain(..)) {
-            self.profile.release(requests.get(held.request), &held.placement, held.start, held.end);
-        }
         let machine = &view.state.machine;
+        self.changes = Some(machine.changes());
         if std::mem::replace(&mut self.is_void, machine.has_unavailable()) || machine.has_unavailable() {
-            self.running.clear();
+            self.forget_all();
             self.profile =
                 if machine.has_unavailable() { Profile::of_machine(machine) } else { self.empty.clone() };
         }
         self.profile.advance(view.now());
+        self.forget_from(view, 0);
+        // What was admitted runs now.
+        self.running.append(&mut self.admitted);
+        self.running.sort_unstable_by_key(|&(end, _)| end);
         let mut before = std::mem::take(&mut self.running).into_iter().peekable();
-        let release = |profile: &mut Profile, held: &Held| {
-            profile.release(requests.get(held.request), &held.placement, held.start, held.end);
-        };
-        for job in view.running_jobs() {
-            let end = view.expected_end(job);
-            let placement = view.state.jobs.placement(job);
+        view.visit_running(&mut |end| {
             while let Some((_, over)) = before.next_if(|(its_end, _)| *its_end < end) {
-                release(&mut self.profile, &over);
+                over.release(&mut self.profile, view);
             }
+            let placement = view.state.jobs.placement(end.job);
             let same = before.next_if(|(its_end, held)| *its_end == end && held.placement == placement);
-            self.running.push(same.unwrap_or_else(|| {
-                let request = view.scenario.job(job).request;
+            let held = same.unwrap_or_else(|| {
+                let request = view.scenario.job(end.job).request;
                 let (start, until) = (view.now(), end.time.0);
-                self.profile.hold(requests.get(request), placement, start, until);
-                (end, Held { job, request, start, end: until, placement: placement.to_vec() })
-            }));
-        }
+                let held = Held { job: end.job, request, start, end: until, placement: placement.to_vec() };
+                held.hold(&mut self.profile, view);
+                (end, held)
+            });
+            self.running.push(held);
+            true
+        });
         for (_, over) in before {
-            release(&mut self.profile, &over);
+            over.release(&mut self.profile, view);
         }
     }
 
-    /// Number of reservations.
+    fn forget_all(&mut self) {
+        self.running.clear();
+        self.admitted.clear();
+        self.reserved.clear();
+        self.held = 0;
+    }
+
+    /// Forgets the reservations from this one on.
+    pub fn forget_from(&mut self, view: View<'_>, number: usize) {
+        self.hold_first(view, self.held.min(number));
+        self.reserved.truncate(number);
+    }
+
+    /// Has the profile hold the first so many reservations, and no others.
+    fn hold_first(&mut self, view: View<'_>, number: usize) {
+        while self.held < number {
+            self.reserved[self.held].hold(&mut self.profile, view);
+            self.held += 1;
+        }
+        while self.held > number {
+            self.held -= 1;
+            self.reserved[self.held].release(&mut self.profile, view);
+        }
+    }
+
+    /// The jobs that have reservations, in the order in which they were made.
+    pub fn reserved_jobs(&self) -> impl Iterator<Item = u32> {
+        self.reserved.iter().map(|reserved| reserved.job)
+    }
+
+    /// Whether jobs with such values of the queue may be admitted, as far as totals tell: false only if none of them is.
     #[must_use]
-    pub fn len(&self) -> usize {
-        self.reserved.len()
+    pub fn may_admit(&self, view: View<'_>, values: &[i64]) -> bool {
+        let end = view.now() + from_ordered_bits(values[0]);
+        let has_left = |left: &[i64]| values[1..].iter().zip(left).all(|(need, left)| need <= left);
+        self.left.iter().all(|(start, left)| end <= *start || has_left(left))
+    }
+
+    /// Counts what is left in all when reservations begin. Wherever they go, they take as much, except for jobs that take nodes
+    /// whole: nothing is known where there are some.
+    pub fn count_left(&mut self, view: View<'_>) {
+        self.hold_first(view, 0);
+        self.left.clear();
+        if view.scenario.requests.has_exclusive() {
+            return;
+        }
+        for one in &self.reserved {
+            let Some(totals) = self.profile.totals_at(one.start) else { continue };
+            let then = self.reserved.iter().filter(|other| other.start <= one.start && one.start < other.end);
+            let mut left = totals.to_vec();
+            for other in then {
+                for (resource, left) in left.iter_mut().enumerate() {
+                    *left -= view.need(other.job, resource);
+                }
+            }
+            self.left.push((one.start, left));
+        }
     }
 
     /// Reserves at the earliest instant, given the reservations made before: that instant.
@@ -129,8 +230,9 @@ impl Plan {
         allocator: &mut Allocator,
         job: u32,
     ) -> Result<f64, Unanswered> {
+        self.hold_first(view, self.reserved.len());
         let (start, placement) = earliest(&self.profile, view, allocator, job)?;
-        self.hold_reserved(view, job, start, placement);
+        self.reserved.push(reservation(view, job, start, placement));
         Ok(start)
     }
 
@@ -142,32 +244,18 @@ impl Plan {
         job: u32,
         start: f64,
     ) -> Result<bool, Unanswered> {
-        // What does not fit on what the machine offers holds nothing, and restrains no other job.
-        let mut fits = start.is_infinite();
-        let mut placement = Vec::new();
-        for want in view.placement_requests(job) {
-            fits = fits || self.profile.fits_at(&want, start, allocator, &mut placement)?;
-        }
-        if fits {
-            self.hold_reserved(view, job, start, placement);
-        }
+        self.hold_first(view, 0);
+        let others: Vec<Supposed<'_>> = self.reserved.iter().map(|held| held.supposed(view)).collect();
+        let placement = place_besides(&mut self.profile, view, allocator, (job, start), &others)?;
+        let fits = placement.is_some();
+        self.reserved.extend(placement.map(|placement| reservation(view, job, start, placement)));
         Ok(fits)
-    }
-
-    fn hold_reserved(&mut self, view: View<'_>, job: u32, start: f64, placement: Vec<NodeTasks>) {
-        let request = view.scenario.job(job).request;
-        let end = start + view.placement_request(job).duration;
-        let held = Held { job, request, start, end, placement };
-        self.hold(view, &held);
-        self.reserved.push(held);
     }
 
     /// Gives up the reservation of a job.
     pub fn give_up(&mut self, view: View<'_>, job: u32) {
-        if let Some(at) = self.reserved.iter().position(|reserved| reserved.job == job) {
-            let reserved = self.reserved.remove(at);
-            self.release(view, &reserved);
-        }
+        self.hold_first(view, 0);
+        self.reserved.retain(|reserved| reserved.job != job);
     }
 
     /// Takes a job into the plan, on these nodes from now on, if all reservations can be placed again with it there, each
@@ -179,46 +267,54 @@ impl Plan {
         job: u32,
         placement: &[NodeTasks],
     ) -> Result<bool, Unanswered> {
+        self.hold_first(view, 0);
         let request = view.scenario.job(job).request;
         let (start, end) = (view.now(), view.supposed_end(job, placement));
         let held = Held { job, request, start, end, placement: placement.to_vec() };
-        // What is over before any reservation begins changes nothing where these are.
-        if allocator.is_stateless() && self.reserved.iter().all(|reserved| end <= reserved.start) {
-            self.hold(view, &held);
-            self.admitted.push(held);
-            return Ok(true);
+        // What is over before a reservation begins does not change where it is, nor where those before it are.
+        let overlaps = |reserved: &Held| !allocator.is_stateless() || reserved.start < end;
+        let first = self.reserved.iter().position(overlaps).unwrap_or(self.reserved.len());
+        let mut again = self.reserved[..first].to_vec();
+        for Held { job, start, .. } in &self.reserved[first..] {
+            let others: Vec<Supposed<'_>> =
+                std::iter::once(&held).chain(&again).map(|held| held.supposed(view)).collect();
+            let Some(placement) = place_besides(&mut self.profile, view, allocator, (*job, *start), &others)?
+            else {
+                return Ok(false);
+            };
+            again.push(reservation(view, *job, *start, placement));
         }
-        let before = std::mem::take(&mut self.reserved);
-        for reserved in &before {
-            self.release(view, reserved);
+        let moved = self.reserved.iter().zip(&again).any(|(one, other)| one.placement != other.placement);
+        if moved {
+            self.changes = None;
         }
-        self.hold(view, &held);
-        let mut placed_again = true;
-        for Held { job, start, .. } in &before {
-            placed_again = placed_again && self.reserve_at(view, allocator, *job, *start)?;
-        }
-        if placed_again {
-            self.admitted.push(held);
-        } else {
-            for reserved in std::mem::take(&mut self.reserved) {
-                self.release(view, &reserved);
-            }
-            self.release(view, &held);
-            for reserved in &before {
-                self.hold(view, reserved);
-            }
-            self.reserved = before;
-        }
-        Ok(placed_again)
+        self.reserved = again;
+        held.hold(&mut self.profile, view);
+        let row = view.scenario.job(job).row;
+        self.admitted.push((ExpectedEnd { time: Time(end), row, job }, held));
+        Ok(true)
     }
+}
 
-    fn hold(&mut self, view: View<'_>, held: &Held) {
-        let request = view.scenario.requests.get(held.request);
-        self.profile.hold(request, &held.placement, held.start, held.end);
-    }
+fn reservation(view: View<'_>, job: u32, start: f64, placement: Vec<NodeTasks>) -> Held {
+    let request = view.scenario.job(job).request;
+    let end = start + view.placement_request(job).duration;
+    Held { job, request, start, end, placement }
+}
 
-    fn release(&mut self, view: View<'_>, held: &Held) {
-        let request = view.scenario.requests.get(held.request);
-        self.profile.release(request, &held.placement, held.start, held.end);
+/// Where a job goes at this very instant if others hold nodes besides; None where it does not fit.
+fn place_besides(
+    profile: &mut Profile,
+    view: View<'_>,
+    allocator: &mut Allocator,
+    (job, start): (u32, f64),
+    others: &[Supposed<'_>],
+) -> Result<Option<Vec<NodeTasks>>, Unanswered> {
+    let mut placement = Vec::new();
+    // What does not fit on what the machine offers holds nothing, and restrains no other job.
+    let mut fits = start.is_infinite();
+    for want in view.placement_requests(job) {
+        fits = fits || profile.fits_besides(&want, start, others, allocator, &mut placement)?;
     }
+    Ok(fits.then_some(placement))
 }

@@ -200,7 +200,7 @@ impl ShadowCapacity {
         }
     }
 
-    /// Whether the head still fits if these placement stay taken beyond the shadow time; if so, they are.
+    /// Whether the head still fits if this placement stays taken beyond the shadow time; if so, it does.
     pub fn spare(
         &mut self,
         view: View<'_>,
@@ -213,7 +213,7 @@ impl ShadowCapacity {
         self.change_slots(machine, head.request, (request, placement), -1);
         let fits = self.fits(view, allocator, head);
         if fits {
-            // The machine itself will lack these placement once the job has started.
+            // The machine itself will lack this placement once the job has started.
             self.change(machine, request, placement, 1);
         } else {
             self.change_slots(machine, head.request, (request, placement), 1);

@@ -10,6 +10,7 @@ mod runs;
 mod scan;
 mod search;
 mod steps;
+mod supposed;
 mod window;
 
 use std::sync::Arc;
@@ -20,6 +21,8 @@ use super::machine::Machine;
 use super::node_set::{NodeSetId, NodeSets, totals_of};
 use super::placement::NodeTasks;
 use super::request::Request;
+
+pub use supposed::Supposed;
 
 use rows::{Change, Rows};
 use steps::Steps;
@@ -253,5 +256,12 @@ impl Profile {
         let totals = || &self.totals.at(step - 1)[request.nodes.block(self.resources)];
         instant > self.now
             && totals().iter().enumerate().all(|(resource, &total)| total >= request.need(resource, tasks))
+    }
+
+    /// What is free in all at an instant; None where that is not known.
+    #[must_use]
+    pub fn totals_at(&self, instant: f64) -> Option<&[i64]> {
+        let totals = &self.totals.at(self.totals.find(instant))[..self.resources];
+        (instant.max(self.now) >= self.overcommitted_until).then_some(totals)
     }
 }

@@ -1,0 +1,67 @@
+//! What is left of a profile where other jobs are supposed to hold nodes besides.
+//!
+//! By rows it costs O(nodes) for each instant at which one of them begins, and the profile is not changed. This goes by what the
+//! profile holds: jobs that have begun, so that on no node less becomes free.
+use crate::cluster::availability::{Place, PlacementRequest, Unanswered};
+use crate::cluster::opened::place_at;
+use crate::cluster::placement::NodeTasks;
+use crate::cluster::request::Request;
+
+use super::minima::Minima;
+use super::rows::Rows;
+use super::{Nodes, Profile};
+
+/// A job that is supposed to hold nodes over [from, until).
+#[derive(Clone, Copy, Debug)]
+pub struct Supposed<'a> {
+    /// What each of its tasks asks.
+    pub request: &'a Request,
+    /// Its nodes.
+    pub placement: &'a [NodeTasks],
+    /// When it begins.
+    pub from: f64,
+    /// When it is over.
+    pub until: f64,
+}
+
+impl Profile {
+    /// Whether a job fits for its whole duration from `start` if others hold nodes besides; if so, its placement. The profile
+    /// itself holds only jobs that have begun.
+    pub fn fits_besides(
+        &mut self,
+        want: &PlacementRequest<'_>,
+        start: f64,
+        others: &[Supposed<'_>],
+        place: &mut impl Place,
+        placement: &mut Vec<NodeTasks>,
+    ) -> Result<bool, Unanswered> {
+        if let Nodes::Rows(rows) = &self.nodes {
+            let minima = self.minima_besides(rows, want, start, others);
+            return place_at(place, &minima, want, start, placement);
+        }
+        for other in others {
+            self.hold(other.request, other.placement, other.from, other.until);
+        }
+        let fits = self.fits_at(want, start, place, placement);
+        for other in others {
+            self.release(other.request, other.placement, other.from, other.until);
+        }
+        fits
+    }
+
+    /// The minima over the duration of a job: less is free only where another begins.
+    fn minima_besides<'a>(
+        &'a self,
+        rows: &'a Rows,
+        want: &PlacementRequest<'_>,
+        start: f64,
+        others: &[Supposed<'_>],
+    ) -> Minima<'a> {
+        let mut minima = Minima::besides(self, rows, want.request, start, others);
+        let end = start + want.duration;
+        for other in others.iter().filter(|other| start < other.from && other.from < end) {
+            minima.lower_to(&Minima::besides(self, rows, want.request, other.from, others));
+        }
+        minima
+    }
+}
