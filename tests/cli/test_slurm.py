@@ -44,7 +44,8 @@ def test_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     """One JSON document, read as the release that is asked for."""
     folder = written({"slurm.conf": SMALL}, tmp_path)
     assert (
-        main(["slurm", "check", str(folder / "slurm.conf"), "--format", "json", "--version", "22.05.8"]) == 0
+        main(["slurm", "check", str(folder / "slurm.conf"), "--format", "json", "--slurm-version", "22.05.8"])
+        == 0
     )
     document = json.loads(capsys.readouterr().out)
     assert (document["release"], document["nodes"], document["order"]) == ("22.05", 4, "fcfs")

@@ -64,7 +64,7 @@ def test_the_status(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
             "cost          2 s, CPU 1 s, 80 MB",
         ]
         assert said(capsys, str(os.getpid())) == said(capsys, "status")
-        assert json.loads(said(capsys, "--json"))["queued"] == 1
+        assert json.loads(said(capsys, "--format", "json"))["queued"] == 1
 
 
 @pytest.mark.parametrize(
@@ -140,8 +140,8 @@ def test_long_answers_are_cut(log: Path, capsys: pytest.CaptureFixture[str]) -> 
     lines = [f"{job} 0 -1 100 8 -1 -1 8 200 -1 1 1 1 -1 -1 -1 -1 -1\n" for job in range(1, 52)]
     log.write_text("".join(lines))
     with going_on(log):
-        assert said(capsys, "queued").splitlines()[-1] == "… and 10 more; --json lists all"
-        assert len(json.loads(said(capsys, "queued", "--json"))["jobs"]) == 50
+        assert said(capsys, "queued").splitlines()[-1] == "… and 10 more; --format json lists all"
+        assert len(json.loads(said(capsys, "queued", "--format", "json"))["jobs"]) == 50
 
 
 def test_runs_are_listed(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,7 +149,7 @@ def test_runs_are_listed(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys, "runs") == "no runs\n"
     with going_on(log):
         assert said(capsys, "runs").split() == [str(os.getpid()), "small.swf", "fcfs"]
-        assert json.loads(said(capsys, "runs", "--json"))[0]["policy"] == "fcfs"
+        assert json.loads(said(capsys, "runs", "--format", "json"))[0]["policy"] == "fcfs"
 
 
 @pytest.mark.parametrize("phase", ["running", "done"])
@@ -167,7 +167,7 @@ def test_asking_again(phase: Phase, log: Path, capsys: pytest.CaptureFixture[str
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(time, "sleep", gone)
-            assert said(capsys, "--every", "5", "--json").count("\n") == 3
+            assert said(capsys, "--every", "5", "--format", "json").count("\n") == 3
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,14 @@ wrong ends in one line on standard error and an exit code: 0 done, 1 the simulat
 bad input, 130 interrupted.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 
 __all__ = ["main"]
 
 _INTERRUPTED = 130
+_COMPLETING = "_BATCHLAB_COMPLETE"
 _OVERVIEW: tuple[list[str], ...] = ([], ["--help"], ["-h"])
 
 
@@ -30,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         # Users are quick to press Ctrl-C: no import may be outside.
         words = list(sys.argv[1:] if arguments is None else arguments)
-        if words in _OVERVIEW:
+        if words in _OVERVIEW and _COMPLETING not in os.environ:
             return _show_overview(asked=bool(words))
         from batchlab.cli.application import answer  # noqa: PLC0415
 

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from batchlab.cli import standard_output
-from batchlab.cli.commands import COMMANDS, DESCRIPTION, EPILOG, VERSION_HELP
+from batchlab.cli.commands import COMMANDS, DESCRIPTION, EPILOG, VERSION_HELP, VERSIONS_HELP
+from batchlab.cli.completion import completed_words
 from batchlab.cli.failure import INTERRUPTED, explain
 
 __all__ = ["answer", "application"]
@@ -22,12 +23,24 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _show_versions(wanted: bool) -> None:
+    if wanted:
+        from batchlab.installation import show_versions  # noqa: PLC0415  # as above
+
+        show_versions()
+        raise typer.Exit
+
+
 def _batchlab(
     context: typer.Context,
     *,
     _version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help=VERSION_HELP),
+    ] = False,
+    _versions: Annotated[
+        bool,
+        typer.Option("--versions", callback=_show_versions, is_eager=True, help=VERSIONS_HELP),
     ] = False,
 ) -> None:
     if context.invoked_subcommand is None:
@@ -51,13 +64,13 @@ def application(words: list[str]) -> typer.Typer:
         name="batchlab",
         help=DESCRIPTION,
         epilog=EPILOG,
-        add_completion=False,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     made.callback(invoke_without_command=True)(_batchlab)
     # A misspelt name is compared with all of them.
-    for name in words[:1] if words and words[0] in COMMANDS else COMMANDS:
+    named = words or completed_words()
+    for name in named[:1] if named and named[0] in COMMANDS else COMMANDS:
         command = getattr(import_module(f"batchlab.cli.{name}"), name)
         if isinstance(command, typer.Typer):
             made.add_typer(command, name=name)

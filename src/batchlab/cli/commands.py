@@ -1,10 +1,11 @@
 """The commands by name, and what each does, in a line: `batchlab --help` imports none of them."""
 
-__all__ = ["COMMANDS", "DESCRIPTION", "EPILOG", "VERSION_HELP"]
+__all__ = ["COMMANDS", "DESCRIPTION", "EPILOG", "VERSIONS_HELP", "VERSION_HELP"]
 
 DESCRIPTION = "The laboratory for HPC batch scheduling: replay a workload on a machine under a policy."
 EPILOG = "Begin with: batchlab demo"
 VERSION_HELP = "Show the version and exit."
+VERSIONS_HELP = "Show the versions of all packages, with their sizes, and exit."
 
 COMMANDS = {
     "run": "Replay a log on a machine under a policy, and tell what would have happened to every job.",

@@ -41,6 +41,9 @@ from batchlab.cli.options import (  # typer reads the annotations
     UseMemory,
     Walltime,
     directory,
+    log_file,
+    out_directory,
+    policy_spec,
     whole_number,
 )
 from batchlab.cli.overheads import overheads_of
@@ -62,30 +65,30 @@ _USUAL = ("fcfs", "easy", "easy(order=sjf)", "conservative")
 
 _Trace = Annotated[
     Path,
-    typer.Argument(
-        metavar="TRACE",
-        help="The log: SWF, Slurm's sacct or jobcomp, PBS (.gz too), CSV or Parquet; or the name of a "
-        "fetched one (batchlab traces).",
+    log_file(
+        "The log: SWF, Slurm's sacct or jobcomp, PBS (.gz too), CSV or Parquet; or the name of a "
+        "fetched one (batchlab traces)."
     ),
 ]
 _Policies = Annotated[
     list[str],
-    typer.Option(
-        metavar="SPEC",
-        rich_help_panel=RULES,
-        help="Which job runs next, and where: see batchlab policies; or of a Python file, my_policy.py:Mine. "
+    policy_spec(
+        "Which job runs next, and where: see batchlab policies; or of a Python file, my_policy.py:Mine. "
         "Once for each policy.",
+        RULES,
     ),
 ]
 _Replications = Annotated[int, whole_number("Runs of each policy.", RULES)]
 _Dispatch = Annotated[
     bool,
-    typer.Option("--dispatch", rich_help_panel=RULES, help="Record what each decision costs; takes longer."),
+    typer.Option(
+        "--dispatch-costs", rich_help_panel=RULES, help="Record what each decision costs; takes longer."
+    ),
 ]
 _Executor = Annotated[ExecutorName, typer.Option(rich_help_panel=OUTPUT, help="What does the runs.")]
 _Workers = Annotated[int | None, whole_number("How many runs at a time.", OUTPUT)]
 _Store = Annotated[Path | None, directory("Keeps finished runs for another time.", OUTPUT)]
-_Out = Annotated[Path | None, directory("Gets tables, figures and manifest.json.", OUTPUT)]
+_Out = Annotated[Path | None, out_directory("Gets tables, figures and manifest.json.", OUTPUT)]
 _Report = Annotated[
     Path | None, typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="Gets a report in HTML.")
 ]
@@ -114,7 +117,7 @@ def compare(
     power: NodeWatts = None,
     failures: FailureTimes = None,
     sleep: Sleep = None,
-    dispatch: _Dispatch = False,
+    dispatch_costs: _Dispatch = False,
     overrun: Overrun = "extend",
     invalid: Invalid = "drop",
     processors: Processors = "requested",
@@ -148,7 +151,7 @@ def compare(
         control=controls_of(rate, control),
         reference_rate=reference_rate,
         sleep=sleep_of(sleep),
-        dispatch=dispatch,
+        dispatch=dispatch_costs,
     )
     experiment = Experiment(
         {title: workload},

@@ -10,7 +10,8 @@ import typer
 from batchlab.cli.failure import check_directory
 from batchlab.cli.options import (  # here too
     FormatOption,
-    directory,
+    out_directory,
+    policy_spec,
     seed_number,
     whole_number,
 )
@@ -32,12 +33,10 @@ _COMPARED = ("fcfs", "sjf", "easy", "conservative")
 def demo(
     context: typer.Context,
     *,
-    policy: Annotated[
-        str, typer.Option(metavar="SPEC", help="Which job runs next, and where; see batchlab policies.")
-    ] = "easy",
+    policy: Annotated[str, policy_spec("Which job runs next, and where; see batchlab policies.")] = "easy",
     jobs: Annotated[int, whole_number("How many jobs to make up.")] = 2000,
     seed: Annotated[int, seed_number("Other seeds make up other jobs.")] = 0,
-    out: Annotated[Path | None, directory("Gets jobs.csv, metrics.json, manifest.json.")] = None,
+    out: Annotated[Path | None, out_directory("Gets jobs.csv, metrics.json, manifest.json.")] = None,
     form: FormatOption = "text",
 ) -> None:
     """Make up a small workload, run it, and compare a few policies on it."""

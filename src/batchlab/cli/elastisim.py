@@ -12,7 +12,7 @@ import typer
 
 from batchlab.cli.failure import at_least_one, check_directory, is_pace, wrong_usage
 from batchlab.cli.memory import peak_memory
-from batchlab.cli.options import FormatOption, directory, existing_file  # typer reads the annotations
+from batchlab.cli.options import FormatOption, existing_file, out_directory  # typer reads the annotations
 from batchlab.cli.output import tell_result
 from batchlab.cli.progress import progress_bar
 from batchlab.cli.recognised import check_kind
@@ -47,7 +47,7 @@ _Record = Annotated[
 _Timeout = Annotated[
     float,
     typer.Option(
-        metavar="SECONDS", callback=is_pace, help="How long to wait for a process's connection and answers."
+        metavar="S", callback=is_pace, help="How long to wait for a process's connection and answers."
     ),
 ]
 _Patience = Annotated[
@@ -60,7 +60,7 @@ _Patience = Annotated[
 ]
 _Out = Annotated[
     Path | None,
-    directory(
+    out_directory(
         "Gets jobs.csv, metrics.json, manifest.json and the other files of a run; ElastiSim's own go where "
         "the configuration says."
     ),

@@ -12,6 +12,7 @@ from batchlab.cli.failure import check_directory, check_report
 from batchlab.cli.options import (  # typer reads the annotations
     FormatOption,
     directory,
+    out_directory,
     whole_number,
 )
 from batchlab.cli.recognised import check_kind
@@ -30,7 +31,7 @@ _Executor = Annotated[
     ExecutorName | None, typer.Option(help="What does the runs; as SPEC says, or threads, unless given.")
 ]
 _Workers = Annotated[int | None, whole_number("How many runs at a time; one per processor.")]
-_Out = Annotated[Path | None, directory("Gets tables, figures and manifest.json.")]
+_Out = Annotated[Path | None, out_directory("Gets tables, figures and manifest.json.")]
 _Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Gets a report in HTML.")]
 
 

@@ -92,12 +92,12 @@ _Most = Annotated[
 ]
 _Period = Annotated[
     float | None,
-    typer.Option(metavar="SECONDS", rich_help_panel=_LIKE, help="Over how long; as the log unless given."),
+    typer.Option(metavar="S", rich_help_panel=_LIKE, help="Over how long; as the log unless given."),
 ]
 _StartTime = Annotated[
     float | None,
     typer.Option(
-        metavar="SECONDS",
+        metavar="S",
         rich_help_panel=_LIKE,
         help="When the log began, since 1970 UTC; as its header says unless given.",
     ),
@@ -113,6 +113,8 @@ _Cores = Annotated[int | None, whole_number("Cores of each node.", MACHINE)]
 _Out = Annotated[
     Path,
     typer.Option(
+        "--out",
+        "-o",
         metavar="FILE",
         dir_okay=False,
         rich_help_panel=OUTPUT,

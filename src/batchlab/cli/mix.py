@@ -48,7 +48,12 @@ _Exclusive = Annotated[
 _Out = Annotated[
     Path,
     typer.Option(
-        metavar="FILE", dir_okay=False, rich_help_panel=OUTPUT, help="The workload: .csv or .parquet."
+        "--out",
+        "-o",
+        metavar="FILE",
+        dir_okay=False,
+        rich_help_panel=OUTPUT,
+        help="The workload: .csv or .parquet.",
     ),
 ]
 

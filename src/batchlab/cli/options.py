@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from batchlab.cli.completion import complete_log, complete_machine, complete_policy
 from batchlab.cli.failure import at_least_one, is_rate, is_seed
 from batchlab.vocabulary import (
     InvalidAction,
@@ -54,6 +55,9 @@ __all__ = [
     "Walltime",
     "directory",
     "existing_file",
+    "log_file",
+    "out_directory",
+    "policy_spec",
     "seed_number",
     "system_file",
     "whole_number",
@@ -85,9 +89,37 @@ def directory(text: str, panel: str | None = None, *, exists: bool = False) -> o
     return typer.Option(metavar="DIR", exists=exists, file_okay=False, rich_help_panel=panel, help=text)
 
 
+def out_directory(text: str, panel: str | None = None) -> object:
+    """Describe the option that takes the directory of an answer."""
+    return typer.Option("--out", "-o", metavar="DIR", file_okay=False, rich_help_panel=panel, help=text)
+
+
+def policy_spec(text: str, panel: str | None = None) -> object:
+    """Describe the option that takes a policy."""
+    return typer.Option(
+        "--policy",
+        "-p",
+        metavar="SPEC",
+        autocompletion=complete_policy,
+        rich_help_panel=panel,
+        help=text,
+    )
+
+
+def log_file(text: str) -> object:
+    """Describe an argument that takes a log: a file, or the name of a fetched one."""
+    return typer.Argument(metavar="TRACE", autocompletion=complete_log, help=text)
+
+
 def system_file(text: str) -> object:
     """Describe an option that takes a machine: a file, or the name of a ready one."""
-    return typer.Option(metavar="FILE|NAME", callback=_located, rich_help_panel=MACHINE, help=text)
+    return typer.Option(
+        metavar="FILE|NAME",
+        callback=_located,
+        autocompletion=complete_machine,
+        rich_help_panel=MACHINE,
+        help=text,
+    )
 
 
 def _located(value: Path | None) -> Path | None:

@@ -10,11 +10,21 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from batchlab.cli.commands import COMMANDS, DESCRIPTION, EPILOG, VERSION_HELP
+from batchlab.cli.commands import COMMANDS, DESCRIPTION, EPILOG, VERSION_HELP, VERSIONS_HELP
 
 __all__ = ["show"]
 
-_OPTIONS = (("--version", "", VERSION_HELP), ("--help", "-h", "Show this message and exit."))
+_OPTIONS = (
+    ("--version", "", VERSION_HELP),
+    ("--versions", "", VERSIONS_HELP),
+    ("--install-completion", "", "Install completion for the current shell."),
+    (
+        "--show-completion",
+        "",
+        "Show completion for the current shell, to copy it or customize the installation.",
+    ),
+    ("--help", "-h", "Show this message and exit."),
+)
 _COLOURED = ("GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS")
 """Variables of the environment by which typer shows colours where no terminal is."""
 
@@ -31,8 +41,8 @@ def show() -> None:
         options.add_column()
     options.add_column(ratio=1)
     for long, short, text in _OPTIONS:
-        # Two pieces, as typer's highlighter makes them.
-        styled = Text.assemble(*((part, "bold cyan") for part in ("-", long[1:]))), Text(short)
+        # In pieces, as typer's highlighter makes them.
+        styled = Text.assemble(*((f"-{part}", "bold cyan") for part in long[1:].split("-"))), Text(short)
         styled[1].stylize("bold green")
         options.add_row(*styled, "", "", "", Text(text))
     commands = _table()

@@ -26,7 +26,7 @@ _MOST_LINKS = 8
 
 
 def platform(
-    file: Annotated[Path, typer.Argument(help="SimGrid's XML, or batchlab's TOML.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="SimGrid's XML, or batchlab's TOML.")],
     *,
     route: Annotated[
         tuple[str, str] | None, typer.Option(metavar="SOURCE TARGET", help="Show the way between two hosts.")

@@ -49,6 +49,9 @@ from batchlab.cli.options import (  # typer reads the annotations
     UseMemory,
     Walltime,
     directory,
+    log_file,
+    out_directory,
+    policy_spec,
     system_file,
 )
 from batchlab.cli.overheads import overheads_of
@@ -62,10 +65,9 @@ _WATCHING = "Looking at it"
 
 _Trace = Annotated[
     Path,
-    typer.Argument(
-        metavar="TRACE",
-        help="The log: SWF, Slurm's sacct or jobcomp, PBS (.gz too), CSV or Parquet, or ElastiSim's jobs "
-        "(.json); or the name of a fetched one (batchlab traces).",
+    log_file(
+        "The log: SWF, Slurm's sacct or jobcomp, PBS (.gz too), CSV or Parquet, or ElastiSim's jobs "
+        "(.json); or the name of a fetched one (batchlab traces)."
     ),
 ]
 _System = Annotated[
@@ -77,11 +79,10 @@ _System = Annotated[
 ]
 _Policy = Annotated[
     str | None,
-    typer.Option(
-        metavar="SPEC",
-        rich_help_panel=RULES,
-        help="Which job runs next, and where: see batchlab policies; or of a Python file, my_policy.py:Mine. "
+    policy_spec(
+        "Which job runs next, and where: see batchlab policies; or of a Python file, my_policy.py:Mine. "
         "Unless given fcfs, or what slurm.conf says, if --system is one.",
+        RULES,
     ),
 ]
 _Applications = Annotated[
@@ -95,7 +96,9 @@ _Applications = Annotated[
 ]
 _Out = Annotated[
     Path | None,
-    directory("Gets jobs.csv, metrics.json, manifest.json, result.zip, and what else was recorded.", OUTPUT),
+    out_directory(
+        "Gets jobs.csv, metrics.json, manifest.json, result.zip, and what else was recorded.", OUTPUT
+    ),
 ]
 _Dispatch = Annotated[
     Path | None,

@@ -93,6 +93,8 @@ _Tolerance = Annotated[
 _Out = Annotated[
     Path | None,
     typer.Option(
+        "--out",
+        "-o",
         metavar="FILE",
         dir_okay=False,
         callback=is_in_directory,

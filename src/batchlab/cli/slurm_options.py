@@ -20,6 +20,7 @@ Log = Annotated[
 Version = Annotated[
     str | None,
     typer.Option(
+        "--slurm-version",
         metavar="V",
         rich_help_panel=RULES,
         help="Slurm's, as 22.05.8; the newest release that has all keys unless given.",

@@ -68,7 +68,9 @@ def _head(report: Report) -> Iterator[str]:
         f"{shown_path(configuration.path)}: {number} keys in {files} file{'s' * (files != 1)}"
     )
     why = (
-        "as given" if configuration.release_from == "given" else "the newest with all of them; see --version"
+        "as given"
+        if configuration.release_from == "given"
+        else "the newest with all of them; see --slurm-version"
     )
     yield f"Read as Slurm {configuration.release}, {why}."
     nodes, partitions = len(configuration.in_service), len(configuration.partitions)

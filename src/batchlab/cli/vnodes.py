@@ -20,6 +20,9 @@ from batchlab.cli.options import (  # typer reads the annotations
     Processors,
     Seed,
     directory,
+    log_file,
+    out_directory,
+    policy_spec,
     whole_number,
 )
 from batchlab.cli.output import tell
@@ -43,10 +46,7 @@ _FEEDING = "The stream"
 
 _Trace = Annotated[
     Path,
-    typer.Argument(
-        metavar="TRACE",
-        help="The log: SWF (.gz too), CSV or Parquet; or the name of a fetched one (batchlab traces).",
-    ),
+    log_file("The log: SWF (.gz too), CSV or Parquet; or the name of a fetched one (batchlab traces)."),
 ]
 _Conf = Annotated[
     Path, directory("Has slurm.conf: scheduler, priority, partitions, nodes.", RULES, exists=True)
@@ -59,7 +59,7 @@ _Mode = Annotated[
 ]
 _Policy = Annotated[
     str | None,
-    typer.Option(metavar="SPEC", rich_help_panel=RULES, help="The model's; as slurm.conf says unless given."),
+    policy_spec("The model's; as slurm.conf says unless given.", RULES),
 ]
 _Nodes = Annotated[int | None, whole_number("Equal nodes; as slurm.conf, else the log says.", MACHINE)]
 _Cores = Annotated[int | None, whole_number("Cores of each node; 1 with --nodes unless given.", MACHINE)]
@@ -92,7 +92,7 @@ _Patience = Annotated[
 ]
 _Out = Annotated[
     Path | None,
-    directory(
+    out_directory(
         "Gets jobs.csv (as Slurm ran it), model.csv, jobcomp.txt, metrics.json, manifest.json.", OUTPUT
     ),
 ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from batchlab.cli.failure import is_pace
+from batchlab.cli.options import FormatOption  # noqa: TC001  # typer reads the annotations
 from batchlab.units import format_duration
 from batchlab.vocabulary import JOB_STATES
 
@@ -34,7 +35,7 @@ def watch(
         ),
     ] = None,
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as one JSON document.")] = False,
+    form: FormatOption = "text",
     every: Annotated[
         float | None,
         typer.Option(
@@ -45,6 +46,7 @@ def watch(
     """Ask a simulation that is running how it stands: what waits, what runs where, what is in use."""
     from batchlab.monitor import runs  # noqa: PLC0415  # --help does without
 
+    as_json = form == "json"
     if words == ["runs"]:
         _tell_runs(runs.runs(), as_json=as_json)
         return
@@ -143,7 +145,7 @@ def _table(jobs: Sequence[dict[str, Any]]) -> Iterator[str]:
         times = format_duration(job["wait"]), _limit(job["requested_time"])
         yield _ROW.format(job["job_id"], f"{job['tasks']:,}", *times, job.get("nodes", "")).rstrip()
     if len(jobs) > _LONGEST:
-        yield f"… and {len(jobs) - _LONGEST:,} more; --json lists all"
+        yield f"… and {len(jobs) - _LONGEST:,} more; --format json lists all"
 
 
 def _limit(seconds: float | None) -> str:
