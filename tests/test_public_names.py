@@ -17,6 +17,13 @@ MODULES = [
 ]
 
 
+def _is_front(name: str) -> bool:
+    """Tell whether users see a module: a package, or one that the package itself gives."""
+    module = importlib.import_module(name)
+    is_package = hasattr(module, "__path__") and ".cli" not in name and "algorithm_side" not in name
+    return is_package or module in (getattr(batchlab, each) for each in batchlab.__all__)
+
+
 def documented(owner: object, module: ModuleType) -> Iterator[tuple[str, object]]:
     """Give the functions, classes and public members that a module defines."""
     for name, value in vars(owner).items():
@@ -37,6 +44,17 @@ def test_every_name_resolves() -> None:
     for name in batchlab.__all__:
         assert getattr(batchlab, name) is getattr(batchlab, name)
         assert name in dir(batchlab)
+
+
+SHOWN = [name for name in MODULES if "__all__" in vars(importlib.import_module(name)) and _is_front(name)]
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_modules_show_their_public_names_alone(name: str) -> None:
+    """In `dir`, and so where an editor completes: not what they import for themselves."""
+    module = importlib.import_module(name)
+    shown = {each for each in dir(module) if not each.startswith("__")}
+    assert shown == {each for each in module.__all__ if not each.startswith("__")}
 
 
 def test_names_are_sorted() -> None:

@@ -59,6 +59,33 @@ bl.Workload.from_tabel  # wrong
 bl.generate.lublin(10, nodes=4, kind="batch")
 bl.generate.lublin(10, nodes=4, kind="batsh")  # wrong
 bl.generate.lubin  # wrong
+bl.accounting.fair_shares  # wrong
+bl.adequacy.compair  # wrong
+bl.bridge.elastisims  # wrong
+bl.placement.rank  # wrong
+bl.platform.Platfrom  # wrong
+bl.plot.gant  # wrong
+bl.queueing.delais  # wrong
+bl.report.wirte  # wrong
+bl.service.enregy  # wrong
+bl.skeleton.skeletons  # wrong
+bl.slurm.Configurations  # wrong
+bl.system.Sytem  # wrong
+bl.tasks.Comput  # wrong
+bl.traces.fecth  # wrong
+bl.twin.fitt  # wrong
+bl.simulate(workload, system, "easy", walltime="kil")  # wrong
+
+result = bl.simulate(workload, system, "easy")
+bl.metrics.wait(result).sum()
+bl.metrics.wait(result.jobs).sum()
+bl.metrics.bounded_slowdown(result, threshold=60)
+bl.metrics.utilisation(result)["core"]
+bl.metrics.utilisation(result.jobs, system, resizes=result.resizes)
+bl.metrics.wait("jobs")  # wrong
+bl.metrics.wiat(result)  # wrong
+bl.metrics.bounded_slowdown(result, treshold=60)  # wrong
+bl.metrics.utilisation(result.jobs)  # wrong
 
 
 class Late(bl.Scheduler):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-__all__ = ["later", "lazily"]
+__all__ = ["later", "lazily", "listing"]
 
 
 def lazily(package: str) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
@@ -37,10 +37,24 @@ def lazily(package: str) -> tuple[list[str], Callable[[str], object], Callable[[
         setattr(sys.modules[package], name, value)
         return value
 
-    def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *homes})
+    return sorted(homes), find, listing(package)
 
-    return sorted(homes), find, names
+
+def listing(module: str) -> Callable[[], list[str]]:
+    """Make ``__dir__`` of a module: its public names, and none of those that it imports.
+
+    Parameters
+    ----------
+    module
+        Its full name; it has ``__all__`` by the time it is asked.
+    """
+
+    def names() -> list[str]:
+        found = vars(sys.modules[module])
+        own = {name for name in found if name.startswith("__")}
+        return sorted({*own, *found.get("__all__", ())})
+
+    return names
 
 
 def later(module: str, name: str) -> Any:  # noqa: ANN401  # whatever the module has

@@ -195,3 +195,18 @@ def test_the_overview_holds_every_measure(three: Result) -> None:
         "rejected": metrics.rejected(jobs),
     }
     assert three.metrics(threshold=20) == measured
+
+
+def test_results_are_measured_as_their_tables(three: Result) -> None:
+    """What a measure needs besides the jobs, it takes from the result."""
+    for measure in (metrics.wait, metrics.turnaround, metrics.slowdown, metrics.per_processor_slowdown):
+        assert measure(three).equals(measure(three.jobs))
+    assert metrics.bounded_slowdown(three, threshold=60).equals(
+        metrics.bounded_slowdown(three.jobs, threshold=60)
+    )
+    assert metrics.makespan(three) == metrics.makespan(three.jobs)
+    assert metrics.utilisation(three) == metrics.utilisation(three.jobs, three.system)
+    assert metrics.loss_of_capacity(three) == three.metrics()["loss_of_capacity"]
+    assert metrics.queue_length(three) == three.metrics()["queue_length"]
+    with pytest.raises(ResultError, match="must be a Result, or a table"):
+        metrics.wait("jobs.csv")  # type: ignore[arg-type]  # that is the test

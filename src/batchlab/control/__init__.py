@@ -4,6 +4,7 @@ from batchlab.control.governors import Ondemand, Performance, Powersave, Schedut
 from batchlab.control.parse import CONTROLS, parse_control
 from batchlab.control.rate_control import RateControl, RateLoad
 from batchlab.control.rules import ConstantRate, CountHysteresis, RandomisedRate, WorkloadHysteresis
+from batchlab.lazy import listing
 
 __all__ = [
     "CONTROLS",
@@ -19,3 +20,5 @@ __all__ = [
     "WorkloadHysteresis",
     "parse_control",
 ]
+
+__dir__ = listing(__name__)

@@ -1,5 +1,8 @@
 """Looking at a run while it goes on: in the terminal, from another terminal, and in the browser."""
 
+from batchlab.lazy import listing
 from batchlab.monitor.monitor import Monitor
 
 __all__ = ["Monitor"]
+
+__dir__ = listing(__name__)

@@ -1,5 +1,6 @@
 """Observers: data on jobs and nodes, kept, offered to policies, and acted upon."""
 
+from batchlab.lazy import listing
 from batchlab.observer.failures import Failures
 from batchlab.observer.observer import Observer
 from batchlab.observer.power import NodePower, Power, PowerNow
@@ -21,3 +22,5 @@ __all__ = [
     "Steps",
     "Temperature",
 ]
+
+__dir__ = listing(__name__)

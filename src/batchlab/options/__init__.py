@@ -1,5 +1,6 @@
 """The options of a run. Needs neither NumPy nor polars, so that the command line can check them first."""
 
+from batchlab.lazy import listing
 from batchlab.options.invocation import Cause, Invocation
 from batchlab.options.overheads import Delay, Overheads
 from batchlab.options.run_options import ExperimentArguments, RunArguments, RunOptions
@@ -17,3 +18,5 @@ __all__ = [
     "RunOptions",
     "Sensing",
 ]
+
+__dir__ = listing(__name__)

@@ -6,6 +6,7 @@
 [0, 1, 8, 9, 2, 3, 10, 11]
 """
 
+from batchlab.lazy import listing
 from batchlab.placement.hops import Hops, distance, hops
 from batchlab.placement.orders import axes_order, box_order, hilbert_order, level_order, random_order
 from batchlab.placement.ranks import custom, cyclic, one_per_node, packed
@@ -27,3 +28,5 @@ __all__ = [
     "random_order",
     "reorder",
 ]
+
+__dir__ = listing(__name__)

@@ -1,5 +1,6 @@
 """Platforms: hosts, links and the routes between them, described by calls, in TOML, or in SimGrid's XML."""
 
+from batchlab.lazy import listing
 from batchlab.platform.flows import Flow, ParallelTask
 from batchlab.platform.hardware import Disk, Host, Link
 from batchlab.platform.network_model import NetworkModel
@@ -32,3 +33,5 @@ __all__ = [
     "read_platform",
     "share",
 ]
+
+__dir__ = listing(__name__)

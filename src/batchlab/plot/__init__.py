@@ -1,5 +1,6 @@
 """Plots, one function each: results in, `matplotlib.axes.Axes` in and out, nothing global."""
 
+from batchlab.lazy import listing
 from batchlab.plot.adequacy import adequacy_by_jobs, adequacy_differences, adequacy_starts
 from batchlab.plot.allocation_map import allocation_map
 from batchlab.plot.allocations import allocations
@@ -72,3 +73,5 @@ __all__ = [
     "waiting_reasons",
     "what_if",
 ]
+
+__dir__ = listing(__name__)

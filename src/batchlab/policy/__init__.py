@@ -1,5 +1,6 @@
 """Policies: which job runs next, and where."""
 
+from batchlab.lazy import listing
 from batchlab.policy.allocator import Allocator
 from batchlab.policy.malleable import Malleable
 from batchlab.policy.policy import Policy
@@ -32,3 +33,5 @@ __all__ = [
     "Scheduler",
     "SlurmParameters",
 ]
+
+__dir__ = listing(__name__)

@@ -1,11 +1,14 @@
 """Predictors: what a job's run time is taken to be by schedulers."""
 
+from batchlab.lazy import listing
 from batchlab.predictor.history import LastTwo, RecursiveMean
 from batchlab.predictor.known import Clairvoyant, Requested
 from batchlab.predictor.predictor import Predictor
 from batchlab.predictor.quantile import Quantile
 
 __all__ = ["PREDICTORS", "Clairvoyant", "LastTwo", "Predictor", "Quantile", "RecursiveMean", "Requested"]
+
+__dir__ = listing(__name__)
 
 PREDICTORS: dict[str, type[Predictor]] = {
     "clairvoyant": Clairvoyant,

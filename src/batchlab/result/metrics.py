@@ -1,4 +1,4 @@
-"""The measures of a schedule, as pure functions of the table of jobs: `Result.jobs`, or one with its columns.
+"""The measures of a schedule, as pure functions of a `Result`, or of a table of jobs with its columns.
 
 Per-job measures return a Series with one value per row, null where it is not defined: the job has not
 started, not ended, or was rejected. Aggregates leave nulls out, so they are over the jobs that ran, whether
@@ -9,7 +9,9 @@ never NaN.
 import polars as pl
 
 from batchlab.errors import ResultError
-from batchlab.result.timeline import corrections, demands, steps
+from batchlab.lazy import listing
+from batchlab.result.measures import of_jobs, of_system
+from batchlab.result.timeline import before_resizes, demands, steps
 from batchlab.system.system import System
 from batchlab.vocabulary import JOB_STATES, REJECTION_REASONS
 
@@ -32,10 +34,13 @@ __all__ = [
     "wait",
 ]
 
+__dir__ = listing(__name__)
+
 USUAL_THRESHOLD = 10.0
 """Run times below this many seconds count as this in bounded slowdowns."""
 
 
+@of_jobs
 def wait(jobs: pl.DataFrame) -> pl.Series:
     """Give the time from submission to start.
 
@@ -52,6 +57,7 @@ def wait(jobs: pl.DataFrame) -> pl.Series:
     return jobs.select(_WAIT.cast(pl.Float64).alias("wait")).to_series()
 
 
+@of_jobs
 def turnaround(jobs: pl.DataFrame) -> pl.Series:
     """Give the time from submission to end, also called response or residence time.
 
@@ -68,6 +74,7 @@ def turnaround(jobs: pl.DataFrame) -> pl.Series:
     return jobs.select(_TURNAROUND.cast(pl.Float64).alias("turnaround")).to_series()
 
 
+@of_jobs
 def slowdown(jobs: pl.DataFrame) -> pl.Series:
     """Give turnaround over run time.
 
@@ -97,6 +104,7 @@ def slowdown(jobs: pl.DataFrame) -> pl.Series:
     return jobs.select(ratio.cast(pl.Float64).alias("slowdown")).to_series()
 
 
+@of_jobs
 def bounded_slowdown(jobs: pl.DataFrame, threshold: float = USUAL_THRESHOLD) -> pl.Series:
     """Give the slowdown with run times below a threshold counted as the threshold.
 
@@ -129,6 +137,7 @@ def bounded_slowdown(jobs: pl.DataFrame, threshold: float = USUAL_THRESHOLD) -> 
     return jobs.select(_at_least(ratio, 1).cast(pl.Float64).alias("bounded_slowdown")).to_series()
 
 
+@of_jobs
 def per_processor_slowdown(jobs: pl.DataFrame, threshold: float = USUAL_THRESHOLD) -> pl.Series:
     """Give the bounded slowdown per processor, which does not count a wait against a wide job as heavily.
 
@@ -183,6 +192,7 @@ def describe(series: pl.Series) -> dict[str, float | None]:
     return {"mean": float(values.sum()) / len(values), **described}
 
 
+@of_jobs
 def rejected(jobs: pl.DataFrame) -> dict[str, int]:
     """Count the rejected jobs by reason; reasons that no job has are left out."""
     if "reason" not in jobs.columns:
@@ -192,6 +202,7 @@ def rejected(jobs: pl.DataFrame) -> dict[str, int]:
     return {reason: counted[reason] for reason in REJECTION_REASONS if reason in counted}
 
 
+@of_jobs
 def states(jobs: pl.DataFrame) -> dict[str, int]:
     """Count the jobs in each state.
 
@@ -209,6 +220,7 @@ def states(jobs: pl.DataFrame) -> dict[str, int]:
     return {state: counted.get(state, 0) for state in JOB_STATES}
 
 
+@of_jobs
 def makespan(jobs: pl.DataFrame) -> float | None:
     """Give the time from the first submission to the last end, over the jobs that ran.
 
@@ -226,6 +238,7 @@ def makespan(jobs: pl.DataFrame) -> float | None:
     return None if first is None else float(last - first)
 
 
+@of_jobs
 def throughput(jobs: pl.DataFrame) -> float | None:
     """Give the number of jobs that ran over the makespan.
 
@@ -243,6 +256,7 @@ def throughput(jobs: pl.DataFrame) -> float | None:
     return len(_ran(jobs)) / span if span else None
 
 
+@of_system
 def utilisation(
     jobs: pl.DataFrame,
     system: System,
@@ -273,7 +287,7 @@ def utilisation(
     held = pl.col("end_time") - pl.col("start_time")
     amounts = [(pl.col(f"allocated_{name}") * held).sum() for name in system.resources]
     ran = _ran(jobs)
-    more = _before_resizes(jobs, system, interruptions, resizes)
+    more = before_resizes(jobs, system, interruptions, resizes)
     if interruptions is None or interruptions.is_empty():
         return _shares(ran.select(amounts) + more, system, makespan(ran))
     began = jobs["submit_time"][interruptions["row"]]
@@ -285,24 +299,7 @@ def utilisation(
     return _shares(sums, system, float(last.max() - first.min()))  # type: ignore[operator, arg-type]
 
 
-def _before_resizes(
-    jobs: pl.DataFrame,
-    system: System,
-    interruptions: pl.DataFrame | None,
-    resizes: pl.DataFrame | None,
-) -> pl.DataFrame:
-    """Sum up how much more of each resource jobs held before they were resized than afterwards, over time."""
-    names = [f"allocated_{name}" for name in system.resources]
-    if resizes is None or resizes.is_empty():
-        return pl.DataFrame({name: [0.0] for name in names})
-    amounts = {name: pl.col(f"allocated_{name}") for name in system.resources}
-    # A run that has not ended does not count, nor does what it had before.
-    wrong = corrections(jobs, amounts, interruptions, resizes).filter(pl.col("ended").is_not_null())
-    held = pl.col("end_time") - pl.col("start_time")
-    sums = ((pl.col(f"amount_{name}") * held).sum().alias(f"allocated_{name}") for name in system.resources)
-    return wrong.select(sums)
-
-
+@of_system
 def queue_length(
     jobs: pl.DataFrame, interruptions: pl.DataFrame | None = None
 ) -> dict[str, float | int | None]:
@@ -327,6 +324,7 @@ def queue_length(
     return _queue_length(steps(jobs, None, interruptions))
 
 
+@of_system
 def loss_of_capacity(
     jobs: pl.DataFrame,
     system: System,

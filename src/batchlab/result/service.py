@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import ResultError, shown
+from batchlab.lazy import listing
 from batchlab.result.course import Course, Steps, done_in_runs, rates_of
 from batchlab.result.service_intervals import ServiceIntervals, processors_of
 from batchlab.units import is_finite
@@ -51,6 +52,8 @@ __all__ = [
     "work_served",
     "workload",
 ]
+
+__dir__ = listing(__name__)
 
 
 @dataclass(frozen=True)

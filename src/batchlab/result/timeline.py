@@ -6,7 +6,7 @@ import polars as pl
 
 from batchlab.system.system import System
 
-__all__ = ["corrections", "demands", "steps", "timeline"]
+__all__ = ["before_resizes", "corrections", "demands", "steps", "timeline"]
 
 
 def timeline(
@@ -244,3 +244,21 @@ def _demand(jobs: pl.DataFrame, resource: str, system: System) -> pl.Expr:
 
 def _share(amount: str, capacity: int) -> pl.Expr:
     return pl.col(amount) / capacity if capacity else pl.lit(None, dtype=pl.Float64)
+
+
+def before_resizes(
+    jobs: pl.DataFrame,
+    system: System,
+    interruptions: pl.DataFrame | None,
+    resizes: pl.DataFrame | None,
+) -> pl.DataFrame:
+    """Sum up how much more of each resource jobs held before they were resized than afterwards, over time."""
+    names = [f"allocated_{name}" for name in system.resources]
+    if resizes is None or resizes.is_empty():
+        return pl.DataFrame({name: [0.0] for name in names})
+    amounts = {name: pl.col(f"allocated_{name}") for name in system.resources}
+    # A run that has not ended does not count, nor does what it had before.
+    wrong = corrections(jobs, amounts, interruptions, resizes).filter(pl.col("ended").is_not_null())
+    held = pl.col("end_time") - pl.col("start_time")
+    sums = ((pl.col(f"amount_{name}") * held).sum().alias(f"allocated_{name}") for name in system.resources)
+    return wrong.select(sums)

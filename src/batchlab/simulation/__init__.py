@@ -1,8 +1,11 @@
 """Running a workload on a system under a policy."""
 
+from batchlab.lazy import listing
 from batchlab.simulation.decision_point import DecisionPoint
 from batchlab.simulation.simulate import simulate
 from batchlab.simulation.simulation import Simulation
 from batchlab.simulation.status import Gauges, Status
 
 __all__ = ["DecisionPoint", "Gauges", "Simulation", "Status", "simulate"]
+
+__dir__ = listing(__name__)

@@ -5,6 +5,7 @@ read as Slurm reads them, typed, with Slurm's defaults for a release; and the ta
 becomes of each here. `batchlab.system.slurm` makes a `System` of it.
 """
 
+from batchlab.lazy import listing
 from batchlab.slurm.associations import Accounting, Association
 from batchlab.slurm.cluster import Preemption, Selection, Timing
 from batchlab.slurm.configuration import Mended, SlurmConfiguration
@@ -76,3 +77,5 @@ __all__ = [
     "read_configuration",
     "tables",
 ]
+
+__dir__ = listing(__name__)

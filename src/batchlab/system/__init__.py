@@ -1,5 +1,6 @@
 """Machines: what they have (`System`, `NodeGroup`), where jobs wait, their accounts, and their files."""
 
+from batchlab.lazy import listing
 from batchlab.system import machines
 from batchlab.system.accounts import Account, FairShare, QualityOfService
 from batchlab.system.limits import Limit
@@ -27,3 +28,5 @@ __all__ = [
     "read_system",
     "write_system",
 ]
+
+__dir__ = listing(__name__)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from batchlab.atomic import atomic_write
 from batchlab.errors import TraceError
+from batchlab.lazy import listing
 from batchlab.trace import store
 from batchlab.trace.catalogue import ARCHIVE, CITATION, TERMS, Trace, entries, find, of_file
 
@@ -39,6 +40,8 @@ __all__ = [
     "path",
     "system",
 ]
+
+__dir__ = listing(__name__)
 
 MIRROR_VARIABLE = "BATCHLAB_MIRROR"
 """The environment variable that names a mirror of the archive."""

@@ -10,6 +10,9 @@ Each is a file in batchlab's own form beside this module. What is known of it, a
 'IBM Blue Gene/Q Mira, Argonne'
 """
 
+from batchlab.lazy import listing
 from batchlab.system.machines.catalogue import NAMES, Machine, entries, find
 
 __all__ = ["NAMES", "Machine", "entries", "find"]
+
+__dir__ = listing(__name__)

@@ -1,0 +1,89 @@
+"""Measures of a table of jobs that take a `Result` too: what they need besides, it has."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
+
+import polars as pl
+
+from batchlab.errors import ResultError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from batchlab.system.system import System
+
+__all__ = ["Measure", "MeasureOfSystem", "Schedule", "of_jobs", "of_system"]
+
+_Others = ParamSpec("_Others")
+_Value_co = TypeVar("_Value_co", covariant=True)
+_PARTS = ("system", "interruptions", "resizes")
+
+
+class Schedule(Protocol):
+    """A `Result`, by what only it has.
+
+    Its table of jobs is not named here, since pyright takes no cached property for a property.
+    """
+
+    @property
+    def system(self) -> System:
+        """The machine."""
+        ...
+
+    def metrics(self) -> dict[str, object]:
+        """Give every aggregate."""
+        ...
+
+
+class Measure(Protocol[_Others, _Value_co]):
+    """A measure of a table of jobs, or of a `Result`."""
+
+    def __call__(
+        self, jobs: pl.DataFrame | Schedule, /, *others: _Others.args, **named: _Others.kwargs
+    ) -> _Value_co:
+        """Measure."""
+        ...
+
+
+class MeasureOfSystem(Protocol[_Others, _Value_co]):
+    """A measure of a table of jobs and of more, or of a `Result` alone."""
+
+    @overload
+    def __call__(self, jobs: Schedule, /) -> _Value_co: ...
+
+    @overload
+    def __call__(
+        self, jobs: pl.DataFrame, /, *others: _Others.args, **named: _Others.kwargs
+    ) -> _Value_co: ...
+
+
+def of_jobs(measure: Callable[Concatenate[pl.DataFrame, _Others], _Value_co]) -> Measure[_Others, _Value_co]:
+    """Let a measure of a table of jobs take a result."""
+    return cast("Measure[_Others, _Value_co]", _of_result(measure))
+
+
+def of_system(
+    measure: Callable[Concatenate[pl.DataFrame, _Others], _Value_co],
+) -> MeasureOfSystem[_Others, _Value_co]:
+    """Let a measure of a table of jobs and of more (system, interruptions, resizes) take a result alone."""
+    return cast("MeasureOfSystem[_Others, _Value_co]", _of_result(measure))
+
+
+def _of_result(measure: Callable[..., Any]) -> Callable[..., Any]:
+    code = measure.__code__
+    parts = [name for name in code.co_varnames[: code.co_argcount] if name in _PARTS]
+
+    @wraps(measure)
+    def measured(jobs: object, *others: object, **named: object) -> object:
+        if isinstance(jobs, pl.DataFrame):
+            return measure(jobs, *others, **named)
+        table = getattr(jobs, "jobs", None)
+        if not isinstance(table, pl.DataFrame):
+            rule = "must be a Result, or a table as result.jobs"
+            raise ResultError(f"jobs = {shown(jobs)}; {rule}.")
+        known = {} if others else {name: getattr(jobs, name) for name in parts if name not in named}
+        return measure(table, *others, **known, **named)
+
+    return measured
