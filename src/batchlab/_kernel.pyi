@@ -85,6 +85,7 @@ class JobColumns(TypedDict):
     nodes: NDArray[np.float64] | None
     user: NDArray[np.uint32] | None
     association: NDArray[np.uint32] | None
+    array: NDArray[np.uint32] | None
     places: list[PlaceColumns]
     factors: FactorColumns | None
     limits: LimitColumns | None
@@ -293,6 +294,8 @@ class ControllerSettings(TypedDict):
     bf_min_prio_reserve: float
     bf_min_age_reserve: float
     bf_one_resv_per_job: bool
+    bf_max_job_array_resv: int
+    over_time_limit: float
     kill_wait: float
     message_timeout: float
     requeue_delay: float
@@ -300,6 +303,7 @@ class ControllerSettings(TypedDict):
     main_lag: float
     bf_test_time: float
     main_phase: float | None
+    limit_phase: float | None
     backfill_phase: float | None
 
 class MappingSettings(TypedDict):

@@ -42,6 +42,8 @@ SLURM = st.builds(
     bf_job_part_count_reserve=st.integers(0, 1000),
     bf_min_age_reserve=st.integers(0, 1000),
     bf_one_resv_per_job=st.booleans(),
+    over_time_limit=st.integers(0, 1000),
+    limit_phase=st.none() | st.floats(0, 29),
     epoch=st.integers(-(2**40), 2**40),
     main_phase=st.none() | st.floats(0, 29),
     backfill_phase=st.none() | st.floats(0, 1, exclude_max=True),

@@ -76,7 +76,9 @@ def random_controller(rng: Random) -> Controller:
         bf_interval=rng.choice((1, 2, 30)),
         main_lag=rng.choice((0.0, 0.0, 0.0625)),
         bf_test_time=rng.choice((0.0, 0.0, 0.03125, 0.5)),
+        over_time_limit=rng.choice((0, 0, 60)),
         kill_wait=rng.choice((30, 30, 5)),
+        limit_phase=rng.randrange(240) / 8,
         requeue_delay=rng.choice((121, 121, 9)),
         main_phase=rng.randrange(8 * interval) / 8,
         backfill_phase=rng.randrange(8) / 8,
@@ -183,13 +185,17 @@ def ranked(case: SlurmCase, rng: Random) -> SlurmCase:
         min_priority=rng.choice((0.0, 600.0, 1200.0)) if by_priority else 0.0,
         min_age=rng.choice((0.0, 20.0, 90.0)),
         one_plan_of_job=rng.random() < 0.5,
+        # Jobs in reservations have node sets of their own here.
+        plans_of_array=20 if case.reservations else rng.choice((0, 1, 2, 20)),
     )
     if rng.random() < 0.7:
         partitions = len(machine.partitions)
         tiers = [rng.choice((1, 1, 2)) for _ in range(partitions)]
         factors = [rng.choice((1.0, 2.0, 4.0)) for _ in range(partitions)]
         machine = replace(machine, tiers=tiers, factors=factors)
-    jobs = [replace(job, nice=rng.choice((-300, 0, 100))) for job in case.jobs]
+    jobs = [
+        replace(job, nice=rng.choice((-300, 0, 100)), array=rng.choice((1, 2, None))) for job in case.jobs
+    ]
     order = "multifactor(partition=1000)" if by_priority else case.order
     return replace(case, machine=machine, jobs=jobs, order=order)
 
@@ -223,7 +229,7 @@ def random_case(number: int) -> SlurmCase:
     case = contested(case, rng) if rng.random() < 0.6 else case
     case = counted(case, rng) if rng.random() < 0.3 else case
     case = ranked(case, rng) if rng.random() < 0.3 else case
-    kill_wait = float(case.controller.kill_wait)
+    kill_wait = float(case.controller.kill_wait + case.controller.over_time_limit)
     return replace(case, machine=replace(case.machine, kill_wait=kill_wait))
 
 
@@ -245,6 +251,7 @@ def parameters_of(case: SlurmCase) -> SlurmParameters:
         bf_min_prio_reserve=int(machine.min_priority),
         bf_min_age_reserve=int(machine.min_age),
         bf_one_resv_per_job=machine.one_plan_of_job,
+        bf_max_job_array_resv=machine.plans_of_array,
         bf_max_job_start=machine.max_starts,
         partition_job_depth=machine.depth_of_partition,
         sched_max_job_start=machine.main_starts,
@@ -291,6 +298,8 @@ def result_of(case: SlurmCase, policy: Policy) -> bl.Result:
             ),
             "account": pl.Series([job.account for job in jobs], dtype=pl.String),
             "nice": [job.nice for job in jobs],
+            "array_id": pl.Series([job.array for job in jobs], dtype=pl.Int64),
+            "array_index": [job.row for job in jobs],
             "reservation": [None if job.reservation is None else f"r{job.reservation}" for job in jobs],
             "partition": ["|".join(f"p{partition}" for partition in job.partitions) for job in jobs],
         }

@@ -34,6 +34,7 @@ class Waiting:
 
     user: object = None
     association: object = None
+    array: object = None
     priority: float = 0.0
     eligible: float = -inf
 
@@ -140,10 +141,14 @@ class Backfill(Calls):
     looked: Counter[tuple[object, ...]] = field(default_factory=Counter)
     plans: list[tuple[int, int]] = field(default_factory=list)
     starts: int = 0
+    plans_of_array: Counter[tuple[object, int]] = field(default_factory=Counter)
     puts_off: bool = False
 
     def consider(self, entry: Entry, waiting: Waiting = Waiting()) -> Verdict:
         groups = self.groups(entry, waiting)
+        array = waiting.array, entry.partition
+        if waiting.array is not None and self.plans_of_array[array] >= max(self.machine.plans_of_array, 1):
+            return NOT_TRIED
         if self.is_passed_over(entry) or any(self.looked[group] >= most for group, most in groups):
             return NOT_TRIED
         self.tested += 1
@@ -158,6 +163,7 @@ class Backfill(Calls):
         if verdict[0] == "started" or not entry.is_open:
             return verdict
         self.plans.append((entry.partition, entry.job))
+        self.plans_of_array[array] += 1
         self.plan({part.node for part in chosen}, start, start + entry.limit)
         if verdict[0] == "preempts":
             return "preempts", None, chosen, verdict[3]

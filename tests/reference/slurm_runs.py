@@ -31,6 +31,7 @@ class SlurmJob:
     user: int | None = 0
     account: str | None = None
     nice: int = 0
+    array: int | None = None
     reservation: int | None = None
 
     @property
@@ -83,11 +84,13 @@ class Controller:
     bf_interval: int = 30
     main_lag: float = 0.0
     bf_test_time: float = 0.0
+    over_time_limit: int = 0
     kill_wait: int = 30
     message_timeout: int = 10
     requeue_delay: int = 121
     main_phase: float = 0.0
     backfill_phase: float = 0.0
+    limit_phase: float = 0.0
 
 
 KEYS: dict[str, Callable[[SlurmJob, float, float], float]] = {
@@ -170,7 +173,7 @@ class Run:
 
     def waiting_of(self, job: SlurmJob, partition: int) -> Waiting:
         association = None if (job.user, job.account) == (None, None) else (job.user, job.account)
-        return Waiting(job.user, association, -self.key(job, partition), floor(self.eligible[job]))
+        return Waiting(job.user, association, job.array, -self.key(job, partition), floor(self.eligible[job]))
 
     def is_in_time(self, job: SlurmJob) -> bool:
         if job.reservation is None:
@@ -311,10 +314,17 @@ class Run:
         self.queue.remove(job)
         self.first_victims.pop(job, None)
         self.again.pop(job, None)
-        over = self.now + self.launch + min(job.run_time, job.requested_time)
-        self.holding[job] = self.now, parts, over
+        self.holding[job] = self.now, parts, self.end_of_run(job)
         self.places[job.row] = self.now, tuple(spread)
         self.change()
+
+    def end_of_run(self, job: SlurmJob) -> float:
+        """Give when the run of a job that starts now is over: done, or ended at a look at the limits."""
+        begin = self.now + self.launch
+        look = self.controller.limit_phase
+        while look < floor(self.now) + job.limit + self.controller.over_time_limit:
+            look += 30
+        return min(begin + job.run_time, max(look, begin))
 
     def preempt(self, job: SlurmJob, victims: list[SlurmJob]) -> None:
         """Take victims from their nodes; they wait again, or end, when the calls of this instant are over."""

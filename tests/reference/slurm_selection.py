@@ -35,6 +35,7 @@ class Machine:
     min_priority: float = 0.0
     min_age: float = 0.0
     one_plan_of_job: bool = False
+    plans_of_array: int = 20
     max_starts: int = 0
     depth_of_partition: int = 0
     main_starts: int = 0

@@ -150,6 +150,42 @@ def test_an_epilog_calls_the_main_loop() -> None:
         assert starts(spec, tasks=[4, 4], run_time=[30.25, 5.0]) == [10.25, second]
 
 
+@pytest.mark.parametrize(("bound", "last"), [("", 41.5), ("bf_max_job_array_resv=1", 10.5)])
+def test_planned_tasks_of_an_array(bound: str, last: float) -> None:
+    """The last job fits beside the plan of the first task, and not beside that of the second."""
+    system = bl.System.homogeneous(nodes=6, resources={"core": 1})
+    columns: dict[str, Any] = {
+        "tasks": [4, 3, 3, 1],
+        "requested_time": [60.0, 60.0, 60.0, 120.0],
+        "run_time": [30.0, 1.0, 1.0, 1.0],
+        "array_id": [None, 1, 1, None],
+        "array_index": [None, 0, 1, None],
+    }
+    never = "main_phase=59, sched_interval=600, batch_sched_delay=600"
+    spec = f"slurm({never}, backfill_phase=0.5, bf_interval=1, {bound})".replace(", )", ")")
+    assert starts(spec, system, **columns) == [10.5, 40.5, 40.5, last]
+
+
+@pytest.mark.parametrize(
+    ("requested", "run_time", "more", "end"),
+    [
+        (60.0, 200.0, "", 95.0),
+        (61.0, 200.0, "", 155.0),
+        (60.0, 200.0, ", over_time_limit=60", 155.0),
+        (60.0, 80.0, "", 90.25),
+    ],
+)
+def test_time_limits(requested: float, run_time: float, more: str, end: float) -> None:
+    """Limits count in whole minutes, and are looked at 5, 35, 65, 95 s, and so on."""
+    job = {"submit_time": [10.0], "run_time": [run_time], "requested_time": [requested], "tasks": [1]}
+    workload = bl.Workload.from_table(job, overrun="keep")
+    spec = f"slurm(main_phase=0.25, backfill=false, limit_phase=5{more})"
+    found = bl.simulate(workload, SYSTEM, spec, walltime="kill").jobs
+    assert found["end_time"].to_list() == [end]
+    assert found["state"].to_list() == ["completed" if end < 95 else "killed"]
+    assert bl.simulate(workload, SYSTEM, spec).jobs["end_time"].to_list() == [10.25 + run_time]
+
+
 def test_deferred_calls() -> None:
     """The end of an epilog has the main loop called at its next chance, as nodes without one do."""
     columns: dict[str, Any] = {"tasks": [4, 4], "run_time": [30.5, 30.5]}

@@ -63,6 +63,9 @@ def test_usual_values_are_slurms() -> None:
         ("SchedulerParameters=bf_job_part_count_reserve=1", {"bf_job_part_count_reserve": 1}),
         ("SchedulerParameters=bf_min_age_reserve=600", {"bf_min_age_reserve": 600}),
         ("SchedulerParameters=bf_one_resv_per_job", {"bf_one_resv_per_job": True}),
+        ("SchedulerParameters=bf_max_job_array_resv=5", {"bf_max_job_array_resv": 5}),
+        ("OverTimeLimit=5", {"over_time_limit": 300}),
+        ("OverTimeLimit=UNLIMITED", {"over_time_limit": 31_536_000}),
         # Priorities of priority/basic are far above it.
         ("SchedulerParameters=bf_min_prio_reserve=9", {}),
         ("SchedulerParameters=defer", {"defer": True}),

@@ -234,7 +234,9 @@ def compared(recording: Recording, folder: Path, run: str) -> Comparison:
     overheads = bl.Overheads(launch=recording.launch, completion=recording.completion)
     waits, distances = [], []
     for seed in SEEDS:
-        found = bl.simulate(workload, system, policy, seed=seed, overheads=overheads, events=events).jobs
+        found = bl.simulate(
+            workload, system, policy, seed=seed, overheads=overheads, events=events, walltime="kill"
+        ).jobs
         # Slurm's own times are whole seconds.
         times = pl.col("submit_time", "start_time", "end_time").floor()
         model = found.filter(state="completed").select("job_id", times, "requested_time", "tasks")
@@ -255,7 +257,7 @@ def inputs(recording: Recording, folder: Path, run: str) -> tuple[bl.Workload, b
         stream = stream.drop("mem", strict=False)
     shift = recording.phases[run] + recording.lag
     times = [name for name in ("submit_time", "begin_time") if name in stream.columns]
-    return bl.Workload.from_table(stream.with_columns(pl.col(times) + shift)), system
+    return bl.Workload.from_table(stream.with_columns(pl.col(times) + shift), overrun="keep"), system
 
 
 def mean_wait(jobs: pl.DataFrame) -> float:

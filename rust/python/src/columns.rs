@@ -137,9 +137,10 @@ pub struct Columns<'py> {
     queue_priority: Option<PyReadonlyArray1<'py, i32>>,
     /// The fewest nodes that each job takes.
     nodes: Option<PyReadonlyArray1<'py, f64>>,
-    /// The numbers of the user and of the association of each job, from 1; 0 for none.
+    /// The numbers of the user, the association and the array of each job, from 1; 0 for none.
     user: Option<PyReadonlyArray1<'py, u32>>,
     association: Option<PyReadonlyArray1<'py, u32>>,
+    array: Option<PyReadonlyArray1<'py, u32>>,
     /// The first partition of each job, then the second, and so on, where they differ.
     places: Vec<PlaceColumns<'py>>,
     factors: Option<FactorColumns<'py>>,
@@ -306,6 +307,7 @@ impl Columns<'_> {
             nodes: given(self.nodes.as_ref()),
             user: given(self.user.as_ref()),
             association: given(self.association.as_ref()),
+            array: given(self.array.as_ref()),
             places: self.places.iter().map(PlaceColumns::attributes).collect(),
             factors: self.factors.as_ref().map(|columns| Box::new(columns.factors())),
         };

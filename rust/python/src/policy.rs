@@ -52,6 +52,8 @@ struct ControllerSettings {
     bf_min_prio_reserve: f64,
     bf_min_age_reserve: f64,
     bf_one_resv_per_job: bool,
+    bf_max_job_array_resv: usize,
+    over_time_limit: f64,
     kill_wait: f64,
     message_timeout: f64,
     requeue_delay: f64,
@@ -59,6 +61,7 @@ struct ControllerSettings {
     main_lag: f64,
     bf_test_time: f64,
     main_phase: Option<f64>,
+    limit_phase: Option<f64>,
     backfill_phase: Option<f64>,
 }
 
@@ -95,7 +98,9 @@ impl TryFrom<ControllerSettings> for SlurmSettings {
                 min_priority: given.bf_min_prio_reserve,
                 min_age: given.bf_min_age_reserve,
                 one_per_job: given.bf_one_resv_per_job,
+                of_array: given.bf_max_job_array_resv.max(1),
             },
+            over_time_limit: given.over_time_limit,
             kill_wait: given.kill_wait,
             message_timeout: given.message_timeout,
             requeue_delay: given.requeue_delay,
@@ -103,6 +108,7 @@ impl TryFrom<ControllerSettings> for SlurmSettings {
             main_lag: given.main_lag,
             bf_test_time: given.bf_test_time,
             main_phase: given.main_phase,
+            limit_phase: given.limit_phase,
             backfill_phase: given.backfill_phase,
         })
     }

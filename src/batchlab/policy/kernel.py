@@ -86,6 +86,8 @@ def _controller(parameters: SlurmParameters, system: System) -> ControllerSettin
         "bf_min_prio_reserve": float(parameters.bf_min_prio_reserve),
         "bf_min_age_reserve": float(parameters.bf_min_age_reserve),
         "bf_one_resv_per_job": parameters.bf_one_resv_per_job,
+        "bf_max_job_array_resv": parameters.bf_max_job_array_resv,
+        "over_time_limit": float(parameters.over_time_limit),
         "kill_wait": float(parameters.kill_wait),
         "message_timeout": float(parameters.message_timeout),
         "requeue_delay": float(parameters.requeue_delay),
@@ -93,6 +95,7 @@ def _controller(parameters: SlurmParameters, system: System) -> ControllerSettin
         "main_lag": parameters.main_lag,
         "bf_test_time": parameters.bf_test_time,
         "main_phase": parameters.main_phase,
+        "limit_phase": parameters.limit_phase,
         "backfill_phase": parameters.backfill_phase,
     }
 

@@ -20,6 +20,8 @@ __all__ = ["SLURM_KEYS", "SlurmParameters", "slurm_parameters"]
 
 _YEAR = 31_536_000
 _MOST = 10**9
+# Seconds from one look at the limits of running jobs to the next.
+_LIMIT_PERIOD = 30
 _NAMED: Mapping[object, object] = {"true": True, "false": False}
 # The least and the most of each whole number.
 _WHOLE = {
@@ -40,6 +42,8 @@ _WHOLE = {
     "bf_job_part_count_reserve": (0, _MOST),
     "bf_min_prio_reserve": (0, 2**32 - 1),
     "bf_min_age_reserve": (0, _YEAR),
+    "bf_max_job_array_resv": (0, _MOST),
+    "over_time_limit": (0, _YEAR),
     "kill_wait": (0, _YEAR),
     "message_timeout": (0, _YEAR),
     "requeue_delay": (1, _YEAR),
@@ -98,8 +102,12 @@ class SlurmParameters:
         Jobs that have been eligible for fewer seconds may only start now.
     bf_one_resv_per_job
         Whether a job has a plan in one of its partitions only, the first where there can be one.
+    bf_max_job_array_resv
+        How many tasks of an array are planned, one at least; those behind are not looked at.
+    over_time_limit
+        Seconds that jobs may run beyond their limits; in slurm.conf minutes.
     kill_wait
-        Seconds that a job that is late is taken to run on after its limit.
+        Seconds that a job that is late is taken to run on after its limit, besides `over_time_limit`.
     message_timeout
         For so many seconds and `kill_wait` after the first jobs that are preempted for a job no others are.
     requeue_delay
@@ -113,6 +121,9 @@ class SlurmParameters:
     main_phase
         When the main loop looks at the whole queue, seconds within `sched_interval`; drawn from the seed of
         the run unless given.
+    limit_phase
+        When within 30 seconds jobs over their limits are ended, under ``walltime="kill"``; drawn unless
+        given.
     backfill_phase
         When within a second backfill wakes; drawn unless given.
 
@@ -148,6 +159,8 @@ class SlurmParameters:
     bf_min_prio_reserve: int = 0
     bf_min_age_reserve: int = 0
     bf_one_resv_per_job: bool = False
+    bf_max_job_array_resv: int = 20
+    over_time_limit: int = 0
     kill_wait: int = 30
     message_timeout: int = 10
     requeue_delay: int = 121
@@ -155,6 +168,7 @@ class SlurmParameters:
     main_lag: float = 0.0
     bf_test_time: float = 0.0
     main_phase: float | None = None
+    limit_phase: float | None = None
     backfill_phase: float | None = None
 
     def __post_init__(self) -> None:
@@ -167,7 +181,13 @@ class SlurmParameters:
                 raise PolicyError(f"{key} = {shown(value)}; must be true or false.")
         for key, (least, most) in _WHOLE.items():
             object.__setattr__(self, key, _whole(key, getattr(self, key), least, most))
-        ends = {"main_lag": 1, "bf_test_time": 1, "main_phase": self.sched_interval, "backfill_phase": 1}
+        ends = {
+            "main_lag": 1,
+            "bf_test_time": 1,
+            "main_phase": self.sched_interval,
+            "limit_phase": _LIMIT_PERIOD,
+            "backfill_phase": 1,
+        }
         for key, end in ends.items():
             if getattr(self, key) is not None:
                 object.__setattr__(self, key, _seconds(key, getattr(self, key), end))

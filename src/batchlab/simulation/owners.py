@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 import polars as pl
 
+from batchlab.workload.arrays import ARRAY_ID
 from batchlab.workload.attributes import attribute
 
 if TYPE_CHECKING:
@@ -19,10 +20,11 @@ __all__ = ["OwnerColumns", "owner_columns"]
 
 
 class OwnerColumns(TypedDict):
-    """The number of each job's user and association, from 1; 0 for none. None where nothing counts them."""
+    """The number of each job's user, association and array, from 1; 0 for none. None: nothing counts them."""
 
     user: npt.NDArray[np.uint32] | None
     association: npt.NDArray[np.uint32] | None
+    array: npt.NDArray[np.uint32] | None
 
 
 def owner_columns(workload: Workload, policy: Policy) -> OwnerColumns:
@@ -33,7 +35,8 @@ def owner_columns(workload: Workload, policy: Policy) -> OwnerColumns:
     workload
         The jobs.
     policy
-        The policy: ``bf_max_job_user``, ``bf_max_job_user_part`` and ``bf_max_job_assoc`` of ``slurm`` count.
+        The policy: ``bf_max_job_user``, ``bf_max_job_user_part``, ``bf_max_job_assoc`` and
+        ``bf_max_job_array_resv`` of ``slurm`` count.
 
     Returns
     -------
@@ -48,6 +51,7 @@ def owner_columns(workload: Workload, policy: Policy) -> OwnerColumns:
     slurm = policy.slurm
     counts_users = slurm is not None and bool(slurm.bf_max_job_user or slurm.bf_max_job_user_part)
     counts_associations = slurm is not None and bool(slurm.bf_max_job_assoc)
+    has_arrays = ARRAY_ID in workload.jobs.columns
     user = attribute(workload, "user") if counts_users or counts_associations else None
     return {
         "user": _numbers(user) if user is not None and counts_users else None,
@@ -56,6 +60,7 @@ def owner_columns(workload: Workload, policy: Policy) -> OwnerColumns:
             if user is not None and counts_associations
             else None
         ),
+        "array": _numbers(workload.jobs[ARRAY_ID]) if slurm is not None and has_arrays else None,
     }
 
 

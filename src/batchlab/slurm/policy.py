@@ -35,6 +35,7 @@ _BACKFILL = (
     "bf_job_part_count_reserve",
     "bf_min_age_reserve",
     "bf_one_resv_per_job",
+    "bf_max_job_array_resv",
 )
 """The options of SchedulerParameters that are parameters of the policy by the same name."""
 _WAITS = ("kill_wait", "message_timeout")
@@ -75,6 +76,8 @@ def policy_of(scheduler: SchedulerParameters, selection: Selection, timing: Timi
     # A year is as good as never.
     waits = ((name, min(getattr(timing, name), _YEAR)) for name in _WAITS)
     found += [(name, value) for name, value in waits if value != getattr(usual, name)]
+    over = min(timing.over_time_limit * _MINUTE, _YEAR)
+    found += [("over_time_limit", int(over))] if over else []
     delay = _requeue_delay(scheduler, timing)
     found += [] if delay == _requeue_delay(SchedulerParameters(), usual) else [("requeue_delay", delay)]
     if order != "fcfs":

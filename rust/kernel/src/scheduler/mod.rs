@@ -96,6 +96,12 @@ pub trait SchedulingRule {
     fn next_due(&self) -> Time {
         Time::NEVER
     }
+
+    /// When a job that has started then, and asks for so many seconds, is ended by its limit, now or later; None where that is
+    /// as soon as it has run so long.
+    fn end_of(&self, _start: f64, _requested_time: f64, _now: f64) -> Option<f64> {
+        None
+    }
 }
 
 /// The backfilling rules, and what each has to remember.
@@ -221,6 +227,10 @@ impl SchedulingRule for Scheduler {
 
     fn next_due(&self) -> Time {
         of_rule!(self, rule => rule.next_due(), Time::NEVER)
+    }
+
+    fn end_of(&self, start: f64, requested_time: f64, now: f64) -> Option<f64> {
+        of_rule!(self, rule => rule.end_of(start, requested_time, now), None)
     }
 }
 

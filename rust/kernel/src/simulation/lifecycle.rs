@@ -112,7 +112,7 @@ impl<F: Feed> Simulation<F> {
     /// so that it ends at this very instant. If not, its work can begin later at once.
     fn awaits_launch(&self, job: u32, begin: f64) -> bool {
         let is_cut = self.scenario.wall_time == WallTime::Kill;
-        let allowed = if is_cut { self.view().allowed_run(job) } else { f64::INFINITY };
+        let allowed = if is_cut { self.allowed_from(job, begin) } else { f64::INFINITY };
         let takes_time = begin + self.state.jobs.work_left(job).min(allowed) > begin;
         self.listeners.estimates || self.phases_mean_more() || !takes_time
     }
@@ -155,9 +155,19 @@ impl<F: Feed> Simulation<F> {
 
     /// Sets when the wall time rule kills a job that runs.
     pub(super) fn limit_run(&mut self, job: u32, run: u32) {
-        let begin = self.view().work_begin(job);
-        let from = self.state.now.max(begin);
-        self.schedule_limit(job, run, from, (self.view().allowed_run(job) - (from - begin)).max(0.0));
+        let from = self.state.now.max(self.view().work_begin(job));
+        self.schedule_limit(job, run, from, self.allowed_from(job, from));
+    }
+
+    /// For how many seconds the wall time rule lets a job run from a time on, the begin of its work or later.
+    fn allowed_from(&self, job: u32, from: f64) -> f64 {
+        let (view, jobs) = (self.view(), &self.state.jobs);
+        let end = self.scheduler.end_of(jobs.start_time(job), jobs.requested_time(job), view.now());
+        let allowed = match end {
+            Some(end) => end - from,
+            None => view.allowed_run(job) - (from - view.work_begin(job)),
+        };
+        allowed.max(0.0)
     }
 
     /// Sets when the wall time rule kills a job, which may run for `allowed` seconds `from` a time on: not at all where it is

@@ -102,6 +102,9 @@ impl Backfill {
         if self.floor.done.contains(&entry.job) || self.is_over(setup) {
             return Verdict::NotTried;
         }
+        if self.planned.has_all_of_array(&setup.backfill.reserves, entry) {
+            return Verdict::NotTried;
+        }
         if !self.looked.admits(&setup.backfill.depths, entry) {
             return Verdict::NotTried;
         }

@@ -1,12 +1,12 @@
 //! Which entries one cycle of backfill plans; others may only start now.
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::situation::Entry;
 
 /// What an entry must be to be planned.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reserves {
     /// `bf_job_part_count_reserve`: so many jobs of each partition; 0 for all.
     pub of_partition: usize,
@@ -16,6 +16,14 @@ pub struct Reserves {
     pub min_age: f64,
     /// `bf_one_resv_per_job`: only the first entry of a job that can be.
     pub one_per_job: bool,
+    /// `bf_max_job_array_resv`: so many tasks of an array in each partition, at least one; those behind are not looked at.
+    pub of_array: usize,
+}
+
+impl Default for Reserves {
+    fn default() -> Self {
+        Self { of_partition: 0, min_priority: 0.0, min_age: 0.0, one_per_job: false, of_array: usize::MAX }
+    }
 }
 
 /// What has been planned in a cycle.
@@ -25,12 +33,20 @@ pub(super) struct Planned {
     of_partition: Vec<usize>,
     /// The jobs that have a plan, where they may have one only.
     jobs: BTreeSet<u32>,
+    /// The plans of each array in each partition.
+    of_array: BTreeMap<(u32, usize), usize>,
 }
 
 impl Planned {
     /// Nothing, on so many partitions.
     pub fn none(partitions: usize) -> Self {
-        Self { of_partition: vec![0; partitions], jobs: BTreeSet::new() }
+        Self { of_partition: vec![0; partitions], ..Self::default() }
+    }
+
+    /// Whether as many tasks of an entry's array are planned in its partition as may be.
+    pub fn has_all_of_array(&self, reserves: &Reserves, entry: &Entry) -> bool {
+        let planned = entry.owner.array.and_then(|array| self.of_array.get(&(array, entry.partition)));
+        planned.is_some_and(|&planned| planned >= reserves.of_array)
     }
 
     /// Whether an entry may be planned at a time.
@@ -46,6 +62,9 @@ impl Planned {
         self.of_partition[entry.partition] += 1;
         if reserves.one_per_job {
             self.jobs.insert(entry.job);
+        }
+        if let Some(array) = entry.owner.array {
+            *self.of_array.entry((array, entry.partition)).or_default() += 1;
         }
     }
 }

@@ -71,6 +71,8 @@ pub struct Owner {
     pub user: Option<u32>,
     /// The association: a user in an account.
     pub association: Option<u32>,
+    /// The array that the job is a task of.
+    pub array: Option<u32>,
 }
 
 /// How a job asks for memory.

@@ -14,6 +14,8 @@ pub struct Attributes {
     pub user: Vec<u32>,
     /// The number of its association: a user in an account.
     pub association: Vec<u32>,
+    /// The number of the array that it is a task of.
+    pub array: Vec<u32>,
     /// What differs among the partitions of a job: the first of each, then the second, and so on. Empty where nothing does, or
     /// nothing asks for it.
     pub places: Vec<PlaceAttributes>,

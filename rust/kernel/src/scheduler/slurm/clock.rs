@@ -342,6 +342,6 @@ pub(super) struct BackfillCall {
 }
 
 /// A number in [0, 1) for a seed.
-fn drawn(seed: u64, number: u64) -> f64 {
+pub(super) fn drawn(seed: u64, number: u64) -> f64 {
     (mix(seed, number) >> 11) as f64 / (1_u64 << 53) as f64
 }

@@ -280,8 +280,12 @@ fn flexible_job(scenario: &Scenario) -> Option<usize> {
 
 /// The time limit of a job, seconds: Slurm counts whole minutes.
 fn limit(view: View<'_>, job: u32) -> f64 {
-    let minutes = (view.state.jobs.estimate(job) / MINUTE).ceil().max(1.0);
-    (minutes * MINUTE).min(YEAR)
+    whole_minutes(view.state.jobs.estimate(job)).min(YEAR)
+}
+
+/// Seconds, rounded up to minutes; one at least.
+pub(super) fn whole_minutes(seconds: f64) -> f64 {
+    (seconds / MINUTE).ceil().max(1.0) * MINUTE
 }
 
 /// The nodes that take jobs: those that offer all that they have.

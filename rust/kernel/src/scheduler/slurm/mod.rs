@@ -8,6 +8,7 @@ mod entries;
 mod queue;
 mod settings;
 mod standing;
+mod time_limits;
 
 use std::sync::Arc;
 
@@ -32,6 +33,7 @@ use entries::{Description, used_by};
 use queue::{Queued, queued};
 pub use settings::SlurmSettings;
 use standing::{Delays, Waiting};
+use time_limits::TimeLimits;
 
 /// A call on its way.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -92,6 +94,7 @@ pub struct Slurm {
     test_time: f64,
     delays: Delays,
     waiting: Waiting,
+    time_limits: TimeLimits,
     /// The weights that nodes have since the latest evaluation; none before the run, and during a call.
     weights: Vec<u32>,
     noticed: Noticed,
@@ -123,7 +126,7 @@ impl Slurm {
             depths: settings.bf_depths,
             max_starts: settings.bf_max_job_start,
             reserves: settings.bf_reserves,
-            kill_wait: settings.kill_wait,
+            kill_wait: settings.kill_wait + settings.over_time_limit,
         };
         let main_loop = MainLoopParameters {
             entries_of_partition: settings.partition_job_depth,
@@ -149,6 +152,7 @@ impl Slurm {
             test_time: settings.bf_test_time,
             delays: Delays::of(settings),
             waiting: Waiting::default(),
+            time_limits: TimeLimits::new(settings, seed),
             weights: Vec::new(),
             noticed: Noticed::default(),
             keys_change: false,
@@ -377,5 +381,9 @@ impl SchedulingRule for Slurm {
 
     fn next_due(&self) -> Time {
         self.due
+    }
+
+    fn end_of(&self, start: f64, requested_time: f64, now: f64) -> Option<f64> {
+        Some(self.time_limits.end_of(start, requested_time, now))
     }
 }

@@ -36,8 +36,11 @@ pub struct SlurmSettings {
     pub bf_depths: Depths,
     /// `bf_max_job_start`; 0 for all.
     pub bf_max_job_start: usize,
-    /// `bf_job_part_count_reserve`, `bf_min_prio_reserve`, `bf_min_age_reserve` and `bf_one_resv_per_job`.
+    /// `bf_job_part_count_reserve`, `bf_min_prio_reserve`, `bf_min_age_reserve`, `bf_one_resv_per_job` and
+    /// `bf_max_job_array_resv`.
     pub bf_reserves: Reserves,
+    /// `OverTimeLimit`, seconds.
+    pub over_time_limit: f64,
     /// `KillWait`, seconds.
     pub kill_wait: f64,
     /// `MessageTimeout`, seconds.
@@ -52,6 +55,8 @@ pub struct SlurmSettings {
     pub bf_test_time: f64,
     /// When the main loop looks at the whole queue, seconds within `sched_interval`; drawn where it is None.
     pub main_phase: Option<f64>,
+    /// When within 30 seconds time limits are looked at; drawn where it is None.
+    pub limit_phase: Option<f64>,
     /// When within a second the backfill scheduler wakes; drawn where it is None.
     pub backfill_phase: Option<f64>,
 }

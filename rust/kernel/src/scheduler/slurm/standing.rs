@@ -40,7 +40,11 @@ pub(super) fn classes(scenario: &Scenario, job: u32) -> Classes {
 pub(super) fn owner(scenario: &Scenario, job: u32) -> Owner {
     let number = |column: &[u32]| column.get(job as usize).copied().filter(|&number| number > 0);
     let attributes = &scenario.attributes;
-    Owner { user: number(&attributes.user), association: number(&attributes.association) }
+    Owner {
+        user: number(&attributes.user),
+        association: number(&attributes.association),
+        array: number(&attributes.array),
+    }
 }
 
 /// How the limits stand to a waiting job.
