@@ -43,6 +43,7 @@ def test_status(snapshot: Snapshot) -> None:
         "memory": 123_000_000,
         "speed": 5.0,
         "pace": None,
+        "paused": False,
     }
 
 

@@ -19,7 +19,9 @@ import numpy as np
 import pytest
 
 import batchlab as bl
+from batchlab.monitor import server as server_module
 from batchlab.monitor.history import History
+from batchlab.monitor.pace import Pace, PaceControl
 from batchlab.monitor.server import Server
 from batchlab.monitor.serving import Serving
 from batchlab.monitor.snapshot_exchange import SnapshotExchange
@@ -45,9 +47,15 @@ def history(simulation: bl.Simulation) -> History:
 
 
 @pytest.fixture
-def server(exchange: SnapshotExchange, history: History) -> Iterator[Server]:
+def control() -> PaceControl:
+    """Give the pace of a run that goes as fast as can be."""
+    return PaceControl(Pace())
+
+
+@pytest.fixture
+def server(exchange: SnapshotExchange, history: History, control: PaceControl) -> Iterator[Server]:
     """Serve what is known of the run at t = 10."""
-    with Server(exchange, history, Serving()) as server:
+    with Server(exchange, history, Serving(), control) as server:
         yield server
 
 
@@ -171,6 +179,20 @@ def test_the_numbers(server: Server) -> None:
     assert state(server, generation="x", points="9" * 99)["history"]["start"] == 0
 
 
+def test_the_pace_is_changed(server: Server, control: PaceControl) -> None:
+    """By those who know the token; what is no pace is refused with the rule, and nothing changes."""
+    token = server.url.partition("?")[2]
+    assert asked(server, "GET", f"/pace?{token}&rate=9").status == 405
+    assert asked(server, "POST", "/pace?rate=9&paused=yes").status == 403
+    assert (control.pace.rate, control.pace.is_paused) == (None, False)
+    assert asked(server, "POST", f"/pace?{token}&rate=250.5&paused=yes").status == 200
+    for rate in ("0", "-1", "inf", "nan", "fast"):
+        assert asked(server, "POST", f"/pace?{token}&rate={rate}").status == 400
+    assert (control.pace.rate, control.pace.is_paused) == (250.5, True)
+    assert asked(server, "POST", f"/pace?{token}&rate=&paused=no").status == 200
+    assert (control.pace.rate, control.pace.is_paused) == (None, False)
+
+
 def test_it_listens_to_this_machine_only(server: Server) -> None:
     """Unless told otherwise."""
     port = int(server.url.partition("127.0.0.1:")[2].partition("/")[0])
@@ -185,16 +207,16 @@ def test_addresses_that_are_taken(exchange: SnapshotExchange, history: History) 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(bl.MonitorError, match=rf"127\.0\.0\.1 port {port}: Address already in use"):
-            Server(exchange, history, Serving(port=port))
+            Server(exchange, history, Serving(port=port), PaceControl(Pace()))
     with pytest.raises(bl.MonitorError, match="cannot serve at no-such-host"):
-        Server(exchange, history, Serving(host="no-such-host.invalid"))
+        Server(exchange, history, Serving(host="no-such-host.invalid"), PaceControl(Pace()))
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::1"])  # noqa: S104  # that is the test
 def test_other_hosts_are_served_if_told(host: str, exchange: SnapshotExchange, history: History) -> None:
     """The address can be opened: a name for all interfaces, brackets around colons."""
     try:
-        server = Server(exchange, history, Serving(host=host))
+        server = Server(exchange, history, Serving(host=host), PaceControl(Pace()))
     except bl.MonitorError as error:
         pytest.skip(f"this machine has no such interface: {error}")
     with server:
@@ -246,11 +268,46 @@ def test_the_page_in_a_browser(server: Server, tmp_path: Path) -> None:
     assert re.search(r"</span>12</span></td><td>1</td><td>5 s</td><td>40 s</td>", document)
 
 
+USE = """<script>
+const press = id => element(id).click();
+const drag = (type, x) => element("waiting").dispatchEvent(new PointerEvent(type,
+  { pointerId: 1, clientX: element("waiting").getBoundingClientRect().left + x }));
+Element.prototype.setPointerCapture = () => {};
+const use = () => {
+  if (!run) return setTimeout(use, 20);
+  press("pause");
+  setTimeout(() => { press("slower"); drag("pointerdown", 400); drag("pointerup", 800); }, 300);
+  setTimeout(() => press("slower"), 400);
+};
+use();
+</script></body>"""
+
+
+def test_the_controls_in_a_browser(
+    exchange: SnapshotExchange,
+    history: History,
+    control: PaceControl,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Buttons pause the run and slow it down; a part of the curves that is drawn over is enlarged."""
+    page = server_module._page().replace("</body>", USE)  # noqa: SLF001  # with a user in it
+    monkeypatch.setattr(server_module, "_page", lambda: page)
+    with Server(exchange, history, Serving(), control) as server:
+        document = browse(server.url, tmp_path)
+    assert re.search(r'<div id="error" role="alert" hidden="">\s*</div>', document)
+    assert control.pace.is_paused
+    # The run had 5 simulated seconds per second.
+    assert control.pace.rate in {2.5, 1.25}
+    assert '<button id="whole" type="button">' in document
+    assert '<span class="note" id="range">2 points</span>' in document
+
+
 def chart_of(snapshot: Snapshot, history: History, folder: Path) -> tuple[str, dict[str, str]]:
     """Look at a run in a browser: the page, and what its chart of the schedule shows."""
     exchange = SnapshotExchange(snapshot)
     exchange.close(snapshot)
-    with Server(exchange, history, Serving()) as server:
+    with Server(exchange, history, Serving(), PaceControl(Pace())) as server:
         document = browse(server.url, folder)
     assert re.search(r'<div id="error" role="alert" hidden="">\s*</div>', document)
     names = ("nodes", "begin", "end", "now", "running", "ended", "late", "pieces")
@@ -286,7 +343,7 @@ def test_drained_nodes_are_crossed_out(snapshot: Snapshot, history: History, tmp
     """And counted."""
     exchange = SnapshotExchange(snapshot)
     exchange.close(replace(snapshot, status=replace(snapshot.status, drained=np.array([True, False]))))
-    with Server(exchange, history, Serving()) as server:
+    with Server(exchange, history, Serving(), PaceControl(Pace())) as server:
         document = browse(server.url, tmp_path)
     assert re.search(r'<div id="error" role="alert" hidden="">', document)
     assert attribute(document, "drained") == "1"
@@ -305,7 +362,7 @@ def test_names_cannot_become_markup(snapshot: Snapshot, history: History, tmp_pa
     facts = replace(snapshot.facts, title="<img src=x onerror=document.title='broken'>.swf")
     exchange = SnapshotExchange(snapshot)
     exchange.close(replace(snapshot, facts=facts))
-    with Server(exchange, history, Serving()) as server:
+    with Server(exchange, history, Serving(), PaceControl(Pace())) as server:
         document = browse(server.url, tmp_path)
     assert "<title>0 % · fcfs · batchlab</title>" in document
     assert re.search(r'<p id="subject">[^<]*<img src=x[^/]*\.swf · pair · 2 nodes</p>', document)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from batchlab.monitor.history import History
+from batchlab.monitor.pace import Pace, PaceControl
 from batchlab.monitor.pacing import drive
 from batchlab.monitor.snapshot_exchange import SnapshotExchange
 from batchlab.simulation import Gauges
@@ -94,7 +95,7 @@ def test_slices_do_not_change_what_comes_of_it(
         lambda: looks.append(simulation.now),
         meanwhile=lambda: looks.append(simulation.now),
         longest=longest,
-        pace=pace,
+        control=PaceControl(Pace(pace)),
     )
     assert simulation.result().jobs.equals(whole.result().jobs)
     assert looks[-1] == 131
@@ -112,5 +113,43 @@ def test_pace_is_kept(simulation: bl.Simulation, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(
         "batchlab.monitor.pacing.time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep)
     )
-    drive(simulation, lambda: None, meanwhile=lambda: None, pace=400.0)
+    drive(simulation, lambda: None, meanwhile=lambda: None, control=PaceControl(Pace(400.0)))
     assert clock[0] - 1000.0 == pytest.approx(131 / 400, abs=1e-4)
+
+
+@pytest.mark.parametrize("first", [None, 4.0])
+def test_a_run_stands_still_while_it_is_paused(
+    first: float | None, simulation: bl.Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the slice on in which it is paused, and goes on where it stood, at the pace of then."""
+    clock = [0.0]
+
+    def sleep(seconds: float) -> None:
+        clock[0] += max(seconds, 1e-6)
+
+    monkeypatch.setattr(
+        "batchlab.monitor.pacing.time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep)
+    )
+    control = PaceControl(Pace(first))
+    stood: list[float] = []
+    resumed: list[tuple[float, float]] = []
+
+    def after_slice() -> None:
+        if simulation.now >= 20 and not stood:
+            control.pace = Pace(first, is_paused=True)
+
+    def meanwhile() -> None:
+        if control.pace.is_paused:
+            stood.append(simulation.now)
+            if len(stood) == 50:
+                control.pace = Pace(400.0)
+                resumed.append((clock[0], simulation.now))
+
+    whole = simulation.fork()
+    whole.run_until()
+    drive(simulation, after_slice, meanwhile=meanwhile, control=control, longest=7.0)
+    assert len(stood) == 50
+    assert len({*stood}) == 1
+    ((began, now),) = resumed
+    assert clock[0] - began == pytest.approx((131 - now) / 400, abs=1e-3)
+    assert simulation.result().jobs.equals(whole.result().jobs)

@@ -8,8 +8,9 @@ import sys
 import time
 from typing import TYPE_CHECKING, Self, TextIO
 
-from batchlab.errors import MonitorError, shown
+from batchlab.errors import MonitorError
 from batchlab.monitor.history import History
+from batchlab.monitor.pace import Pace, PaceControl
 from batchlab.monitor.pacing import drive
 from batchlab.monitor.serving import Serving
 from batchlab.monitor.snapshot import Phase, RunFacts, Snapshot
@@ -50,7 +51,7 @@ class Monitor:
     serve
         Whether, or where, to serve a page for browsers; needs the extra ``serve``.
     pace
-        Simulated seconds per second; None for as fast as can be.
+        Simulated seconds per second; None for as fast as can be. The page can change it, and pause the run.
     memory
         Tells the memory of this process, bytes.
     progress
@@ -92,11 +93,9 @@ class Monitor:
         stream: TextIO | None = None,
         began: tuple[float, float] | None = None,
     ) -> None:
-        if pace is not None and not 0 < pace < math.inf:
-            raise MonitorError(f"pace = {shown(pace)}; must be a finite number of seconds > 0.")
         self._simulation = simulation
         self._facts = RunFacts.of(simulation, title)
-        self._pace = pace
+        self._control = PaceControl(Pace(pace))
         self._memory = memory
         self._progress = progress
         self._began = began or (time.monotonic(), time.process_time())
@@ -125,7 +124,9 @@ class Monitor:
                 # Only those who serve need starlette and uvicorn.
                 from batchlab.monitor.server import Server  # noqa: PLC0415
 
-                self._server = stack.enter_context(Server(self._exchange, self._history, serve))
+                self._server = stack.enter_context(
+                    Server(self._exchange, self._history, serve, self._control)
+                )
             if live:
                 from batchlab.monitor.panel import Display  # noqa: PLC0415  # nor does everybody need rich
 
@@ -155,7 +156,7 @@ class Monitor:
                 self._note,
                 meanwhile=self.answer,
                 longest=self._longest(),
-                pace=self._pace,
+                control=self._control,
             )
         except BaseException:
             self.finish("stopped")
@@ -240,5 +241,5 @@ class Monitor:
             elapsed=time.monotonic() - began,
             cpu_time=time.process_time() - cpu_began,
             memory=None if self._memory is None else self._memory(),
-            pace=self._pace,
+            pace=self._control.pace,
         )

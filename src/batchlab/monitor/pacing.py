@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from batchlab.monitor.pace import Pace, PaceControl
     from batchlab.simulation import Simulation
 
 __all__ = ["drive"]
@@ -21,8 +22,8 @@ def drive(
     after_slice: Callable[[], object],
     *,
     meanwhile: Callable[[], object],
+    control: PaceControl,
     longest: float = math.inf,
-    pace: float | None = None,
 ) -> None:
     """Run a simulation to its end, slice by slice; what comes of it does not depend on the slices.
 
@@ -33,29 +34,41 @@ def drive(
     after_slice
         Called after each slice, and in between while the simulation waits for its pace.
     meanwhile
-        Called within slices that take long, also within one instant.
+        Called within slices that take long, also within one instant; and while the run is paused.
+    control
+        The pace, which may change.
     longest
         The most simulated seconds in one slice.
-    pace
-        Simulated seconds per second; None for as fast as can be.
     """
-    slices = _of_length(simulation, longest) if pace is None else _by_clock(simulation, longest, pace)
-    for until in slices:
-        simulation.run_until(until, progress=lambda _finished, _all: meanwhile())
+
+    def wait() -> None:
+        while control.pace.is_paused:
+            time.sleep(_TICK)
+            meanwhile()
+
+    def within(_finished: int, _all: int) -> None:
+        meanwhile()
+        wait()
+
+    for until in _slices(simulation, longest, control):
+        simulation.run_until(until, progress=within)
         after_slice()
+        wait()
 
 
-def _of_length(simulation: Simulation, longest: float) -> Iterator[float]:
-    """Give slices of so many seconds, each from an event on."""
+def _slices(simulation: Simulation, longest: float, control: PaceControl) -> Iterator[float]:
+    """Give slices that keep step with the clock, beginning with the first event; anew after each change."""
+    kept: Pace | None = None
+    began = origin = 0.0
     while (following := simulation.next_time) is not None:
-        yield following + longest
-
-
-def _by_clock(simulation: Simulation, longest: float, pace: float) -> Iterator[float]:
-    """Give slices that keep step with the clock, beginning with the first event."""
-    began, origin = time.monotonic(), simulation.next_time
-    while origin is not None and (following := simulation.next_time) is not None:
-        reached = origin + (time.monotonic() - began) * pace
+        pace = control.pace
+        if pace is not kept:
+            began, origin = time.monotonic(), following if kept is None else simulation.now
+            kept = pace
+        if pace.rate is None:
+            yield following + longest
+            continue
+        reached = origin + (time.monotonic() - began) * pace.rate
         if following > reached:
-            time.sleep(min((following - reached) / pace, _TICK))
+            time.sleep(min((following - reached) / pace.rate, _TICK))
         yield min(reached, following + longest)

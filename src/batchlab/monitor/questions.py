@@ -72,7 +72,8 @@ def overview(snapshot: Snapshot) -> Document:
         "cpu_time": snapshot.cpu_time,
         "memory": snapshot.memory,
         "speed": snapshot.speed,
-        "pace": snapshot.pace,
+        "pace": snapshot.pace.rate,
+        "paused": snapshot.pace.is_paused,
     }
 
 

@@ -14,6 +14,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Self
 
 from batchlab.errors import MonitorError, missing_extra
+from batchlab.monitor.pace import Pace
 from batchlab.monitor.picture import picture
 
 try:
@@ -34,13 +35,14 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from batchlab.monitor.history import History
+    from batchlab.monitor.pace import PaceControl
     from batchlab.monitor.serving import Serving
     from batchlab.monitor.snapshot_exchange import SnapshotExchange
 
 __all__ = ["Server", "application"]
 
-_FORBIDDEN = 403
-_PARTS = ("page.html", "schedule.js")
+_BAD_REQUEST, _FORBIDDEN = 400, 403
+_PARTS = ("curves.js", "schedule.js", "controls.js")
 _REFUSAL = """\
 <!doctype html><html lang="en"><meta charset="utf-8"><title>batchlab: the token is missing</title>
 <body style="font: 16px/1.5 system-ui, sans-serif; max-width: 36em; margin: 4em auto; padding: 0 1em">
@@ -50,13 +52,17 @@ it when it began; it ends in <code>?token=…</code></p>
 """
 
 
-def application(exchange: SnapshotExchange, history: History, token: str, names: Collection[str]) -> ASGIApp:
+def application(
+    exchange: SnapshotExchange, history: History, control: PaceControl, token: str, names: Collection[str]
+) -> ASGIApp:
     """Make the web application.
 
     Parameters
     ----------
     exchange, history
         What is known of the run.
+    control
+        Its pace.
     token
         What every request must have.
     names
@@ -65,7 +71,7 @@ def application(exchange: SnapshotExchange, history: History, token: str, names:
     Returns
     -------
     ASGI application
-        ``/`` is the page, ``/state`` its numbers.
+        ``/`` is the page, ``/state`` its numbers; what is posted to ``/pace`` changes the run's pace.
     """
     whole = _page()
 
@@ -76,8 +82,16 @@ def application(exchange: SnapshotExchange, history: History, token: str, names:
         known = (_number(request, "generation"), _number(request, "points"))
         return JSONResponse(picture(exchange.latest(), history.since(*known)))
 
-    routes = [("/", page), ("/state", state)]
-    return Guard(Starlette(routes=[Route(path, _guarded(answer, token)) for path, answer in routes]), names)
+    def pace(request: Request) -> Response:
+        try:
+            control.pace = _pace(request)
+        except (MonitorError, ValueError) as error:
+            return JSONResponse({"error": str(error)}, _BAD_REQUEST)
+        return JSONResponse({"pace": control.pace.rate, "paused": control.pace.is_paused})
+
+    routes = [("/", page, "GET"), ("/state", state, "GET"), ("/pace", pace, "POST")]
+    served = [Route(path, _guarded(answer, token), methods=[method]) for path, answer, method in routes]
+    return Guard(Starlette(routes=served), names)
 
 
 class Server:
@@ -89,6 +103,8 @@ class Server:
         What is known of the run.
     place
         Where to listen.
+    control
+        The pace of the run.
 
     Raises
     ------
@@ -96,7 +112,9 @@ class Server:
         If it cannot listen there.
     """
 
-    def __init__(self, exchange: SnapshotExchange, history: History, place: Serving) -> None:
+    def __init__(
+        self, exchange: SnapshotExchange, history: History, place: Serving, control: PaceControl
+    ) -> None:
         token = secrets.token_urlsafe(16)
         self._socket = _listening(place)
         port = self._socket.getsockname()[1]
@@ -105,7 +123,7 @@ class Server:
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}/?token={token}"
         self._server = uvicorn.Server(
             uvicorn.Config(
-                application(exchange, history, token, names),
+                application(exchange, history, control, token, names),
                 log_config=None,
                 # Else what strangers send would be told in the terminal of the run.
                 log_level="critical",
@@ -131,9 +149,12 @@ class Server:
 
 
 def _page() -> str:
-    """Give the page with the script of its chart in it, so that it loads nothing."""
-    page, chart = (files("batchlab.monitor").joinpath(name).read_text("utf-8") for name in _PARTS)
-    return page.replace(f"/* {_PARTS[1]} */", chart)
+    """Give the page with its scripts in it, so that it loads nothing."""
+    folder = files("batchlab.monitor")
+    page = folder.joinpath("page.html").read_text("utf-8")
+    for part in _PARTS:
+        page = page.replace(f"/* {part} */", folder.joinpath(part).read_text("utf-8"))
+    return page
 
 
 def _guarded(answer: Callable[[Request], Response], token: str) -> Callable[[Request], Response]:
@@ -162,3 +183,8 @@ def _listening(place: Serving) -> socket.socket:
 def _number(request: Request, name: str) -> int:
     text = request.query_params.get(name, "")
     return int(text) if text.isdecimal() and len(text) < 18 else -1  # noqa: PLR2004  # a count, not an attack
+
+
+def _pace(request: Request) -> Pace:
+    rate = request.query_params.get("rate", "")
+    return Pace(float(rate) if rate else None, request.query_params.get("paused") == "yes")

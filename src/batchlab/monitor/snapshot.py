@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+from batchlab.monitor.pace import Pace
 from batchlab.workload.requests import amounts
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class Snapshot:
     memory
         What the process has or had at most, bytes; None where that is not known.
     pace
-        Simulated seconds per second that were asked for; None for as fast as can be.
+        How fast simulated time is to go on.
     """
 
     facts: RunFacts
@@ -135,7 +136,7 @@ class Snapshot:
     elapsed: float
     cpu_time: float
     memory: int | None = None
-    pace: float | None = None
+    pace: Pace = Pace()  # noqa: RUF009  # it never changes
 
     @property
     def jobs(self) -> int:
