@@ -120,3 +120,14 @@ def test_plots_of_a_log_have_dates() -> None:
         assert ax.get_xlabel().startswith("date")
         assert any("Mar" in text for text in labels(ax))
         assert np.ptp(ax.get_xlim()) > DAY
+
+
+@pytest.mark.parametrize("width", [3.0, 6.4])
+def test_names_of_classes_never_touch(width: float) -> None:
+    """Classes of wide machines have long names: as many are shown as have room."""
+    tasks = [2**power for power in range(15)]
+    workload = bl.Workload.from_table({"submit_time": [0] * 15, "run_time": [1] * 15, "tasks": tasks})
+    ax = bl.plot.job_sizes(workload, ax=Figure(figsize=(width, 3), layout="constrained").add_subplot())
+    found = labels(ax)
+    assert found[0] == "1"
+    assert len(found) >= 4

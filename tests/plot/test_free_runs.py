@@ -5,6 +5,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.plot import free_runs as module
+from batchlab.plot.free_nodes import _free
 from batchlab.plot.free_runs import free_runs
 from support.kth_sample import kth_results
 from support.results import Job, make_result
@@ -56,3 +57,12 @@ def test_free_slots_add_up() -> None:
     jobs = result.jobs
     work = float((jobs["tasks"] * (jobs["end_time"] - jobs["start_time"])).sum())
     assert top @ np.diff(edges) == pytest.approx(100 * (edges[-1] - edges[0]) - work)
+
+
+def test_free_nodes_are_those_of_all_runs() -> None:
+    """The plot of free nodes, which looks at each node's busy times, counts the same after every instant."""
+    result = kth_results()[0]
+    course = _free(result)
+    found = listed(result)
+    assert course.time.tolist() == [*found]
+    assert course.value.tolist() == [sum(runs) for runs in found.values()]

@@ -15,10 +15,14 @@ from batchlab.plot.values import Values
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy.typing as npt
     from matplotlib.axes import Axes
 
+    from batchlab.plot.placement import Placements
     from batchlab.plot.results import Group
     from batchlab.result.result import Result
+
+    Floats: TypeAlias = npt.NDArray[np.float64]
 
 __all__ = ["free_nodes"]
 
@@ -97,16 +101,25 @@ def _free(result: Result) -> Steps:
     table = steps_of(result)
     if table.is_empty():
         return Steps(np.zeros(0), np.zeros(0))
-    placed = placements(result)
-    node = np.concatenate((placed.node, placed.node))
-    time = np.concatenate((placed.start, placed.end))
-    change = np.repeat([1, -1], len(placed.node))
-    # Where a job follows another at one instant, the node is not free in between.
-    order = np.lexsort((-change, time, node))
-    there = np.cumsum(change[order])
-    before = there - change[order]
-    taken = np.where((before == 0) & (there == 1), -1, np.where((before == 1) & (there == 0), 1, 0))
     times = table["time"].to_numpy()
-    change_at = np.zeros(len(times))
-    np.add.at(change_at, np.searchsorted(times, time[order]).clip(max=len(times) - 1), taken)
-    return Steps(times, result.system.nodes + np.cumsum(change_at))
+    begins, ends = _busy(placements(result))
+    changes = np.zeros(len(times))
+    for instants, change in ((begins, -1), (ends, 1)):
+        at = np.searchsorted(times, instants).clip(max=len(times) - 1)
+        changes += change * np.bincount(at, minlength=len(times))
+    return Steps(times, result.system.nodes + np.cumsum(changes))
+
+
+def _busy(placed: Placements) -> tuple[Floats, Floats]:
+    """Give when the times begin and end in which a node has jobs, of all nodes; linear in the placements."""
+    if not len(placed.node):
+        return np.zeros(0), np.zeros(0)
+    # A stable sort of small integers takes one or two passes.
+    order = np.argsort(placed.node.astype(np.min_scalar_type(placed.nodes)), kind="stable")
+    start, end = placed.start[order], placed.end[order]
+    # With the times of a node after those of the one before, the latest end so far is of the same node.
+    shift = placed.node[order] * (1.0 + float(end.max()) - float(start.min()))
+    latest = np.maximum.accumulate(end + shift)
+    # Where a job follows another at one instant, the node is not free in between.
+    first = np.flatnonzero(np.append(True, (start + shift)[1:] > latest[:-1]))
+    return start[first], np.maximum.reduceat(end, first)

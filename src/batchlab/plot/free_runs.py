@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["free_runs"]
 
 _CELLS = 4_000_000  # instants × nodes at a time
-_MOST_CELLS = 200_000_000
+_MOST_CELLS = 100_000_000
 
 
 def free_runs(result: Result) -> tuple[Floats, Iterator[tuple[slice, Integers, Integers]]]:
@@ -37,7 +37,7 @@ def free_runs(result: Result) -> tuple[Floats, Iterator[tuple[slice, Integers, I
     Returns
     -------
     times
-        float64, shape (instants,), rising, seconds. Where instants × nodes are more than 2 × 10^8, every
+        float64, shape (instants,), rising, seconds. Where instants × nodes are more than 10^8, every
         second instant, or every third, and so on, so that they are not.
     runs
         Some instants after the others: a slice of `times`, and for each run of free nodes the place of its

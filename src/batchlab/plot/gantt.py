@@ -16,7 +16,7 @@ from batchlab.plot.canvas import INK, PALETTE, begin, choice, dress, pale, say
 from batchlab.plot.clock import clock_of, time_axis
 from batchlab.plot.job_boxes import draw_rectangles, job_colours, name_rectangles, touching_colours
 from batchlab.plot.job_classes import BY, JobClasses, class_legend, job_classes
-from batchlab.plot.placement import Cells, Placements, cells, placements, rectangles
+from batchlab.plot.placement import Placements, cells, placements, rectangles
 from batchlab.plot.results import Results, single
 from batchlab.plot.scales import nice_step, short_duration
 
@@ -107,10 +107,9 @@ def gantt(
             name_rectangles(ax, boxes, colours, result.workload.jobs["job_id"].to_list())
         _sleep(ax, result)
     else:
-        binned = cells(shown, first, last, columns=_COLUMNS, rows=_ROWS)
         of_jobs = shows == "jobs" or classes is not None
-        if of_jobs or (shows is None and _are_visible(shown, binned, (last - first) / _COLUMNS)):
-            _picture_of_jobs(ax, binned, (first, last), classes)
+        if of_jobs or (shows is None and _are_visible(shown, (last - first) / _COLUMNS)):
+            _picture_of_jobs(ax, shown, (first, last), classes)
         else:
             _picture_of_use(ax, shown, (first, last), resource or result.system.resources[0])
             means = f" (means over {short_duration(nice_step(last - first, _MEANS))})"
@@ -159,15 +158,17 @@ def _sleep(ax: Axes, result: Result) -> None:
         ax.add_collection(shade)
 
 
-def _are_visible(placed: Placements, binned: Cells, column: float) -> bool:
-    """Tell whether what holds most of the cells is long enough to be seen as one thing."""
-    length = np.zeros(int(placed.row.max()) + 1)
-    length[placed.row] = (placed.end - placed.start) / column
-    held = length[binned.row[binned.row >= 0]]
-    return len(held) > 0 and float(np.median(held)) >= _FEWEST_COLUMNS
+def _are_visible(placed: Placements, column: float) -> bool:
+    """Tell whether half of what is held is held for so long that it can be seen as one thing."""
+    length = placed.end - placed.start
+    visible = length[length >= _FEWEST_COLUMNS * column]
+    return len(length) > 0 and 2 * float(visible.sum()) >= float(length.sum())
 
 
-def _picture_of_jobs(ax: Axes, binned: Cells, span: tuple[float, float], classes: JobClasses | None) -> None:
+def _picture_of_jobs(
+    ax: Axes, shown: Placements, span: tuple[float, float], classes: JobClasses | None
+) -> None:
+    binned = cells(shown, *span, columns=_COLUMNS, rows=_ROWS)
     rows = np.maximum(binned.row, 0)
     hues = job_colours(rows) if classes is None else classes.rgb(rows)
     colours = 1 - np.clip(binned.busy, 0, 1)[..., None] * (1 - hues)
@@ -178,7 +179,7 @@ def _picture_of_jobs(ax: Axes, binned: Cells, span: tuple[float, float], classes
 def _picture_of_use(ax: Axes, shown: Placements, span: tuple[float, float], resource: str) -> None:
     width = nice_step(span[1] - span[0], _MEANS)
     columns = math.ceil((span[1] - span[0]) / width)
-    binned = cells(shown, span[0], span[0] + columns * width, columns=columns, rows=_MEAN_ROWS)
+    binned = cells(shown, span[0], span[0] + columns * width, columns=columns, rows=_MEAN_ROWS, owners=False)
     busy = binned.busy.copy()
     # Of the last column only a part may be inside the span.
     busy[:, -1] *= width / (span[1] - span[0] - (columns - 1) * width)

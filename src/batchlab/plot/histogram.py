@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter
 
 from batchlab.plot.canvas import colour, dress, legend, line_style, say, tint
-from batchlab.plot.scales import log_axis
+from batchlab.plot.scales import SpacedLocator, log_axis
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,6 +45,10 @@ def classes(ax: Axes, counts: Mapping[str, Floats], names: Sequence[str]) -> Axe
     if not any(each.sum() for each in counts.values()):
         return say(ax, "no jobs")
     places = np.arange(len(names))
+
+    def name(place: float) -> str:
+        return names[round(place)] if 0 <= round(place) < len(names) else ""
+
     for index, (label, count) in enumerate(counts.items()):
         share, hue = count / (count.sum() or 1), colour(index)
         if len(counts) == 1:
@@ -52,7 +56,8 @@ def classes(ax: Axes, counts: Mapping[str, Floats], names: Sequence[str]) -> Axe
         else:
             ax.plot(places, share, "o", ls=line_style(index), c=hue, markersize=3.5, lw=1.2, label=label)
     every = math.ceil(len(names) / _MOST_LABELS)
-    ax.set_xticks(places[::every], names[::every])
+    ax.xaxis.set_major_locator(SpacedLocator([places[::every].tolist()], name))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda place, _: name(place)))
     ax.set_xlim(-0.6, len(names) - 0.4)
     return _shares(ax, len(counts))
 

@@ -54,4 +54,4 @@ def job_sizes(workloads: Workloads, *, ax: Axes | None = None, title: str | None
 
 def _class(power: int) -> str:
     low, high = 2 ** (power - 1) + 1 if power else 1, 2**power
-    return f"{low}" if low == high else f"{low}–{high}"
+    return f"{low:,}" if low == high else f"{low:,}–{high:,}"

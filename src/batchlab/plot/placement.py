@@ -53,6 +53,8 @@ class Placements:
 
     def between(self, start: float, end: float) -> Placements:
         """Keep what overlaps a time span, cut to it."""
+        if not len(self.row) or (start <= self.start[0] and self.end.max() <= end):
+            return self
         inside = (self.end > start) & (self.start < end)
         return Placements(
             self.row[inside],
@@ -135,12 +137,13 @@ def placements(result: Result, resource: str | None = None) -> Placements:
                 (since_when, before["end_time"]),
             )
             ran = tuple(np.concatenate(pair) for pair in zip(ran, earlier, strict=True))
+            order = np.argsort(ran[3], kind="stable")
+            ran = tuple(column[order] for column in ran)
     row, node, held, start, end = ran
     share = np.minimum(held / np.maximum(capacity[node], 1), 1.0)
-    order = np.argsort(start, kind="stable")
     end = np.where(np.isnan(end), outcome.now, end)
     slots = int(min(max(capacity.max(initial=1), 1), _MOST_SLOTS))
-    return Placements(row[order], node[order], start[order], end[order], share[order], system.nodes, slots)
+    return Placements(row, node, start, end, share, system.nodes, slots)
 
 
 def _runs_of(
@@ -149,13 +152,18 @@ def _runs_of(
     allocated: Integers,
     times: tuple[Floats, Floats],
 ) -> tuple[npt.NDArray[Any], ...]:
-    """Give row, node, amount held there, start and end of every run on every one of its nodes."""
+    """Give row, node, amount held there, start and end of every run on every one of its nodes, by start."""
     offsets, nodes, tasks = placed[0], placed[1].astype(np.int64), placed[2].astype(np.float64)
-    counts = np.diff(offsets)
-    run = np.repeat(np.arange(len(counts)), counts)
-    total = np.add.reduceat(np.append(tasks, 0.0), offsets[:-1]) if len(counts) else tasks
-    held = allocated[run] * tasks / np.maximum(total[run], 1.0)
-    return rows[run], nodes, held, times[0][run], times[1][run]
+    total = np.add.reduceat(np.append(tasks, 0.0), offsets[:-1]) if len(rows) else tasks
+    per_task = allocated / np.maximum(total, 1.0)
+    # Runs are sorted before they are spread over their nodes, which are many more.
+    order = np.argsort(times[0], kind="stable")
+    counts = np.diff(offsets)[order]
+    first = offsets[:-1][order] - (np.cumsum(counts) - counts)
+    entry = np.arange(counts.sum()) + np.repeat(first, counts)
+    of_runs = (rows, per_task, *times)
+    row, each, start, end = (np.repeat(column[order], counts) for column in of_runs)
+    return row, nodes[entry], each * tasks[entry], start, end
 
 
 def rectangles(placed: Placements) -> Rectangles:
@@ -204,7 +212,9 @@ def _joined(parts: list[tuple[int, float, float, int, int]], slots: int) -> Rect
     )
 
 
-def cells(placed: Placements, start: float, end: float, *, columns: int, rows: int) -> Cells:
+def cells(
+    placed: Placements, start: float, end: float, *, columns: int, rows: int, owners: bool = True
+) -> Cells:
     """Bin placements: exact means of use, and which job held most of each cell.
 
     Parameters
@@ -217,6 +227,8 @@ def cells(placed: Placements, start: float, end: float, *, columns: int, rows: i
         How many cells it is divided into.
     rows
         At most so many rows of nodes; neighbouring nodes share a row where there are more.
+    owners
+        Whether to find the job that holds most of each cell, which takes more time than the rest.
 
     Returns
     -------
@@ -239,7 +251,11 @@ def cells(placed: Placements, start: float, end: float, *, columns: int, rows: i
     in_line = np.full(lines, together)
     in_line[-1] = placed.nodes - together * (lines - 1)
     busy = np.bincount(cell, held, lines * columns).reshape(lines, columns) / (in_line[:, None] * width)
-    owner = _owners(cell, inside.row[which], held, lines * columns, joined=together > 1)
+    owner = (
+        _owners(cell, inside.row[which], held, lines * columns, joined=together > 1)
+        if owners
+        else np.full(lines * columns, -1)
+    )
     return Cells(busy, owner.reshape(lines, columns), together)
 
 
