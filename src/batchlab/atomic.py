@@ -12,10 +12,11 @@ from typing import IO, TYPE_CHECKING, Literal, overload
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["atomic_write", "remove_abandoned", "write_frame"]
+__all__ = ["atomic_write", "remove_abandoned", "remove_unfinished", "write_frame"]
 
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}\.tmp", re.DOTALL)
 _ABANDONED = 3600.0
+_unfinished: set[Path] = set()
 
 
 @overload
@@ -92,9 +93,17 @@ def remove_abandoned(paths: Iterable[Path]) -> None:
                 path.unlink()
 
 
+def remove_unfinished() -> None:
+    """Remove the temporary files that this process is writing: it is about to end."""
+    for path in list(_unfinished):
+        with suppress(OSError):
+            path.unlink()
+
+
 @contextmanager
 def _replacing(target: Path, mode: Literal["w", "wb"]) -> Iterator[IO[str] | IO[bytes]]:
     temporary = target.with_name(f".{target.name[:200]}.{secrets.token_hex(8)}.tmp")
+    _unfinished.add(temporary)
     try:
         with _open(temporary, "x" if mode == "w" else "xb") as file:
             yield file
@@ -104,6 +113,8 @@ def _replacing(target: Path, mode: Literal["w", "wb"]) -> Iterator[IO[str] | IO[
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    finally:
+        _unfinished.discard(temporary)
     _sync_directory(target.parent)
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C under load: `batchlab run` ends within half a second, with one line."""
+"""Ctrl-C under load: commands end within half a second, with one line, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+
+from batchlab.cli import main
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,11 +34,11 @@ def loaded(tmp_path: Path) -> Path:
     return path
 
 
-def seconds_to_exit(log: Path, *arguments: str) -> float:
-    """Send SIGINT to a run in the midst of its simulation: the time until it has ended, by the clock."""
-    command = [sys.executable, "-m", "batchlab", "run", str(log), *arguments]
+def seconds_to_exit(*arguments: object, delay: float = 2.5) -> float:
+    """Send SIGINT to a command in the midst of its work: the time until it has ended, by the clock."""
+    command = [sys.executable, "-m", "batchlab", *map(str, arguments)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603  # ours
-        time.sleep(2.5)
+        time.sleep(delay)
         assert process.poll() is None
         sent = time.perf_counter()
         process.send_signal(signal.SIGINT)
@@ -55,5 +57,44 @@ def test_ctrl_c_under_a_loaded_conservative_run(loaded: Path, arguments: list[st
     """From the signal to the end of the process, with thousands of jobs waiting for their turn."""
     took: list[float] = []
     while len(took) < ATTEMPTS and (not took or min(took) > LIMIT):
-        took.append(seconds_to_exit(loaded, "--policy", "conservative", *arguments))
+        took.append(seconds_to_exit("run", loaded, "--policy", "conservative", *arguments))
     assert min(took) <= LIMIT, took
+
+
+@pytest.fixture
+def written(loaded: Path) -> Path:
+    """Write a run of these jobs to a folder."""
+    out = loaded.parent / "written"
+    assert main(["run", str(loaded), "--out", str(out)]) == 0
+    return out
+
+
+COMMANDS = {
+    "compare": ("compare", "LOG", "-p", "conservative", "-p", "conservative(order=sjf)", "-o", "OUT"),
+    "processes": ("compare", "LOG", "-p", "conservative", "--executor", "processes", "-o", "OUT"),
+    "experiment": ("experiment", "EXPERIMENT", "--store", "STORE", "-o", "OUT"),
+    "generate": ("generate", "lublin", "--jobs", "3000000", "--nodes", "512", "-o", "OUT.swf"),
+    "report": ("report", "WRITTEN", "-o", "OUT.html"),
+    "plot": ("plot", "gantt", "WRITTEN", "-o", "OUT.png"),
+}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGINT for another process")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_ctrl_c_ends_every_long_command(name: str, loaded: Path, written: Path) -> None:
+    """In the midst of its work; files are there whole or not at all, and none of another name."""
+    folder = loaded.parent
+    experiment = folder / "experiment.toml"
+    experiment.write_text(
+        'policies = ["conservative"]\n[workloads]\nloaded = "loaded.swf"\n'
+        "[systems]\nsmall = { nodes = 64, resources = { core = 1 } }\n"
+    )
+    places = {"LOG": loaded, "WRITTEN": written, "EXPERIMENT": experiment, "STORE": folder / "store"}
+    words = [str(places.get(word, word)).replace("OUT", str(folder / "out")) for word in COMMANDS[name]]
+    before = {path for path in folder.iterdir() if path.name != "store"}
+    delay = 1.0 if name in {"report", "plot"} else 2.5
+    took: list[float] = []
+    while len(took) < ATTEMPTS and (not took or min(took) > LIMIT):
+        took.append(seconds_to_exit(*words, delay=delay))
+    assert min(took) <= LIMIT, took
+    assert {path for path in folder.iterdir() if path.name != "store"} == before

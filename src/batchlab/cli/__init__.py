@@ -7,7 +7,7 @@ bad input, 130 interrupted.
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 __all__ = ["main"]
 
@@ -36,10 +36,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _show_overview(asked=bool(words))
         from batchlab.cli.application import answer  # noqa: PLC0415
 
-        return answer(words)
+        if arguments is not None:
+            return answer(words)
+        return _answer_process(answer, words)
     except KeyboardInterrupt:
         sys.stderr.write("batchlab: interrupted.\n")
         return _INTERRUPTED
+
+
+def _answer_process(answer: Callable[[list[str]], int], words: list[str]) -> int:
+    """Answer the command line of this process, which Ctrl-C ends at once."""
+    from batchlab.cli import interruption  # noqa: PLC0415  # as above
+
+    interruption.await_interruption()
+    code = answer(words)
+    if code == _INTERRUPTED:
+        interruption.leave()
+    return code
 
 
 def _show_overview(*, asked: bool) -> int:

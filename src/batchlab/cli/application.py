@@ -10,7 +10,8 @@ import typer
 from batchlab.cli import standard_output
 from batchlab.cli.commands import COMMANDS, DESCRIPTION, EPILOG, VERSION_HELP, VERSIONS_HELP
 from batchlab.cli.completion import completed_words
-from batchlab.cli.failure import INTERRUPTED, explain
+from batchlab.cli.failure import explain
+from batchlab.cli.interruption import INTERRUPTED
 
 __all__ = ["answer", "application"]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from batchlab.cli.failure import at_least_one, check_directory, is_pace, wrong_usage
+from batchlab.cli.interruption import wait_no_longer
 from batchlab.cli.memory import peak_memory
 from batchlab.cli.options import FormatOption, existing_file, out_directory  # typer reads the annotations
 from batchlab.cli.output import tell_result
@@ -87,6 +88,8 @@ def elastisim(
     if protocol and algorithm is None:
         raise wrong_usage("needs an algorithm to run; add --algorithm FILE.py.", "--protocol")
     check_kind(configuration, "CONFIGURATION", "elastisim")
+    # The algorithm may be a process of its own, which is told to end.
+    wait_no_longer()
     from batchlab.bridge import elastisim as bridge  # noqa: PLC0415  # --help does without
 
     said = bridge.read_configuration(configuration)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from batchlab.cli.interruption import removed
 from batchlab.cli.output import as_json, warn
 from batchlab.cli.progress import progress_bar
 from batchlab.cli.terminal import print_blocks, width
@@ -67,7 +68,10 @@ def carry_out(experiment: Experiment, request: ExperimentRequest) -> None:
         With 1 where runs failed, once all that there is has been written and told.
     """
     with ExitStack() as stack:
-        store = request.store or stack.enter_context(TemporaryDirectory(prefix="batchlab-"))
+        store: str | Path | None = request.store
+        if store is None:
+            store = stack.enter_context(TemporaryDirectory(prefix="batchlab-"))
+            stack.enter_context(removed(store))
         with progress_bar(request.title) as progress:
             runs = experiment.run(request.executor, store, progress, request.workers)
         written = _write(runs, experiment, request)

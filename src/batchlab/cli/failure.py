@@ -8,11 +8,11 @@ from pathlib import Path
 
 import typer
 
+from batchlab.cli.interruption import INTERRUPTED, say_interrupted
 from batchlab.errors import BatchlabError, ResultError, SimulationError, as_message
 from batchlab.vocabulary import LARGEST_SEED
 
 __all__ = [
-    "INTERRUPTED",
     "at_least_one",
     "check_directory",
     "check_page",
@@ -26,7 +26,6 @@ __all__ = [
     "wrong_usage",
 ]
 
-INTERRUPTED = 130
 _FAILED, _WRONG_USAGE = 1, 2
 _SHOW_TRACEBACK = "BATCHLAB_TRACEBACK"
 # What typer raises for wrong usage derives from this; its package differs between versions of typer.
@@ -52,6 +51,9 @@ def explain(error: BaseException) -> int:
     if os.environ.get(_SHOW_TRACEBACK):
         traceback.print_exception(error)
     message, code = _told(error)
+    if code == INTERRUPTED:
+        say_interrupted()
+        return code
     # A message of several lines is still one line here: what is not on it is easily overlooked.
     sys.stderr.write(f"batchlab: {as_message(' '.join(message.split()))}\n")
     return code
@@ -161,7 +163,8 @@ def check_report(report: Path | None, option: str = "--report") -> None:
 
 
 def _told(error: BaseException) -> tuple[str, int]:
-    if isinstance(error, KeyboardInterrupt | typer.Abort):
+    # Python makes a RuntimeError of one that comes while a class is made.
+    if any(isinstance(each, KeyboardInterrupt | typer.Abort) for each in (error, error.__cause__)):
         return "interrupted.", INTERRUPTED
     if isinstance(error, _COMMAND_LINE_ERROR):
         return _usage(error), _WRONG_USAGE

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from batchlab.cli.failure import wrong_usage
+from batchlab.cli.interruption import wait_no_longer
 from batchlab.cli.memory import peak_memory
 from batchlab.cli.progress import progress_bar
 
@@ -99,4 +100,5 @@ def monitored(request: RunRequest, workload: Workload, system: System, policy: P
 def keep_serving(monitor: Monitor) -> None:
     """Go on serving, and say so."""
     typer.echo(f"batchlab: still serving {monitor.url}; Ctrl-C ends it.", err=True)
+    wait_no_longer()
     monitor.keep()

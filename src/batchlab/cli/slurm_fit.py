@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from batchlab.cli.failure import check_page, is_in_directory, wrong_usage
+from batchlab.cli.interruption import wait_no_longer
 from batchlab.cli.log import located, read_log
 from batchlab.cli.options import (  # typer reads the annotations
     OUTPUT,
@@ -131,6 +132,8 @@ def fit(
 ) -> None:
     """Fit what a log does not say of a cluster on its first jobs, and test it on the others."""
     check_page(report)
+    # The best trial so far is told.
+    wait_no_longer()
     from batchlab import twin as twins  # noqa: PLC0415  # --help does without
 
     overheads = overheads_of(overhead)

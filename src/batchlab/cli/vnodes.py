@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 import typer
 
 from batchlab.cli.failure import check_directory, is_pace, wrong_usage
+from batchlab.cli.interruption import wait_no_longer
 from batchlab.cli.log import located, read_log
 from batchlab.cli.machine import described_machine, machine_for
 from batchlab.cli.options import (  # typer reads the annotations
@@ -121,6 +122,8 @@ def vnodes(
     check_directory(out)
     if cores is not None and nodes is None:
         raise wrong_usage("are those of --nodes; pass both, or neither.", "--cores")
+    # The cluster is taken down first.
+    wait_no_longer()
     from batchlab.bridge import slurm  # noqa: PLC0415  # --help does without
 
     log = LogRequest(*located(trace), overrun, invalid, processors, use_memory=False)

@@ -1,0 +1,105 @@
+"""Ctrl-C ends a command within half a second, also where it is in the midst of long work of a library.
+
+Python raises KeyboardInterrupt between two steps of its own, which may be seconds apart while a table is read
+or a figure drawn. A thread waits for the signal too, and ends the process where that has not ended by itself.
+Files are written under other names and renamed, so none is left in part.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["INTERRUPTED", "await_interruption", "leave", "removed", "say_interrupted", "wait_no_longer"]
+
+INTERRUPTED = 130
+_PATIENCE = 0.25
+_SHOW_CURSOR = "\x1b[?25h"
+# What the thread has to know: whether it ends the process, whether the line was said, what is to be removed.
+_state = {"awaiting": False, "said": False}
+_folders: set[str] = set()
+
+
+def await_interruption() -> None:
+    """Have Ctrl-C end this process; to be called once, by its main thread."""
+    if os.name != "posix":
+        return
+    from threading import Thread  # noqa: PLC0415  # --help does without
+
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    _state["awaiting"] = True
+    Thread(target=_await, args=(reader,), name="batchlab-interruption", daemon=True).start()
+
+
+def wait_no_longer() -> None:
+    """Leave it to the command what Ctrl-C ends: it has something to tell then."""
+    _state["awaiting"] = False
+
+
+@contextmanager
+def removed(folder: str) -> Iterator[None]:
+    """Remove a folder if the process is ended meanwhile."""
+    _folders.add(folder)
+    try:
+        yield
+    finally:
+        _folders.discard(folder)
+
+
+def say_interrupted() -> None:
+    """Say so, once."""
+    if not (_state["awaiting"] and _state["said"]):
+        _state["said"] = True
+        sys.stderr.write("batchlab: interrupted.\n")
+
+
+def leave() -> NoReturn:
+    """End the process without taking down what is in memory, which may take seconds."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(INTERRUPTED)
+
+
+def _await(reader: int) -> None:
+    while signal.SIGINT not in os.read(reader, 64):
+        pass
+    time.sleep(_PATIENCE)
+    if not _state["awaiting"]:
+        return
+    _stop_processes()
+    _remove_unfinished()
+    if sys.stderr.isatty() and not _state["said"]:
+        # A progress bar hides it, and stands on the line.
+        sys.stderr.write(f"{_SHOW_CURSOR}\n")
+    say_interrupted()
+    leave()
+
+
+def _stop_processes() -> None:
+    if "multiprocessing" in sys.modules:
+        from multiprocessing import active_children  # noqa: PLC0415  # only where there may be some
+
+        for child in active_children():
+            child.kill()
+
+
+def _remove_unfinished() -> None:
+    if "batchlab.atomic" in sys.modules:
+        from batchlab.atomic import remove_unfinished  # noqa: PLC0415  # only where files may be written
+
+        remove_unfinished()
+    if _folders:
+        from shutil import rmtree  # noqa: PLC0415  # only here
+
+        for folder in list(_folders):
+            rmtree(folder, ignore_errors=True)
