@@ -14,7 +14,7 @@ import batchlab as bl
 from batchlab.options import Overheads
 from batchlab.policy import Policy, SlurmParameters
 from batchlab.slurm import Precedence
-from reference.slurm_runs import KEYS, Controller, DrainedNode, Kept, Place, Rules, SlurmJob, run
+from reference.slurm_runs import KEYS, Controller, DrainedNode, Kept, Place, Requeue, Rules, SlurmJob, run
 from reference.slurm_selection import Machine
 
 CASES = 480
@@ -29,6 +29,7 @@ class SlurmCase:
     controller: Controller
     jobs: list[SlurmJob]
     drained: list[DrainedNode]
+    requeues: list[Requeue]
     launch: float
     completion: float
     order: str
@@ -210,6 +211,13 @@ def reserving(job: SlurmJob, kept: list[Kept], machine: Machine, rng: Random) ->
     return replace(job, reservation=number, quality=0) if fits and rng.random() < 0.7 else job
 
 
+def requeuing(case: SlurmCase, rng: Random) -> SlurmCase:
+    """Take jobs from their nodes, if they have any at that time."""
+    jobs = rng.sample(case.jobs, min(len(case.jobs), 8))
+    soon = [job.submit_time + rng.choice((5.0, 10.125, 30.0, 100.25)) for job in jobs]
+    return replace(case, requeues=[Requeue(job.row, time) for job, time in zip(jobs, soon, strict=True)])
+
+
 def random_case(number: int) -> SlurmCase:
     """Give a run with a queue now and then, and with pauses."""
     rng = Random(number)  # noqa: S311  # no secret
@@ -225,7 +233,7 @@ def random_case(number: int) -> SlurmCase:
     launch, completion = rng.choice(((0.0, 0.0), (0.0625, 0.03125), (1.5, 4.25)))
     order = rng.choice(("fcfs", *KEYS))
     controller = random_controller(rng)
-    case = SlurmCase(machine, controller, jobs, drained, launch, completion, order, Rules(), [])
+    case = SlurmCase(machine, controller, jobs, drained, [], launch, completion, order, Rules(), [])
     case = contested(case, rng) if rng.random() < 0.6 else case
     case = counted(case, rng) if rng.random() < 0.3 else case
     case = ranked(case, rng) if rng.random() < 0.3 else case
@@ -306,7 +314,7 @@ def result_of(case: SlurmCase, policy: Policy) -> bl.Result:
     )
     overheads = Overheads(launch=case.launch, completion=case.completion, counted=False)
     workload = bl.Workload.from_table(table, overrun="keep")
-    events = drains_of(case)
+    events = events_of(case)
     return bl.simulate(
         workload, system, policy, walltime="kill", overheads=overheads, job_check="none", events=events
     )
@@ -358,11 +366,15 @@ def limits_of(rules: Rules) -> Iterator[bl.Limit]:
         yield bl.Limit(f"jobs q{quality}", per=("user",), running_jobs=most, applies_to=owner)
 
 
-def drains_of(case: SlurmCase) -> list[dict[str, object]]:
-    """Give the times at which nodes go and come back."""
-    turns = [(each.begin, "drain", each.node) for each in case.drained]
-    turns += [(each.end, "resume", each.node) for each in case.drained]
-    return [{"time": time, "event": event, "nodes": str(node)} for time, event, node in sorted(turns)]
+def events_of(case: SlurmCase) -> list[dict[str, object]]:
+    """Give the times at which nodes go and come back, and jobs lose theirs."""
+    found: list[tuple[float, str, dict[str, object]]] = []
+    for each in case.drained:
+        found.append((each.begin, "drain", {"nodes": str(each.node)}))
+        found.append((each.end, "resume", {"nodes": str(each.node)}))
+    found += [(each.time, "requeue", {"job_id": each.row}) for each in case.requeues]
+    found.sort(key=lambda event: event[0])
+    return [{"time": time, "event": event, **of_what} for time, event, of_what in found]
 
 
 def starts_of(result: bl.Result) -> dict[int, Place]:
@@ -383,6 +395,7 @@ def expected(case: SlurmCase) -> dict[int, Place]:
         controller,
         case.jobs,
         case.drained,
+        requeues=case.requeues,
         order=case.order,
         rules=case.rules,
         reservations=case.reservations,
@@ -402,6 +415,7 @@ def test_runs(chunk: int) -> None:
         places = expected(case)
         assert starts_of(result) == places, f"case {number}: {case}"
         waited = sum(places[job.row][0] > job.submit_time + 90 for job in case.jobs if job.row in places)
-        seen.update(started=len(places), waited=waited)
+        seen.update(started=len(places), waited=waited, requeued=len(result.interruptions))
     assert seen["started"] > 300
     assert seen["waited"] > 30
+    assert seen["requeued"] > 0

@@ -8,7 +8,7 @@ from batchlab.slurm import Allotment, Entry, Held, ReservedNodes, Situation
 from reference.slurm import Verdict, Waiting, begun, main_begun
 from reference.slurm_selection import Machine, Weights, evaluate
 
-__all__ = ["KEYS", "Controller", "DrainedNode", "Kept", "Place", "Rules", "SlurmJob", "run"]
+__all__ = ["KEYS", "Controller", "DrainedNode", "Kept", "Place", "Requeue", "Rules", "SlurmJob", "run"]
 
 Place = tuple[float, tuple[tuple[int, int], ...]]
 
@@ -46,6 +46,14 @@ class DrainedNode:
     node: int
     begin: float
     end: float
+
+
+@dataclass(frozen=True)
+class Requeue:
+    """A job that holds nodes gives them up at a time, and waits again; one whose run is over ends."""
+
+    row: int
+    time: float
 
 
 @dataclass(frozen=True)
@@ -112,6 +120,7 @@ class Run:
     controller: Controller
     jobs: Sequence[SlurmJob]
     drained: Sequence[DrainedNode]
+    requeues: Sequence[Requeue]
     launch: float
     completion: float
     order: str
@@ -334,9 +343,12 @@ class Run:
             del self.holding[victim]
             self.gone.append(victim)
             if not self.rules.cancels:
-                del self.places[victim.row]
-                self.again[victim] = self.now + self.controller.requeue_delay
-                self.eligible[victim] = self.again[victim]
+                self.put_off(victim)
+
+    def put_off(self, job: SlurmJob) -> None:
+        """Let a job wait again that has lost its nodes; it may not start at once."""
+        del self.places[job.row]
+        self.again[job] = self.eligible[job] = self.now + self.controller.requeue_delay
 
     def dismiss(self) -> bool:
         """Let victims wait again, whose epilog calls the main loop; whether there are any."""
@@ -356,12 +368,14 @@ class Run:
     def take_events(self) -> bool:
         """Take what happens now; whether nodes were released."""
         arrived = [job for job in self.jobs if job.submit_time == self.now]
-        turned = any(self.now in (each.begin, each.end) for each in self.drained)
+        requeued, ended = self.take_requeues()
+        turned = bool(requeued) or any(self.now in (each.begin, each.end) for each in self.drained)
         over = any(over == self.now for _, _, over in self.holding.values())
         gone = [job for job, (_, _, over) in self.holding.items() if over + self.completion == self.now]
         for job in gone:
             del self.holding[job]
-        self.queue += arrived
+        gone += ended
+        self.queue += [*arrived, *requeued]
         for job in arrived:
             self.eligible[job] = self.now
             self.evaluate(job)
@@ -371,6 +385,17 @@ class Run:
             self.change()
         self.is_wanted |= bool(arrived) or turned or (bool(gone) and not self.calls_at_once())
         return bool(gone)
+
+    def take_requeues(self) -> tuple[list[SlurmJob], list[SlurmJob]]:
+        """Take jobs from their nodes; give those that wait again, and those that had only to leave."""
+        rows = {each.row for each in self.requeues if each.time == self.now}
+        taken = [(job, over) for job, (_, _, over) in self.holding.items() if job.row in rows]
+        again = [job for job, over in taken if over >= self.now]
+        for job, _ in taken:
+            del self.holding[job]
+        for job in again:
+            self.put_off(job)
+        return again, [job for job, over in taken if over < self.now]
 
     def evaluate(self, job: SlurmJob) -> None:
         """Let nodes have the weights of a job that is submitted."""
@@ -396,6 +421,7 @@ class Run:
     def next_event(self) -> float:
         times = [job.submit_time for job in self.jobs]
         times += [time for each in self.drained for time in (each.begin, each.end)]
+        times += [each.time for each in self.requeues]
         times += [time for each in self.reservations for time in (each.begin, each.end)]
         times += [time for _, _, over in self.holding.values() for time in (over, over + self.completion)]
         return min((time for time in times if time > self.now), default=inf)
@@ -407,6 +433,7 @@ def run(
     jobs: Sequence[SlurmJob],
     drained: Sequence[DrainedNode] = (),
     *,
+    requeues: Sequence[Requeue] = (),
     launch: float = 0.0,
     completion: float = 0.0,
     order: str = "fcfs",
@@ -414,7 +441,18 @@ def run(
     reservations: Sequence[Kept] = (),
 ) -> dict[int, Place]:
     """Give when and where each job starts, with how many tasks on each node; some jobs never start."""
-    state = Run(machine, controller, jobs, drained, launch, completion, order, rules or Rules(), reservations)
+    state = Run(
+        machine,
+        controller,
+        jobs,
+        drained,
+        requeues,
+        launch,
+        completion,
+        order,
+        rules or Rules(),
+        reservations,
+    )
     interval, period = controller.sched_interval, 1 + controller.main_lag
     first = min([job.submit_time for job in jobs] + [each.begin for each in drained])
     origin = controller.main_phase + floor(first / interval) * interval

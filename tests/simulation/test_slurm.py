@@ -287,6 +287,18 @@ def test_jobs_that_are_not_modelled(spec: str, columns: dict[str, Any], message:
         starts(spec, **columns)
 
 
+def test_a_requeued_job_waits() -> None:
+    """It starts at the first call for the whole queue after `requeue_delay` seconds."""
+    workload = bl.Workload.from_table(
+        {"submit_time": [10.0], "run_time": [30.0], "requested_time": [60.0], "tasks": [1]}
+    )
+    events = [{"time": 20.0, "event": "requeue", "job_id": 1}]
+    spec = "slurm(main_phase=0.25, sched_interval=5"
+    for delay, expected in ((9, 30.25), (121, 145.25)):
+        result = bl.simulate(workload, SYSTEM, f"{spec}, requeue_delay={delay})", events=events)
+        assert result.jobs["start_time"].to_list() == [expected]
+
+
 def test_systems_that_are_not_modelled() -> None:
     """Nodes that differ, where whole ones are taken; victims that are suspended or run on; flexible ones."""
     uneven = bl.System((bl.NodeGroup("a", 1, {"core": 2}), bl.NodeGroup("b", 1, {"core": 4})))

@@ -343,9 +343,8 @@ impl SchedulingRule for Slurm {
         let now = view.now();
         self.prepare(view.scenario);
         self.evaluate_arrivals(view);
-        if self.setup.backfill.reserves.min_age > 0.0 {
-            self.waiting.arrive(&view.state.queue.arrived, now);
-        }
+        self.waiting.end(&view.state.ended);
+        self.waiting.arrive(&view.state.queue.arrived, now, &self.delays);
         self.keys_change = keys_change;
         self.clock.catch_up(now);
         let has_run = |&job: &u32| !view.state.jobs.start_time(job).is_nan();

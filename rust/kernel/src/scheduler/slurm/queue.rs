@@ -23,7 +23,7 @@ pub(super) struct Queued {
 }
 
 /// The entries of the first so many waiting jobs, in order. O(jobs) where partitions do not differ in tier and priority, and
-/// without preemption and reservations; else O(queue · log queue) and what preemption asks.
+/// without preemption, reservations and requeued jobs; else O(queue · log queue) and what preemption asks.
 pub(super) fn queued(
     view: View<'_>,
     rule: Option<&Multifactor>,
@@ -31,7 +31,7 @@ pub(super) fn queued(
     most: usize,
 ) -> Vec<Queued> {
     let has_calendar = view.scenario.calendar.is_some();
-    let is_plain = !has_calendar && view.scenario.preemption.is_none();
+    let is_plain = !has_calendar && view.scenario.preemption.is_none() && waiting.all_are_eligible();
     let has_places = !view.scenario.attributes.places.is_empty();
     let is_in_order = is_plain && !has_places;
     let mut jobs = view.state.queue.first_jobs(if is_in_order { most } else { usize::MAX });

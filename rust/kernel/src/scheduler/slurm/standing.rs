@@ -1,6 +1,6 @@
 //! How jobs of a simulation stand to each other: which may preempt which, what limits count their nodes, what is reserved, and
 //! which wait after a preemption.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -102,16 +102,18 @@ pub(super) fn calendar_turns(view: View<'_>) -> bool {
     known.is_some_and(|known| known.next_from(view.now()) <= view.now())
 }
 
-/// Since when jobs wait, and what preemptions have left: victims, and the jobs for which they went.
+/// Since when jobs wait, which of them may not start yet, and for which others were preempted.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Waiting {
     /// When the first victims of a waiting job went.
     first: BTreeMap<u32, f64>,
-    /// From when on a victim may start again.
+    /// From when on a job that was requeued may start again.
     again: BTreeMap<u32, f64>,
+    /// The jobs that have nodes.
+    holding: BTreeSet<u32>,
     /// Whether victims have left their nodes since the latest pass.
     has_left: bool,
-    /// When waiting jobs entered the queue, where that matters.
+    /// When waiting jobs entered the queue.
     entered: BTreeMap<u32, f64>,
 }
 
@@ -129,12 +131,29 @@ impl Waiting {
         std::mem::take(&mut self.has_left)
     }
 
-    /// Jobs enter the queue.
-    pub fn arrive(&mut self, jobs: &[u32], now: f64) {
-        self.entered.extend(jobs.iter().map(|&job| (job, now)));
+    /// Jobs enter the queue; those that had nodes have been requeued.
+    pub fn arrive(&mut self, jobs: &[u32], now: f64, settings: &Delays) {
+        for &job in jobs {
+            self.entered.insert(job, now);
+            if self.holding.remove(&job) {
+                self.again.entry(job).or_insert(now + settings.requeue_delay);
+            }
+        }
     }
 
-    /// The second since which a job has been eligible; long ago where that does not matter.
+    /// Jobs have ended.
+    pub fn end(&mut self, jobs: &[u32]) {
+        for job in jobs {
+            self.holding.remove(job);
+        }
+    }
+
+    /// Whether all waiting jobs may start.
+    pub fn all_are_eligible(&self) -> bool {
+        self.again.is_empty()
+    }
+
+    /// The second since which a waiting job has been eligible.
     pub fn eligible_since(&self, job: u32) -> f64 {
         let time = |times: &BTreeMap<u32, f64>| times.get(&job).copied().unwrap_or(f64::NEG_INFINITY);
         time(&self.entered).max(time(&self.again)).floor()
@@ -145,6 +164,7 @@ impl Waiting {
         self.entered.remove(&job);
         self.first.remove(&job);
         self.again.remove(&job);
+        self.holding.insert(job);
     }
 
     /// Whether others may be preempted for a job, at a whole second.
@@ -157,14 +177,14 @@ impl Waiting {
         self.again.get(&job).is_none_or(|&again| again <= now)
     }
 
-    /// Whether some victim may not start again yet, or some job not preempt others again.
+    /// Whether some job may not start again yet, or not preempt others again.
     pub fn is_pending(&self, now: f64, settings: &Delays) -> bool {
         let waits = self.again.values().any(|&again| again > now);
         waits || self.first.values().any(|&first| first.floor() > now.floor() - settings.notice)
     }
 }
 
-/// How long jobs wait after a preemption, seconds.
+/// How long jobs wait after a preemption or a requeue, seconds.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Delays {
     requeue_delay: f64,
