@@ -26,8 +26,8 @@ _CODE = re.compile(r"^```pycon\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _REMARK = re.compile(r"<!--.*?-->\n*", re.DOTALL)
 _PICTURE = re.compile(r"^!\[.*\]\(.*\)$", re.MULTILINE)
 _LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
-# With pyplot imported, notebooks show figures.
-_FIGURES = "import matplotlib.pyplot"
+# A command to notebooks, which are to show figures; it is not Python.
+_FIGURES = "%matplotlib inline"
 
 
 def pages() -> list[Path]:

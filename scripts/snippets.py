@@ -57,7 +57,8 @@ def run_notebook(path: Path, names: Names) -> None:
     for cell in json.loads(path.read_text("utf-8"))["cells"]:
         if cell["cell_type"] != "code":
             continue
-        source = "".join(cell["source"])
+        # Lines that begin with % are for notebooks alone.
+        source = "".join(line for line in cell["source"] if not line.startswith("%"))
         shown = "".join("".join(_text(output)) for output in cell["outputs"])
         printed = _execute(source, names)
         if shown and shown.rstrip() != printed.rstrip():

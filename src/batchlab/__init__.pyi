@@ -86,6 +86,7 @@ from batchlab.policy import Malleable as Malleable
 from batchlab.policy import Policy as Policy
 from batchlab.policy import Scheduler as Scheduler
 from batchlab.predictor import Predictor as Predictor
+from batchlab.progress_bar import ProgressBar as ProgressBar
 from batchlab.result import metrics as metrics
 from batchlab.result import service as service
 from batchlab.result.read import read_result as read_result

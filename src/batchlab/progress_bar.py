@@ -1,0 +1,90 @@
+"""A bar that shows how far something is: in a notebook, or on a terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from batchlab.markup import Html, element
+from batchlab.units import format_duration
+
+__all__ = ["ProgressBar"]
+
+_TICK = 0.2
+
+
+class ProgressBar:
+    """Shows how much is done, and how long the rest will take, where a ``progress=`` is wanted.
+
+    In a notebook it is a bar under the cell; on a terminal a line of standard error; elsewhere nothing. One
+    bar shows one run or experiment.
+
+    Parameters
+    ----------
+    title
+        What is going on.
+
+    Examples
+    --------
+    >>> import batchlab as bl
+    >>> workload = bl.Workload.from_table({"submit_time": [0.0], "run_time": [60.0], "tasks": [2]})
+    >>> system = bl.System.homogeneous(nodes=2, resources={"core": 1})
+    >>> result = bl.simulate(workload, system, "easy", progress=bl.ProgressBar("EASY"))
+    """
+
+    def __init__(self, title: str = "") -> None:
+        self._title = title
+        self._began = self._shown_at = time.monotonic()
+        self._done, self._total = 0, 0
+        self._place: Any = None
+
+    def __call__(self, done: int, total: int) -> None:
+        """Show that so many of all are done; more than five times a second only in the end.
+
+        Parameters
+        ----------
+        done, total
+            Counts of jobs or runs.
+        """
+        now = time.monotonic()
+        if self._total == 0:
+            self._began = now
+        elif done < total and now - self._shown_at < _TICK:
+            return
+        self._done, self._total, self._shown_at = done, total, now
+        self._show()
+
+    def __repr__(self) -> str:
+        title = f"{self._title}: " if self._title else ""
+        return f"{title}{self._done:,} of {self._total:,} done{self._remaining()}"
+
+    def _repr_html_(self) -> str:
+        bar = element("progress", value=self._done, max=max(self._total, 1))
+        return element("div", bar, Html("&ensp;"), repr(self))
+
+    def _remaining(self) -> str:
+        elapsed = self._shown_at - self._began
+        if not 0 < self._done < self._total or elapsed < 1:
+            return ""
+        return f", {format_duration(round(elapsed * (self._total - self._done) / self._done))} left"
+
+    def _show(self) -> None:
+        display = _notebook_display()
+        if display is None:
+            if sys.stderr.isatty():
+                end = "\n" if self._done >= self._total else ""
+                sys.stderr.write(f"\r\x1b[K{self!r}{end}")
+                sys.stderr.flush()
+        elif self._place is None:
+            self._place = display(self, display_id=True)
+        else:
+            self._place.update(self)
+
+
+def _notebook_display() -> Any:  # noqa: ANN401  # IPython's `display` has no types where it is not installed
+    """Give the function that shows an object under the cell of a notebook; None where there is none."""
+    shell = sys.modules.get("IPython")
+    running = None if shell is None else shell.get_ipython()
+    # A terminal with IPython has a shell without a kernel.
+    return None if getattr(running, "kernel", None) is None else sys.modules["IPython.display"].display
