@@ -54,7 +54,8 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 def test_the_status(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As a page for people, or as one line of JSON; the run may be named."""
     with going_on(log):
-        assert said(capsys).splitlines() == [
+        *lines, age = said(capsys).splitlines()
+        assert lines == [
             "workload      small.swf",
             "policy        fcfs",
             "progress      0 %, 0 of 3 jobs done, running",
@@ -63,7 +64,9 @@ def test_the_status(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
             "utilisation   core 100.0 %",
             "cost          2 s, CPU 1 s, 80 MB",
         ]
-        assert said(capsys, str(os.getpid())) == said(capsys, "status")
+        assert age.startswith("answer        ")
+        assert age.endswith(" s old")
+        assert said(capsys, str(os.getpid())).splitlines()[:-1] == said(capsys, "status").splitlines()[:-1]
         assert json.loads(said(capsys, "--format", "json"))["queued"] == 1
 
 
@@ -242,3 +245,12 @@ def test_options_that_do_not_go_together(
     """Are refused before anything is read."""
     assert main(["run", str(log), *options]) == 2
     assert message.replace("'", "") in capsys.readouterr().err.replace("'", "")
+
+
+def test_old_answers_say_so(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a policy in Python thinks for long, lists say how old they are."""
+    run = runs.Run("1", 1, 1, "", "log", "mine")
+    monkeypatch.setattr(runs, "choose", lambda _name: run)
+    monkeypatch.setattr(runs, "ask", lambda _run, _words: {"time": 1.0, "jobs": [], "age": 4.26})
+    assert main(["watch", "queued"]) == 0
+    assert capsys.readouterr().out == "no jobs\nanswer        4.3 s old\n"

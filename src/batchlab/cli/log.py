@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from batchlab.cli.failure import wrong_usage
+from batchlab.cli.progress import reading_bar
 from batchlab.cli.recognised import check_kind
 
 if TYPE_CHECKING:
@@ -60,6 +61,11 @@ def read_log(log: LogRequest) -> Workload:
     log
         The file, and how to read it; what is about the fields of logs is refused for others.
     """
+    with reading_bar(log.trace):
+        return _read_any(log)
+
+
+def _read_any(log: LogRequest) -> Workload:
     import batchlab  # noqa: PLC0415  # the library is imported when it is needed
 
     if is_log(log):

@@ -10,14 +10,15 @@ import typer
 from batchlab.cli.failure import wrong_usage
 from batchlab.cli.interruption import wait_no_longer
 from batchlab.cli.memory import peak_memory
-from batchlab.cli.progress import progress_bar
+from batchlab.cli.progress import run_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from batchlab.cli.request import RunRequest, Watching
     from batchlab.monitor import Monitor
     from batchlab.policy.policy import Policy
+    from batchlab.simulation import Simulation
     from batchlab.system.system import System
     from batchlab.workload.workload import Workload
 
@@ -79,7 +80,7 @@ def monitored(request: RunRequest, workload: Workload, system: System, policy: P
         options=request.options,
     )
     with ExitStack() as stack:
-        progress = None if watching.live else stack.enter_context(progress_bar(str(policy)))
+        progress = None if watching.live else stack.enter_context(_run_progress(simulation))
         monitor = batchlab.Monitor(
             simulation,
             title=request.log.trace.name,
@@ -95,6 +96,16 @@ def monitored(request: RunRequest, workload: Workload, system: System, policy: P
             if not place.is_local:
                 typer.echo(_IN_CLEAR, err=True)
         yield monitor
+
+
+@contextmanager
+def _run_progress(simulation: Simulation) -> Iterator[Callable[[int, int], None] | None]:
+    """Show how far a run is, with its date."""
+    from batchlab.workload.dates import Dates  # noqa: PLC0415  # as above
+
+    dates = Dates(simulation.workload.header, simulation.system.start_time)
+    with run_bar(str(simulation.policy), dates.date) as advance:
+        yield None if advance is None else lambda done, jobs: advance(done, jobs, simulation.now)
 
 
 def keep_serving(monitor: Monitor) -> None:

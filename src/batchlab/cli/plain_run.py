@@ -14,12 +14,13 @@ from batchlab.cli.log import format_of, is_log
 from batchlab.cli.machine import described_machine, machine_for
 from batchlab.cli.memory import peak_memory
 from batchlab.cli.output import tell
-from batchlab.cli.progress import progress_bar
+from batchlab.cli.progress import reading_bar, run_bar
 from batchlab.cli.stream import NOT_STREAMED, machine_columns
 from batchlab.options import RunOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
     from types import TracebackType
     from typing import Self
 
@@ -105,13 +106,14 @@ def _read(request: RunRequest) -> _kernel.SwfLog | None:
 
     log = request.log
     try:
-        return SwfLog(
-            log.trace,
-            overrun=log.overrun,
-            invalid=log.invalid,
-            processors=log.processors,
-            use_memory=log.use_memory,
-        )
+        with reading_bar(log.trace):
+            return SwfLog(
+                log.trace,
+                overrun=log.overrun,
+                invalid=log.invalid,
+                processors=log.processors,
+                use_memory=log.use_memory,
+            )
     except (OSError, ValueError):
         # The reader of tables explains it.
         return None
@@ -174,13 +176,15 @@ class Watch:
         policy: Policy,
     ) -> None:
         self._request, self._log, self._kernel = request, log, kernel
+        # The log has it no longer when its columns have been handed over.
+        self._header = _header(log)
         self._system, self._policy, self._jobs = system, policy, log.facts["kept"]
         self._began = (time.monotonic(), time.process_time())
         self.monitor: Monitor | None = None
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        self._progress = self._stack.enter_context(progress_bar(str(self._policy)))
+        self._progress = self._stack.enter_context(run_bar(str(self._policy), self._date))
         return self
 
     def __exit__(
@@ -190,16 +194,21 @@ class Watch:
             self.monitor.finish("done" if kind is None else "stopped")
         self._stack.close()
 
-    def look(self, finished: int, _now: float) -> None:
+    def look(self, finished: int, now: float) -> None:
         """Answer; called about every 0.05 s."""
         if self._progress is not None:
-            self._progress(finished, self._jobs)
+            self._progress(finished, self._jobs, now)
         if self.monitor is None:
             # Of work: on a busy machine the clock on the wall says little about how much is left.
             if time.process_time() - self._began[1] <= PATIENCE:
                 return
             self.monitor = self._stack.enter_context(self._made())
         self.monitor.answer()
+
+    def _date(self, time: float) -> datetime | None:
+        from batchlab.workload.dates import Dates  # noqa: PLC0415  # for terminals only
+
+        return Dates(self._header, self._system.start_time).date(time)
 
     def _made(self) -> Monitor:
         from batchlab.monitor import Monitor  # noqa: PLC0415  # most runs are over before

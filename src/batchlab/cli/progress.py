@@ -1,22 +1,30 @@
 """Progress bars for those who wait: on a terminal only, and only after a second."""
 
+from __future__ import annotations
+
 import sys
 import time
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Callable, Iterator
+    from threading import Event
+
     from rich.progress import Progress, ProgressColumn
 
-__all__ = ["count_bar", "progress_bar", "transfer_bar"]
+__all__ = ["count_bar", "progress_bar", "reading_bar", "run_bar", "transfer_bar"]
 
 _PATIENCE = 1.0
+_LONGEST_TITLE = 20
+_REFRESH = 0.2
 
 
 @contextmanager
 def progress_bar(title: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Show how far a simulation is, on standard error.
+    """Show how far something is, on standard error: how much is done, at which rate, and how long it takes.
 
     Parameters
     ----------
@@ -26,29 +34,46 @@ def progress_bar(title: str) -> Iterator[Callable[[int, int], None] | None]:
     Yields
     ------
     callable or None
-        To be called with the number of jobs done and that of all jobs now and then; None where nobody would
-        see it.
+        To be called with the number done and that of all now and then; None where it would not be seen.
     """
     with _patient_bar(title, _bar) as advance:
-        yield advance
+        yield None if advance is None else lambda done, total: advance(done, total, "")
 
 
 @contextmanager
-def count_bar(title: str) -> Iterator[Callable[[int], None] | None]:
-    """Show how many jobs are done, on standard error, where their total is not known.
+def run_bar(
+    title: str, date: Callable[[float], dt.datetime | None]
+) -> Iterator[Callable[[int, int | None, float], None] | None]:
+    """Show how far a simulation is, on standard error: simulated date, jobs done, rate and remaining time.
 
     Parameters
     ----------
     title
-        What is going on.
+        What is simulated.
+    date
+        Gives the date of a simulated time; None where that is not known.
 
     Yields
     ------
     callable or None
-        To be called with the number of jobs done now and then; None where it would not be seen.
+        To be called with the number of jobs done, that of all jobs (None where it is not known) and the
+        simulated time (s) now and then; None where it would not be seen.
     """
+    with _patient_bar(title, _bar) as advance:
+        yield (
+            None
+            if advance is None
+            else lambda done, total, now: advance(done, total, _moment(date(now), now))
+        )
+
+
+@contextmanager
+def count_bar(
+    title: str, date: Callable[[float], dt.datetime | None]
+) -> Iterator[Callable[[int, float], None] | None]:
+    """Show what `run_bar` does, where the number of all jobs is not known."""
     with _patient_bar(title, _count_bar) as advance:
-        yield None if advance is None else lambda done: advance(done, None)
+        yield None if advance is None else lambda done, now: advance(done, None, _moment(date(now), now))
 
 
 @contextmanager
@@ -63,17 +88,75 @@ def transfer_bar(title: str) -> Iterator[Callable[[int, int | None], None] | Non
     Yields
     ------
     callable or None
-        To be called with the number of bytes there and that of all bytes, if known; None where nobody would
-        see it.
+        To be called with the number of bytes there and that of all bytes, if known; None where it would not
+        be seen.
     """
     with _patient_bar(title, _transfer_bar) as advance:
-        yield advance
+        yield None if advance is None else lambda done, total: advance(done, total, "")
+
+
+@contextmanager
+def reading_bar(path: Path) -> Iterator[None]:
+    """Show how much of a file has been read, on standard error.
+
+    Readers do not tell; where the system does (Linux), it is asked for the position in the file.
+    """
+    if not sys.stderr.isatty() or not path.is_file():
+        yield
+        return
+    from threading import Event, Thread  # noqa: PLC0415  # on terminals only
+
+    over = Event()
+    watcher = Thread(target=_watch_reading, args=(path, over), daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+
+
+def _watch_reading(path: Path, over: Event) -> None:
+    if over.wait(_PATIENCE):
+        return
+    size = path.stat().st_size
+    with _transfer_bar() as progress:
+        task = progress.add_task(_shortened(f"reading {path.name}"), total=None)
+        while not over.wait(_REFRESH):
+            position = _position_in(path)
+            if position is not None and position < size:
+                progress.update(task, completed=position, total=size)
+
+
+def _position_in(path: Path) -> int | None:
+    """Give the position at which this process reads a file; None where the system does not tell."""
+    try:
+        file = path.resolve()
+        for number in Path("/proc/self/fd").iterdir():
+            if number.resolve() == file:
+                lines = Path(f"/proc/self/fdinfo/{number.name}").read_text("ascii").splitlines()
+                return int(lines[0].partition(":")[2])
+    except (OSError, ValueError, IndexError):
+        # No such file system, or the file has been closed meanwhile.
+        return None
+    return None
+
+
+def _moment(date: dt.datetime | None, now: float) -> str:
+    """Write the simulated date, or else the simulated time."""
+    if date is not None:
+        return f"{date:%Y-%m-%d}"
+    return f"day {now // 86_400:,.0f}"
+
+
+def _shortened(title: str) -> str:
+    return title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…"
 
 
 @contextmanager
 def _patient_bar(
-    title: str, make: "Callable[[], Progress]"
-) -> Iterator[Callable[[int, int | None], None] | None]:
+    title: str, make: Callable[[], Progress]
+) -> Iterator[Callable[[int, int | None, str], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
@@ -81,39 +164,54 @@ def _patient_bar(
         began = time.monotonic()
         shown: list[Progress] = []
 
-        def advance(done: int, total: int | None) -> None:
-            if time.monotonic() - began < _PATIENCE:
+        def advance(done: int, total: int | None, moment: str) -> None:
+            elapsed = time.monotonic() - began
+            if elapsed < _PATIENCE:
                 return
+            rate = f"{done / max(elapsed, _REFRESH):,.0f}/s"
             if not shown:
-                shown.append(stack.enter_context(make()))
-                shown[0].add_task(title)
-            shown[0].update(shown[0].task_ids[0], completed=done, total=total)
+                bar = make()
+                bar.add_task(_shortened(title), completed=done, total=total, moment=moment, rate=rate)
+                shown.append(stack.enter_context(bar))
+            shown[0].update(shown[0].task_ids[0], completed=done, total=total, moment=moment, rate=rate)
 
         yield advance
 
 
-def _transfer_bar() -> "Progress":
-    from rich.progress import DownloadColumn, TransferSpeedColumn  # noqa: PLC0415  # most are over before
+def _transfer_bar() -> Progress:
+    from rich.progress import DownloadColumn, TimeRemainingColumn, TransferSpeedColumn  # noqa: PLC0415  # as below
 
-    return _with_columns(DownloadColumn(), TransferSpeedColumn())
-
-
-def _bar() -> "Progress":
-    from rich.progress import MofNCompleteColumn, TimeRemainingColumn  # noqa: PLC0415  # most are over before
-
-    return _with_columns(MofNCompleteColumn(), TimeRemainingColumn())
+    return _with_columns(DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
 
 
-def _count_bar() -> "Progress":
+def _bar() -> Progress:
+    from rich.progress import TextColumn, TimeRemainingColumn  # noqa: PLC0415  # most are over before
+
+    return _with_columns(
+        TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
+        *_course(),
+        TimeRemainingColumn(compact=True),
+        TextColumn("left"),
+    )
+
+
+def _count_bar() -> Progress:
     from rich.progress import TextColumn, TimeElapsedColumn  # noqa: PLC0415  # most are over before
 
-    return _with_columns(TextColumn("{task.completed:,.0f} jobs done"), TimeElapsedColumn())
+    return _with_columns(TextColumn("{task.completed:,.0f} jobs done"), *_course(), TimeElapsedColumn())
 
 
-def _with_columns(*columns: "ProgressColumn") -> "Progress":
+def _course() -> tuple[ProgressColumn, ...]:
+    from rich.progress import TextColumn  # noqa: PLC0415  # as above
+
+    return TextColumn("{task.fields[rate]}"), TextColumn("{task.fields[moment]}", style="cyan")
+
+
+def _with_columns(*columns: ProgressColumn) -> Progress:
     from rich.console import Console  # noqa: PLC0415  # as above
     from rich.progress import BarColumn, Progress, TextColumn  # noqa: PLC0415
 
     # A title is text of the user's, whose brackets are no markup.
     title = TextColumn("{task.description}", markup=False)
-    return Progress(title, BarColumn(), *columns, console=Console(stderr=True), transient=True)
+    bar = BarColumn(bar_width=None)
+    return Progress(title, bar, *columns, console=Console(stderr=True), transient=True, expand=True)

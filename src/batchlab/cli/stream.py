@@ -135,9 +135,11 @@ def _run(
     files: OutputFiles | None,
 ) -> StreamedRun:
     from batchlab.policy.kernel import policy_names  # noqa: PLC0415  # --help does without
+    from batchlab.workload.dates import Dates  # noqa: PLC0415  # as above
 
     try:
-        with count_bar(str(policy)) as count:
+        dates = Dates(_header(log), system.start_time)
+        with count_bar(str(policy), dates.date) as count:
             return log.run(
                 machine_columns(system),
                 policy_names(policy, request.options.seed, system),
@@ -145,7 +147,7 @@ def _run(
                 order_at_instant=request.options.order_at_instant,
                 job_check=request.options.job_check,
                 answer=None if files is None else files.jobs.name,
-                progress=None if count is None else lambda finished, _now: count(finished),
+                progress=count,
                 events=None if events is None else events.lists(),
                 absent=[] if events is None else events.absent,
                 overheads=overheads,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["watch"]
 
 _LONGEST = 40
+_OLD = 1.0
 _ROW = "{:>10} {:>8} {:>14} {:>14}  {}"
 
 
@@ -55,7 +56,9 @@ def watch(
     while True:
         answer = runs.ask(run, question)
         typer.echo(
-            json.dumps(answer, ensure_ascii=False) if as_json else "\n".join(_lines(question[0], answer))
+            json.dumps(answer, ensure_ascii=False)
+            if as_json
+            else "\n".join([*_lines(question[0], answer), *_age(answer)])
         )
         if every is None or answer.get("phase", "running") != "running":
             return
@@ -97,6 +100,14 @@ def _lines(kind: str, answer: dict[str, Any]) -> Iterator[str]:
             drained = ", drained" if answer["drained"] else ""
             yield f"node {answer['node']}: {', '.join(held)} free{drained}"
         yield from _table(answer["jobs"])
+
+
+def _age(answer: dict[str, Any]) -> Iterator[str]:
+    """Say how old an answer is: a run that is deep in the thoughts of a policy gives its latest one."""
+    age = answer["age"]
+    # Of lists it is said only where they are old.
+    if answer.get("phase", "running") == "running" and ("phase" in answer or age >= _OLD):
+        yield f"{'answer':13} {format_duration(round(age, 1))} old"
 
 
 def _status(answer: dict[str, Any]) -> Iterator[tuple[str, str]]:

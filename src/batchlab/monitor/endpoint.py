@@ -78,7 +78,8 @@ class Endpoint:
         if not secrets.compare_digest(token, self._token.encode()):
             return {"error": "the token is not that of this run."}
         try:
-            return {"answer": answer(self._exchange.latest(), words)}
+            snapshot = self._exchange.latest()
+            return {"answer": answer(snapshot, words), "age": snapshot.age}
         except MonitorError as error:
             return {"error": str(error)}
 

@@ -13,7 +13,7 @@ import socket
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from batchlab.errors import MonitorError
 
@@ -194,7 +194,7 @@ def ask(run: Run, words: Sequence[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        The answer.
+        The answer; ``age`` is how many seconds old it is.
 
     Raises
     ------
@@ -217,7 +217,7 @@ def _answered(document: object) -> dict[str, Any]:
         raise ValueError("no answer")  # noqa: TRY004  # it is the content that is wrong
     if "error" in document:
         raise MonitorError(str(document["error"]))
-    return cast("dict[str, Any]", document["answer"])
+    return {**document["answer"], "age": document["age"]}
 
 
 def _names(process: int) -> Iterator[str]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import zoneinfo
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from batchlab.monitor.pace import Pace
+from batchlab.workload.dates import Dates
 from batchlab.workload.requests import amounts
 
 if TYPE_CHECKING:
+    import datetime as dt
+
     import numpy as np
     import numpy.typing as npt
 
@@ -82,28 +84,17 @@ class RunFacts:
         return float(times.max()) if len(times) else 0.0
 
     @cached_property
+    def _dates(self) -> Dates:
+        return Dates(self.workload.header, self.system.start_time)
+
+    @property
     def origin(self) -> dt.datetime | None:
         """When the workload's time 0 was, in the log's time zone where it names one; None if unknown."""
-        header = self.workload.header
-        start = header.unix_start_time or self.system.start_time or None
-        if start is None:
-            return None
-        try:
-            return dt.datetime.fromtimestamp(float(start), _zone(header.time_zone_string))
-        except (ValueError, OverflowError, OSError):
-            # Out of the calendar.
-            return None
+        return self._dates.origin
 
     def date(self, time: float) -> dt.datetime | None:
         """Give the date of a simulated time; None if the log does not tell, or it is out of the calendar."""
-        if self.origin is None:
-            return None
-        try:
-            # Through UTC: the clocks change meanwhile.
-            moment = self.origin.astimezone(dt.UTC) + dt.timedelta(seconds=time)
-            return moment.astimezone(self.origin.tzinfo)
-        except OverflowError:
-            return None
+        return self._dates.date(time)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +128,12 @@ class Snapshot:
     cpu_time: float
     memory: int | None = None
     pace: Pace = Pace()  # noqa: RUF009  # it never changes
+    taken_at: float = field(default_factory=time.monotonic)
+
+    @property
+    def age(self) -> float:
+        """How long ago it was taken, seconds on the clock: a policy in Python may think for long."""
+        return time.monotonic() - self.taken_at
 
     @property
     def jobs(self) -> int:
@@ -162,11 +159,3 @@ class Snapshot:
     def date(self) -> dt.datetime | None:
         """The date of the simulated time; None if the log does not tell."""
         return self.facts.date(self.status.now)
-
-
-def _zone(name: str | None) -> dt.tzinfo:
-    try:
-        return zoneinfo.ZoneInfo(name or "UTC")
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        # Not every platform has the data, and not every log a zone that exists.
-        return dt.UTC

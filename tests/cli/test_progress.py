@@ -1,0 +1,69 @@
+"""Progress bars: what they show, of runs and of files that are read."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from batchlab.cli import progress
+from support.terminal import Terminal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def made_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """Make standard error a terminal of 120 columns, on which bars appear at once."""
+    made = Terminal()
+    monkeypatch.setattr(sys, "stderr", made)
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    return made
+
+
+def test_a_run_shows_date_jobs_rate_and_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The simulated date where it is known, else the day; a long policy's name is cut."""
+    terminal = made_terminal(monkeypatch)
+    begin = dt.datetime(2002, 7, 28, tzinfo=dt.UTC)
+    with progress.run_bar(
+        "easy(order=sjf, allocator=best_fit)", lambda now: begin + dt.timedelta(0, now)
+    ) as show:
+        assert show is not None
+        show(1000, 4000, 86_400.0)
+    assert "easy(order=sjf, all…" in terminal.written
+    assert "1,000/4,000" in terminal.written
+    assert "/s 2002-07-29" in terminal.written
+    assert "left" in terminal.written
+    with progress.count_bar("easy", lambda _now: None) as count:
+        assert count is not None
+        count(1000, 3 * 86_400.0)
+    assert "1,000 jobs done" in terminal.written
+    assert "day 3" in terminal.written
+
+
+def test_reading_shows_how_much_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the position in the file, which the system tells."""
+    terminal = made_terminal(monkeypatch)
+    monkeypatch.setattr(progress, "_REFRESH", 0.02)
+    path = tmp_path / "a_large_log.swf"
+    path.write_bytes(b"x" * 4_000_000)
+    with progress.reading_bar(path), path.open("rb") as file:
+        file.read(1_000_000)
+        said = "/4.0 MB" if sys.platform == "linux" else "reading"
+        deadline = time.monotonic() + 20
+        while said not in terminal.written and time.monotonic() < deadline:
+            time.sleep(0.02)
+    assert "reading a_large_log" in terminal.written
+    assert said in terminal.written
+
+
+def test_nobody_looks_at_a_file(tmp_path: Path) -> None:
+    """Without a terminal there is no bar, and no thread for it."""
+    with progress.reading_bar(tmp_path), progress.run_bar("easy", lambda _now: None) as show:
+        assert show is None
