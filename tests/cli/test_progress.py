@@ -7,13 +7,13 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-import pytest
-
 from batchlab.cli import progress
 from support.terminal import Terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 
 def made_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
