@@ -1,7 +1,7 @@
 //! Slurm's controller: one call of its main loop or of its backfill, decided from what it sees.
 use batchlab_kernel::slurm::{
-    Allotment, Amounts, BackfillParameters, Classes, Entry, Held, Limits, MainLoopParameters, Memory,
-    NodeBits, Owner, Partition, Precedence, Reservation, Select, Setup, Situation, Verdict, backfill,
+    Allotment, Amounts, BackfillParameters, CallState, Classes, Entry, Held, Limits, MainLoopParameters,
+    Memory, NodeBits, Owner, Partition, Precedence, Reservation, Select, Setup, Situation, Verdict, backfill,
     evaluate, main_loop,
 };
 use pyo3::exceptions::PyValueError;
@@ -38,7 +38,7 @@ impl Holder {
     fn to_kernel(&self, nodes: usize) -> PyResult<Held> {
         bits(nodes, self.allotments.iter().map(|part| part.node))?;
         let allot = |&HeldPart { node, cpus, memory }: &HeldPart| Allotment { node, cpus, memory };
-        let held = Held::new(self.job, self.end, self.allotments.iter().map(allot).collect(), nodes);
+        let held = Held::new(self.job, self.end, self.allotments.iter().map(allot).collect());
         let classes = Classes { preemption: self.preemption_class, counted: self.counted_in.clone() };
         Ok(held.of(classes, self.may_be_preempted.then_some(self.started)))
     }
@@ -148,10 +148,7 @@ impl SlurmController {
         let select = Select::named(select)
             .ok_or_else(|| PyValueError::new_err(format!("no selection is called '{select}'")))?;
         let nodes = machine.len();
-        if weights.len() != nodes {
-            let given = weights.len();
-            return Err(PyValueError::new_err(format!("{given} weights are given for {nodes} nodes")));
-        }
+        check_weights(&weights, nodes)?;
         let partitions = partitions
             .into_iter()
             .map(|(members, most_nodes)| Ok(Partition { nodes: bits(nodes, members)?, most_nodes }))
@@ -194,18 +191,20 @@ impl SlurmController {
 
     /// The weights of nodes after these jobs have been submitted.
     fn submit(&self, sight: Sight, weights: Vec<u32>) -> PyResult<Vec<u32>> {
-        let (mut situation, queue) = self.situation(&sight, weights)?;
+        let (situation, queue) = self.situation(&sight, weights)?;
+        let CallState { occupation, mut weights, .. } = CallState::of(&self.setup, situation);
         for entry in &queue {
             let members = &self.setup.partitions[entry.partition].nodes;
-            evaluate(&self.setup, &situation.running, entry, members, &mut situation.weights);
+            evaluate(&self.setup, &occupation, entry, members, &mut weights);
         }
-        Ok(situation.weights)
+        Ok(weights)
     }
 }
 
 impl SlurmController {
     fn situation(&self, sight: &Sight, weights: Vec<u32>) -> PyResult<(Situation, Vec<Entry>)> {
         let nodes = self.setup.nodes();
+        check_weights(&weights, nodes)?;
         let holders =
             |group: &[Holder]| group.iter().map(|each| each.to_kernel(nodes)).collect::<PyResult<Vec<_>>>();
         let reserve = |each: &ReservedNodes| {
@@ -235,6 +234,14 @@ impl SlurmController {
         }
         Ok(sight.queue.iter().map(QueueEntry::to_kernel).collect())
     }
+}
+
+fn check_weights(weights: &[u32], nodes: usize) -> PyResult<()> {
+    if weights.len() == nodes {
+        return Ok(());
+    }
+    let given = weights.len();
+    Err(PyValueError::new_err(format!("{given} weights are given for {nodes} nodes")))
 }
 
 fn bits(nodes: usize, members: impl IntoIterator<Item = u32> + Clone) -> PyResult<NodeBits> {

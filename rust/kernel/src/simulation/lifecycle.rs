@@ -98,7 +98,7 @@ impl<F: Feed> Simulation<F> {
             EndTies::ByStart => self.state.starts,
         };
         self.state.starts += 1;
-        self.state.running.get_mut(run).sequence = sequence;
+        self.state.running.set_sequence(run, sequence);
         let (now, launch) = (self.state.now, self.view().overhead(job).launch);
         let ready = self.state.ready_time(job);
         if ready > now || (launch > 0.0 && self.awaits_launch(job, now + launch)) {
@@ -126,7 +126,7 @@ impl<F: Feed> Simulation<F> {
     pub(super) fn launch(&mut self, job: u32, run: u32) {
         let (now, begin) = (self.state.now, self.view().work_begin(job));
         let sequence = self.state.running.get(run).sequence;
-        self.state.running.get_mut(run).phase = Phase::Launching;
+        self.state.running.set_phase(run, Phase::Launching);
         self.state.limits.remove(run);
         self.state.work.end_at(now, run, sequence, begin);
     }
@@ -134,7 +134,7 @@ impl<F: Feed> Simulation<F> {
     /// Has the work of a job begin, now, or later where its launch needs no event.
     pub(super) fn begin_work(&mut self, job: u32, run: u32, begin: f64) {
         let now = self.state.now;
-        self.state.running.get_mut(run).phase = Phase::Running;
+        self.state.running.set_phase(run, Phase::Running);
         let sequence = self.state.running.get(run).sequence;
         if self.view().has_application(job) {
             // It ends when its application does, or at its limit: no longer when its launch does.
@@ -265,7 +265,7 @@ impl<F: Feed> Simulation<F> {
 
     /// A job works no more, but holds its nodes for so many seconds in a phase.
     fn leave_work(&mut self, job: u32, run: u32, phase: Phase, seconds: f64) {
-        self.state.running.get_mut(run).phase = phase;
+        self.state.running.set_phase(run, phase);
         if self.scenario.bills_runs_only() {
             self.state.end_charge(&self.scenario, job);
         }

@@ -53,9 +53,8 @@ impl<F: Feed> Simulation<F> {
             return;
         }
         let end = self.state.estimated_end(job).0.max(self.state.now);
-        let phase = &mut self.state.running.get_mut(run).phase;
-        if *phase == Phase::Launching {
-            *phase = Phase::Running;
+        if self.state.running.get(run).phase == Phase::Launching {
+            self.state.running.set_phase(run, Phase::Running);
         }
         self.state.limits.remove(run);
         self.state.expiries.remove(run);

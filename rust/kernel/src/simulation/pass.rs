@@ -41,6 +41,7 @@ impl<F: Feed> Simulation<F> {
         }
         let view = View { scenario: &self.scenario, state: &self.state };
         let looks_at_all = self.scheduler.begin(view, keys_change);
+        self.state.running.forget_changed();
         if looks_at_all && keys_change && !self.priority.is_external() {
             self.state.refresh_priorities(&self.scenario, &self.priority);
         }

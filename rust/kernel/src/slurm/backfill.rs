@@ -7,20 +7,20 @@ use super::node_space::NodeSpace;
 use super::parameters::Setup;
 use super::reserves::Planned;
 use super::situation::{Allotment, Entry, Limits, Partition, Situation, Verdict};
-use super::starting::{Begun, Floor};
+use super::starting::{Begun, CallState};
 
 /// What becomes of each entry of the queue, and the weights of nodes after the call.
 #[must_use]
 pub fn backfill(setup: &Setup, situation: Situation, queue: &[Entry]) -> (Vec<Verdict>, Vec<u32>) {
-    let mut call = Backfill::new(setup, situation);
+    let mut call = Backfill::new(setup, CallState::of(setup, situation));
     let verdicts = queue.iter().map(|entry| call.consider(setup, entry)).collect();
-    (verdicts, call.floor.weights)
+    (verdicts, call.state.weights)
 }
 
 /// A call on its way.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Backfill {
-    floor: Floor,
+    state: CallState,
     /// The nodes of each partition that take jobs.
     members: Vec<NodeBits>,
     space: NodeSpace,
@@ -45,17 +45,17 @@ struct Place {
 impl Backfill {
     /// A call that begins now.
     #[must_use]
-    pub fn new(setup: &Setup, situation: Situation) -> Self {
+    pub fn new(setup: &Setup, state: CallState) -> Self {
         let partitions = setup.partitions.len();
         let members = |partition: &Partition| {
             let mut nodes = partition.nodes.clone();
-            nodes.keep(&situation.available);
+            nodes.keep(&state.available);
             nodes
         };
         Self {
             members: setup.partitions.iter().map(members).collect(),
-            space: NodeSpace::new(situation.now, situation.available.clone(), &setup.backfill),
-            floor: Floor::of(setup, situation),
+            space: NodeSpace::new(state.now, state.available.clone(), &setup.backfill),
+            state,
             tested: 0,
             looked: Looked::default(),
             starts: 0,
@@ -78,10 +78,10 @@ impl Backfill {
         self.puts_off
     }
 
-    /// The weights that nodes have after the call.
+    /// What the call leaves.
     #[must_use]
-    pub fn weights(self) -> Vec<u32> {
-        self.floor.weights
+    pub fn into_state(self) -> CallState {
+        self.state
     }
 
     /// How many entries were looked at.
@@ -99,7 +99,7 @@ impl Backfill {
 
     /// Starts a job, preempts others for it, plans it, or lets it wait.
     pub fn consider(&mut self, setup: &Setup, entry: &Entry) -> Verdict {
-        if self.floor.done.contains(&entry.job) || self.is_over(setup) {
+        if self.state.done.contains(&entry.job) || self.is_over(setup) {
             return Verdict::NotTried;
         }
         if self.planned.has_all_of_array(&setup.backfill.reserves, entry) {
@@ -113,13 +113,13 @@ impl Backfill {
             return Verdict::Waits;
         }
         let reserves = &setup.backfill.reserves;
-        let only_now = !self.planned.admits(reserves, entry, self.floor.now);
+        let only_now = !self.planned.admits(reserves, entry, self.state.now);
         self.heed(entry.eligible + reserves.min_age);
         let Some(place) = self.earliest(setup, entry, only_now) else { return Verdict::Waits };
-        let begun = if place.start > self.floor.now {
+        let begun = if place.start > self.state.now {
             Begun::Not
         } else {
-            self.floor.begin(setup, entry, &place.usable, &place.usable)
+            self.state.begin(setup, entry, &place.usable, &place.usable)
         };
         match begun {
             Begun::Started(chosen) => {
@@ -140,7 +140,7 @@ impl Backfill {
 
     /// When a job can start beside the plans made so far, and where.
     fn earliest(&mut self, setup: &Setup, entry: &Entry, only_now: bool) -> Option<Place> {
-        let now = self.floor.now;
+        let now = self.state.now;
         let mut from = now;
         loop {
             let (usable, later) = self.usable(setup, entry, from);
@@ -150,8 +150,8 @@ impl Backfill {
             // Looking again at one time would go on for ever.
             let later = later.filter(|&later| later > from);
             let is_enough = usable.count() >= entry.least_nodes() as usize;
-            let floor = &self.floor;
-            let earliest = || floor.occupation.earliest(setup, entry, &usable, &floor.weights);
+            let CallState { occupation, weights, .. } = &mut self.state;
+            let earliest = || occupation.earliest(setup, entry, &usable, weights, now);
             let Some((start, chosen)) = is_enough.then(earliest).flatten() else {
                 from = later?;
                 continue;
@@ -160,7 +160,7 @@ impl Backfill {
             self.puts_off |= start < from;
             let chosen_nodes = nodes_of(setup, &chosen);
             let mut start = start.max(from);
-            let awaits_answer = start <= now && chosen_nodes.meets(&self.floor.completing);
+            let awaits_answer = start <= now && chosen_nodes.meets(&self.state.completing);
             if awaits_answer {
                 start = now + 1.0;
                 self.heed(start);
@@ -184,17 +184,17 @@ impl Backfill {
     /// The nodes on which a job may run from a time on, and when to look again: when plans free others, or when the first
     /// reservation is over, if some keep nodes from it.
     fn usable(&mut self, setup: &Setup, entry: &Entry, from: f64) -> (NodeBits, Option<f64>) {
-        let (members, is_reserved) = self.floor.open(entry, &self.members[entry.partition], from);
-        let (usable, later) = self.space.free(&members, from, from.max(self.floor.now) + entry.limit);
+        let (members, is_reserved) = self.state.open(entry, &self.members[entry.partition], from);
+        let (usable, later) = self.space.free(&members, from, from.max(self.state.now) + entry.limit);
         self.heed_free(from, entry.limit);
         self.heed_reservations(entry, from);
         if !is_reserved {
             return (usable, later);
         }
-        let ends = self.floor.reservations.iter().map(|each| each.end).filter(|&end| end >= from);
+        let ends = self.state.reservations.iter().map(|each| each.end).filter(|&end| end >= from);
         let first = ends.fold(f64::INFINITY, f64::min);
         let after = setup.backfill.rounded_up(first) + 1.0;
-        let is_seen = after < self.floor.now + setup.backfill.window;
+        let is_seen = after < self.state.now + setup.backfill.window;
         if !is_seen {
             self.heed(after - setup.backfill.window + 1.0);
         }
@@ -205,35 +205,35 @@ impl Backfill {
 
     /// The start of a job that may start now or not at all.
     fn fits_now(&self, setup: &Setup, entry: &Entry, usable: NodeBits) -> Option<Place> {
-        let floor = &self.floor;
-        let chosen = floor.occupation.choose_now(setup, entry, &usable, &floor.weights)?;
-        let is_free = !nodes_of(setup, &chosen).meets(&floor.completing);
-        is_free.then_some(Place { start: floor.now, chosen, usable })
+        let state = &self.state;
+        let chosen = state.occupation.choose_now(setup, entry, &usable, &state.weights)?;
+        let is_free = !nodes_of(setup, &chosen).meets(&state.completing);
+        is_free.then_some(Place { start: state.now, chosen, usable })
     }
 
     /// What was found holds as long as a start that is later than now is.
     fn heed(&mut self, start: f64) {
-        if start > self.floor.now {
+        if start > self.state.now {
             self.holds_until = self.holds_until.min(start);
         }
     }
 
     /// A reservation that a job from now on is over before is one that it meets later.
     fn heed_reservations(&mut self, entry: &Entry, from: f64) {
-        if from > self.floor.now {
+        if from > self.state.now {
             return;
         }
         // By a second earlier, since seconds of the clock have parts.
         let meets = |begin: f64| begin - entry.limit - 1.0;
-        let begins = self.floor.reservations.iter().map(|each| each.begin);
+        let begins = self.state.reservations.iter().map(|each| each.begin);
         let next = begins.filter(|&begin| begin >= from + entry.limit).fold(f64::INFINITY, f64::min);
         self.holds_until = self.holds_until.min(meets(next));
     }
 
     /// The nodes that are free of plans from now on are others later.
     fn heed_free(&mut self, from: f64, limit: f64) {
-        if from <= self.floor.now {
-            self.holds_until = self.holds_until.min(self.space.free_holds_until(self.floor.now, limit));
+        if from <= self.state.now {
+            self.holds_until = self.holds_until.min(self.space.free_holds_until(self.state.now, limit));
         }
     }
 }

@@ -21,15 +21,19 @@ impl Node {
 pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> {
     let mut nodes: Vec<Node> = offer
         .usable
-        .iter()
+        .iter_within(offer.free.open())
         .map(|index| {
             let place = index as usize;
-            let cpus = usable_cpus(entry, offer.machine[place], offer.left[place]);
+            let cpus = usable_cpus(entry, offer.machine[place], offer.free.left()[place]);
             Node { index, weight: offer.weights[place], cpus }
         })
         .filter(|node| node.cpus > 0)
         .collect();
     let least = entry.least_nodes() as usize;
+    let sum: i64 = nodes.iter().map(|node| node.cpus).sum();
+    if nodes.len() < least || sum < wanted_cpus(entry) {
+        return None;
+    }
     let mut chosen = Attempt::of(entry, offer.most_nodes).evaluate(&mut nodes);
     let most = nodes.iter().map(|node| node.cpus).max().unwrap_or(0);
     for few in 1..most {

@@ -6,22 +6,29 @@ use super::situation::{Allotment, Amounts, Entry};
 /// Some of the nodes of an offer that are idle: the smallest run that suffices; where none does all of the largest, and so
 /// on.
 pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> {
-    let is_idle = |&node: &u32| offer.left[node as usize] == offer.machine[node as usize];
-    let idle = NodeBits::of(offer.machine.len(), offer.usable.iter().filter(is_idle));
-    choose_of(entry, &idle, offer.machine)
+    choose_of(entry, &idle(offer), offer.machine)
 }
 
 /// The same of the nodes of the least weight; where they are too few, of those of the next too, and so on.
 pub(super) fn choose_lightest(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> {
+    let idle = idle(offer);
+    if idle.count() < entry.least_nodes() as usize {
+        return None;
+    }
     let weight = |node: u32| offer.weights[node as usize];
-    let mut steps: Vec<u32> = offer.usable.iter().map(weight).collect();
+    let mut steps: Vec<u32> = idle.iter().map(weight).collect();
     steps.sort_unstable();
     steps.dedup();
     steps.into_iter().find_map(|most| {
-        let light = offer.usable.iter().filter(|&node| weight(node) <= most);
-        let usable = NodeBits::of(offer.machine.len(), light);
-        choose(entry, Offer { usable: &usable, ..offer })
+        let light = idle.iter().filter(|&node| weight(node) <= most);
+        choose_of(entry, &NodeBits::of(offer.machine.len(), light), offer.machine)
     })
+}
+
+fn idle(offer: Offer<'_>) -> NodeBits {
+    let mut idle = offer.usable.clone();
+    idle.keep(offer.free.idle());
+    idle
 }
 
 /// The same of nodes that are idle, all of them.

@@ -1,25 +1,23 @@
 //! The main loop: `schedule()`.
 use serde::{Deserialize, Serialize};
 
-use super::node_bits::NodeBits;
 use super::parameters::Setup;
 use super::situation::{Entry, Limits, Situation, Verdict};
-use super::starting::{Begun, Floor};
+use super::starting::{Begun, CallState};
 
 /// What becomes of each entry of the queue, in a call that looks at all of them, and the weights of nodes after it.
 #[must_use]
 pub fn main_loop(setup: &Setup, situation: Situation, queue: &[Entry]) -> (Vec<Verdict>, Vec<u32>) {
-    let mut call = MainLoop::new(setup, situation);
+    let mut call = MainLoop::new(setup, CallState::of(setup, situation));
     let verdicts = queue.iter().map(|entry| call.consider(setup, entry)).collect();
-    (verdicts, call.floor.weights)
+    (verdicts, call.state.weights)
 }
 
 /// A call on its way. It starts jobs in order. The first of a partition that does not fit closes it for this call, and takes
 /// its nodes away from the partitions behind; one in a reservation closes that alone.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MainLoop {
-    floor: Floor,
-    available: NodeBits,
+    state: CallState,
     closed: Vec<bool>,
     /// Entries that were looked at, by partition.
     tested_of: Vec<usize>,
@@ -31,10 +29,9 @@ pub struct MainLoop {
 impl MainLoop {
     /// A call that begins now.
     #[must_use]
-    pub fn new(setup: &Setup, situation: Situation) -> Self {
+    pub fn new(setup: &Setup, state: CallState) -> Self {
         Self {
-            available: situation.available.clone(),
-            floor: Floor::of(setup, situation),
+            state,
             closed: vec![false; setup.partitions.len()],
             tested_of: vec![0; setup.partitions.len()],
             starts: 0,
@@ -46,7 +43,7 @@ impl MainLoop {
     pub fn consider(&mut self, setup: &Setup, entry: &Entry) -> Verdict {
         let is_over = entry.reservation.is_some_and(|own| self.over.contains(&own));
         let has_ended = self.is_over(setup) || is_over;
-        if self.closed[entry.partition] || has_ended || self.floor.done.contains(&entry.job) {
+        if self.closed[entry.partition] || has_ended || self.state.done.contains(&entry.job) {
             return Verdict::NotTried;
         }
         let most = setup.main_loop.entries_of_partition;
@@ -73,13 +70,13 @@ impl MainLoop {
 
     fn begin(&mut self, setup: &Setup, entry: &Entry) -> Begun {
         let members = &setup.partitions[entry.partition].nodes;
-        let (mut usable, _) = self.floor.open(entry, members, self.floor.now);
-        usable.keep(&self.available);
+        let (mut usable, _) = self.state.open(entry, members, self.state.now);
+        usable.keep(&self.state.available);
         let mut evaluated = members.clone();
-        if let Some(own) = entry.reservation.and_then(|own| self.floor.reservations.get(own)) {
+        if let Some(own) = entry.reservation.and_then(|own| self.state.reservations.get(own)) {
             evaluated.keep(&own.nodes);
         }
-        self.floor.begin(setup, entry, &usable, &evaluated)
+        self.state.begin(setup, entry, &usable, &evaluated)
     }
 
     fn close(&mut self, setup: &Setup, entry: &Entry) {
@@ -88,13 +85,13 @@ impl MainLoop {
             return;
         }
         self.closed[entry.partition] = true;
-        self.available.remove(&setup.partitions[entry.partition].nodes);
+        self.state.available.remove(&setup.partitions[entry.partition].nodes);
     }
 
-    /// The weights that nodes have after the call.
+    /// What the call leaves.
     #[must_use]
-    pub fn weights(self) -> Vec<u32> {
-        self.floor.weights
+    pub fn into_state(self) -> CallState {
+        self.state
     }
 
     /// Whether some entry did not fit.

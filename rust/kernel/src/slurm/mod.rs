@@ -6,15 +6,18 @@ mod backfill;
 mod cores;
 mod depths;
 mod estimate;
+mod free_amounts;
 mod linear;
 mod main_loop;
 mod node_bits;
 mod node_space;
+mod occupation;
 mod offer;
 mod parameters;
 mod reserves;
 mod select;
 mod situation;
+mod sparse_nodes;
 mod starting;
 mod victims;
 mod weights;
@@ -23,6 +26,7 @@ pub use backfill::{Backfill, backfill};
 pub use depths::Depths;
 pub use main_loop::{MainLoop, main_loop};
 pub use node_bits::NodeBits;
+pub use occupation::Occupation;
 pub use parameters::{BackfillParameters, MainLoopParameters, Precedence, Setup};
 pub use reserves::Reserves;
 pub use select::Select;
@@ -30,4 +34,5 @@ pub use situation::{
     Allotment, Amounts, Classes, Entry, Held, Limits, Memory, Owner, Partition, Reservation, Situation,
     Verdict,
 };
+pub use starting::CallState;
 pub use weights::evaluate;

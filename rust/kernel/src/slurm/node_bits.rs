@@ -14,6 +14,16 @@ impl NodeBits {
         Self(vec![0; nodes.div_ceil(64)])
     }
 
+    /// All nodes of a machine of so many.
+    #[must_use]
+    pub fn full(nodes: usize) -> Self {
+        let mut words = vec![u64::MAX; nodes.div_ceil(64)];
+        if let (Some(last), rest @ 1..) = (words.last_mut(), nodes % 64) {
+            *last = (1 << rest) - 1;
+        }
+        Self(words)
+    }
+
     /// These nodes.
     #[must_use]
     pub fn of(nodes: usize, members: impl IntoIterator<Item = u32>) -> Self {
@@ -29,9 +39,20 @@ impl NodeBits {
         self.0[node as usize / 64] |= 1 << (node % 64);
     }
 
-    /// Takes a node away.
-    pub fn take_out(&mut self, node: u32) {
-        self.0[node as usize / 64] &= !(1 << (node % 64));
+    /// Adds a node, or takes it away.
+    pub fn set(&mut self, node: u32, is_member: bool) {
+        let word = &mut self.0[node as usize / 64];
+        *word = *word & !(1 << (node % 64)) | u64::from(is_member) << (node % 64);
+    }
+
+    /// 64 nodes from a multiple of 64 on.
+    pub(super) fn word(&self, place: u32) -> u64 {
+        self.0[place as usize]
+    }
+
+    /// The same, to be changed.
+    pub(super) fn word_mut(&mut self, place: u32) -> &mut u64 {
+        &mut self.0[place as usize]
     }
 
     /// Whether a node is one of them.
@@ -44,12 +65,6 @@ impl NodeBits {
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
-    }
-
-    /// How many of them are in the other set.
-    #[must_use]
-    pub fn count_in(&self, other: &Self) -> usize {
-        self.0.iter().zip(&other.0).map(|(own, other)| (own & other).count_ones() as usize).sum()
     }
 
     /// Leaves those that are in the other set too.
@@ -65,12 +80,6 @@ impl NodeBits {
     /// Adds those of the other set.
     pub fn add(&mut self, other: &Self) {
         self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own |= other);
-    }
-
-    /// Adds those of the other set that are in a third.
-    pub fn add_within(&mut self, other: &Self, third: &Self) {
-        let others = other.0.iter().zip(&third.0);
-        self.0.iter_mut().zip(others).for_each(|(own, (other, third))| *own |= other & third);
     }
 
     /// Whether all of them are in the other set.
@@ -94,9 +103,17 @@ impl NodeBits {
 
     /// Them, by index.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.0.iter().zip(0..).flat_map(|(&word, place)| {
-            let lowest_first = iter::successors(Some(word), |rest| Some(rest & rest.wrapping_sub(1)));
-            lowest_first.take_while(|&rest| rest != 0).map(move |rest| place * 64 + rest.trailing_zeros())
-        })
+        self.0.iter().zip(0..).flat_map(|(&word, place)| members(word, place))
     }
+
+    /// Those that are in the other set too, by index.
+    pub fn iter_within<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = u32> + 'a {
+        self.0.iter().zip(&other.0).zip(0..).flat_map(|((own, other), place)| members(own & other, place))
+    }
+}
+
+/// The nodes of a word.
+fn members(word: u64, place: u32) -> impl Iterator<Item = u32> {
+    let lowest_first = iter::successors(Some(word), |rest| Some(rest & rest.wrapping_sub(1)));
+    lowest_first.take_while(|&rest| rest != 0).map(move |rest| place * 64 + rest.trailing_zeros())
 }

@@ -1,6 +1,8 @@
 //! What nodes are selected from.
+use super::free_amounts::FreeAmounts;
 use super::node_bits::NodeBits;
-use super::situation::Amounts;
+use super::parameters::Setup;
+use super::situation::{Amounts, Entry};
 
 /// What is to be selected from.
 #[derive(Clone, Copy, Debug)]
@@ -10,9 +12,23 @@ pub(super) struct Offer<'a> {
     /// What each node has when it is idle.
     pub machine: &'a [Amounts],
     /// What each has left.
-    pub left: &'a [Amounts],
+    pub free: &'a FreeAmounts,
     /// The weights that nodes have now.
     pub weights: &'a [u32],
     /// The most nodes that the partition allows a job.
     pub most_nodes: u32,
+}
+
+impl<'a> Offer<'a> {
+    /// What a job is offered on these nodes.
+    pub fn of(
+        setup: &'a Setup,
+        entry: &Entry,
+        usable: &'a NodeBits,
+        weights: &'a [u32],
+        free: &'a FreeAmounts,
+    ) -> Self {
+        let most_nodes = setup.partitions[entry.partition].most_nodes;
+        Self { usable, machine: &setup.machine, free, weights, most_nodes }
+    }
 }

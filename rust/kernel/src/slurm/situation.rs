@@ -2,6 +2,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::node_bits::NodeBits;
+use super::sparse_nodes::SparseNodes;
 
 /// What a node has, or has left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,7 +34,7 @@ pub struct Held {
     /// What it holds.
     pub allotments: Vec<Allotment>,
     /// Its nodes.
-    pub nodes: NodeBits,
+    pub nodes: SparseNodes,
     /// Its classes.
     pub classes: Classes,
     /// When it began, where it may be preempted; None where it may not.
@@ -41,10 +42,10 @@ pub struct Held {
 }
 
 impl Held {
-    /// A job that holds these until an end, on a machine of so many nodes, and that may not be preempted.
+    /// A job that holds these until an end, and that may not be preempted.
     #[must_use]
-    pub fn new(job: u32, end: f64, allotments: Vec<Allotment>, nodes: usize) -> Self {
-        let nodes = NodeBits::of(nodes, allotments.iter().map(|each| each.node));
+    pub fn new(job: u32, end: f64, allotments: Vec<Allotment>) -> Self {
+        let nodes = SparseNodes::of(allotments.iter().map(|each| each.node));
         Self { job, end, allotments, nodes, classes: Classes::default(), began: None }
     }
 
@@ -198,25 +199,6 @@ pub struct Situation {
     pub reservations: Vec<Reservation>,
     /// The weights that nodes have since the last evaluation.
     pub weights: Vec<u32>,
-}
-
-impl Situation {
-    /// The nodes that are not free yet, though their jobs are over, on a machine of so many.
-    #[must_use]
-    pub fn completing_nodes(&self, nodes: usize) -> NodeBits {
-        let mut found = NodeBits::none(nodes);
-        self.completing.iter().for_each(|held| found.add(&held.nodes));
-        found
-    }
-}
-
-/// Takes what a job holds from what is left.
-pub(super) fn take(left: &mut [Amounts], allotments: &[Allotment]) {
-    for each in allotments {
-        let node = &mut left[each.node as usize];
-        node.cpus -= each.cpus;
-        node.memory -= each.memory;
-    }
 }
 
 /// Gives back what a job held.

@@ -1,6 +1,6 @@
 //! A job is to start now: it is evaluated and gets nodes, or others are preempted for it (`select_nodes`).
-use super::estimate::Occupation;
 use super::node_bits::NodeBits;
+use super::occupation::Occupation;
 use super::parameters::Setup;
 use super::situation::{Allotment, Entry, Reservation, Situation};
 use super::victims::victims;
@@ -18,34 +18,47 @@ pub(super) enum Begun {
     Not,
 }
 
-/// What both calls know of the machine and change as they go.
+/// What a call of either kind knows of the machine, and changes as it goes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Floor {
+pub struct CallState {
+    /// The second at which the call began.
     pub now: f64,
+    /// The nodes that are up and take jobs.
+    pub available: NodeBits,
+    /// The jobs that hold nodes.
     pub occupation: Occupation,
     /// The nodes whose jobs are over, and that have not answered.
     pub completing: NodeBits,
+    /// The reservations that are known.
     pub reservations: Vec<Reservation>,
+    /// The weights that nodes have since the last evaluation.
     pub weights: Vec<u32>,
     /// The jobs of which no further entry is tried.
     pub done: Vec<u32>,
 }
 
-impl Floor {
-    pub fn of(setup: &Setup, mut situation: Situation) -> Self {
-        Self {
-            now: situation.now,
-            completing: situation.completing_nodes(setup.nodes()),
-            reservations: std::mem::take(&mut situation.reservations),
-            weights: std::mem::take(&mut situation.weights),
-            occupation: Occupation::of(setup, situation),
-            done: Vec::new(),
-        }
+impl CallState {
+    /// What a call sees that begins now.
+    #[must_use]
+    pub fn of(setup: &Setup, situation: Situation) -> Self {
+        let Situation { now, available, running, completing: over, reservations, weights } = situation;
+        let mut occupation = Occupation::none(setup);
+        let mut completing = NodeBits::none(setup.nodes());
+        over.iter().for_each(|held| held.nodes.add_to(&mut completing));
+        running.into_iter().for_each(|held| occupation.insert(setup, held));
+        over.into_iter().for_each(|held| occupation.insert_completing(setup, held));
+        Self { now, available, occupation, completing, reservations, weights, done: Vec::new() }
     }
 
     /// Starts a job on some of these nodes, or preempts others for it; `evaluated` get its weights.
-    pub fn begin(&mut self, setup: &Setup, entry: &Entry, usable: &NodeBits, evaluated: &NodeBits) -> Begun {
-        evaluate(setup, self.occupation.held(), entry, evaluated, &mut self.weights);
+    pub(super) fn begin(
+        &mut self,
+        setup: &Setup,
+        entry: &Entry,
+        usable: &NodeBits,
+        evaluated: &NodeBits,
+    ) -> Begun {
+        evaluate(setup, &self.occupation, entry, evaluated, &mut self.weights);
         if !entry.is_open() {
             return Begun::Not;
         }
@@ -67,7 +80,7 @@ impl Floor {
             return Begun::Not;
         }
         for held in &candidates {
-            free.add_within(&held.nodes, usable);
+            held.nodes.add_to_within(&mut free, usable);
         }
         let offer = self.occupation.offer(setup, entry, &free, &self.weights);
         let gone: Vec<u32> = victims(setup, entry, candidates, offer).iter().map(|held| held.job).collect();
@@ -79,14 +92,15 @@ impl Floor {
             return Begun::Not;
         }
         for &job in &gone {
-            let nodes = self.occupation.remove(setup, job);
-            self.completing.add(&nodes);
+            if let Some(held) = self.occupation.remove(setup, job) {
+                held.nodes.add_to(&mut self.completing);
+            }
         }
         Begun::Preempted(gone)
     }
 
     /// The nodes to which a job is bound that begins then, of these, and whether others are reserved.
-    pub fn open(&self, entry: &Entry, members: &NodeBits, begin: f64) -> (NodeBits, bool) {
+    pub(super) fn open(&self, entry: &Entry, members: &NodeBits, begin: f64) -> (NodeBits, bool) {
         let end = begin + entry.limit;
         let mut nodes = members.clone();
         if let Some(own) = entry.reservation.and_then(|own| self.reservations.get(own)) {

@@ -1,10 +1,11 @@
 //! Which jobs are preempted for another (`_run_now`).
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use super::node_bits::NodeBits;
 use super::offer::Offer;
 use super::parameters::{Precedence, Setup};
-use super::situation::{Amounts, Entry, Held, give_back};
+use super::situation::{Entry, Held};
 
 /// How often candidates are put in another order (`preempt_reorder_count=1`: once more than that).
 const REORDERINGS: usize = 2;
@@ -22,11 +23,14 @@ impl Precedence {
 }
 
 /// The jobs that may be preempted for a job on nodes of its partition: the least important first, then the smallest.
-pub(super) fn candidates<'a>(setup: &Setup, held: &'a [Held], entry: &Entry) -> Vec<&'a Held> {
+pub(super) fn candidates<'a>(setup: &Setup, held: &'a [Arc<Held>], entry: &Entry) -> Vec<&'a Held> {
     let rules = &setup.precedence;
+    if rules.preempts.is_empty() {
+        return Vec::new();
+    }
     let members = &setup.partitions[entry.partition].nodes;
     let may_go = |held: &&Held| rules.may_go(entry, held) && held.nodes.meets(members);
-    let mut found: Vec<&Held> = held.iter().filter(may_go).collect();
+    let mut found: Vec<&Held> = held.iter().map(|held| &**held).filter(may_go).collect();
     let within = |held: &Held| match held.began {
         Some(began) if rules.youngest_first => -began,
         _ => held.allotments.len() as f64,
@@ -72,13 +76,13 @@ fn take_until_fit(
     order: &[&Held],
     offer: Offer<'_>,
 ) -> Option<(usize, NodeBits)> {
-    let mut left: Vec<Amounts> = offer.left.to_vec();
+    let mut free = offer.free.clone();
     for (place, held) in order.iter().enumerate() {
         if !held.nodes.meets(offer.usable) {
             continue;
         }
-        give_back(&mut left, &held.allotments);
-        if let Some(chosen) = setup.select.choose(entry, Offer { left: &left, ..offer }) {
+        free.give_back(&setup.machine, &held.allotments);
+        if let Some(chosen) = setup.select.choose(entry, Offer { free: &free, ..offer }) {
             return Some((place, NodeBits::of(setup.nodes(), chosen.iter().map(|each| each.node))));
         }
     }

@@ -1,15 +1,22 @@
 //! The weights that nodes have for one job, until the next is evaluated (`sched_weight`).
 use super::node_bits::NodeBits;
+use super::occupation::Occupation;
 use super::parameters::Setup;
-use super::situation::{Entry, Held};
+use super::situation::Entry;
 
 /// Gives nodes their weights for this job: one more to those that no limit of its own counts yet, where it counts others of
 /// the same weight.
-pub fn evaluate(setup: &Setup, held: &[Held], entry: &Entry, nodes: &NodeBits, weights: &mut [u32]) {
+pub fn evaluate(
+    setup: &Setup,
+    occupation: &Occupation,
+    entry: &Entry,
+    nodes: &NodeBits,
+    weights: &mut [u32],
+) {
     if !setup.weighs {
         return;
     }
-    let counted = counted(setup, held, entry);
+    let counted = counted(setup, occupation, entry);
     let mut lighter: Vec<u32> = Vec::new();
     for node in nodes.iter() {
         let weight = setup.weights[node as usize];
@@ -28,12 +35,13 @@ pub fn evaluate(setup: &Setup, held: &[Held], entry: &Entry, nodes: &NodeBits, w
 }
 
 /// The nodes that limits of the job count already.
-fn counted(setup: &Setup, held: &[Held], entry: &Entry) -> NodeBits {
+fn counted(setup: &Setup, occupation: &Occupation, entry: &Entry) -> NodeBits {
     let mut nodes = NodeBits::none(setup.nodes());
     if !entry.classes.counted.is_empty() {
         let own = &entry.classes.counted;
-        let shares = |held: &&Held| held.classes.counted.iter().any(|group| own.contains(group));
-        held.iter().filter(shares).for_each(|held| nodes.add(&held.nodes));
+        let held =
+            occupation.held().filter(|held| held.classes.counted.iter().any(|group| own.contains(group)));
+        held.for_each(|held| held.nodes.add_to(&mut nodes));
     }
     nodes
 }

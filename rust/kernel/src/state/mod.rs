@@ -239,6 +239,7 @@ impl State {
             self.remove_expected_end(scenario, job);
         }
         self.jobs.set_estimate(job, estimate);
+        self.running.estimate_changed(job);
         if is_indexed {
             self.add_expected_end(scenario, job);
         }
@@ -278,7 +279,7 @@ impl State {
     /// Notes whether a running job holds its nodes.
     fn set_holding(&mut self, job: u32, holds: bool) {
         if let Some(run) = self.jobs.run(job) {
-            self.running.get_mut(run).gave_back = !holds;
+            self.running.set_gave_back(run, !holds);
         }
     }
 

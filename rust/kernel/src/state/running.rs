@@ -50,6 +50,9 @@ pub type ExpectedEnds = OrderedIndex<ExpectedEnd, Sum>;
 pub struct RunningJobs {
     runs: Vec<Run>,
     vacant: Vec<u32>,
+    /// Jobs of which the run, its phase, its nodes or its estimate have changed since the latest pass began; some more than
+    /// once.
+    changed: Vec<u32>,
     /// By expected end; kept from the first question for it on.
     by_expected_end: Option<ExpectedEnds>,
 }
@@ -69,6 +72,7 @@ impl RunningJobs {
 
     /// Adds a run: its place.
     pub fn add(&mut self, run: Run) -> u32 {
+        self.changed.push(run.job);
         if let Some(place) = self.vacant.pop() {
             self.runs[place as usize] = run;
             return place;
@@ -79,6 +83,7 @@ impl RunningJobs {
 
     /// Gives a place back.
     pub fn remove(&mut self, place: u32) {
+        self.changed.push(self.runs[place as usize].job);
         self.vacant.push(place);
     }
 
@@ -88,9 +93,38 @@ impl RunningJobs {
         &self.runs[place as usize]
     }
 
-    /// The same, to be changed.
-    pub fn get_mut(&mut self, place: u32) -> &mut Run {
-        &mut self.runs[place as usize]
+    /// Sets what breaks ties between ends at one instant.
+    pub fn set_sequence(&mut self, place: u32, sequence: u64) {
+        self.runs[place as usize].sequence = sequence;
+    }
+
+    /// Sets where a running job is in its course.
+    pub fn set_phase(&mut self, place: u32, phase: Phase) {
+        self.changed.push(self.runs[place as usize].job);
+        self.runs[place as usize].phase = phase;
+    }
+
+    /// Sets whether the nodes of a run were given back.
+    pub fn set_gave_back(&mut self, place: u32, gave_back: bool) {
+        self.changed.push(self.runs[place as usize].job);
+        self.runs[place as usize].gave_back = gave_back;
+    }
+
+    /// Takes note that the estimate of a running job has changed.
+    pub fn estimate_changed(&mut self, job: u32) {
+        self.changed.push(job);
+    }
+
+    /// The slots of the jobs of which the run, its phase, its nodes or its estimate have changed since the latest pass
+    /// began; some more than once.
+    #[must_use]
+    pub fn changed(&self) -> &[u32] {
+        &self.changed
+    }
+
+    /// A pass has begun.
+    pub fn forget_changed(&mut self) {
+        self.changed.clear();
     }
 
     /// The index by expected end; empty unless it is kept.

@@ -3,8 +3,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::cluster::{NodeSets, NodeTasks, Request};
 use crate::scenario::Scenario;
-use crate::slurm::{Allotment, Amounts, Entry, Held, Memory, NodeBits, Partition, Select, Setup, Situation};
-use crate::state::{Phase, View};
+use crate::slurm::{Allotment, Amounts, Entry, Held, Memory, NodeBits, Partition, Select};
+use crate::state::View;
 use crate::workload::Job;
 
 use super::settings::SlurmSettings;
@@ -136,8 +136,8 @@ impl Description {
         chosen.iter().map(tasks_on).filter(|part| part.tasks > 0).collect()
     }
 
-    /// What a running job holds, until when.
-    fn held(&self, view: View<'_>, job: u32, machine: &[Amounts]) -> Held {
+    /// What a running job holds, until when. Whether it may be preempted is left open.
+    pub(super) fn held(&self, view: View<'_>, job: u32, machine: &[Amounts]) -> Held {
         let asked = view.scenario.request(job);
         let allot = |part: &NodeTasks| {
             let all = machine[part.node as usize];
@@ -154,24 +154,8 @@ impl Description {
         let placement = view.state.jobs.placement_by_index(job);
         let end = view.state.jobs.start_time(job).floor() + limit(view, job);
         let row = view.scenario.job(job).row as u32;
-        let held = Held::new(row, end, placement.iter().map(allot).collect(), machine.len());
-        held.of(standing::classes(view.scenario, job), standing::began(view, job))
-    }
-
-    /// What a call sees at this instant.
-    pub(super) fn situation(&self, view: View<'_>, setup: &Setup, weights: Vec<u32>) -> Situation {
-        let (mut running, mut completing) = (Vec::new(), Vec::new());
-        // Victims that are to end have left their nodes before they have ended.
-        for job in view.state.running.jobs().into_iter().filter(|&job| view.state.holds_nodes(job)) {
-            let phase = view.state.jobs.run(job).map(|run| view.state.running.get(run).phase);
-            let group =
-                if matches!(phase, Some(Phase::Completing(_))) { &mut completing } else { &mut running };
-            group.push(self.held(view, job, &setup.machine));
-        }
-        completing.sort_unstable_by_key(|held: &Held| held.job);
-        let available = available(view, setup.nodes());
-        let reservations = standing::reservations(view, setup.nodes());
-        Situation { now: view.now().floor(), available, running, completing, reservations, weights }
+        let held = Held::new(row, end, placement.iter().map(allot).collect());
+        held.of(standing::classes(view.scenario, job), None)
     }
 
     /// Why the rule cannot schedule these jobs; None where it can.
@@ -289,10 +273,10 @@ pub(super) fn whole_minutes(seconds: f64) -> f64 {
 }
 
 /// The nodes that take jobs: those that offer all that they have.
-fn available(view: View<'_>, nodes: usize) -> NodeBits {
+pub(super) fn available(view: View<'_>, nodes: usize) -> NodeBits {
     let machine = &view.state.machine;
     if !machine.has_unavailable() {
-        return NodeBits::of(nodes, 0..nodes as u32);
+        return NodeBits::full(nodes);
     }
     let (offered, width) = (machine.available(), machine.resources());
     let is_whole = |&node: &u32| {

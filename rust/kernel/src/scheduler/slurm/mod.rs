@@ -5,6 +5,7 @@
 //! O((plans + running jobs) · nodes / 64).
 mod clock;
 mod entries;
+mod kept;
 mod queue;
 mod settings;
 mod standing;
@@ -20,7 +21,8 @@ use crate::decision::{Decision, Where};
 use crate::placement::Allocator;
 use crate::scenario::Scenario;
 use crate::slurm::{
-    Backfill, BackfillParameters, Entry, MainLoop, MainLoopParameters, Precedence, Setup, Verdict, evaluate,
+    Backfill, BackfillParameters, CallState, Entry, MainLoop, MainLoopParameters, Precedence, Setup, Verdict,
+    evaluate,
 };
 use crate::state::View;
 use crate::time::Time;
@@ -30,6 +32,7 @@ use super::{SchedulingRule, Step};
 
 use clock::{BackfillCall, Clock, MainCall};
 use entries::{Description, used_by};
+use kept::Kept;
 use queue::{Queued, queued};
 pub use settings::SlurmSettings;
 use standing::{Delays, Waiting};
@@ -59,6 +62,14 @@ impl Kind {
         match self {
             Self::Main(main, ..) => main.consider(setup, entry),
             Self::Backfill(backfill) => backfill.consider(setup, entry),
+        }
+    }
+
+    /// What a call leaves.
+    fn into_state(self) -> CallState {
+        match self {
+            Self::Main(main, ..) => main.into_state(),
+            Self::Backfill(backfill) => backfill.into_state(),
         }
     }
 
@@ -95,8 +106,9 @@ pub struct Slurm {
     delays: Delays,
     waiting: Waiting,
     time_limits: TimeLimits,
-    /// The weights that nodes have since the latest evaluation; none before the run, and during a call.
-    weights: Vec<u32>,
+    kept: Kept,
+    /// Whether the run has begun.
+    has_begun: bool,
     noticed: Noticed,
     /// Whether the keys of the order change with time.
     keys_change: bool,
@@ -132,17 +144,20 @@ impl Slurm {
             entries_of_partition: settings.partition_job_depth,
             starts: settings.sched_max_job_start,
         };
+        let setup = Setup {
+            select: settings.select,
+            weights: vec![1; nodes.len()],
+            machine: nodes,
+            partitions,
+            weighs: false,
+            precedence: Precedence::default(),
+            main_loop,
+            backfill,
+        };
         Self {
-            setup: Arc::new(Setup {
-                select: settings.select,
-                weights: vec![1; nodes.len()],
-                machine: nodes,
-                partitions,
-                weighs: false,
-                precedence: Precedence::default(),
-                main_loop,
-                backfill,
-            }),
+            kept: Kept::new(&setup),
+            has_begun: false,
+            setup: Arc::new(setup),
             description,
             priorities: priorities.cloned().map(Box::new),
             clock: Clock::new(settings, seed),
@@ -153,7 +168,6 @@ impl Slurm {
             delays: Delays::of(settings),
             waiting: Waiting::default(),
             time_limits: TimeLimits::new(settings, seed),
-            weights: Vec::new(),
             noticed: Noticed::default(),
             keys_change: false,
             calls_at_once: false,
@@ -187,12 +201,12 @@ impl Slurm {
     }
 
     /// Takes from the run what does not change in it.
-    fn prepare(&mut self, scenario: &Scenario) {
-        if self.weights.is_empty() {
-            self.weights.clone_from(&self.setup.weights);
+    fn prepare(&mut self, view: View<'_>) {
+        if !std::mem::replace(&mut self.has_begun, true) {
             let setup = Arc::make_mut(&mut self.setup);
-            setup.precedence = standing::precedence(scenario);
-            setup.weighs = standing::counts_nodes(scenario);
+            setup.precedence = standing::precedence(view.scenario);
+            setup.weighs = standing::counts_nodes(view.scenario);
+            self.kept.begin(view, setup, &self.description);
         }
     }
 
@@ -201,18 +215,16 @@ impl Slurm {
         if !self.setup.weighs || view.state.queue.arrived.is_empty() {
             return;
         }
-        let mut weights = std::mem::take(&mut self.weights);
-        let situation = self.description.situation(view, &self.setup, Vec::new());
+        let (occupation, weights) = self.kept.weights_beside();
         let is_new = |job: u32| view.scenario.job(job).submit_time >= view.now();
         let is_evaluated = |&&job: &&u32| is_new(job) && used_by(view.scenario, job).is_none();
         for &job in view.state.queue.arrived.iter().filter(is_evaluated) {
             for &request in view.scenario.alternatives(job) {
                 let entry = self.description.entry(view, job, request);
                 let members = &self.setup.partitions[entry.partition].nodes;
-                evaluate(&self.setup, &situation.running, &entry, members, &mut weights);
+                evaluate(&self.setup, occupation, &entry, members, weights);
             }
         }
-        self.weights = weights;
     }
 
     /// The call that is made next at this instant.
@@ -227,13 +239,12 @@ impl Slurm {
         if main.is_none() && !self.clock.backfill_is_due(now) {
             return None;
         }
-        let weights = std::mem::take(&mut self.weights);
-        let situation = self.description.situation(view, &self.setup, weights);
+        let state = self.kept.begin_call(view, &self.setup, &self.description);
         let (kind, most) = if let Some((by_thread, depth)) = main {
-            let call = MainLoop::new(&self.setup, situation);
+            let call = MainLoop::new(&self.setup, state);
             (Kind::Main(Box::new(call), by_thread, depth), depth.saturating_add(1))
         } else {
-            let call = Backfill::new(&self.setup, situation);
+            let call = Backfill::new(&self.setup, state);
             // Of each job an entry is looked at, unless there are too many of its partition, user or association.
             let BackfillParameters { max_entries, depths, .. } = self.setup.backfill;
             let most = if depths.leave_some_out() { usize::MAX } else { max_entries };
@@ -265,6 +276,7 @@ impl Slurm {
                 Verdict::Started(chosen) => {
                     call.started = true;
                     self.waiting.starts(job);
+                    self.kept.starts(job, entry.job);
                     let placement = self.description.placement(view, job, request, &chosen);
                     let place = Where::Nodes(placement);
                     return Some(Step::Propose(Decision::Start { job, place, tasks: None }));
@@ -272,6 +284,7 @@ impl Slurm {
                 Verdict::Preempts(rows, _) => {
                     call.started = true;
                     let gone = slots(view, &rows);
+                    self.kept.preempts(&gone);
                     self.waiting.preempts(job, &gone, view.now(), &self.delays);
                     let dismiss = |&victim: &u32| standing::dismissal(view, victim);
                     return Some(Step::Preempt(job, gone.iter().map(dismiss).collect()));
@@ -299,14 +312,14 @@ impl Slurm {
                 let is_cut = may_differ || is_beyond || (call.next < call.queue.len() && !main.is_closed());
                 let (started, met_no_room) = (call.started, main.met_no_room());
                 self.clock.called_main(now, by_thread, MainCall { started, met_no_room, is_cut });
-                self.weights = main.weights();
+                self.kept.end_call(main.into_state());
             }
             Kind::Backfill(backfill) => {
                 let holds_until = if may_differ { now.floor() + 1.0 } else { backfill.holds_until() };
                 let length = backfill.tested() as f64 * self.test_time;
                 let (started, puts_off) = (call.started, backfill.puts_off());
                 self.clock.called_backfill(now, BackfillCall { started, puts_off, holds_until, length });
-                self.weights = backfill.weights();
+                self.kept.end_call(backfill.into_state());
             }
         }
     }
@@ -341,7 +354,12 @@ impl SchedulingRule for Slurm {
 
     fn begin(&mut self, view: View<'_>, keys_change: bool) -> bool {
         let now = view.now();
-        self.prepare(view.scenario);
+        self.prepare(view);
+        if let Some(call) = self.call.take() {
+            // Its latest decision was refused, and the pass ended with it.
+            self.kept.end_call(call.kind.into_state());
+        }
+        self.kept.follow(view, &self.setup, &self.description);
         self.evaluate_arrivals(view);
         self.waiting.end(&view.state.ended);
         self.waiting.arrive(&view.state.queue.arrived, now, &self.delays);

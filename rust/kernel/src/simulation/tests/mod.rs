@@ -6,6 +6,7 @@ mod forks;
 mod overheads;
 mod pauses;
 mod rates;
+mod slurm;
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use crate::priority::FORMULA_NAMES;
 use crate::record::{Changes, Recorders};
 use crate::replay::Replay;
 use crate::scenario::{Overhead, Overheads, Scenario, WallTime};
-use crate::scheduler::{Capacities, PolicyChoice};
+use crate::scheduler::{Capacities, PolicyChoice, SlurmSettings};
 use crate::state::{JobRecords, State};
 use crate::workload::{Job, JobState};
 
@@ -38,6 +39,7 @@ struct Case {
     reservations: usize,
     allocator: &'static str,
     agenda: Agenda,
+    slurm: Option<SlurmSettings>,
 }
 
 /// How a job ended: state, start, end and nodes.
@@ -57,6 +59,7 @@ impl Case {
             reservations: 1,
             allocator: "first_fit",
             agenda: Agenda::default(),
+            slurm: None,
         }
     }
 
@@ -82,7 +85,7 @@ impl Case {
             backfill: self.backfill.into(),
             allocator: self.allocator.into(),
             reservations: self.reservations,
-            slurm: None,
+            slurm: self.slurm.clone(),
             seed: 0,
             critical: Vec::new(),
             mapping: None,

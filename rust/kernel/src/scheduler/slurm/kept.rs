@@ -1,0 +1,141 @@
+//! What the controller knows from call to call: which jobs hold which nodes, and the weights of nodes.
+//!
+//! It is brought up to date from the jobs that have changed since the latest pass began, each O(its nodes + log jobs). A call
+//! has it while it goes on.
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::slurm::{CallState, Held, NodeBits, Occupation, Setup};
+use crate::state::{Phase, View};
+
+use super::entries::{Description, available};
+use super::standing;
+
+/// What is kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Kept {
+    occupation: Occupation,
+    /// The jobs that are over and still hold their nodes, by number.
+    completing: BTreeMap<u32, Held>,
+    /// The jobs that hold nodes: the number of each, by its slot.
+    numbers: BTreeMap<u32, u32>,
+    /// The weights that nodes have since the latest evaluation.
+    pub(super) weights: Vec<u32>,
+    /// Slots of jobs that calls have started or preempted, for which the run may have something else.
+    decided: Vec<u32>,
+}
+
+impl Kept {
+    /// No job runs.
+    pub(super) fn new(setup: &Setup) -> Self {
+        Self {
+            occupation: Occupation::none(setup),
+            completing: BTreeMap::new(),
+            numbers: BTreeMap::new(),
+            weights: setup.weights.clone(),
+            decided: Vec::new(),
+        }
+    }
+
+    /// The occupation, and the weights of nodes to be changed.
+    pub(super) fn weights_beside(&mut self) -> (&Occupation, &mut [u32]) {
+        (&self.occupation, &mut self.weights)
+    }
+
+    /// Begins with all jobs of a run.
+    pub(super) fn begin(&mut self, view: View<'_>, setup: &Setup, description: &Description) {
+        view.state.running.jobs().into_iter().for_each(|job| self.look_again(view, setup, description, job));
+    }
+
+    /// Takes in what has changed in the run.
+    pub(super) fn follow(&mut self, view: View<'_>, setup: &Setup, description: &Description) {
+        let mut changed = std::mem::take(&mut self.decided);
+        changed.extend_from_slice(view.state.running.changed());
+        changed.sort_unstable();
+        changed.dedup();
+        changed.into_iter().for_each(|job| self.look_again(view, setup, description, job));
+        debug_assert!(self.is_as_anew(view, setup, description), "what is kept is what holds nodes");
+    }
+
+    /// Takes in what a job holds now.
+    fn look_again(&mut self, view: View<'_>, setup: &Setup, description: &Description, job: u32) {
+        if let Some(number) = self.numbers.remove(&job) {
+            self.occupation.remove(setup, number);
+            self.completing.remove(&number);
+        }
+        // Victims that are to end have left their nodes before they have ended.
+        if !view.state.holds_nodes(job) {
+            return;
+        }
+        let held = description.held(view, job, &setup.machine);
+        self.numbers.insert(job, held.job);
+        let phase = view.state.jobs.run(job).map(|run| view.state.running.get(run).phase);
+        if matches!(phase, Some(Phase::Completing(_))) {
+            self.completing.insert(held.job, held.clone());
+            self.occupation.insert_completing(setup, held);
+        } else {
+            self.occupation.insert(setup, held);
+        }
+    }
+
+    /// Whether it is what it would be if it were made anew.
+    fn is_as_anew(&self, view: View<'_>, setup: &Setup, description: &Description) -> bool {
+        let mut anew = Self { weights: self.weights.clone(), ..Self::new(setup) };
+        anew.begin(view, setup, description);
+        let mut own = self.clone();
+        anew.see_who_may_be_preempted(view);
+        own.see_who_may_be_preempted(view);
+        own == anew
+    }
+
+    /// What a call sees that begins now. It is the call's until `end_call`.
+    pub(super) fn begin_call(
+        &mut self,
+        view: View<'_>,
+        setup: &Setup,
+        description: &Description,
+    ) -> CallState {
+        self.follow(view, setup, description);
+        if !setup.precedence.preempts.is_empty() {
+            self.see_who_may_be_preempted(view);
+        }
+        let mut completing = NodeBits::none(setup.nodes());
+        self.completing.values().for_each(|held| held.nodes.add_to(&mut completing));
+        CallState {
+            now: view.now().floor(),
+            available: available(view, setup.nodes()),
+            occupation: std::mem::take(&mut self.occupation),
+            completing,
+            reservations: standing::reservations(view, setup.nodes()),
+            weights: std::mem::take(&mut self.weights),
+            done: Vec::new(),
+        }
+    }
+
+    /// Takes back what a call leaves.
+    pub(super) fn end_call(&mut self, state: CallState) {
+        self.occupation = state.occupation;
+        self.weights = state.weights;
+    }
+
+    /// A call starts a job.
+    pub(super) fn starts(&mut self, job: u32, number: u32) {
+        self.numbers.insert(job, number);
+        self.decided.push(job);
+    }
+
+    /// A call preempts jobs.
+    pub(super) fn preempts(&mut self, jobs: &[u32]) {
+        self.decided.extend_from_slice(jobs);
+    }
+
+    /// Which jobs may be preempted changes with time. O(running jobs · log of them).
+    fn see_who_may_be_preempted(&mut self, view: View<'_>) {
+        for (&job, number) in &self.numbers {
+            if !self.completing.contains_key(number) {
+                self.occupation.set_began(*number, standing::began(view, job));
+            }
+        }
+    }
+}

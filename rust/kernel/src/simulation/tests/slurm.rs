@@ -1,0 +1,97 @@
+//! The rule `slurm`. What it keeps from pass to pass is compared with what it would be if it were made anew, by an assertion
+//! at each pass.
+use super::*;
+
+use crate::decision::Preemption;
+use crate::scheduler::SlurmSettings;
+use crate::slurm::{Depths, Reserves, Select};
+
+fn settings(select: Select) -> SlurmSettings {
+    SlurmSettings {
+        select,
+        core: Some(0),
+        memory: None,
+        batch_sched_delay: 1,
+        sched_interval: 10,
+        default_queue_depth: 100,
+        partition_job_depth: 0,
+        sched_max_job_start: 0,
+        epilog: false,
+        backfill: true,
+        bf_interval: 2,
+        bf_resolution: 1.0,
+        bf_window: 600.0,
+        bf_max_job_test: 500,
+        bf_depths: Depths::default(),
+        bf_max_job_start: 0,
+        bf_reserves: Reserves::default(),
+        kill_wait: 5.0,
+        message_timeout: 5.0,
+        requeue_delay: 3.0,
+        epoch: 0.0,
+        main_lag: 0.0,
+        bf_test_time: 0.0,
+        main_phase: Some(0.25),
+        backfill_phase: Some(0.5),
+    }
+}
+
+/// What is decided from outside about a job, or about a node.
+fn decision(kind: u32, which: u32, seconds: f64) -> Decision {
+    match kind {
+        0 => Decision::Kill(which),
+        1 => Decision::Preempt { job: which, keep: Preemption::Requeue },
+        2 => Decision::SetEstimate { job: which, seconds },
+        3 => Decision::Drain(which % 4),
+        _ => Decision::Resume(which % 4),
+    }
+}
+
+/// Runs to the end; those of the decisions are taken that can be.
+fn run_disturbed(case: &Case, decisions: &[(f64, Decision)]) -> Vec<Outcome> {
+    let mut simulation = case.open();
+    for (caller, (time, _)) in decisions.iter().enumerate() {
+        let wake = Decision::Wake { time: *time, caller: caller as u32, watching: false };
+        simulation.decide(wake).expect("a time to come");
+    }
+    let end = drive(&mut simulation, |simulation, point| {
+        if let YieldPoint::Timer(caller) = point {
+            // One that is refused changes nothing.
+            let _ = simulation.decide(decisions[caller as usize].1.clone());
+        }
+    });
+    assert_eq!(end, YieldPoint::End);
+    assert_empty(&simulation);
+    outcomes(&simulation)
+}
+
+proptest! {
+    #[test]
+    fn what_is_kept_is_what_holds_nodes(
+        jobs in some_jobs(),
+        shares in any::<bool>(),
+        launch in 0..3_u32,
+        completion in 0..6_u32,
+        disturbances in vec((0..60_u32, 0..5_u32, 0..25_u32, 1..300_u32), 0..8),
+    ) {
+        let count = jobs.len() as u32;
+        let each = Overhead {
+            launch: f64::from(launch), completion: f64::from(completion), ..Overhead::default()
+        };
+        let overheads = Overheads { of_job: vec![each; jobs.len()], counted: false, billed: true };
+        let select = if shares { Select::Cores } else { Select::Linear };
+        let case = Case {
+            wall_time: WallTime::Kill,
+            overheads: Some(Box::new(overheads)),
+            slurm: Some(settings(select)),
+            ..Case::of(jobs, 4, 4).under("slurm", 1)
+        };
+        let of = |&(time, kind, which, seconds): &(u32, u32, u32, u32)| {
+            (f64::from(time), decision(kind, which % count, f64::from(seconds)))
+        };
+        // All nodes are up again in the end.
+        let resumes = (0..4).map(|node| (70.0, Decision::Resume(node)));
+        let decisions: Vec<(f64, Decision)> = disturbances.iter().map(of).chain(resumes).collect();
+        run_disturbed(&case, &decisions);
+    }
+}

@@ -1,0 +1,132 @@
+//! Which jobs hold nodes, by their ends, and what they leave.
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::Time;
+
+use super::estimate::Search;
+use super::free_amounts::FreeAmounts;
+use super::node_bits::NodeBits;
+use super::offer::Offer;
+use super::parameters::Setup;
+use super::select::Select;
+use super::situation::{Allotment, Classes, Entry, Held};
+use super::victims;
+
+/// The jobs that hold nodes, and what they leave. It may be kept from call to call: a job that begins to hold nodes, or holds
+/// them no more, costs O(its nodes + jobs), of which the latter is a shift of pointers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Occupation {
+    free: FreeAmounts,
+    /// By end, then number.
+    held: Vec<Arc<Held>>,
+    /// When each job ends.
+    ends: BTreeMap<u32, Time>,
+}
+
+impl Occupation {
+    /// No job holds a node.
+    #[must_use]
+    pub fn none(setup: &Setup) -> Self {
+        Self { free: FreeAmounts::of(&setup.machine), held: Vec::new(), ends: BTreeMap::new() }
+    }
+
+    /// A job holds nodes from now on.
+    pub fn insert(&mut self, setup: &Setup, held: Held) {
+        self.free.take(&setup.machine, &held.allotments);
+        self.ends.insert(held.job, Time(held.end));
+        let place = self.place(Time(held.end), held.job);
+        self.held.insert(place, Arc::new(held));
+    }
+
+    /// A job is over whose nodes have not all answered. Whole nodes count as held, and are free before others; shared ones
+    /// count as free.
+    pub fn insert_completing(&mut self, setup: &Setup, held: Held) {
+        if setup.select == Select::Linear {
+            self.insert(setup, Held { end: f64::NEG_INFINITY, ..held.of(Classes::default(), None) });
+        }
+    }
+
+    /// A job holds nodes no more: what it held.
+    pub fn remove(&mut self, setup: &Setup, job: u32) -> Option<Arc<Held>> {
+        let end = self.ends.remove(&job)?;
+        let held = self.held.remove(self.place(end, job));
+        self.free.give_back(&setup.machine, &held.allotments);
+        Some(held)
+    }
+
+    /// Sets since when a job runs that may be preempted from now on; None where it may not.
+    pub fn set_began(&mut self, job: u32, began: Option<f64>) {
+        let Some(&end) = self.ends.get(&job) else { return };
+        let place = self.place(end, job);
+        if self.held[place].began != began {
+            Arc::make_mut(&mut self.held[place]).began = began;
+        }
+    }
+
+    /// How many jobs come before one that ends then.
+    fn place(&self, end: Time, job: u32) -> usize {
+        self.held.partition_point(|held| (Time(held.end), held.job) < (end, job))
+    }
+
+    /// The jobs that hold nodes, by end.
+    pub(super) fn held(&self) -> impl Iterator<Item = &Held> {
+        self.held.iter().map(|held| &**held)
+    }
+
+    /// What is to be selected from on these nodes.
+    pub(super) fn offer<'a>(
+        &'a self,
+        setup: &'a Setup,
+        entry: &Entry,
+        usable: &'a NodeBits,
+        weights: &'a [u32],
+    ) -> Offer<'a> {
+        Offer::of(setup, entry, usable, weights, &self.free)
+    }
+
+    /// The jobs that may be preempted for a job, in order.
+    pub(super) fn candidates(&self, setup: &Setup, entry: &Entry) -> Vec<&Held> {
+        victims::candidates(setup, &self.held, entry)
+    }
+
+    /// A job starts now on these nodes, and may not be preempted in this call.
+    pub(super) fn start(&mut self, setup: &Setup, entry: &Entry, now: f64, chosen: &[Allotment]) {
+        let held = Held::new(entry.job, now + entry.limit, chosen.to_vec());
+        self.insert(setup, held.of(entry.classes.clone(), None));
+    }
+
+    /// What a job gets on these nodes if it starts now; None where it does not fit.
+    pub(super) fn choose_now(
+        &self,
+        setup: &Setup,
+        entry: &Entry,
+        usable: &NodeBits,
+        weights: &[u32],
+    ) -> Option<Vec<Allotment>> {
+        setup.select.choose(entry, self.offer(setup, entry, usable, weights))
+    }
+
+    /// The earliest start on these nodes from now on, and what the job gets there; None where it does not fit when all are
+    /// idle. Jobs that may be preempted for it are gone at once.
+    pub(super) fn earliest(
+        &mut self,
+        setup: &Setup,
+        entry: &Entry,
+        usable: &NodeBits,
+        weights: &[u32],
+        now: f64,
+    ) -> Option<(f64, Vec<Allotment>)> {
+        let search = Search { setup, entry, usable, weights, held: &self.held };
+        let (last, chosen) = match setup.select {
+            Select::Linear => search.whole(&self.free)?,
+            Select::Cores => search.shared(&mut self.free)?,
+        };
+        let start = last.map_or(now, |last| {
+            if last > now { last } else { (last + setup.backfill.kill_wait).max(now + 1.0) }
+        });
+        Some((start, chosen))
+    }
+}
