@@ -1,8 +1,9 @@
 """What Slurm's controller costs: Seth with backfill every 30 seconds, and the month of a generated centre.
 
-`python benchmarks/slurm.py [--log LOG] [--jobs N] [--nodes N] [--skip-log]`: CPU seconds of `simulate`, and
-microseconds of a pass of the main loop and of one of backfill. The centre has 5,000 nodes of 64 cores, 100
-users in ten accounts, multifactor priority with fair share, and a load of 0.9.
+`python benchmarks/slurm.py [--log LOG] [--jobs N] [--nodes N] [--load L] [--skip-log]`: CPU seconds of
+`simulate`, and microseconds of a pass of the main loop and of one of backfill. The centre has 5,000 nodes of 64
+cores, 100 users in ten accounts, multifactor priority with fair share, and a load of 0.9; from a load of 1 on
+hundreds of jobs wait.
 """
 
 import argparse
@@ -36,9 +37,9 @@ def centre(nodes: int) -> bl.System:
     )
 
 
-def month(jobs: int, nodes: int) -> bl.Workload:
+def month(jobs: int, nodes: int, load: float) -> bl.Workload:
     """Give jobs of 1 to 1,024 cores; a million of them are a month on 5,000 nodes."""
-    parts = [*blocks(Recipe(jobs, nodes * CORES, largest=1024))]
+    parts = [*blocks(Recipe(jobs, nodes * CORES, largest=1024, load=load))]
     columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in Block._fields}
     user = np.random.default_rng(1).zipf(1.3, jobs) % USERS
     table = pl.DataFrame(columns).rename({"processors": "tasks"})
@@ -55,6 +56,8 @@ def measure(name: str, workload: bl.Workload, system: bl.System, policy: str) ->
     seconds, _ = cpu_time(lambda: bl.simulate(workload, system, policy))
     passes = bl.simulate(workload, system, policy, dispatch=True).dispatch
     print(f"{name}: {policy}\n  {len(workload.jobs):,} jobs, {seconds:.1f} s CPU", flush=True)
+    queue = passes["queue_length"]
+    print(f"  jobs that wait: mean {queue.mean():.0f}, most {queue.max()}")
     phase = pl.col("time") % 1
     for kind, at in (("main loop", 0.25), ("backfill", 0.5)):
         cost = passes.filter((phase - at).abs() < INSTANT)["cpu_time"].to_numpy() * 1e6
@@ -69,6 +72,7 @@ def main() -> None:
     parser.add_argument("--log", type=Path, default=SETH)
     parser.add_argument("--jobs", type=int, default=1_000_000)
     parser.add_argument("--nodes", type=int, default=5_000)
+    parser.add_argument("--load", type=float, default=0.9)
     parser.add_argument("--skip-log", action="store_true")
     given = parser.parse_args()
     if not given.skip_log:
@@ -76,7 +80,7 @@ def main() -> None:
         seconds = measure("Seth", bl.read_swf(given.log), seth, f"slurm({PHASES})")
         verdict("Seth, CPU seconds", seconds, TARGET, at_least=False)
     policy = f"slurm(select=cores, {PHASES}, order={ORDER})"
-    jobs = month(given.jobs, given.nodes)
+    jobs = month(given.jobs, given.nodes, given.load)
     seconds = measure("a centre's month", jobs, centre(given.nodes), policy)
     verdict("the month, CPU seconds", seconds, CENTRE_TARGET, at_least=False)
 

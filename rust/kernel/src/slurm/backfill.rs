@@ -2,6 +2,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::depths::Looked;
+use super::free_window::FreeWindow;
 use super::node_bits::NodeBits;
 use super::node_space::NodeSpace;
 use super::parameters::Setup;
@@ -140,19 +141,25 @@ impl Backfill {
 
     /// When a job can start beside the plans made so far, and where.
     fn earliest(&mut self, setup: &Setup, entry: &Entry, only_now: bool) -> Option<Place> {
+        let place = self.look(setup, entry, only_now);
+        self.state.occupation.return_to_now(setup);
+        place
+    }
+
+    /// Looks for it from now on, then from the ends of plans on. What is free may be that of a later time afterwards.
+    fn look(&mut self, setup: &Setup, entry: &Entry, only_now: bool) -> Option<Place> {
         let now = self.state.now;
         let mut from = now;
+        let mut window = FreeWindow::new(setup.nodes(), &self.space, from);
         loop {
-            let (usable, later) = self.usable(setup, entry, from);
+            let (usable, later) = self.usable(setup, entry, from, &mut window);
             if only_now {
                 return self.fits_now(setup, entry, usable);
             }
             // Looking again at one time would go on for ever.
             let later = later.filter(|&later| later > from);
-            let is_enough = usable.count() >= entry.least_nodes() as usize;
-            let CallState { occupation, weights, .. } = &mut self.state;
-            let earliest = || occupation.earliest(setup, entry, &usable, weights, now);
-            let Some((start, chosen)) = is_enough.then(earliest).flatten() else {
+            // A start after later is tried again from then on, whatever it is.
+            let Some((start, chosen)) = self.state.earliest(setup, entry, &usable, later) else {
                 from = later?;
                 continue;
             };
@@ -183,9 +190,18 @@ impl Backfill {
 
     /// The nodes on which a job may run from a time on, and when to look again: when plans free others, or when the first
     /// reservation is over, if some keep nodes from it.
-    fn usable(&mut self, setup: &Setup, entry: &Entry, from: f64) -> (NodeBits, Option<f64>) {
+    fn usable(
+        &mut self,
+        setup: &Setup,
+        entry: &Entry,
+        from: f64,
+        window: &mut FreeWindow,
+    ) -> (NodeBits, Option<f64>) {
         let (members, is_reserved) = self.state.open(entry, &self.members[entry.partition], from);
-        let (usable, later) = self.space.free(&members, from, from.max(self.state.now) + entry.limit);
+        let end = from.max(self.state.now) + entry.limit;
+        let mut usable = members.clone();
+        window.keep_free(&self.space, from, end, &mut usable);
+        let later = self.space.later(&members, window.first(), end);
         self.heed_free(from, entry.limit);
         self.heed_reservations(entry, from);
         if !is_reserved {
@@ -218,7 +234,7 @@ impl Backfill {
         }
     }
 
-    /// A reservation that a job from now on is over before is one that it meets later.
+    /// A job that would start now and end before a reservation begins meets it if it starts later.
     fn heed_reservations(&mut self, entry: &Entry, from: f64) {
         if from > self.state.now {
             return;

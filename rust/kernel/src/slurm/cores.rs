@@ -1,4 +1,6 @@
 //! `select/cons_tres`: nodes are shared by CPUs and memory; best fit over runs of consecutive usable nodes.
+use std::ops::Range;
+
 use super::offer::Offer;
 use super::situation::{Allotment, Amounts, Entry, Memory};
 
@@ -14,6 +16,28 @@ impl Node {
     /// Whether the other is the next node, and of one weight.
     fn joins(self, next: Self) -> bool {
         self.index + 1 == next.index && self.weight == next.weight
+    }
+}
+
+/// Consecutive nodes of one weight.
+struct Run {
+    /// Their places among those that offer something.
+    places: Range<usize>,
+    weight: u32,
+    /// The CPUs that they offer in all.
+    cpus: i64,
+}
+
+impl Run {
+    /// The runs of these nodes.
+    fn all(nodes: &[Node]) -> Vec<Self> {
+        let mut first = 0;
+        let runs = nodes.chunk_by(|one, next| one.joins(*next)).map(|run| {
+            let places = first..first + run.len();
+            first = places.end;
+            Self { places, weight: run[0].weight, cpus: run.iter().map(|node| node.cpus).sum() }
+        });
+        runs.collect()
     }
 }
 
@@ -56,6 +80,19 @@ pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> 
     let allot =
         |node: Node| Allotment { node: node.index, cpus: node.cpus, memory: entry.memory.with(node.cpus) };
     Some(chosen.into_iter().map(allot).collect())
+}
+
+/// Whether a job may fit: false only if it does not. O(nodes with something free).
+pub(super) fn may_fit(entry: &Entry, offer: Offer<'_>) -> bool {
+    let (nodes, wanted) = (entry.least_nodes() as usize, wanted_cpus(entry));
+    let (mut offering, mut cpus) = (0, 0);
+    offer.usable.iter_within(offer.free.open()).any(|index| {
+        let place = index as usize;
+        let offered = usable_cpus(entry, offer.machine[place], offer.free.left()[place]);
+        offering += usize::from(offered > 0);
+        cpus += offered;
+        offering >= nodes && cpus >= wanted
+    })
 }
 
 /// How many CPUs nodes must offer at least for a job to fit; those that are taken whole are counted otherwise.
@@ -107,17 +144,12 @@ impl Attempt {
     /// The nodes with the CPUs on each. Where it fails, what it would have taken less of a node than this offers stays the
     /// offer of that node, as in Slurm.
     fn evaluate(mut self, nodes: &mut [Node]) -> Option<Vec<Node>> {
-        let places: Vec<usize> = (0..nodes.len()).collect();
-        let as_given: Vec<Node> = nodes.to_vec();
-        let joins = |&one: &usize, &next: &usize| as_given[one].joins(as_given[next]);
-        let mut runs: Vec<&[usize]> = places.chunk_by(joins).collect();
+        let mut runs = Run::all(nodes);
         let mut chosen: Vec<Node> = Vec::new();
         while self.missing > 0 || self.missing_nodes > 0 {
-            let best = self.best_run(&runs, nodes)?;
-            let run = runs.remove(best);
-            let alone = self.one_node(run, nodes);
-            let run = alone.as_ref().map_or(run, std::slice::from_ref);
-            for &place in run {
+            let Run { places, .. } = runs.remove(self.best_run(&runs)?);
+            let alone = self.one_node(places.clone(), nodes);
+            for place in alone.map_or(places, |place| place..place + 1) {
                 if self.missing <= 0 && self.missing_nodes <= 0 {
                     break;
                 }
@@ -134,13 +166,12 @@ impl Attempt {
     }
 
     /// Of the runs of the least weight that which suffices with the fewest CPUs; where none does, that with the most.
-    fn best_run(&self, runs: &[&[usize]], nodes: &[Node]) -> Option<usize> {
-        let weight = |run: &&[usize]| run.first().map(|&place| nodes[place].weight);
-        let least = runs.iter().map(weight).min().flatten();
+    fn best_run(&self, runs: &[Run]) -> Option<usize> {
+        let least = runs.iter().map(|run| run.weight).min()?;
         let mut best: Option<(usize, bool, i64)> = None;
-        for (at, run) in runs.iter().enumerate().filter(|(_, run)| weight(run) == least) {
-            let total: i64 = run.iter().map(|&place| nodes[place].cpus).sum();
-            let suffices = total >= self.missing && run.len() as i64 >= self.missing_nodes;
+        for (at, run) in runs.iter().enumerate().filter(|(_, run)| run.weight == least) {
+            let total = run.cpus;
+            let suffices = total >= self.missing && run.places.len() as i64 >= self.missing_nodes;
             let is_better = best.is_none_or(|(_, best_suffices, most)| {
                 (suffices && (!best_suffices || total < most)) || (!suffices && total > most)
             });
@@ -152,11 +183,11 @@ impl Attempt {
     }
 
     /// The node of a run with the fewest CPUs that suffices alone, where the job needs no other.
-    fn one_node(&self, run: &[usize], nodes: &[Node]) -> Option<usize> {
+    fn one_node(&self, run: Range<usize>, nodes: &[Node]) -> Option<usize> {
         if self.missing_nodes > 1 {
             return None;
         }
-        let sufficient = run.iter().copied().filter(|&place| nodes[place].cpus >= self.missing);
+        let sufficient = run.filter(|&place| nodes[place].cpus >= self.missing);
         sufficient.min_by_key(|&place| nodes[place].cpus)
     }
 

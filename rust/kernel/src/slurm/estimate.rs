@@ -6,7 +6,6 @@ use super::cores::{usable_cpus, wanted_cpus};
 use super::free_amounts::FreeAmounts;
 use super::linear;
 use super::node_bits::NodeBits;
-use super::offer::Offer;
 use super::parameters::Setup;
 use super::situation::{Allotment, Amounts, Entry, Held, give_back};
 use super::victims;
@@ -24,6 +23,8 @@ pub(super) struct Search<'a> {
     pub usable: &'a NodeBits,
     pub weights: &'a [u32],
     pub held: &'a [Arc<Held>],
+    /// Jobs that end later are not removed.
+    pub until: Option<f64>,
 }
 
 impl<'a> Search<'a> {
@@ -38,6 +39,11 @@ impl<'a> Search<'a> {
 
     fn removal(&self) -> Removal<'a, impl Iterator<Item = &'a Held>> {
         Removal::new(self.staying(), self.usable, self.setup.backfill.epoch)
+    }
+
+    /// Whether a job that ends then is removed.
+    fn is_in_time(&self, end: f64) -> bool {
+        self.until.is_none_or(|until| end <= until)
     }
 
     fn candidates(&self) -> Vec<&'a Held> {
@@ -57,7 +63,7 @@ impl<'a> Search<'a> {
         let mut last = None;
         let mut removal = self.removal();
         while idle.nodes.count() < wanted {
-            let held = removal.next_job()?;
+            let held = removal.next_job().filter(|held| self.is_in_time(held.end))?;
             last = Some(held.end);
             idle.give_back(held, setup, usable);
         }
@@ -83,7 +89,7 @@ impl<'a> Search<'a> {
         };
         let wanted = wanted_cpus(entry);
         let choose =
-            |free: &FreeAmounts| setup.select.choose(entry, Offer::of(setup, entry, usable, weights, free));
+            |free: &FreeAmounts| setup.select.choose(entry, setup.offer(entry, usable, weights, free));
         let mut sum: i64 = usable.iter_within(free.open()).map(|node| offered(free, node)).sum();
         if sum >= wanted
             && let Some(chosen) = choose(free)
@@ -108,7 +114,8 @@ impl<'a> Search<'a> {
         let mut removal = self.removal();
         loop {
             let mut sum = 0;
-            let last = removal.next_group(|held| sum = remove(held, free))?;
+            let last =
+                removal.next_group(|held| sum = remove(held, free)).filter(|&last| self.is_in_time(last))?;
             if sum >= wanted
                 && let Some(chosen) = choose(free)
             {

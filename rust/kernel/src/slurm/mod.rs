@@ -7,6 +7,7 @@ mod cores;
 mod depths;
 mod estimate;
 mod free_amounts;
+mod free_window;
 mod linear;
 mod main_loop;
 mod node_bits;

@@ -1,6 +1,6 @@
 //! The plan of one backfill call: which nodes are free of plans when (`node_space_map`).
 //!
-//! A plan costs O(records + records in it · nodes / 64), a look for free nodes O(records up to its end · nodes / 64).
+//! A plan costs O(records + records in it · nodes / 64).
 use serde::{Deserialize, Serialize};
 
 use super::node_bits::NodeBits;
@@ -8,10 +8,10 @@ use super::parameters::BackfillParameters;
 
 /// The nodes that no plan holds from one time to another.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Record {
-    begin: f64,
-    end: f64,
-    free: NodeBits,
+pub(super) struct Record {
+    pub begin: f64,
+    pub end: f64,
+    pub free: NodeBits,
 }
 
 /// The records, one after the other in time.
@@ -20,7 +20,7 @@ pub(super) struct NodeSpace {
     records: Vec<Record>,
     /// Plans begin and end at multiples of the resolution on the clock.
     parameters: BackfillParameters,
-    /// The second from which on the records reach so far that a plan that is cut now, or is none, is there whole.
+    /// The second from which on some plan that ends beyond the window now is within it.
     holds_until: f64,
 }
 
@@ -32,30 +32,35 @@ impl NodeSpace {
         Self { records, parameters: *parameters, holds_until: f64::INFINITY }
     }
 
-    /// The second from which on the records reach so far that a plan that is cut now, or is none, is there whole.
+    /// The second from which on some plan that ends beyond the window now is within it.
     pub(super) fn holds_until(&self) -> f64 {
         self.holds_until
     }
 
-    /// Those of the nodes that are free of plans from `start` to `end`; a plan that begins just at the end counts. And the end
-    /// of the first record after which others of the nodes are free: when to look again.
-    pub(super) fn free(&self, nodes: &NodeBits, start: f64, end: f64) -> (NodeBits, Option<f64>) {
+    /// The records, one after the other in time.
+    pub(super) fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// The first record that ends after a time.
+    pub(super) fn first_after(&self, time: f64) -> usize {
+        self.records.partition_point(|record| record.end <= time)
+    }
+
+    /// When to look again for nodes that are free to `end`: the end of the first record, of these, after which others of the
+    /// nodes are free.
+    pub(super) fn later(&self, nodes: &NodeBits, first: usize, end: f64) -> Option<f64> {
         let mut free = nodes.clone();
-        let mut later = None;
-        let first = self.records.partition_point(|record| record.end <= start);
-        for (place, record) in self.records.iter().enumerate().skip(first) {
-            if later.is_none()
-                && let Some(next) = self.records.get(place + 1)
-                && nodes.gains(&free, &record.free, &next.free)
-            {
-                later = Some(record.end);
+        for pair in self.records.get(first..)?.windows(2) {
+            if nodes.gains(&free, &pair[0].free, &pair[1].free) {
+                return Some(pair[0].end);
             }
-            if record.begin > end {
-                break;
+            if pair[0].begin > end {
+                return None;
             }
-            free.keep(&record.free);
+            free.keep(&pair[0].free);
         }
-        (free, later)
+        None
     }
 
     /// Until when the nodes that are free from now on for so many seconds are these, if no plan is made.
@@ -72,7 +77,7 @@ impl NodeSpace {
     pub(super) fn overlaps(&mut self, nodes: &NodeBits, start: f64, end: f64) -> bool {
         let (start, end) = (self.parameters.rounded_down(start), self.parameters.rounded_down(end));
         self.heed_window(start);
-        let first = self.records.partition_point(|record| record.end <= start);
+        let first = self.first_after(start);
         let within = self.records[first..].iter().take_while(|record| record.begin < end);
         within.into_iter().any(|record| !nodes.is_within(&record.free))
     }

@@ -24,13 +24,15 @@ pub struct Occupation {
     held: Vec<Arc<Held>>,
     /// When each job ends.
     ends: BTreeMap<u32, Time>,
+    /// How many of the first jobs are taken to be gone, while it is seen what is free at a later time.
+    gone: usize,
 }
 
 impl Occupation {
     /// No job holds a node.
     #[must_use]
     pub fn none(setup: &Setup) -> Self {
-        Self { free: FreeAmounts::of(&setup.machine), held: Vec::new(), ends: BTreeMap::new() }
+        Self { free: FreeAmounts::of(&setup.machine), held: Vec::new(), ends: BTreeMap::new(), gone: 0 }
     }
 
     /// A job holds nodes from now on.
@@ -84,7 +86,7 @@ impl Occupation {
         usable: &'a NodeBits,
         weights: &'a [u32],
     ) -> Offer<'a> {
-        Offer::of(setup, entry, usable, weights, &self.free)
+        setup.offer(entry, usable, weights, &self.free)
     }
 
     /// The jobs that may be preempted for a job, in order.
@@ -109,8 +111,33 @@ impl Occupation {
         setup.select.choose(entry, self.offer(setup, entry, usable, weights))
     }
 
+    /// Whether a job may fit on these nodes once the jobs are gone that end until then: false only if it does not. What is
+    /// free is that of this time afterwards; it is not earlier than that of the latest question.
+    ///
+    /// O(jobs that end since the latest question + nodes with something free).
+    pub(super) fn may_fit_by(&mut self, setup: &Setup, entry: &Entry, usable: &NodeBits, time: f64) -> bool {
+        if !setup.precedence.preempts.is_empty() {
+            // Others may make room.
+            return true;
+        }
+        while let Some(held) = self.held.get(self.gone).filter(|held| held.end <= time) {
+            self.free.give_back(&setup.machine, &held.allotments);
+            self.gone += 1;
+        }
+        let weights = &setup.weights;
+        setup.select.may_fit(entry, self.offer(setup, entry, usable, weights))
+    }
+
+    /// What is free is that of now again. O(jobs that were taken to be gone).
+    pub(super) fn return_to_now(&mut self, setup: &Setup) {
+        for held in &self.held[..self.gone] {
+            self.free.take(&setup.machine, &held.allotments);
+        }
+        self.gone = 0;
+    }
+
     /// The earliest start on these nodes from now on, and what the job gets there; None where it does not fit when all are
-    /// idle. Jobs that may be preempted for it are gone at once.
+    /// idle, or where it starts after `until`. Jobs that may be preempted for it are gone at once.
     pub(super) fn earliest(
         &mut self,
         setup: &Setup,
@@ -118,8 +145,12 @@ impl Occupation {
         usable: &NodeBits,
         weights: &[u32],
         now: f64,
+        until: Option<f64>,
     ) -> Option<(f64, Vec<Allotment>)> {
-        let search = Search { setup, entry, usable, weights, held: &self.held };
+        self.return_to_now(setup);
+        // Jobs that should be over by now end at some time after it.
+        let until = until.map(|until| until.max(now));
+        let search = Search { setup, entry, usable, weights, held: &self.held, until };
         let (last, chosen) = match setup.select {
             Select::Linear => search.whole(&self.free)?,
             Select::Cores => search.shared(&mut self.free)?,

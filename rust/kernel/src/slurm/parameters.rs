@@ -2,9 +2,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::depths::Depths;
+use super::free_amounts::FreeAmounts;
+use super::node_bits::NodeBits;
+use super::offer::Offer;
 use super::reserves::Reserves;
 use super::select::Select;
-use super::situation::{Amounts, Partition};
+use super::situation::{Amounts, Entry, Partition};
 
 /// How the main loop is set up; 0 for no bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -100,5 +103,17 @@ impl Setup {
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.machine.len()
+    }
+
+    /// What a job is offered on these nodes.
+    pub(super) fn offer<'a>(
+        &'a self,
+        entry: &Entry,
+        usable: &'a NodeBits,
+        weights: &'a [u32],
+        free: &'a FreeAmounts,
+    ) -> Offer<'a> {
+        let most_nodes = self.partitions[entry.partition].most_nodes;
+        Offer { usable, machine: &self.machine, free, weights, most_nodes }
     }
 }

@@ -31,6 +31,7 @@ impl SparseNodes {
     }
 
     /// Whether some of them are in the other set.
+    #[inline]
     #[must_use]
     pub fn meets(&self, other: &NodeBits) -> bool {
         self.0.iter().any(|&(place, word)| word & other.word(place) != 0)

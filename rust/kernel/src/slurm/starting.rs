@@ -74,6 +74,23 @@ impl CallState {
         self.preempt(setup, entry, free, usable)
     }
 
+    /// The earliest start of a job on these nodes, and what it gets; None where it does not fit, or not until a time.
+    pub(super) fn earliest(
+        &mut self,
+        setup: &Setup,
+        entry: &Entry,
+        usable: &NodeBits,
+        until: Option<f64>,
+    ) -> Option<(f64, Vec<Allotment>)> {
+        if usable.count() < entry.least_nodes() as usize {
+            return None;
+        }
+        if until.is_some_and(|until| !self.occupation.may_fit_by(setup, entry, usable, until)) {
+            return None;
+        }
+        self.occupation.earliest(setup, entry, usable, &self.weights, self.now, until)
+    }
+
     fn preempt(&mut self, setup: &Setup, entry: &Entry, mut free: NodeBits, usable: &NodeBits) -> Begun {
         let candidates = self.occupation.candidates(setup, entry);
         if candidates.is_empty() {

@@ -1,8 +1,9 @@
 //! `slurm`: the two schedulers of Slurm's controller, called when its threads call them (S25).
 //!
-//! An instant at which no call is due costs O(1). A call costs O(nodes + running jobs) and what it looks at: the main loop
-//! up to the first job of each partition without room, backfill every waiting job up to `bf_max_job_test`, each
-//! O((plans + running jobs) · nodes / 64).
+//! An instant at which no call is due costs O(1). What holds nodes is kept from call to call: a start or an end costs O(nodes
+//! of the job + running jobs / 64). A call costs O(nodes / 64) and what it looks at: the main loop up to the first job of each
+//! partition without room, each O(nodes with something free); backfill every waiting job up to `bf_max_job_test`, each
+//! O(ends of plans up to its start · nodes / 64 + running jobs that end until then).
 mod clock;
 mod entries;
 mod kept;
