@@ -1,9 +1,9 @@
 """What Slurm's controller costs: Seth with backfill every 30 seconds, and the month of a generated centre.
 
 `python benchmarks/slurm.py [--log LOG] [--jobs N] [--nodes N] [--load L] [--skip-log]`: CPU seconds of
-`simulate`, and microseconds of a pass of the main loop and of one of backfill. The centre has 5,000 nodes of 64
-cores, 100 users in ten accounts, multifactor priority with fair share, and a load of 0.9; from a load of 1 on
-hundreds of jobs wait.
+`simulate`, and microseconds of a pass of the main loop and of one of backfill. The centre has 5,000 nodes of
+64 cores, 100 users in ten accounts, multifactor priority with fair share, and a load of 0.9; from a load of 1
+on hundreds of jobs wait.
 """
 
 import argparse

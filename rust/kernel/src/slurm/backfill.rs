@@ -227,7 +227,7 @@ impl Backfill {
         is_free.then_some(Place { start: state.now, chosen, usable })
     }
 
-    /// What was found holds as long as a start that is later than now is.
+    /// What was found holds until a start that is later than now has come.
     fn heed(&mut self, start: f64) {
         if start > self.state.now {
             self.holds_until = self.holds_until.min(start);
@@ -246,7 +246,7 @@ impl Backfill {
         self.holds_until = self.holds_until.min(meets(next));
     }
 
-    /// The nodes that are free of plans from now on are others later.
+    /// What was found holds until the nodes that no plan holds from now on are others.
     fn heed_free(&mut self, from: f64, limit: f64) {
         if from <= self.state.now {
             self.holds_until = self.holds_until.min(self.space.free_holds_until(self.state.now, limit));

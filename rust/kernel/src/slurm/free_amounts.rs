@@ -8,8 +8,7 @@ use super::situation::{Allotment, Amounts};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FreeAmounts {
     left: Vec<Amounts>,
-    /// How many jobs hold each node, and how many nodes several jobs hold.
-    holders: Vec<u32>,
+    /// How many jobs hold nodes besides others, counted once for each such node.
     shared: usize,
     /// The nodes of which nothing is held.
     idle: NodeBits,
@@ -25,7 +24,6 @@ impl FreeAmounts {
         let open = (0..).zip(machine).filter(has_cpus).map(|(node, _)| node);
         Self {
             left: machine.to_vec(),
-            holders: vec![0; nodes],
             shared: 0,
             idle: NodeBits::full(nodes),
             open: NodeBits::of(nodes, open),
@@ -55,32 +53,24 @@ impl FreeAmounts {
     /// A job takes these.
     pub fn take(&mut self, machine: &[Amounts], allotments: &[Allotment]) {
         for each in allotments {
-            let node = each.node as usize;
-            let holders = &mut self.holders[node];
-            *holders += 1;
-            self.shared += usize::from(*holders == 2);
-            self.left[node].cpus -= each.cpus;
-            self.left[node].memory -= each.memory;
-            self.mark(machine, each.node);
+            let (left, all) = (&mut self.left[each.node as usize], machine[each.node as usize]);
+            self.shared += usize::from(*left != all);
+            left.cpus -= each.cpus;
+            left.memory -= each.memory;
+            self.idle.set(each.node, *left == all);
+            self.open.set(each.node, left.cpus > 0);
         }
     }
 
     /// A job gives these back.
     pub fn give_back(&mut self, machine: &[Amounts], allotments: &[Allotment]) {
         for each in allotments {
-            let node = each.node as usize;
-            let holders = &mut self.holders[node];
-            *holders -= 1;
-            self.shared -= usize::from(*holders == 1);
-            self.left[node].cpus += each.cpus;
-            self.left[node].memory += each.memory;
-            self.mark(machine, each.node);
+            let (left, all) = (&mut self.left[each.node as usize], machine[each.node as usize]);
+            left.cpus += each.cpus;
+            left.memory += each.memory;
+            self.shared = self.shared.saturating_sub(usize::from(*left != all));
+            self.idle.set(each.node, *left == all);
+            self.open.set(each.node, left.cpus > 0);
         }
-    }
-
-    fn mark(&mut self, machine: &[Amounts], node: u32) {
-        let left = self.left[node as usize];
-        self.idle.set(node, left == machine[node as usize]);
-        self.open.set(node, left.cpus > 0);
     }
 }

@@ -3,11 +3,6 @@ use super::node_bits::NodeBits;
 use super::offer::Offer;
 use super::situation::{Allotment, Amounts, Entry};
 
-/// Whether a job may fit: false only if it does not. O(nodes / 64).
-pub(super) fn may_fit(entry: &Entry, offer: Offer<'_>) -> bool {
-    offer.usable.count_in(offer.free.idle()) >= entry.least_nodes() as usize
-}
-
 /// Some of the nodes of an offer that are idle: the smallest run that suffices; where none does all of the largest, and so
 /// on.
 pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> {
@@ -16,10 +11,10 @@ pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> 
 
 /// The same of the nodes of the least weight; where they are too few, of those of the next too, and so on.
 pub(super) fn choose_lightest(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> {
-    if !may_fit(entry, offer) {
+    let idle = idle(offer);
+    if idle.count() < entry.least_nodes() as usize {
         return None;
     }
-    let idle = idle(offer);
     let weight = |node: u32| offer.weights[node as usize];
     let mut steps: Vec<u32> = idle.iter().map(weight).collect();
     steps.sort_unstable();

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Time;
 
+use super::cores;
 use super::estimate::Search;
 use super::free_amounts::FreeAmounts;
 use super::node_bits::NodeBits;
@@ -26,13 +27,21 @@ pub struct Occupation {
     ends: BTreeMap<u32, Time>,
     /// How many of the first jobs are taken to be gone, while it is seen what is free at a later time.
     gone: usize,
+    /// The nodes that are idle then, where jobs have whole nodes.
+    idle_then: NodeBits,
 }
 
 impl Occupation {
     /// No job holds a node.
     #[must_use]
     pub fn none(setup: &Setup) -> Self {
-        Self { free: FreeAmounts::of(&setup.machine), held: Vec::new(), ends: BTreeMap::new(), gone: 0 }
+        Self {
+            free: FreeAmounts::of(&setup.machine),
+            held: Vec::new(),
+            ends: BTreeMap::new(),
+            gone: 0,
+            idle_then: NodeBits::default(),
+        }
     }
 
     /// A job holds nodes from now on.
@@ -112,7 +121,7 @@ impl Occupation {
     }
 
     /// Whether a job may fit on these nodes once the jobs are gone that end until then: false only if it does not. What is
-    /// free is that of this time afterwards; it is not earlier than that of the latest question.
+    /// free is that of this time until `return_to_now`; it is not earlier than that of the latest question.
     ///
     /// O(jobs that end since the latest question + nodes with something free).
     pub(super) fn may_fit_by(&mut self, setup: &Setup, entry: &Entry, usable: &NodeBits, time: f64) -> bool {
@@ -120,20 +129,40 @@ impl Occupation {
             // Others may make room.
             return true;
         }
+        match setup.select {
+            Select::Linear => self.may_have_idle_by(entry, usable, time),
+            Select::Cores => {
+                while let Some(held) = self.held.get(self.gone).filter(|held| held.end <= time) {
+                    self.free.give_back(&setup.machine, &held.allotments);
+                    self.gone += 1;
+                }
+                cores::may_fit(entry, self.offer(setup, entry, usable, &setup.weights))
+            }
+        }
+    }
+
+    /// The same where jobs have whole nodes, each alone.
+    fn may_have_idle_by(&mut self, entry: &Entry, usable: &NodeBits, time: f64) -> bool {
+        if self.free.some_are_shared() {
+            return true;
+        }
+        if self.gone == 0 {
+            self.idle_then.clone_from(self.free.idle());
+        }
         while let Some(held) = self.held.get(self.gone).filter(|held| held.end <= time) {
-            self.free.give_back(&setup.machine, &held.allotments);
+            held.nodes.add_to(&mut self.idle_then);
             self.gone += 1;
         }
-        let weights = &setup.weights;
-        setup.select.may_fit(entry, self.offer(setup, entry, usable, weights))
+        usable.count_in(&self.idle_then) >= entry.least_nodes() as usize
     }
 
     /// What is free is that of now again. O(jobs that were taken to be gone).
     pub(super) fn return_to_now(&mut self, setup: &Setup) {
-        for held in &self.held[..self.gone] {
-            self.free.take(&setup.machine, &held.allotments);
+        self.idle_then = NodeBits::default();
+        let gone = std::mem::take(&mut self.gone);
+        if setup.select == Select::Cores {
+            self.held[..gone].iter().for_each(|held| self.free.take(&setup.machine, &held.allotments));
         }
-        self.gone = 0;
     }
 
     /// The earliest start on these nodes from now on, and what the job gets there; None where it does not fit when all are

@@ -25,14 +25,6 @@ impl Select {
         Self::NAMES.iter().find(|(other, _)| *other == name).map(|(_, select)| *select)
     }
 
-    /// Whether an entry may fit: false only if it does not.
-    pub(super) fn may_fit(self, entry: &Entry, offer: Offer<'_>) -> bool {
-        match self {
-            Self::Linear => linear::may_fit(entry, offer),
-            Self::Cores => cores::may_fit(entry, offer),
-        }
-    }
-
     /// The nodes of an entry that starts now, once it has been evaluated.
     pub(super) fn begin(self, entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> {
         match self {

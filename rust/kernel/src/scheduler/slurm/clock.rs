@@ -101,12 +101,12 @@ impl BackfillThread {
     fn touch(&mut self, time: f64) {
         self.changed = (time.floor() as i64).max(self.latest);
         if self.next < time {
-            // It has woken in vain before.
+            // It has woken since then, and had nothing to do.
             self.next += (time - self.next).ceil();
         }
     }
 
-    /// A cycle at its next waking, from which nothing follows but by what has been found before.
+    /// Counts a cycle at its next waking that is not made, since it would find what the latest one found.
     fn pass_over(&mut self) {
         let end = self.next + self.length;
         self.latest = end.floor() as i64;
