@@ -56,8 +56,8 @@ def measure(name: str, workload: bl.Workload, system: bl.System, policy: str) ->
     seconds, _ = cpu_time(lambda: bl.simulate(workload, system, policy))
     passes = bl.simulate(workload, system, policy, dispatch=True).dispatch
     print(f"{name}: {policy}\n  {len(workload.jobs):,} jobs, {seconds:.1f} s CPU", flush=True)
-    queue = passes["queue_length"]
-    print(f"  jobs that wait: mean {queue.mean():.0f}, most {queue.max()}")
+    waiting = passes["queue_length"].to_numpy()
+    print(f"  jobs that wait: mean {waiting.mean():.0f}, most {waiting.max()}")
     phase = pl.col("time") % 1
     for kind, at in (("main loop", 0.25), ("backfill", 0.5)):
         cost = passes.filter((phase - at).abs() < INSTANT)["cpu_time"].to_numpy() * 1e6
