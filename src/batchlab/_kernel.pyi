@@ -276,6 +276,7 @@ class ControllerSettings(TypedDict):
     memory: int | None
     batch_sched_delay: int
     sched_interval: int
+    sched_min_interval: float
     default_queue_depth: int
     partition_job_depth: int
     sched_max_job_start: int

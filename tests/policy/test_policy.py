@@ -37,6 +37,7 @@ SLURM = st.builds(
     defer=st.booleans(),
     batch_sched_delay=st.integers(0, 1000),
     sched_interval=st.integers(30, 1000),
+    sched_min_interval=st.integers(0, 10**7),
     default_queue_depth=st.integers(1, 1000),
     bf_interval=st.integers(1, 1000),
     bf_job_part_count_reserve=st.integers(0, 1000),

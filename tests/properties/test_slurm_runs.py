@@ -73,6 +73,7 @@ def random_controller(rng: Random) -> Controller:
         defer=rng.random() < 0.2,
         batch_sched_delay=rng.choice((0, 3, 7)),
         sched_interval=interval,
+        sched_min_interval=rng.choice((2, 2, 2_000_000, 7_500_000)),
         default_queue_depth=rng.choice((100, 100, 2)),
         bf_interval=rng.choice((1, 2, 30)),
         main_lag=rng.choice((0.0, 0.0, 0.0625)),

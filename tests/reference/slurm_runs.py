@@ -88,6 +88,7 @@ class Controller:
     defer: bool = False
     batch_sched_delay: int = 3
     sched_interval: int = 60
+    sched_min_interval: int = 2
     default_queue_depth: int = 100
     bf_interval: int = 30
     main_lag: float = 0.0
@@ -133,6 +134,8 @@ class Run:
     changed: float = -inf
     is_wanted: bool = False
     main_latest: float = -inf
+    call_latest: float = -inf
+    late_call: bool | None = None
     full_latest: float = -inf
     backfill_latest: float = -inf
     weights: Weights = field(default_factory=list)
@@ -271,7 +274,26 @@ class Run:
         ]
         return Situation(floor(self.now), available, running, completing, queue, kept)
 
+    def next_late_call(self) -> float:
+        """Give when the call that is put off is made."""
+        return inf if self.late_call is None else self.call_latest + self.controller.sched_min_interval / 1e6
+
+    def make_late_call(self) -> None:
+        """Make the call that was put off until now, if there is one."""
+        if self.now == self.next_late_call():
+            is_full, self.late_call = bool(self.late_call), None
+            self.main(is_full=is_full)
+
+    def ask_main(self, *, is_full: bool) -> None:
+        """Make a call of the main loop, unless it comes too soon after the latest."""
+        interval = self.controller.sched_min_interval / 1e6
+        if interval >= 0.01 and (self.late_call is not None or self.now < self.call_latest + interval):
+            self.late_call = is_full or bool(self.late_call)
+        else:
+            self.main(is_full=is_full)
+
     def main(self, *, is_full: bool) -> None:
+        self.call_latest = self.now
         queue = self.waiting()
         queue = queue if is_full else queue[: self.controller.default_queue_depth + 1]
         call = main_begun(self.machine, self.situation([]), self.weights)
@@ -358,7 +380,7 @@ class Run:
             self.change()
             self.is_wanted = True
             if self.calls_at_once():
-                self.main(is_full=False)
+                self.ask_main(is_full=False)
         return bool(gone)
 
     def calls_at_once(self) -> bool:
@@ -408,7 +430,7 @@ class Run:
         rules, second = self.controller, floor(self.now)
         is_full = second - self.full_latest >= rules.sched_interval
         if is_full or (self.is_wanted and second - self.main_latest >= rules.batch_sched_delay):
-            self.main(is_full=is_full)
+            self.ask_main(is_full=is_full)
             self.main_latest, self.is_wanted = second, False
             self.full_latest = second if is_full else self.full_latest
 
@@ -461,10 +483,10 @@ def run(
     backfill = ceil(first - controller.backfill_phase) + controller.backfill_phase
     # Where nothing happens for so long, nothing is left to happen.
     idle, quiet = 0.0, 3.0 * (interval + controller.bf_interval) + controller.batch_sched_delay
-    quiet += controller.requeue_delay
+    quiet += controller.requeue_delay + controller.sched_min_interval / 1e6
     while True:
         event, main = state.next_event(), origin + number * period
-        state.now = min(event, main, backfill)
+        state.now = min(event, main, backfill, state.next_late_call())
         if event == inf and not state.queue and not state.holding:
             return state.places
         if event < inf or state.holding:
@@ -472,10 +494,11 @@ def run(
         elif state.now > idle + quiet:
             return state.places
         if state.now == event and state.take_events() and state.calls_at_once():
-            state.main(is_full=False)
+            state.ask_main(is_full=False)
         if state.now == main:
             state.wake_main()
             number += 1
+        state.make_late_call()
         if state.now == backfill:
             backfill = state.wake_backfill() if controller.backfill else inf
         while state.dismiss():

@@ -195,6 +195,15 @@ def test_deferred_calls() -> None:
     assert starts(f"{spec}, epilog=true)", **columns) == [10.25, 40.75]
 
 
+def test_calls_are_put_off() -> None:
+    """The direct call at 12.75 s comes too soon after that of 10.25 s; it is made 4 s after that."""
+    columns: dict[str, Any] = {"tasks": [4, 4], "run_time": [2.5, 2.5]}
+    spec = "slurm(main_phase=0.25, backfill=false, epilog=true, batch_sched_delay=9"
+    assert starts(f"{spec})", **columns) == [10.25, 12.75]
+    assert starts(f"{spec}, sched_min_interval=9999)", **columns) == [10.25, 12.75]
+    assert starts(f"{spec}, sched_min_interval=4000000)", **columns) == [10.25, 14.25]
+
+
 def test_select() -> None:
     """Whole nodes hold one job each, however small; shared ones as many as their cores allow."""
     phases = "main_phase=0.25, backfill_phase=0.5"

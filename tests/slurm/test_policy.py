@@ -49,6 +49,7 @@ def test_usual_values_are_slurms() -> None:
         ("SchedulerParameters=sched_interval=-1", {"sched_interval": 31_536_000}),
         ("SchedulerParameters=default_queue_depth=0", {"default_queue_depth": 0}),
         ("SchedulerParameters=partition_job_depth=9", {"partition_job_depth": 9}),
+        ("SchedulerParameters=sched_min_interval=2000000", {"sched_min_interval": 2_000_000}),
         ("SchedulerParameters=sched_max_job_start=9", {"sched_max_job_start": 9}),
         ("SchedulerParameters=bf_max_job_start=9", {"bf_max_job_start": 9}),
         ("SchedulerParameters=bf_interval=60", {"bf_interval": 60}),

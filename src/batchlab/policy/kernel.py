@@ -67,6 +67,8 @@ def _controller(parameters: SlurmParameters, system: System) -> ControllerSettin
         "memory": index.get("mem"),
         "batch_sched_delay": parameters.batch_sched_delay,
         "sched_interval": parameters.sched_interval,
+        # Slurm gives microseconds.
+        "sched_min_interval": parameters.sched_min_interval / 1e6,
         "default_queue_depth": parameters.default_queue_depth,
         "partition_job_depth": parameters.partition_job_depth,
         "sched_max_job_start": parameters.sched_max_job_start,

@@ -27,6 +27,7 @@ _NAMED: Mapping[object, object] = {"true": True, "false": False}
 _WHOLE = {
     "batch_sched_delay": (0, _YEAR),
     "sched_interval": (1, _YEAR),
+    "sched_min_interval": (0, _MOST),
     "default_queue_depth": (0, _MOST),
     "bf_interval": (1, _YEAR),
     "bf_resolution": (1, _YEAR),
@@ -70,6 +71,9 @@ class SlurmParameters:
         From one call of the main loop to the next, whole seconds, at least.
     sched_interval
         From one look of the main loop at the whole queue to the next, whole seconds from 1 on.
+    sched_min_interval
+        Microseconds from one call of the main loop to the next, at least: calls that come before are put off,
+        and become one. Less than 10,000 puts none off.
     default_queue_depth
         How many jobs its other calls look at.
     partition_job_depth
@@ -143,6 +147,7 @@ class SlurmParameters:
     defer: bool = False
     batch_sched_delay: int = 3
     sched_interval: int = 60
+    sched_min_interval: int = 2
     default_queue_depth: int = 100
     partition_job_depth: int = 0
     sched_max_job_start: int = 0

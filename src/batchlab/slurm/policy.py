@@ -21,6 +21,7 @@ _MAIN_LOOP = (
     "partition_job_depth",
     "sched_interval",
     "sched_max_job_start",
+    "sched_min_interval",
 )
 _BACKFILL = (
     "bf_interval",

@@ -9,6 +9,7 @@ use crate::random::mix;
 use crate::time::Time;
 
 use super::settings::SlurmSettings;
+use super::spacing::Spacing;
 
 /// What numbers the draws of the phases.
 const MAIN_PHASE: u64 = 0x51;
@@ -49,6 +50,15 @@ impl MainThread {
     /// When it next looks at the whole queue.
     fn next_full(&self) -> f64 {
         self.waking((self.latest_full + self.interval) as f64)
+    }
+
+    /// It calls now, whether that is put off or not.
+    fn calls(&mut self, now: f64) {
+        self.latest = now.floor() as i64;
+        self.is_wanted = false;
+        if self.next_full() <= now {
+            self.latest_full = self.latest;
+        }
     }
 
     /// When the next call is made that may matter, at `now` or later; None where there is none.
@@ -121,6 +131,7 @@ impl BackfillThread {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Clock {
     main: MainThread,
+    spacing: Spacing,
     backfill: Option<BackfillThread>,
     /// Whether the threads have begun to wake.
     has_begun: bool,
@@ -155,6 +166,7 @@ impl Clock {
                 is_stale: false,
                 is_blocked: false,
             },
+            spacing: Spacing::new(settings.sched_min_interval),
             backfill: settings.backfill.then(thread),
             has_begun: false,
             next_cycle: None,
@@ -183,10 +195,15 @@ impl Clock {
         }
     }
 
-    /// The next look at the whole queue or cycle of backfill if nothing changes.
+    /// The next look at the whole queue, call that was put off or cycle of backfill if nothing changes.
     fn next_idle_call(&self) -> f64 {
-        let full = self.main.next_full();
-        self.next_idle_cycle().map_or(full, |cycle| full.min(cycle))
+        let main = self.next_put_off().map_or(self.main.next_full(), |time| time.min(self.main.next_full()));
+        self.next_idle_cycle().map_or(main, |cycle| main.min(cycle))
+    }
+
+    /// When a call that was put off finds what the latest found.
+    fn next_put_off(&self) -> Option<f64> {
+        self.spacing.next().filter(|_| !self.main.is_stale)
     }
 
     /// The next cycle of backfill if nothing changes and the main loop makes none work.
@@ -198,22 +215,37 @@ impl Clock {
     /// Passes over the next of these calls; the main loop comes first.
     fn pass_over(&mut self) {
         let full = self.main.next_full();
-        let is_first = self.next_idle_cycle().is_some_and(|cycle| cycle < full);
-        match &mut self.backfill {
-            Some(thread) if is_first => thread.pass_over(),
+        let put_off = self.next_put_off().filter(|&time| time < full);
+        let is_first = self.next_idle_cycle().is_some_and(|cycle| cycle < put_off.unwrap_or(full));
+        match (&mut self.backfill, put_off) {
+            (Some(thread), _) if is_first => thread.pass_over(),
+            (_, Some(time)) => self.pass_over_put_off(time),
             _ => self.pass_over_full(full),
         }
     }
 
-    /// A look at the whole queue that finds what the latest call found.
+    /// A look at the whole queue that finds what the latest call found, unless it is put off.
     fn pass_over_full(&mut self, full: f64) {
         self.main.latest_full = full.floor() as i64;
+        if !self.spacing.puts_off(full, true) {
+            self.pass_over_main(full);
+        }
+    }
+
+    /// A call that was put off and finds what the latest found.
+    fn pass_over_put_off(&mut self, time: f64) {
+        self.spacing.take();
+        self.pass_over_main(time);
+    }
+
+    fn pass_over_main(&mut self, time: f64) {
+        self.spacing.called(time);
         // It is a change each time when it meets a job without room.
         if self.main.is_blocked
             && !self.main.is_stale
             && let Some(thread) = &mut self.backfill
         {
-            thread.touch(full);
+            thread.touch(time);
         }
     }
 
@@ -239,11 +271,32 @@ impl Clock {
         self.main.is_wanted = true;
     }
 
-    /// Whether the main loop is called now; whether it looks at the whole queue then. A look that may be left out is.
+    /// Whether the main loop is called directly now.
+    pub(super) fn calls_directly(&mut self, now: f64) -> bool {
+        !self.spacing.puts_off(now, false)
+    }
+
+    /// Whether a call is made now that was put off; whether it looks at the whole queue.
+    pub(super) fn put_off_is_due(&mut self, now: f64) -> Option<bool> {
+        let time = self.spacing.next().filter(|&time| time <= now)?;
+        if self.main.is_stale {
+            return self.spacing.take();
+        }
+        self.next_cycle = None;
+        self.pass_over_put_off(time);
+        None
+    }
+
+    /// Whether its thread calls the main loop now; whether it looks at the whole queue then. A look that may be left out is.
     pub(super) fn main_is_due(&mut self, now: f64) -> Option<bool> {
         let full = self.main.next_full();
         if self.main.due(now).is_some_and(|due| due <= now) {
-            return Some(full <= now);
+            if !self.spacing.puts_off(now, full <= now) {
+                return Some(full <= now);
+            }
+            self.next_cycle = None;
+            self.main.calls(now);
+            return None;
         }
         if full <= now {
             self.pass_over_full(full);
@@ -262,12 +315,9 @@ impl Clock {
     /// entries that it did not look at.
     pub(super) fn called_main(&mut self, now: f64, by_thread: bool, found: MainCall) {
         if by_thread {
-            self.main.latest = now.floor() as i64;
-            self.main.is_wanted = false;
-            if self.main.next_full() <= now {
-                self.main.latest_full = self.main.latest;
-            }
+            self.main.calls(now);
         }
+        self.spacing.called(now);
         self.next_cycle = None;
         self.main.is_blocked = found.met_no_room;
         if found.started {
@@ -296,7 +346,8 @@ impl Clock {
 
     /// When the next call is due that may matter, after what happened until now.
     pub(super) fn next_due(&mut self, now: f64) -> Time {
-        let main = self.main.due(now).map_or(Time::NEVER, Time);
+        let put_off = self.spacing.next().filter(|_| self.main.is_stale).map_or(Time::NEVER, Time);
+        let main = self.main.due(now).map_or(Time::NEVER, Time).min(put_off);
         let cycle = self.next_cycle.unwrap_or_else(|| self.look_ahead());
         self.next_cycle = Some(cycle);
         main.min(cycle)

@@ -9,6 +9,7 @@ mod entries;
 mod kept;
 mod queue;
 mod settings;
+mod spacing;
 mod standing;
 mod time_limits;
 
@@ -231,11 +232,13 @@ impl Slurm {
     /// The call that is made next at this instant.
     fn next_call(&mut self, view: View<'_>) -> Option<Call> {
         let now = view.now();
-        let main = if std::mem::take(&mut self.calls_at_once) {
+        let depth = |is_full| if is_full { usize::MAX } else { self.depth };
+        let main = if std::mem::take(&mut self.calls_at_once) && self.clock.calls_directly(now) {
             Some((false, self.depth))
+        } else if let Some(is_full) = self.clock.main_is_due(now) {
+            Some((true, depth(is_full)))
         } else {
-            let depth = |is_full| if is_full { usize::MAX } else { self.depth };
-            self.clock.main_is_due(now).map(|is_full| (true, depth(is_full)))
+            self.clock.put_off_is_due(now).map(|is_full| (false, depth(is_full)))
         };
         if main.is_none() && !self.clock.backfill_is_due(now) {
             return None;

@@ -14,6 +14,8 @@ pub struct SlurmSettings {
     pub batch_sched_delay: i64,
     /// `sched_interval`: whole seconds from one call that looks at the whole queue to the next.
     pub sched_interval: i64,
+    /// `sched_min_interval`: seconds from one call of the main loop to the next, at least.
+    pub sched_min_interval: f64,
     /// `default_queue_depth`: so many entries are looked at in other calls.
     pub default_queue_depth: usize,
     /// `partition_job_depth`; 0 for all.
