@@ -61,6 +61,6 @@ with bl.Monitor(simulation, serve=True) as monitor:
 print("pandas:", result.jobs.to_pandas().shape)
 PYTHON
 
-step "tutorials"
-python "$root"/scripts/snippets.py "$root"/docs/tutorials/*.ipynb
+step "tutorials, two at a time"
+printf '%s\0' "$root"/docs/tutorials/*.ipynb | xargs -0 -n 1 -P 2 python "$root/scripts/snippets.py"
 step "done"
