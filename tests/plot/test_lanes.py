@@ -75,3 +75,11 @@ def test_shares_are_written_in_per_cent() -> None:
         "100 %",
         "1,250 %",
     ]
+
+
+@pytest.mark.parametrize(
+    ("greatest", "end", "ticks"), [(92.0, 100.0, [0.0, 50.0, 100.0]), (5544.0, 5544.0, [0.0, 5000.0])]
+)
+def test_scales_do_not_go_far_beyond_their_data(greatest: float, end: float, ticks: list[float]) -> None:
+    """They end at the next tick, or at the greatest value where that tick is far."""
+    assert Values("free nodes").reach(greatest) == (end, ticks)

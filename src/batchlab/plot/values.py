@@ -23,6 +23,7 @@ __all__ = ["Values", "percent", "plain"]
 
 _LEAST = 0.1  # of logarithmic axes
 _APART = 0.3  # of a lane, ticks
+_FAR = 1.5
 
 
 def plain(value: float) -> str:
@@ -83,8 +84,9 @@ class Values:
         greatest = max(greatest, self.mark or 0.0, 1e-9)
         if self.scale == "linear":
             ticks = MaxNLocator(2, steps=[1, 2, 5, 10]).tick_values(0, self.top or greatest)
-            inside = [float(tick) for tick in ticks if 0 <= tick <= (self.top or max(ticks))]
-            return (self.top or inside[-1]), inside
+            # A scale ends at its data where the next tick is far beyond.
+            end = self.top or (max(ticks) if max(ticks) <= _FAR * greatest else greatest)
+            return float(end), [float(tick) for tick in ticks if 0 <= tick <= end]
         if self.scale == "log":
             decades = [_LEAST * 10.0**power for power in range(12)]
         else:
