@@ -44,9 +44,13 @@ impl CallState {
         let Situation { now, available, running, completing: over, reservations, weights } = situation;
         let mut occupation = Occupation::none(setup);
         let mut completing = NodeBits::none(setup.nodes());
-        over.iter().for_each(|held| held.nodes.add_to(&mut completing));
-        running.into_iter().for_each(|held| occupation.insert(setup, held));
-        over.into_iter().for_each(|held| occupation.insert_completing(setup, held));
+        for held in running {
+            occupation.insert(setup, held);
+        }
+        for held in over {
+            held.nodes.add_to(&mut completing);
+            occupation.insert_completing(setup, held);
+        }
         Self { now, available, occupation, completing, reservations, weights, done: Vec::new() }
     }
 

@@ -24,6 +24,7 @@ pub(super) struct Kept {
     pub(super) weights: Vec<u32>,
     /// Slots of jobs that calls have started or preempted, for which the run may have something else.
     decided: Vec<u32>,
+    has_begun: bool,
 }
 
 impl Kept {
@@ -35,6 +36,7 @@ impl Kept {
             numbers: BTreeMap::new(),
             weights: setup.weights.clone(),
             decided: Vec::new(),
+            has_begun: false,
         }
     }
 
@@ -43,9 +45,17 @@ impl Kept {
         (&self.occupation, &mut self.weights)
     }
 
+    /// Whether it has begun with the jobs of a run.
+    pub(super) fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
     /// Begins with all jobs of a run.
     pub(super) fn begin(&mut self, view: View<'_>, setup: &Setup, description: &Description) {
-        view.state.running.jobs().into_iter().for_each(|job| self.look_again(view, setup, description, job));
+        self.has_begun = true;
+        for job in view.state.running.jobs() {
+            self.look_again(view, setup, description, job);
+        }
     }
 
     /// Takes in what has changed in the run.
@@ -54,7 +64,9 @@ impl Kept {
         changed.extend_from_slice(view.state.running.changed());
         changed.sort_unstable();
         changed.dedup();
-        changed.into_iter().for_each(|job| self.look_again(view, setup, description, job));
+        for job in changed {
+            self.look_again(view, setup, description, job);
+        }
         debug_assert!(self.is_as_anew(view, setup, description), "what is kept is what holds nodes");
     }
 
@@ -101,7 +113,9 @@ impl Kept {
             self.see_who_may_be_preempted(view);
         }
         let mut completing = NodeBits::none(setup.nodes());
-        self.completing.values().for_each(|held| held.nodes.add_to(&mut completing));
+        for held in self.completing.values() {
+            held.nodes.add_to(&mut completing);
+        }
         CallState {
             now: view.now().floor(),
             available: available(view, setup.nodes()),

@@ -109,8 +109,6 @@ pub struct Slurm {
     waiting: Waiting,
     time_limits: TimeLimits,
     kept: Kept,
-    /// Whether the run has begun.
-    has_begun: bool,
     noticed: Noticed,
     /// Whether the keys of the order change with time.
     keys_change: bool,
@@ -158,7 +156,6 @@ impl Slurm {
         };
         Self {
             kept: Kept::new(&setup),
-            has_begun: false,
             setup: Arc::new(setup),
             description,
             priorities: priorities.cloned().map(Box::new),
@@ -204,7 +201,7 @@ impl Slurm {
 
     /// Takes from the run what does not change in it.
     fn prepare(&mut self, view: View<'_>) {
-        if !std::mem::replace(&mut self.has_begun, true) {
+        if !self.kept.has_begun() {
             let setup = Arc::make_mut(&mut self.setup);
             setup.precedence = standing::precedence(view.scenario);
             setup.weighs = standing::counts_nodes(view.scenario);
