@@ -1,8 +1,10 @@
 """How the cost of each structure grows with the queue, the nodes, the running jobs, the rows, the node sets.
 
 `python benchmarks/growth.py [MEASURE …] [--steps N] [--rounds N]`: MEASURE is a name or a pattern, such as
-'pass/*'; `--list` prints all names. Every measure is made at n, 4 n, 16 n and 64 n; its growth is the cost at
-the last over the cost at the first. Exits with 1 where a growth exceeds its bound, and says the figure.
+'pass/*'; `--list` prints all names. Every measure is made at n, f n, f² n and f³ n, where f is mostly 4; its
+growth is the cost at the last over the cost at the first, and its exponent that of the power of n which fits
+the costs best. Exits with 1 where a growth exceeds its bound, and says the figure. 'nodes/*' goes from 100 to
+100,000 nodes, 'queue/*' from 10 to 50,000 jobs that wait, under every rule.
 """
 
 import argparse
@@ -26,6 +28,8 @@ Work = Callable[[], float]
 Bound = Callable[[float], float]
 
 FACTOR, STEPS, ROUNDS = 4, 4, 5
+# From 100 to 100,000 nodes, and from 10 to 50,000 jobs, in three steps.
+NODES_FACTOR, QUEUE_FACTOR = 10.0, 5_000.0 ** (1 / 3)
 # Events that are measured in one go.
 EVENTS, UNMEASURED = 400, 10
 NODES, CORES, LARGEST = 64, 16, 256
@@ -74,6 +78,10 @@ class Measure(NamedTuple):
     first: int
     bound: Bound
     prepare: Callable[[int], Work | None]
+    factor: float = FACTOR
+
+    def sizes(self, steps: int) -> list[int]:
+        return [round(self.first * self.factor**step) for step in range(steps)]
 
 
 def jobs_of(**columns: object) -> bl.Workload:
@@ -276,6 +284,15 @@ def measures() -> Iterator[Measure]:
         for event in ("end", "submission", "start"):
             prepare = partial(blocked, policy, event=event)
             yield Measure(f"pass/{rule}/{event}", "queued jobs", first, bound, prepare)
+    for rule, policy in RULES.items():
+        heads = 0 if rule == "none" else 1
+        bound = linear if rule in ("easy4", "conservative") else logarithmic
+        yield Measure(
+            f"nodes/{rule}", "nodes", 100, bound, partial(placed, policy, heads=heads), NODES_FACTOR
+        )
+        bound = sorting if rule == "conservative" else logarithmic
+        prepare = partial(blocked, policy, event="end")
+        yield Measure(f"queue/{rule}", "queued jobs", 10, bound, prepare, QUEUE_FACTOR)
     for order, event in product(("wfp3", "unicef"), ("submission", "start")):
         bound = sorting if event == "start" else logarithmic
         prepare = partial(blocked, f"easy(order={order})", event=event)
@@ -318,9 +335,14 @@ def median_costs(measure: Measure, sizes: list[int], rounds: int) -> tuple[list[
     return costs, statistics.median(row[-1] / row[0] for row in times)
 
 
+def exponent(sizes: list[int], costs: list[float]) -> float:
+    """Give the exponent of the power of the size that fits the costs best, by least squares of logarithms."""
+    return float(np.polyfit(np.log(sizes), np.log(costs), 1)[0])
+
+
 def report(measure: Measure, steps: int, rounds: int) -> bool:
     """Print the costs of a measure and its growth; tell whether that keeps to the bound."""
-    sizes = [measure.first * FACTOR**step for step in range(steps)]
+    sizes = measure.sizes(steps)
     found = median_costs(measure, sizes, rounds)
     if found is None:
         print(f"{measure.name:<24} this version has none", flush=True)
@@ -328,8 +350,12 @@ def report(measure: Measure, steps: int, rounds: int) -> bool:
     costs, growth = found
     bound = measure.bound(sizes[-1] / sizes[0])
     figures = "".join(f"{cost * 1e6:9.2f}" for cost in costs)
+    power = f"{exponent(sizes, costs):6.2f}" if steps > 1 else ""
     verdict = "" if growth <= bound else " !"
-    print(f"{measure.name:<24}{sizes[0]:>7,}{figures}{growth:7.1f}{bound:6.1f}{verdict}", flush=True)
+    print(
+        f"{measure.name:<24}{measure.factor:>3.0f}{sizes[0]:>7,}{figures}{growth:8.1f}{bound:8.1f}{power}{verdict}",
+        flush=True,
+    )
     return growth <= bound
 
 
@@ -337,9 +363,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--steps", type=int, default=STEPS, help="how often n is multiplied by four, and once"
-    )
+    parser.add_argument("--steps", type=int, default=STEPS, help="how often n is multiplied by f, and once")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--list", action="store_true", help="print the names of the measures")
     parser.add_argument("measures", nargs="*", default=["*"])
@@ -350,8 +374,9 @@ def main() -> None:
     if options.list:
         print("\n".join(f"{each.name:<24}{each.counted}" for each in chosen))
         return
-    columns = "".join(f"{'at n' if step == 0 else f'{FACTOR**step} n':>9}" for step in range(options.steps))
-    print(f"{'CPU time per event, µs':<24}{'n':>7}{columns}{'growth':>7}{'bound':>6}")
+    powers = ("at n", "f n", "f² n", "f³ n")[: options.steps] + ("",) * (options.steps - 4)
+    columns = "".join(f"{power:>9}" for power in powers)
+    print(f"{'CPU time per event, µs':<24}{'f':>3}{'n':>7}{columns}{'growth':>8}{'bound':>8}{'power':>6}")
     exceeded = [each.name for each in chosen if not report(each, options.steps, options.rounds)]
     if exceeded:
         print(f"above the bound: {', '.join(exceeded)}")

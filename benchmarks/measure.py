@@ -67,10 +67,10 @@ def cpu_time(work: Callable[[], Answer]) -> tuple[float, Answer]:
 
 
 def verdict(name: str, value: float, target: float, *, at_least: bool) -> None:
-    """Print a number, its target, and whether it is met."""
+    """Print a number, its target, and whether it is met: 80 columns for a name of 46."""
     met = value >= target if at_least else value <= target
     sign = "≥" if at_least else "≤"
-    print(f"{name:<60} {value:12,.2f}   target {sign} {target:,.4g}: {'met' if met else 'MISSED'}")
+    print(f"{name:<46} {value:11,.2f}  {sign} {target:,.4g}: {'met' if met else 'MISSED'}")
 
 
 def _main() -> int:

@@ -13,6 +13,7 @@ use crate::cluster::Unanswered;
 use crate::placement::Allocator;
 use crate::state::{Rank, View};
 
+use super::free_slots::FreeSlots;
 use super::harm::Harm;
 use super::shadow::Shadow;
 use super::shadow_capacity::ShadowCapacity;
@@ -26,6 +27,8 @@ pub struct Easy {
     room: ShadowCapacity,
     /// Which jobs would delay it.
     harm: Harm,
+    #[serde(skip)]
+    slots: FreeSlots,
     /// The number of releases when the whole queue was examined last.
     examined: u64,
     /// Whether the last pass started a job.
@@ -106,12 +109,11 @@ impl SchedulingRule for Easy {
                 },
                 &Pass::Held(head) => {
                     let each = view.looks_at_each();
-                    if view
-                        .state
-                        .queue
-                        .first_matching(Some(&head), &|values| each || view.may_fit(values))
-                        .is_none()
-                    {
+                    let has_slots = self.slots.test(view, allocator);
+                    let may_fit = |values: &[i64]| each || (view.may_fit(values) && has_slots(values));
+                    let some = view.state.queue.first_matching(Some(&head), &may_fit);
+                    drop(has_slots);
+                    if some.is_none() {
                         return Ok(self.end(view));
                     }
                     self.harm.forget();
@@ -119,8 +121,11 @@ impl SchedulingRule for Easy {
                     self.pass = Pass::Behind(head);
                     continue;
                 }
-                Pass::Arrivals(..) => self.next_arrival(view),
-                Pass::Behind(rank) => self.next_behind(view, *rank),
+                Pass::Arrivals(..) => self.next_arrival(view, allocator),
+                Pass::Behind(rank) => {
+                    let rank = *rank;
+                    self.next_behind(view, allocator, rank)
+                }
             };
             let Some(job) = job else { return Ok(self.end(view)) };
             return Ok(match self.chance_behind(view, allocator, job)? {
@@ -155,23 +160,26 @@ impl Easy {
 
     /// The next arrival. Where it depends on its nodes if a job does harm and one has started, the jobs behind come instead:
     /// the start can have sent others to other nodes.
-    fn next_arrival(&mut self, view: View<'_>) -> Option<u32> {
+    fn next_arrival(&mut self, view: View<'_>, allocator: &Allocator) -> Option<u32> {
         let Pass::Arrivals(next) = &mut self.pass else { return None };
         let goes_by_place = self.shadow.as_ref().is_some_and(|shadow| shadow.goes_by_place);
         if goes_by_place && *next > 0 && !view.state.started.is_empty() {
             let latest = view.rank_of(self.arrivals[*next - 1]);
-            return self.next_behind(view, latest);
+            return self.next_behind(view, allocator, latest);
         }
         *next += 1;
         self.arrivals.get(*next - 1).copied()
     }
 
     /// The next job behind `after` that the totals admit.
-    fn next_behind(&mut self, view: View<'_>, after: Rank) -> Option<u32> {
-        let shadow = self.shadow.as_ref()?;
-        let each = view.looks_at_each();
-        let may_start =
-            |values: &[i64]| each || view.may_fit_where(values, |set, own| shadow.may_admit(view, set, own));
+    fn next_behind(&mut self, view: View<'_>, allocator: &Allocator, after: Rank) -> Option<u32> {
+        let Self { shadow, slots, .. } = self;
+        let shadow = shadow.as_ref()?;
+        let (each, has_slots) = (view.looks_at_each(), slots.test(view, allocator));
+        let may_start = |values: &[i64]| {
+            each || (view.may_fit_where(values, |set, own| shadow.may_admit(view, set, own))
+                && has_slots(values))
+        };
         let found = view.state.queue.first_matching(Some(&after), &may_start)?;
         self.pass = Pass::Behind(found);
         Some(found.job)

@@ -11,6 +11,7 @@ use crate::cluster::{NodeSets, Unanswered};
 use crate::placement::Allocator;
 use crate::state::{Rank, View};
 
+use super::free_slots::FreeSlots;
 use super::plan::Plan;
 use super::victims::preempt_for;
 use super::{Chance, SchedulingRule, Step, chance_of, start_chosen};
@@ -32,6 +33,8 @@ pub struct EasyReservations {
     heads: Vec<u32>,
     /// Whether the plan is that of this pass.
     is_planned: bool,
+    #[serde(skip)]
+    slots: FreeSlots,
     pass: Pass,
 }
 
@@ -40,7 +43,8 @@ impl EasyReservations {
     #[must_use]
     pub fn new(count: usize, resources: usize, capacity: &[i64], node_sets: &Arc<NodeSets>) -> Self {
         let plan = Plan::new(resources, capacity, node_sets);
-        Self { count, plan, heads: Vec::new(), is_planned: false, pass: Pass::Over }
+        let slots = FreeSlots::default();
+        Self { count, plan, heads: Vec::new(), is_planned: false, slots, pass: Pass::Over }
     }
 
     /// Reserves for the jobs that did not fit.
@@ -78,12 +82,15 @@ impl EasyReservations {
     }
 
     /// The next job behind `after` that matters: jobs that cannot fit do while reservations are left to make.
-    fn next_behind(&self, view: View<'_>, after: Option<Rank>) -> Option<Rank> {
+    fn next_behind(&mut self, view: View<'_>, allocator: &Allocator, after: Option<Rank>) -> Option<Rank> {
+        let Self { plan, slots, is_planned, .. } = self;
         if self.heads.len() < self.count || view.looks_at_each() {
             return view.state.queue.first_matching(after.as_ref(), &|_| true);
         }
+        let has_slots = slots.test(view, allocator);
         let may_start = |values: &[i64]| {
-            view.may_fit_where(values, |_, own| !self.is_planned || self.plan.may_admit(view, own))
+            view.may_fit_where(values, |_, own| !*is_planned || plan.may_admit(view, own))
+                && has_slots(values)
         };
         view.state.queue.first_matching(after.as_ref(), &may_start)
     }
@@ -108,7 +115,7 @@ impl SchedulingRule for EasyReservations {
 
     fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
         let Pass::Behind(before) = self.pass else { return Ok(Step::Done) };
-        let Some(rank) = self.next_behind(view, before) else {
+        let Some(rank) = self.next_behind(view, allocator, before) else {
             self.pass = Pass::Over;
             return Ok(Step::Done);
         };

@@ -11,6 +11,7 @@ mod easy;
 mod easy_reservations;
 mod external;
 mod first_fit;
+mod free_slots;
 mod freed;
 mod harm;
 mod plan;

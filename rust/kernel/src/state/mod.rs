@@ -115,11 +115,16 @@ pub struct State {
     values: Vec<i64>,
 }
 
+/// How many of a queued job's values say which request it has: where one resource alone decides, none.
+fn request_values(machine: &Machine) -> usize {
+    if machine.resources() > 1 { 2 } else { 0 }
+}
+
 impl State {
     /// The state before the first instant.
     #[must_use]
     pub fn new(jobs: JobRecords, machine: Machine) -> Self {
-        let width = machine.node_sets().count() * (machine.resources() + 1);
+        let width = machine.node_sets().count() * (machine.resources() + 1) + request_values(&machine);
         Self {
             now: 0.0,
             jobs,

@@ -7,7 +7,7 @@ use crate::scenario::Scenario;
 use crate::time::{Time, ordered_bits};
 use crate::workload::{JobState, PlaceAttributes};
 
-use super::{QueueIndex, Rank, State};
+use super::{QueueIndex, Rank, State, request_values};
 
 impl State {
     /// The place of a queued job, by the key that it was given.
@@ -111,6 +111,11 @@ impl State {
         let (estimate, tasks) = (ordered_bits(self.jobs.estimate(job)), scenario.job(job).tasks);
         values.clear();
         values.resize(sets * (resources + 1), i64::MAX);
+        let known = values.len();
+        values.resize(known + request_values(&self.machine), i64::MIN);
+        if let (&[request], [least, minus_most]) = (scenario.alternatives(job), &mut values[known..]) {
+            (*least, *minus_most) = (i64::from(request), -i64::from(request));
+        }
         for &request in scenario.alternatives(job) {
             let request = scenario.requests.get(request);
             let block = &mut values[request.nodes.block(resources + 1)];

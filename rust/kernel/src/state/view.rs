@@ -213,6 +213,22 @@ impl<'a> View<'a> {
         })
     }
 
+    /// The request that all jobs with these values of the queue share, and the least number of their tasks; None where they have
+    /// several, or where that is not kept.
+    #[must_use]
+    pub fn common_request(self, values: &[i64]) -> Option<(u32, u64)> {
+        let block = self.state.machine.resources() + 1;
+        let &[least, minus_most] = &values[self.scenario.node_sets.count() * block..] else { return None };
+        // Of jobs with several requests no number is known.
+        if least < 0 || least != -minus_most {
+            return None;
+        }
+        let request = self.scenario.requests.get(least as u32);
+        let needs = &values[request.nodes.block(block)][1..];
+        let (need, amount) = needs.iter().zip(&request.amounts).find(|&(_, &amount)| amount > 0)?;
+        Some((least as u32, (need / amount) as u64))
+    }
+
     /// Whether a job's needs are within the free totals of one of its node sets.
     #[must_use]
     pub fn may_fit_job(self, job: u32) -> bool {
