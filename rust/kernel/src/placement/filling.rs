@@ -68,6 +68,12 @@ impl<'a, A: Availability> Filling<'a, A> {
             nodes.push((mix(key, u64::from(node)), node));
             from = node + 1;
         }
+        // Each takes a task at least, so that no more of them are needed than there are tasks.
+        let most = self.left as usize;
+        if most > 0 && most < nodes.len() {
+            nodes.select_nth_unstable(most);
+            nodes.truncate(most);
+        }
         nodes.sort_unstable();
         for (_, node) in nodes {
             if !self.fill(node) {

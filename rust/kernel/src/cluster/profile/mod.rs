@@ -235,6 +235,11 @@ impl Profile {
         self.now >= self.overcommitted_until
     }
 
+    /// Whether the totals of a step are that as well.
+    fn is_reliable(&self, step: usize) -> bool {
+        self.totals.times[step].max(self.now) >= self.overcommitted_until
+    }
+
     /// Visits the totals of a resource in a node set over [begin, end), and when each holds first from now on.
     pub fn visit_totals(
         &self,

@@ -42,8 +42,7 @@ impl Profile {
                 if next >= times.len() || (next > first && times[next] >= end) {
                     break None;
                 }
-                let is_reliable = times[next].max(self.now) >= self.overcommitted_until;
-                if is_reliable && lacks(next) {
+                if self.is_reliable(next) && lacks(next) {
                     break Some(Obstacle::Totals(next));
                 }
                 if !other.take(&minima, next, want) {

@@ -52,8 +52,7 @@ impl Profile {
                 if admitted >= count || (admitted > step && self.totals.times[admitted] >= end) {
                     break None;
                 }
-                let reliable = self.totals.times[admitted].max(self.now) >= self.overcommitted_until;
-                if reliable && lacks(admitted) {
+                if self.is_reliable(admitted) && lacks(admitted) {
                     break Some(admitted);
                 }
                 admitted += 1;
@@ -122,8 +121,7 @@ impl Profile {
             let end = start + want.duration;
             let first = self.totals.find(start);
             let last = times.partition_point(|&begin| begin < end).max(first + 1);
-            let is_reliable = |step: usize| times[step].max(self.now) >= self.overcommitted_until;
-            let bound = match (first..last).find(|&step| is_reliable(step) && lacks(step)) {
+            let bound = match (first..last).find(|&step| self.is_reliable(step) && lacks(step)) {
                 Some(obstacle) => times.get(obstacle + 1).copied().unwrap_or(f64::INFINITY),
                 None if self.fits_at(want, start, place, placement)? => return Ok(Some(start)),
                 None => self.not_before(want, start),
