@@ -195,6 +195,16 @@ def test_deferred_calls() -> None:
     assert starts(f"{spec}, epilog=true)", **columns) == [10.25, 40.75]
 
 
+def test_an_order_that_changes_before_a_reservation() -> None:
+    """Nothing runs; the first job would reach into the reservation. From 100 s on the second is first."""
+    kept = bl.Reservation("kept", start=300.0, duration=100.0, nodes="0", admits=bl.Conditions())
+    system = bl.System.homogeneous(nodes=1, resources={"core": 1}, reservations=(kept,))
+    columns: dict[str, Any] = {"tasks": [1, 1], "requested_time": [360.0, 60.0]}
+    order = 'expression("(requested_time - 100) * (now - 100)")'
+    found = starts(f"slurm(main_phase=0.25, backfill=false, order={order})", system, **columns)
+    assert found == [400.25, 120.25]
+
+
 def test_calls_are_put_off() -> None:
     """The direct call at 12.75 s comes too soon after that of 10.25 s; it is made 4 s after that."""
     columns: dict[str, Any] = {"tasks": [4, 4], "run_time": [2.5, 2.5]}

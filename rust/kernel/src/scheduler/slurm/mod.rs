@@ -301,7 +301,7 @@ impl Slurm {
         let Some(call) = self.call.take() else { return };
         let now = view.now();
         // A run in which jobs wait for what never comes ends: another order starts none of them on an idle machine.
-        let is_idle = view.state.running.is_empty();
+        let is_idle = view.state.running.is_empty() && !standing::calendar_goes_on(view);
         let runs_out = call.queue.iter().any(|entry| standing::may_run_out(view, entry.job));
         let is_pending = runs_out || self.waiting.is_pending(now, &self.delays);
         let order_changes = self.keys_change || order_may_change(view) || self.setup.weighs;

@@ -96,6 +96,13 @@ pub(super) fn may_run_out(view: View<'_>, job: u32) -> bool {
         .is_some_and(|(_, end)| end.is_finite())
 }
 
+/// Whether a reservation begins or ends later.
+pub(super) fn calendar_goes_on(view: View<'_>) -> bool {
+    let (now, Some(known)) = (view.now(), view.state.occurrences(view.scenario)) else { return false };
+    let turns = |(begin, end): (f64, f64)| begin > now || end.is_finite();
+    (0..known.count()).any(|number| known.next_span(number, now).is_some_and(turns))
+}
+
 /// Whether a reservation begins or ends at this instant.
 pub(super) fn calendar_turns(view: View<'_>) -> bool {
     let known = view.state.occurrences(view.scenario);
