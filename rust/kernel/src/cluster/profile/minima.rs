@@ -1,11 +1,11 @@
 //! Minima of rows over a time, as searches and allocators see them.
 use crate::cluster::availability::{Availability, PlacementRequest, load};
 use crate::cluster::node_set::NodeSetId;
+use crate::cluster::placement::NodeTasks;
 use crate::cluster::request::Request;
 
 use super::Profile;
 use super::rows::{LANES, MOST_AMOUNT, Rows};
-use super::supposed::Supposed;
 use super::window::visit_sorted_by_load;
 
 /// The sums of so many values do not overflow: each vector of them adds one amount to each lane.
@@ -55,33 +55,28 @@ impl<'a> Minima<'a> {
         minima
     }
 
-    /// What is free at an instant where others hold nodes besides, as allocators see it for a request.
-    pub(super) fn besides(
-        profile: &'a Profile,
-        rows: &'a Rows,
-        request: &Request,
-        instant: f64,
-        others: &[Supposed<'_>],
-    ) -> Self {
+    /// What is free at an instant, as allocators see it for a request.
+    pub(super) fn at(profile: &'a Profile, rows: &'a Rows, request: &Request, instant: f64) -> Self {
         let asked = Self::of_asked(profile, rows, request);
         let mut minima = if asked.is_whole() { asked } else { Self::of_all(profile, rows) };
         minima.lower(profile.totals.find(instant));
-        let (stride, resources) = (rows.stride(), profile.resources);
-        for other in others.iter().filter(|other| other.from <= instant && instant < other.until) {
-            for part in other.placement {
-                for (values, &plane) in minima.values.chunks_exact_mut(stride).zip(&minima.planes) {
-                    let amount = match other.request.amounts.get(plane) {
-                        None => 1,
-                        Some(_) if other.request.exclusive => {
-                            profile.offered[part.node as usize * resources + plane]
-                        }
-                        Some(&asked) => asked * i64::from(part.tasks),
-                    };
-                    values[part.node as usize] -= amount as i16;
-                }
+        minima
+    }
+
+    /// Takes away what a job holds.
+    pub(super) fn hold(&mut self, request: &Request, placement: &[NodeTasks]) {
+        let (stride, profile) = (self.rows.stride(), self.profile);
+        for part in placement {
+            let offered = part.node as usize * profile.resources;
+            for (values, &plane) in self.values.chunks_exact_mut(stride).zip(&self.planes) {
+                let amount = match request.amounts.get(plane) {
+                    None => 1,
+                    Some(_) if request.exclusive => profile.offered[offered + plane],
+                    Some(&asked) => asked * i64::from(part.tasks),
+                };
+                values[part.node as usize] -= amount as i16;
             }
         }
-        minima
     }
 
     /// Takes the lesser of its values and those of another of the same planes.

@@ -57,10 +57,16 @@ impl Profile {
         start: f64,
         others: &[Supposed<'_>],
     ) -> Minima<'a> {
-        let mut minima = Minima::besides(self, rows, want.request, start, others);
-        let end = start + want.duration;
+        let at = |instant: f64| {
+            let mut minima = Minima::at(self, rows, want.request, instant);
+            for other in others.iter().filter(|other| other.from <= instant && instant < other.until) {
+                minima.hold(other.request, other.placement);
+            }
+            minima
+        };
+        let (mut minima, end) = (at(start), start + want.duration);
         for other in others.iter().filter(|other| start < other.from && other.from < end) {
-            minima.lower_to(&Minima::besides(self, rows, want.request, other.from, others));
+            minima.lower_to(&at(other.from));
         }
         minima
     }
