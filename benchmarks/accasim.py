@@ -34,7 +34,7 @@ SAME_STARTS = {
     "sjf+best_fit": "sjf(allocator=best_fit)",
     "ljf+best_fit": "ljf(allocator=best_fit)",
 }
-CALL_TARGET, PROCESS_TARGET = 1000.0, 300.0
+CALL_TARGET, PROCESS_TARGET = 600.0, 150.0
 
 
 def prepare(version: str) -> Path:
