@@ -13,6 +13,7 @@ fn settings(select: Select) -> SlurmSettings {
         memory: None,
         batch_sched_delay: 1,
         sched_interval: 10,
+        sched_min_interval: 0.0,
         default_queue_depth: 100,
         partition_job_depth: 0,
         sched_max_job_start: 0,
