@@ -87,10 +87,12 @@ def _await(reader: int) -> None:
 
 def _stop_processes() -> None:
     if "multiprocessing" in sys.modules:
-        from multiprocessing import active_children  # noqa: PLC0415  # only where there may be some
+        from multiprocessing import active_children, util  # noqa: PLC0415  # only where there may be some
 
         for child in active_children():
             child.kill()
+        # Gives back semaphores, as at the usual end of a process; else their tracker warns of them.
+        util._run_finalizers(0)  # type: ignore[attr-defined]  # noqa: SLF001  # there is no public one
 
 
 def _remove_unfinished() -> None:
