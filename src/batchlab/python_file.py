@@ -86,7 +86,7 @@ def defined_in_file(text: str, kind: str, error: type[BatchlabError], folder: Pa
         made = _made(value, label, _arguments(call, label, error), error)
         return Defined(made, label, path)
     if call is not None:
-        raise error(f"{label}: is an object that is there already; leave the parentheses out.")
+        raise error(f"{label}: is an object, not a class or a function; leave out the parentheses.")
     return Defined(value, label, path)
 
 
@@ -121,7 +121,7 @@ def _module(path: Path, error: type[BatchlabError]) -> ModuleType:
         sys.path.append(folder)
     try:
         specification.loader.exec_module(module)
-    except Exception as raised:
+    except (Exception, SystemExit) as raised:
         del sys.modules[name]
         raise error(_told(raised, str(path))) from raised
     return module
@@ -134,12 +134,13 @@ def _is_found(name: str, file: Path) -> bool:
 
 
 def _own(module: ModuleType) -> list[str]:
-    """Give the public names that a module defines itself."""
-    return [
-        name
-        for name, value in vars(module).items()
-        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
-    ]
+    """Give the public names that a module defines itself, those of objects of batchlab's classes too."""
+
+    def is_own(value: object) -> bool:
+        is_object = type(value).__module__.partition(".")[0] == "batchlab"
+        return is_object or getattr(value, "__module__", None) == module.__name__
+
+    return [name for name, value in vars(module).items() if not name.startswith("_") and is_own(value)]
 
 
 def _made(
@@ -147,16 +148,18 @@ def _made(
 ) -> object:
     try:
         return value(**arguments)
-    except Exception as raised:
+    except (Exception, SystemExit) as raised:
         raise error(_told(raised, label)) from raised
 
 
-def _told(raised: Exception, label: str) -> str:
+def _told(raised: Exception | SystemExit, label: str) -> str:
     """Say what was raised, and where in the user's files."""
     if isinstance(raised, SyntaxError) and raised.lineno is not None:
         return f"{raised.filename}:{raised.lineno}: {type(raised).__name__}: {raised.msg}."
     place = place_in_files(raised)
     where = label if place is None else f"{place}: {label}" if ":" in label else place
+    if isinstance(raised, SystemExit):
+        return f"{where}: ends the process; call sys.exit only under if __name__ == '__main__'."
     return f"{where}: {type(raised).__name__}: {reason_of(raised)}"
 
 

@@ -50,6 +50,7 @@ def shortest():
     return bl.Policy(order=lambda columns: columns["requested_time"])
 
 PLAIN = "easy(order=sjf)"
+GENTLE = bl.Policy.parse("easy")
 NUMBER = 7
 '''
 
@@ -154,11 +155,13 @@ def test_built_in_observers(mine: str, capsys: pytest.CaptureFixture[str]) -> No
     ("policy", "said"),
     [
         pytest.param("nowhere.py:Mine", "nowhere.py: does not exist", id="no file"),
-        pytest.param("my_own_policies.py", "The file defines: Mine, Seen, Divides, shortest", id="no name"),
+        pytest.param(
+            "my_own_policies.py", "The file defines: Mine, Seen, Divides, shortest, GENTLE", id="no name"
+        ),
         pytest.param("my_own_policies.py:Mien", "no 'Mien'. Did you mean 'Mine'?", id="another name"),
         pytest.param("my_own_policies.py:Seen", "is no policy: <my_own_policies.Seen", id="an observer"),
         pytest.param("my_own_policies.py:NUMBER", "is no policy: 7; must be", id="a number"),
-        pytest.param("my_own_policies.py:NUMBER()", "leave the parentheses out", id="not to be called"),
+        pytest.param("my_own_policies.py:NUMBER()", "leave out the parentheses", id="not to be called"),
         pytest.param(
             "my_own_policies.py:Mine(most=0)",
             "my_own_policies.py:8: my_own_policies.py:Mine(most=0): ValueError: most must be >= 1",
@@ -170,6 +173,7 @@ def test_built_in_observers(mine: str, capsys: pytest.CaptureFixture[str]) -> No
         pytest.param("my_own_policies.py:Mine(7)", "must be as (share=0.5", id="no key"),
         pytest.param("my_own_wrong.py:Mine", "my_own_wrong.py:2: SyntaxError: ", id="syntax"),
         pytest.param("my_own_raising.py:Mine", "my_own_raising.py:1: NameError: ", id="raises"),
+        pytest.param("my_own_ending.py:Mine", "my_own_ending.py:2: ends the process; ", id="ends"),
         pytest.param("json.py:Mine", "another module is called 'json' already; rename", id="a known module"),
         pytest.param("my-own.py:Mine", "'my-own' is no name of a module; rename", id="no module's name"),
     ],
@@ -180,6 +184,7 @@ def test_what_is_wrong_is_said(policy: str, said: str, capsys: pytest.CaptureFix
     for name, text in {
         "my_own_wrong.py": "\nclass (:",
         "my_own_raising.py": "Mine",
+        "my_own_ending.py": "import sys\nsys.exit(0)",
         "json.py": "",
         "my-own.py": "",
     }.items():
@@ -206,6 +211,12 @@ def test_errors_in_a_run_have_a_place(mine: str, capsys: pytest.CaptureFixture[s
         (["--power", "cap=5"], "says nothing of what nodes draw"),
         (["--power", "gpu: idle=5"], "no node group named 'gpu'"),
         (["--power", "idle=5", "--power", "idle=6"], "says twice"),
+        (["--power", "idle=5, cap=9", "--power", "cap=8"], "gives a second cap"),
+        (["--power", "idle=5)"], "a parenthesis is not closed, was not opened"),
+        (["--observer", "my_own_policies.py:Seen"] * 2, "my_own_policies.py:Seen is named twice"),
+        (["--failures", "uptime=weibull(1, 2, repair_time=1"], "a parenthesis is not closed"),
+        (["--failures", "uptime=5, repair_time"], "once each: fate=requeue"),
+        (["--failures", "uptime=nan, repair_time=1"], "uptime = 'nan'; must be seconds"),
         (["--failures", "nowhere.csv"], "nowhere.csv"),
         (["--failures", "uptime=weibul(1, 2), repair_time=1"], "Did you mean 'weibull'?"),
         (["--failures", "uptime=weibull(1), repair_time=1"], "must be weibull(shape, scale)"),

@@ -13,6 +13,7 @@ or a CSV file); keys of failures are fate, every, restarts and seed.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,9 @@ __all__ = ["failures_of", "observers_of", "power_of"]
 
 _PARTS = re.compile(r"(?:[^,()]|\([^()]*\))+")
 _CALL = re.compile(r"(?P<name>\w+)\s*\((?P<values>[^()]*)\)")
+_GROUP = re.compile(r"\([^()]*\)")
 _WATTS = ("idle", "busy", "drained")
+_EXAMPLES = {"power": "idle=90", "failures": "fate=requeue"}
 _DISTRIBUTIONS = {
     each.__name__.lower(): each
     for each in (
@@ -71,14 +74,18 @@ def observers_of(
     Raises
     ------
     ObserverError
-        If one is wrong.
+        If one is wrong, or the same one is named twice.
     """
     found: dict[str, Observer] = {}
     if power:
         found["power"] = power_of(power, folder)
     if failures is not None:
         found["failures"] = failures_of(failures, seed, folder)
-    return found | dict(observer_of(each, folder) for each in own)
+    for label, observer in (observer_of(each, folder) for each in own):
+        if label in found:
+            raise ObserverError(f"{label} is named twice; leave one out, or give them different arguments.")
+        found[label] = observer
+    return found
 
 
 def power_of(given: Sequence[str], folder: Path | None = None) -> Power:
@@ -94,6 +101,8 @@ def power_of(given: Sequence[str], folder: Path | None = None) -> Power:
     for text in given:
         group, _, rest = text.rpartition(":") if re.match(r"\s*[\w-]+\s*:", text) else ("", "", text)
         values = _values(rest, "power")
+        if "cap" in values and cap is not None:
+            raise ObserverError(f"power = {shown(text)}; gives a second cap. Leave one out.")
         if "cap" in values:
             cap = _number_or_path(values.pop("cap"), folder)
         if not values:
@@ -136,7 +145,7 @@ def failures_of(given: str, seed: int = 0, folder: Path | None = None) -> Failur
     ObserverError
         If the text is of another form, or a value breaks a rule.
     """
-    first, *others = _PARTS.findall(given) or [""]
+    first, *others = _parts(given, "failures") or [""]
     if "=" in first.partition("(")[0]:
         values, trace = _values(given, "failures"), None
         known: tuple[str, ...] = ("uptime", "repair_time", "seed", "fate", "every", "restarts")
@@ -163,13 +172,24 @@ def failures_of(given: str, seed: int = 0, folder: Path | None = None) -> Failur
     return Failures.drawn(times["uptime"], times["repair_time"], seed=drawn, **arguments)
 
 
+def _parts(text: str, what: str) -> list[str]:
+    """Split at the commas that stand in no parentheses."""
+    if re.search(r"[()]", _GROUP.sub("", text)):
+        rule = "a parenthesis is not closed, was not opened, or stands in another"
+        raise ObserverError(f"{what} = {shown(text)}; {rule}.")
+    found: list[str] = _PARTS.findall(text)
+    return found
+
+
 def _values(text: str, what: str) -> dict[str, str]:
     """Read ``key=value, …``."""
     found: dict[str, str] = {}
-    for part in filter(None, map(str.strip, _PARTS.findall(text))):
+    for part in filter(None, map(str.strip, _parts(text, what))):
         name, sign, value = (each.strip() for each in part.partition("="))
         if not (name and sign and value) or name in found:
-            raise ObserverError(f"{what}: {shown(part)}; must be a key and a value, once each: idle=90.")
+            raise ObserverError(
+                f"{what}: {shown(part)}; must be a key and a value, once each: {_EXAMPLES[what]}."
+            )
         found[name] = value
     return found
 
@@ -195,9 +215,12 @@ def _distribution(name: str, text: str) -> distributions.Distribution:
 
 def _number(text: str, where: str, kind: str) -> float:
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
-        raise ObserverError(f"{where} = {shown(text.strip())}; must be {kind}.") from None
+        value = math.nan
+    if math.isnan(value):
+        raise ObserverError(f"{where} = {shown(text.strip())}; must be {kind}.")
+    return value
 
 
 def _whole(text: str, name: str) -> int:

@@ -177,7 +177,7 @@ def workload_of_log(log: "SwfColumns", name: str, resources: tuple[str, ...]) ->
         raise WorkloadError(
             f"{name}:{line}: {reason}, and none of {report.read:,} lines is a job. Give a log in the "
             "Standard Workload Format: 18 numbers a line, comments after ';'; tables are known by "
-            "names that end in .csv or .parquet."
+            "their first line, and in pipes by names that end in .csv or .parquet."
         )
     return Workload(jobs, header, report, resources)
 
