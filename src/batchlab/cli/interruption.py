@@ -11,11 +11,14 @@ import os
 import signal
 import sys
 import time
+import warnings
 from contextlib import contextmanager, suppress
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import FrameType
 
 __all__ = ["INTERRUPTED", "await_interruption", "leave", "removed", "say_interrupted", "wait_no_longer"]
 
@@ -25,19 +28,35 @@ _SHOW_CURSOR = "\x1b[?25h"
 # What the thread has to know: whether it ends the process, whether the line was said, what is to be removed.
 _state = {"awaiting": False, "said": False}
 _folders: set[str] = set()
+_saying = Lock()
 
 
 def await_interruption() -> None:
     """Have Ctrl-C end this process; to be called once, by its main thread."""
     if os.name != "posix":
         return
-    from threading import Thread  # noqa: PLC0415  # --help does without
-
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     _state["awaiting"] = True
+    # A process in the background may be told to ignore the signal.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
     Thread(target=_await, args=(reader,), name="batchlab-interruption", daemon=True).start()
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
+    """Raise KeyboardInterrupt; what libraries say of it in the midst of their work is not for users."""
+    if _state["awaiting"]:
+        warnings.simplefilter("ignore")
+        sys.unraisablehook = _overlook
+    raise KeyboardInterrupt
+
+
+def _overlook(raised: sys.UnraisableHookArgs) -> None:
+    """Say nothing of an interruption where Python could not raise it."""
+    if raised.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(raised)
 
 
 def wait_no_longer() -> None:
@@ -56,10 +75,12 @@ def removed(folder: str) -> Iterator[None]:
 
 
 def say_interrupted() -> None:
-    """Say so, once."""
-    if not (_state["awaiting"] and _state["said"]):
-        _state["said"] = True
-        sys.stderr.write("batchlab: interrupted.\n")
+    """Say so, once; of two threads the second waits until it is said, since it ends the process then."""
+    with _saying:
+        if not (_state["awaiting"] and _state["said"]):
+            sys.stderr.write("batchlab: interrupted.\n")
+            sys.stderr.flush()
+            _state["said"] = True
 
 
 def leave() -> NoReturn:
