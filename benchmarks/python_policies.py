@@ -30,7 +30,7 @@ class Fifo(bl.Scheduler):
 class Sjf(bl.Scheduler):
     def schedule(self, view: bl.View) -> None:
         if next(view.candidates(), None) is None:
-            return  # Nobody can start: spare the sorting.
+            return  # No job can start: spare the sorting.
         queue = view.queue
         for row in queue.rows[np.argsort(queue.requested_time, kind="stable")]:
             if not view.start(view.job(row)):

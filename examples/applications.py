@@ -24,7 +24,7 @@ def stencil() -> bl.Application:
 
 
 def training() -> bl.Application:
-    """Train with one copy of the model per node; whoever joins gets the weights first."""
+    """Train with one copy of the model per node; nodes that join get the weights first."""
     batch = tasks.Compute("images / num_nodes * flops", "uniform", "weights", "all_to_all", name="epoch")
     weights = tasks.Compute(bytes="weights", communication_pattern="scatter", name="weights")
     return bl.Application(

@@ -35,7 +35,7 @@ class NearEachOther(bl.Scheduler):
 
 
 class KindToStorage(bl.Scheduler):
-    """First come, first served; but nobody starts while the file system is busy reading."""
+    """First come, first served; but no job starts while the file system is busy reading."""
 
     def schedule(self, view: View) -> None:
         """Start one job at a time, and look again a minute later where storage is busy."""
@@ -51,7 +51,7 @@ class KindToStorage(bl.Scheduler):
 
 
 class NearlyDoneFirst(bl.Scheduler):
-    """First come, first served; whoever has done most of its work gets the nodes that are left."""
+    """First come, first served; the job that has done most of its work gets the nodes that are left."""
 
     every_instant = True
 

@@ -40,12 +40,12 @@ class FewestFailures(bl.Allocator):
 def main() -> None:
     """Run the same jobs beside the same failures, of every fourth node, under two allocators."""
     for allocator in ("first_fit", FewestFailures()):
-        failures = bl.Failures.drawn(
+        failures = bl.Failures.from_distributions(
             Weibull(shape=0.8, scale=20_000),
             Constant(1_800),
             seed=7,
             nodes=FRAGILE,
-            fate="checkpoint",
+            on_failure="checkpoint",
             every=600,
         )
         policy = bl.Policy(backfill="first_fit", allocator=allocator)

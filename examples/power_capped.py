@@ -16,7 +16,7 @@ class PowerCapped(bl.Scheduler):
     """First fit, of the jobs that keep to the cap for as long as they may run.
 
     `allows` asks for the power once the job has started, and for the lowest cap until its estimated end.
-    Whoever runs then was let in by the same rule, and nobody draws more by the end of another: the cap is
+    Jobs that run then were started by the same rule, and no job draws more when another ends: the cap is
     never exceeded, unless idle nodes alone do so.
     """
 

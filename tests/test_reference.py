@@ -109,7 +109,7 @@ class TestRequests:
     """S3: tasks on nodes."""
 
     def test_exclusive_job_takes_an_idle_node_whole(self) -> None:
-        """It passes over a node in use, and nobody joins it."""
+        """It passes over a node in use, and no job joins it."""
         jobs = [job(0, 1, 10), job(1, 1, 4, exclusive=True), job(2, 1, 4), job(3, 2, 1)]
         outcomes = simulate(jobs, cores(2, 2))
         assert placements(outcomes) == [[(0, 1)], [(1, 1)], [(0, 1)], [(0, 1), (1, 1)]]

@@ -51,8 +51,8 @@ bl.JobDescription(job_type="maleable")  # wrong
 tasks.Compute(flops=1, computation_pattern="all_ranks")
 tasks.Compute(flops=1, computation_pattern="all_rank")  # wrong
 tasks.Read(bytes=1, pattern="uniform", storage="burst_bufer")  # wrong
-bl.Failures({}, fate="requeue")
-bl.Failures({}, fate="requeu")  # wrong
+bl.Failures({}, on_failure="requeue")
+bl.Failures({}, on_failure="requeu")  # wrong
 
 bl.simulat  # wrong
 bl.Workload.from_tabel  # wrong

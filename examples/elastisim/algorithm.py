@@ -1,4 +1,4 @@
-"""First come, first served; malleable jobs grow into what is free, and shrink when somebody waits."""
+"""First come, first served; malleable jobs grow into what is free, and shrink when jobs wait."""
 
 import sys
 from typing import Any

@@ -79,7 +79,7 @@ def test_a_delay_waits_together() -> None:
         (tasks.Read, {"bytes": 1}, "pattern missing; must say how bytes is spread"),
         (tasks.Write, {"bytes": [1], "storage": "burst_bufer"}, "Did you mean 'burst_buffer'"),
         (tasks.Idle, {"seconds": []}, "seconds has 0 entries; must be at least one number"),
-        (tasks.Delay, {"seconds": 1, "synchronized": False}, "a delay is everybody's. Use Idle"),
+        (tasks.Delay, {"seconds": 1, "synchronized": False}, "a delay is that of all ranks. Use Idle"),
         (tasks.Sequence, {"tasks": [IDLE, 3]}, r"tasks\[1\] = 3; must be a task"),
         (tasks.Sequence, {"tasks": IDLE}, "must be a list, each entry a task"),
         (bl.Phase, {"tasks": [IDLE], "barrier": None}, "barrier = None; must be true or false"),
@@ -101,7 +101,7 @@ def test_errors_name_the_field(make: Any, arguments: dict[str, Any], message: st
 
 
 def test_sequences_nest_fifty_deep() -> None:
-    """Nobody who walks through an application runs out of stack."""
+    """Code that walks through an application never runs out of stack."""
     task: tasks.Task = IDLE
     for _ in range(50):
         task = tasks.Sequence([task])

@@ -65,6 +65,6 @@ def test_tables_of_times() -> None:
 
 
 def test_folders_are_made(tmp_path: Path) -> None:
-    """ElastiSim writes nothing where the folder is missing; nobody wants that."""
+    """ElastiSim writes nothing where the folder is missing; here it is an error."""
     outputs.write_lines(tmp_path / "output/a.csv", ["x", "y"])
     assert (tmp_path / "output/a.csv").read_text() == "x\ny\n"

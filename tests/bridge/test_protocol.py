@@ -143,7 +143,7 @@ def test_urls_that_are_none() -> None:
 
 
 def test_no_script(tmp_path: Path, url: str) -> None:
-    """A missing algorithm is noticed before anybody waits."""
+    """A missing algorithm is noticed before the run waits."""
     with pytest.raises(BridgeError, match=r"nowhere\.py: there is no such file"):
         OverZeroMQ(url, tmp_path / "nowhere.py")
 

@@ -363,7 +363,7 @@ def test_what_is_sensed(tmp_path: Path) -> None:
 
 
 def test_standstill(tmp_path: Path) -> None:
-    """Jobs that nobody starts are no end."""
+    """Jobs that are never started are no end."""
     with pytest.raises(AlgorithmError, match=r"standstill: jobs are left .* job 0 is the first of 1"):
         run(write_project(tmp_path, [{}]), lambda *_: None)
 
@@ -386,7 +386,7 @@ def test_standstill_of_periodic_calls(tmp_path: Path) -> None:
 
 
 def test_an_algorithm_that_connects_by_itself(tmp_path: Path) -> None:
-    """Without a file batchlab listens at zmq_url, and whoever comes decides."""
+    """Without a file batchlab listens at zmq_url, and the client that connects decides."""
     ours = Path(sys.modules["batchlab.bridge.elastisim.algorithm_side"].__path__[0])
     url = f"ipc://{tmp_path}/socket"
     code = (
@@ -425,7 +425,7 @@ def test_too_many_gpus(tmp_path: Path) -> None:
 
 
 def test_missing_arguments(tmp_path: Path) -> None:
-    """A formula over a name that nobody gives is refused, with job and model."""
+    """A formula over a name that has no value is refused, with job and model."""
     application = {"phases": [{"iterations": "steps", "tasks": []}]}
     with pytest.raises(BridgeError, match=r"jobs\[0\]: application\.json: phases\[0\]\.iterations: .*steps"):
         open_project(write_project(tmp_path, [{}], application=application))

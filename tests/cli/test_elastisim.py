@@ -206,7 +206,7 @@ def test_jobs_that_are_too_large(project: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_algorithms_that_fail(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An algorithm that raises, and one that starts nobody: one line, exit code 1."""
+    """An algorithm that raises, and one that starts no job: one line, exit code 1."""
     text = "from elastisim_python import pass_algorithm\ndef schedule(jobs, nodes, system):\n    {}\n"
     for body, message in (
         (

@@ -126,7 +126,7 @@ def test_comparisons_take_them(mine: str, capsys: pytest.CaptureFixture[str]) ->
 def test_experiments_take_them(mine: str, specification: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Files count from the folder of the description."""
     text = specification.read_text()
-    said = f'observers = ["{mine}:Seen"]\npower = "idle=90"\nfailures = "down.csv, fate=kill"\n'
+    said = f'observers = ["{mine}:Seen"]\npower = "idle=90"\nfailures = "down.csv, on_failure=kill"\n'
     specification.write_text(said + text.replace('"fcfs"', f'"{mine}:Mine", "fcfs"'))
     (specification.parent / "down.csv").write_text("node,time,repair_time\n0,5,1\n")
     document = json.loads(answer("experiment", str(specification), "--format", "json", capsys=capsys))
@@ -215,14 +215,14 @@ def test_errors_in_a_run_have_a_place(mine: str, capsys: pytest.CaptureFixture[s
         (["--power", "idle=5)"], "a parenthesis is not closed, was not opened"),
         (["--observer", "my_own_policies.py:Seen"] * 2, "my_own_policies.py:Seen is named twice"),
         (["--failures", "uptime=weibull(1, 2, repair_time=1"], "a parenthesis is not closed"),
-        (["--failures", "uptime=5, repair_time"], "once each: fate=requeue"),
+        (["--failures", "uptime=5, repair_time"], "once each: on_failure=requeue"),
         (["--failures", "uptime=nan, repair_time=1"], "uptime = 'nan'; must be seconds"),
         (["--failures", "nowhere.csv"], "nowhere.csv"),
         (["--failures", "uptime=weibul(1, 2), repair_time=1"], "Did you mean 'weibull'?"),
         (["--failures", "uptime=weibull(1), repair_time=1"], "must be weibull(shape, scale)"),
         (["--failures", "uptime=5"], "repair_time is missing"),
         (["--failures", "uptime=5, repair_time=1, mends=3"], "no such key: mends"),
-        (["--failures", "uptime=5, repair_time=1, fate=lost"], "fate = 'lost'"),
+        (["--failures", "uptime=5, repair_time=1, on_failure=lost"], "on_failure = 'lost'"),
         (["--power", "idle=5", "--stream"], "watches all jobs, which --stream does without"),
         (["--policy", "my_own_policies.py:Mine", "--stream"], "is written in Python"),
     ],

@@ -318,7 +318,7 @@ def test_bad_lines_stop_a_strict_reading(log: Path, capsys: pytest.CaptureFixtur
 
 
 def test_memory_must_be_there_to_be_asked_for(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Else every job would be rejected, and nobody would know why."""
+    """Else every job would be rejected, and the reason would not be said."""
     assert main(["run", str(log), "--nodes", "8", "--use-memory"]) == 2
     assert "ask for mem, which the machine lacks; pass --system" in capsys.readouterr().err
 

@@ -49,7 +49,7 @@ def test_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     )
     document = json.loads(capsys.readouterr().out)
     assert (document["release"], document["nodes"], document["order"]) == ("22.05", 4, "fcfs")
-    assert {each["fate"] for each in document["keys"]} == {"modelled"}
+    assert {each["treatment"] for each in document["keys"]} == {"modelled"}
 
 
 def test_unknown_keys_are_listed_and_tell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

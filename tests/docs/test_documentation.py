@@ -103,7 +103,7 @@ class Session:
                 assert agrees(shown, output), f"{where} says otherwise now:\n{output}"
 
     def _own_places(self) -> dict[str, str]:
-        """Keep the logs and runs of the documents apart from those of whoever runs the tests."""
+        """Keep the logs and runs of the documents apart from those of the user who runs the tests."""
         return {
             "BATCHLAB_CACHE": str(self.folder / "cache"),
             "BATCHLAB_RUNTIME": str(self.folder / "runtime"),

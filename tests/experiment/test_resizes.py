@@ -46,7 +46,7 @@ def workload() -> bl.Workload:
 
 @pytest.mark.parametrize("executor", ["threads", "processes"])
 def test_resizes_come_back(executor: ExecutorName, tmp_path: Path) -> None:
-    """What the store gives back is what the run itself gave, whoever did it."""
+    """What the store gives back is what the run itself gave, wherever it was done."""
     system = bl.System.of(platform())
     runs = Experiment(workload(), system, ["malleable", "fcfs"]).run(executor, tmp_path / "runs", workers=2)
     alone = bl.simulate(workload(), system, "malleable")

@@ -95,7 +95,7 @@ def test_streams_are_apart(log: bl.Workload) -> None:
 
 
 def test_the_jobs_of_a_seed_stay_what_they_are(log: bl.Workload) -> None:
-    """The first ones are written down: a change would change everybody's results."""
+    """The first ones are written down: a change would change all users' results."""
     made = bl.generate.like(log, 5, system=SYSTEM, period=86_400, seed=1).jobs
     assert made.select("submit_time", "run_time", "requested_time", "tasks", "core").rows() == PINNED
 

@@ -104,7 +104,7 @@ def test_long_runs_can_be_asked(simulation: bl.Simulation, monkeypatch: pytest.M
 def test_runs_that_cannot_be_asked_run(
     simulation: bl.Simulation, runtime: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A directory that others can enter keeps nobody from simulating."""
+    """A directory that others can enter keeps no run from simulating."""
     monkeypatch.setattr("batchlab.monitor.monitor._PATIENCE", -1.0)
     runtime.write_text("no directory")
     with bl.Monitor(simulation) as monitor:

@@ -95,7 +95,7 @@ def test_what_is_no_line_is_not_answered(line: bytes, exchange: SnapshotExchange
     """Neither silence nor noise."""
     with endpoint(exchange):
         port = runs.choose().port
-        # Whoever sends too much may find the door closed.
+        # A client that sends too much may find its connection closed.
         with contextlib.suppress(ConnectionError):
             assert raw(port, line) == b""
         assert runs.ask(runs.choose(), [])["jobs"] == 4

@@ -152,7 +152,7 @@ def asked(server: Server, method: str, path: str, host: str | None = None) -> ht
 
 
 def test_strangers_cannot_write_into_the_terminal(server: Server, caplog: pytest.LogCaptureFixture) -> None:
-    """What is no HTTP at all is refused, and told to nobody else."""
+    """What is no HTTP at all is refused, and not passed on."""
     port = urllib.parse.urlsplit(server.url).port
     with socket.create_connection(("127.0.0.1", port), timeout=5) as stranger:
         stranger.sendall(b"no such thing\r\n\r\n")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import batchlab as bl
 from batchlab.generate import Constant, Exponential, Lognormal, Weibull
-from batchlab.observer.outages import Drawn, Outage, Trace, merged
+from batchlab.observer.outages import Outage, RandomOutages, Trace, merged
 from reference import Interruption, NodeEvent, Outcome
 from support.large_cases import QUICK
 from support.schedule_cases import BACKFILLS, Case, random_case
@@ -33,8 +33,8 @@ def run(**options: Any) -> bl.Result:  # noqa: ANN401
 
 
 def test_killed() -> None:
-    """The job on the node is killed, nobody else; a node where nobody is fails without victims."""
-    result = run(fate="kill")
+    """The job on the node is killed, no other; a node without jobs fails without victims."""
+    result = run(on_failure="kill")
     assert result.jobs["state"].to_list() == ["completed", "killed", "completed"]
     assert result.jobs["end_time"].to_list() == [100.0, 50.0, 100.0]
     assert result.observations["failures"].rows() == [(50.0, 2, 80.0, [2])]
@@ -43,7 +43,7 @@ def test_killed() -> None:
 
 def test_requeued() -> None:
     """The victim runs again from its start, as soon as there is room; its first run is on record."""
-    result = run(fate="requeue")
+    result = run(on_failure="requeue")
     assert result.jobs["start_time"].to_list() == [0.0, 80.0, 0.0]
     assert result.jobs["nodes"].to_list() == [[0], [1, 2], [3]]
     assert result.jobs["restarts"].to_list() == [0, 1, 0]
@@ -55,7 +55,7 @@ def test_requeued() -> None:
 
 def test_checkpointed() -> None:
     """The victim goes on from its latest checkpoint."""
-    result = run(fate="checkpoint", every=20)
+    result = run(on_failure="checkpoint", every=20)
     assert result.interruptions["saved"].to_list() == [40.0]
     assert result.jobs["end_time"].to_list() == [100.0, 140.0, 100.0]
 
@@ -82,7 +82,7 @@ def test_never_repaired() -> None:
 
 def test_lost_time_is_time_in_use() -> None:
     """Runs that were cut short count as use of the machine; the job waits between them."""
-    result = run(fate="requeue")
+    result = run(on_failure="requeue")
     timeline = result.timeline.select("time", "queued", "running", "used_core").rows()
     assert timeline == [(0.0, 0, 3, 4), (50.0, 1, 2, 2), (80.0, 0, 3, 4), (100.0, 0, 1, 2), (180.0, 0, 0, 0)]
     used = (2 * 100 + 2 * 50 + 2 * 100) / (4 * 180)
@@ -91,7 +91,7 @@ def test_lost_time_is_time_in_use() -> None:
     assert result.metrics()["loss_of_capacity"] == {"core": pytest.approx(2 * 30 / (4 * 180))}
 
 
-def events_of(rows: list[tuple[int, float, float]], fate: str, every: float) -> tuple[NodeEvent, ...]:
+def events_of(rows: list[tuple[int, float, float]], on_failure: str, every: float) -> tuple[NodeEvent, ...]:
     """Say the same as a trace in node events: a node is down while any of its rows lasts, ends included."""
     events = []
     for node in sorted({row[0] for row in rows}):
@@ -101,14 +101,16 @@ def events_of(rows: list[tuple[int, float, float]], fate: str, every: float) -> 
             while (reach := max(e for b, e in spans if begin <= b <= end)) > end:
                 end = reach
             if not any(b < begin <= e for b, e in spans):
-                events.append((begin, 1, NodeEvent(begin, node, "close", fate=fate, every=every)))
+                events.append(
+                    (begin, 1, NodeEvent(begin, node, "close", running_jobs=on_failure, every=every))
+                )
                 if end < inf:
                     events.append((end, 0 if end > begin else 2, NodeEvent(end, node, "open")))
     return tuple(event for *_, event in sorted(events, key=lambda each: (*each[:2], each[2].node)))
 
 
 def traced(seed: int) -> tuple[Case, list[tuple[int, float, float]], dict[str, Any]]:
-    """Give a case, a trace of failures with overlaps, and a fate."""
+    """Give a case, a trace of failures with overlaps, and a on_failure."""
     rng = Random(seed)  # noqa: S311 - no secret
     case = replace(random_case(rng), backfill=rng.choice(BACKFILLS), reservations=1)
     span = max(job.submit_time + 2 * job.run_time for job in case.jobs) + 1
@@ -121,8 +123,13 @@ def traced(seed: int) -> tuple[Case, list[tuple[int, float, float]], dict[str, A
         )
         for _ in range(rng.randint(1, 12))
     ]
-    fate = rng.choice(("kill", "requeue", "checkpoint"))
-    return case, rows, {"fate": fate} | ({"every": rng.choice((0.3, 2.0))} if fate == "checkpoint" else {})
+    on_failure = rng.choice(("kill", "requeue", "checkpoint"))
+    return (
+        case,
+        rows,
+        {"on_failure": on_failure}
+        | ({"every": rng.choice((0.3, 2.0))} if on_failure == "checkpoint" else {}),
+    )
 
 
 @QUICK
@@ -131,7 +138,7 @@ def test_reference_hits_the_same_jobs(seed: int) -> None:
     """A trace does what the reference does with the same outages, job by job and run by run."""
     case, rows, options = traced(seed)
     expected_log: list[Interruption] = []
-    events = events_of(rows, options["fate"], options.get("every", 1.0))
+    events = events_of(rows, options["on_failure"], options.get("every", 1.0))
     expected = replace(case, node_events=events).expected(expected_log)
     trace = pl.DataFrame(rows, schema=["node", "time", "repair_time"], orient="row")
     result = bl.simulate(
@@ -159,7 +166,7 @@ def test_overlapping_outages_are_one() -> None:
     assert merged(rows) == [Outage(0, 1, 12), Outage(11, 0, 20), Outage(13, 1, 14)]
 
 
-def taken(outages: Drawn, until: float) -> list[Outage]:
+def taken(outages: RandomOutages, until: float) -> list[Outage]:
     """Take all outages until a time."""
     found = []
     while outages.next_time <= until:
@@ -168,10 +175,10 @@ def taken(outages: Drawn, until: float) -> list[Outage]:
 
 
 def test_chance_is_the_seed() -> None:
-    """Same seed, same failures; each node has its own, whoever else fails and however long repairs last."""
+    """Same seed, same failures; each node has its own, whichever others fail, however long repairs last."""
 
     def drawn(seed: int, repair: float = 100.0, nodes: list[int] | None = None) -> list[Outage]:
-        outages = Drawn(Weibull(0.7, 5000.0), Constant(repair), seed, nodes)
+        outages = RandomOutages(Weibull(0.7, 5000.0), Constant(repair), seed, nodes)
         outages.begin(8, 0.0)
         return taken(outages, 50_000.0)
 
@@ -186,7 +193,7 @@ def test_chance_is_the_seed() -> None:
 
 def test_chance_has_the_right_mean() -> None:
     """Exponential uptimes and lognormal repairs come as often as their means say."""
-    outages = Drawn(Exponential(900.0), Lognormal(4.0, 0.5), 3)
+    outages = RandomOutages(Exponential(900.0), Lognormal(4.0, 0.5), 3)
     outages.begin(50, 0.0)
     until = 1_000_000.0
     found = taken(outages, until)
@@ -197,7 +204,7 @@ def test_chance_has_the_right_mean() -> None:
 
 def test_run_again_is_the_same_run() -> None:
     """One observer serves several runs, each from its beginning; forks go on alike."""
-    failures = bl.Failures.drawn(Weibull(0.7, 200.0), Constant(20.0), seed=5)
+    failures = bl.Failures.from_distributions(Weibull(0.7, 200.0), Constant(20.0), seed=5)
     workload = bl.Workload.from_table(
         {"submit_time": [0.0] * 30, "run_time": [30.0] * 30, "tasks": [1, 2, 3] * 10}
     )
@@ -216,7 +223,7 @@ def test_run_again_is_the_same_run() -> None:
 def test_hopeless_jobs_are_given_up() -> None:
     """A job that fails again and again for ever ends in an error that says what to do."""
     workload = bl.Workload.from_table({"submit_time": [0.0], "run_time": [100.0], "tasks": [4]})
-    failures = bl.Failures.drawn(Constant(50.0), Constant(1.0), seed=0)
+    failures = bl.Failures.from_distributions(Constant(50.0), Constant(1.0), seed=0)
     with pytest.raises(
         bl.SimulationError, match=r"job 1 was cut short 100000 times .* checkpoints, or set restarts"
     ):
@@ -242,7 +249,7 @@ def test_policies_know_who_is_down() -> None:
         def node_resumed(self, node: int, view: Any) -> None:  # noqa: ANN401
             seen.append((node, view.values["failures"]))
 
-    bl.simulate(JOBS, FOUR, "first_fit", observers=[bl.Failures(TRACE, fate="kill"), Looker()])
+    bl.simulate(JOBS, FOUR, "first_fit", observers=[bl.Failures(TRACE, on_failure="kill"), Looker()])
     assert seen == [(2, frozenset({2})), (2, frozenset())]
 
 
@@ -262,10 +269,13 @@ def test_looking_ahead_foresees_no_failure() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: run(fate="maim"), "fate = 'maim'; must be one of 'kill', 'requeue', 'checkpoint'"),
-        (lambda: run(fate="checkpoint"), "every = None; checkpoints are taken every"),
-        (lambda: run(every=5), "fate = 'requeue' with every = 5"),
-        (lambda: run(fate="checkpoint", every=0), "every = 0; must be a number of seconds > 0"),
+        (
+            lambda: run(on_failure="maim"),
+            "on_failure = 'maim'; must be one of 'kill', 'requeue', 'checkpoint'",
+        ),
+        (lambda: run(on_failure="checkpoint"), "every = None; checkpoints are taken every"),
+        (lambda: run(every=5), "on_failure = 'requeue' with every = 5"),
+        (lambda: run(on_failure="checkpoint", every=0), "every = 0; must be a number of seconds > 0"),
         (lambda: run(restarts=-1), "restarts = -1; must be >= 0"),
         (
             lambda: Trace({"node": [0.5], "time": [0], "repair_time": [0]}),
@@ -278,13 +288,13 @@ def test_looking_ahead_foresees_no_failure() -> None:
             lambda: run_on({"node": [4], "time": [0], "repair_time": [0]}),
             "name node 4; the system has nodes 0 to 3",
         ),
-        (lambda: Drawn(Constant(1), Constant(1), -1), "seed = -1; must be a whole number >= 0"),
+        (lambda: RandomOutages(Constant(1), Constant(1), -1), "seed = -1; must be a whole number >= 0"),
         (
-            lambda: run_on(Drawn(Constant(1), Constant(1), 0, [9])),
+            lambda: run_on(RandomOutages(Constant(1), Constant(1), 0, [9])),
             "node 9 shall fail; the system has nodes 0 to 3",
         ),
-        (lambda: run_on(Drawn(Constant(0), Constant(0), 0)), "node 0 is neither up nor down"),
-        (lambda: run_on(Drawn(Constant(-1), Constant(0), 0)), "uptime was drawn as -1"),
+        (lambda: run_on(RandomOutages(Constant(0), Constant(0), 0)), "node 0 is neither up nor down"),
+        (lambda: run_on(RandomOutages(Constant(-1), Constant(0), 0)), "uptime was drawn as -1"),
     ],
 )
 def test_errors(make: object, message: str) -> None:
@@ -305,7 +315,7 @@ def test_applications_begin_anew_in_every_phase() -> None:
     job = bl.JobDescription(submit_time=0.0, tasks=1, application=work, requested_time=None)
     system = bl.System.of(bl.Platform.crossbar(1, cores=1, speed="1Gf", bandwidth="1GBps", latency=0))
     trace = {"node": [0, 0, 0], "time": [5.0, 30.0, 70.0], "repair_time": [5.0, 5.0, 5.0]}
-    failing = bl.Failures(trace, fate="checkpoint", every=2.0)
+    failing = bl.Failures(trace, on_failure="checkpoint", every=2.0)
     overheads = bl.Overheads(launch=10, completion=10)
     result = bl.simulate(
         bl.Workload.from_jobs([job]), system, "fcfs", observers=[failing], overheads=overheads

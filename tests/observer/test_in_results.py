@@ -19,7 +19,9 @@ WORKLOAD = bl.Workload.from_table(
 def observers() -> list[bl.Observer]:
     """Give power, and a failure that cuts the first job short."""
     power = bl.Power(bl.NodePower(idle=10, busy=20, per_unit={"core": 3}))
-    failures = bl.Failures({"node": [0], "time": [30.0], "repair_time": [20.0]}, fate="checkpoint", every=20)
+    failures = bl.Failures(
+        {"node": [0], "time": [30.0], "repair_time": [20.0]}, on_failure="checkpoint", every=20
+    )
     return [power, failures]
 
 

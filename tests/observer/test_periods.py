@@ -68,7 +68,7 @@ def test_a_function_of_time() -> None:
 
 def test_failures_by_chance() -> None:
     """Nodes are up from the first submission on."""
-    failures = bl.Failures.drawn(Constant(700), Constant(10), seed=0)
+    failures = bl.Failures.from_distributions(Constant(700), Constant(10), seed=0)
     result = bl.simulate(late_jobs(), SYSTEM, "fcfs", observers=[failures])
     assert result.observations["failures"]["time"].to_list()[:2] == [EPOCH + 700, EPOCH + 700]
 

@@ -42,7 +42,7 @@ def test_by_hand() -> None:
     }
     workload = bl.Workload.from_table(columns, resources=("core", "gpu"))
     # Jobs 1 and 2 share node 0 over [0, 40); job 1 has it alone until 70, and runs again on node 1.
-    failures = bl.Failures({"node": [0], "time": [70.0], "repair_time": [50.0]}, fate="requeue")
+    failures = bl.Failures({"node": [0], "time": [70.0], "repair_time": [50.0]}, on_failure="requeue")
     result = bl.simulate(workload, TWO_KINDS, "first_fit", observers=[bl.Power(DRAWS), failures])
     idle = 100 + 100 + 200
     assert result.observations["power"].rows() == [

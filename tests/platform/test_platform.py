@@ -250,7 +250,7 @@ def test_what_does_not_fit_together(root: Zone | Cluster, message: str) -> None:
 
 
 def test_zones_may_not_be_nested_without_end() -> None:
-    """Whoever writes so many did not mean it."""
+    """So many are a mistake."""
     inner = Zone("z0", hosts=(Host("a"),))
     for number in range(1, 200):
         inner = Zone(f"z{number}", members=(inner,))

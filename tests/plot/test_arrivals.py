@@ -56,7 +56,7 @@ def test_a_workload_without_a_clock_has_that_of_the_others() -> None:
     ],
 )
 def test_the_machines_own_clock(fields: dict[str, object], hour: str) -> None:
-    """The header's zone counts, else its shift; a zone that nobody knows does no harm."""
+    """The header's zone counts, else its shift; an unknown zone does no harm."""
     assert greatest(at([0.0], **fields), "hour") == hour
 
 

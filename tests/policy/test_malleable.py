@@ -80,7 +80,7 @@ def ends(result: bl.Result) -> list[float]:
 
 @pytest.mark.parametrize("order", SIZE_ORDERS)
 def test_one_job_alone_has_the_most(order: SizeOrderName) -> None:
-    """Nobody else is there: three of four hosts, since it can have no more."""
+    """No other job is there: three of four hosts, since it can have no more."""
     result = run(order, job(most=3))
     assert sizes(result) == {0: [3]}
     assert ends(result) == [16]
@@ -122,7 +122,7 @@ def test_the_shortest_gets_all_it_can_have(order: SizeOrderName) -> None:
 
 @pytest.mark.parametrize("order", ["sjf", "srtf"])
 def test_the_longest_waits(order: SizeOrderName) -> None:
-    """Where the shortest can have the whole machine nobody else gets the least."""
+    """Where the shortest can have the whole machine no other job gets the least."""
     result = run(order, job(steps=3), job(steps=1), job(steps=2))
     assert starts(result) == [9, 0, 3]
 
@@ -294,7 +294,7 @@ def test_nothing_is_done_where_nothing_changed(order: SizeOrderName) -> None:
 
 
 def test_jobs_that_ask_for_nothing_have_the_most() -> None:
-    """A job without any request does not stand in anybody's way."""
+    """A job without any request does not stand in another's way."""
     result = run("fcfs", job(), job(resources={"core": 0}))
     assert starts(result) == [0, 0]
 

@@ -42,7 +42,7 @@ def close(found: float | None, wanted: float) -> bool:
 
 
 def ties(questions: list[Question], simulation: Elastic) -> bool:
-    """Tell whether two jobs do something at one instant: nobody says whose turn it is first."""
+    """Tell whether two jobs do something at one instant: which comes first is not said."""
     points = [(time, job) for time, seen in questions for job in seen.points]
     acts = sorted([*points, *((job.end_time, job.number) for job in simulation.jobs)])
     return any(close(one[0], other[0]) and one[1] != other[1] for one, other in pairwise(acts))
@@ -90,7 +90,7 @@ def test_data_that_is_cached(chunk: int) -> None:
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_forks_go_their_own_way(policy: str) -> None:
-    """Cut anywhere, a run and its fork end as the run that was not cut, whoever goes first."""
+    """Cut anywhere, a run and its fork end as the run that was not cut, whichever goes first."""
     # In the last one a job asks for tasks at the very point where it loses some by an earlier decision.
     for seed in (*range(FORKS), 84):
         cut = (seed % FORKS + 1) / (FORKS + 1)
@@ -107,7 +107,7 @@ def test_forks_have_their_own_caches() -> None:
 
 
 def test_coverage() -> None:
-    """The cases reach every kind of question, job and fate, and both ways of sharing."""
+    """The cases reach every kind of question, job and reconfiguration, and both ways of sharing."""
     runs = [wanted(seed) for seed in range(CASES)]
     kinds = Counter(seen.kind for questions, _ in runs for _, seen in questions)
     assert len(kinds) == 7

@@ -30,7 +30,7 @@ def test_same_seed_same_bytes(case: Case) -> None:
 @QUICK
 @given(big_cases(), st.floats(0, 1))
 def test_forks_are_independent(case: Case, share: float) -> None:
-    """A fork made on the way ends as the original does, whoever goes on first, and neither sees the other."""
+    """A fork made on the way ends as the original does, in any order, and neither sees the other."""
     expected = record(run(case))
     simulation = simulation_of(case)
     steps = 0

@@ -84,6 +84,6 @@ def test_every_job_is_accounted_for(case: Case) -> None:
 @QUICK
 @given(big_cases(orders=("fcfs",), backfills=("none",), conditions=False))
 def test_blocking_starts_in_order(case: Case) -> None:
-    """Without backfilling nobody overtakes."""
+    """Without backfilling no job overtakes."""
     jobs = run(case).jobs.with_row_index("row").filter(pl.col("start_time").is_not_null())
     assert jobs.sort("submit_time", "row")["start_time"].is_sorted()

@@ -17,7 +17,7 @@ from reference.model import Interruption  # noqa: TC001  # mypy wants the name
 from support.dependent_cases import conditioned
 from support.large_cases import QUICK, big_cases, record, run
 from support.python_schedulers import Easy, FirstFit, InOrder
-from support.schedule_cases import BACKFILLS, FATES, Case, disturbed, random_case
+from support.schedule_cases import BACKFILLS, RUNNING_JOBS, Case, disturbed, random_case
 from support.schedule_runs import (
     NodeEvents,
     differences,
@@ -74,16 +74,18 @@ def test_campaign(begin: int) -> None:
 
 def test_coverage() -> None:
     """The cases interrupt many jobs, in all ways, under every rule, and leave some jobs waiting for ever."""
-    fates: Counter[tuple[str, str]] = Counter()
+    choices: Counter[tuple[str, str]] = Counter()
     waiting: Counter[str] = Counter()
     cut_short: Counter[str] = Counter()
     for number in range(0, CASES, 3):
         case = numbered_case(number)
-        fates.update((case.backfill, event.fate) for event in case.node_events if event.act == "close")
+        choices.update(
+            (case.backfill, event.running_jobs) for event in case.node_events if event.act == "close"
+        )
         log: list[Interruption] = []
         waiting[case.backfill] += any(outcome.state == "queued" for outcome in case.expected(log))
         cut_short[case.backfill] += len(log)
-    assert min(fates[key] for key in product(BACKFILLS, FATES)) > 5
+    assert min(choices[key] for key in product(BACKFILLS, RUNNING_JOBS)) > 5
     assert min(waiting[name] for name in BACKFILLS) > 5
     assert min(cut_short[name] for name in BACKFILLS) > 20
 

@@ -1,4 +1,4 @@
-"""What backfilling rules promise: nobody delays those whom the rule protects."""
+"""What backfilling rules promise: no job delays those that the rule protects."""
 
 from dataclasses import replace
 from math import inf

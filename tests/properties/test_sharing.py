@@ -31,7 +31,7 @@ def test_completion_times(chunk: int) -> None:
 
 
 def test_rounding_frees_the_links() -> None:
-    """Whoever rounding leaves nothing to do when another ends at the same time gives its links back."""
+    """An activity that rounding leaves nothing to do when another ends gives its links back."""
     check(3305)
 
 

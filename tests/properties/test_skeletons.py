@@ -14,7 +14,7 @@ from batchlab.skeleton import Communicator, MessageOptions, Request, Skeleton, r
 from reference.messages import completion_times
 
 LATENCY, BANDWIDTH = 2e-5, 1e9
-# Nobody shares: each message has every link to itself.
+# No link is shared: each message has every link to itself.
 PLATFORM = bl.Platform.crossbar(5, bandwidth=BANDWIDTH, latency=LATENCY / 2, sharing="fat_pipe")
 SIZES = st.sampled_from([0, 1, 1000, 65_535, 65_536, 200_000])
 

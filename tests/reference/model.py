@@ -298,18 +298,18 @@ class Machine:
 
 @dataclass(frozen=True)
 class NodeEvent:
-    """What somebody does to a node at a time: closes it, opens it, or lets it withhold amounts.
+    """What is done to a node at a time: closes it, opens it, or lets it withhold amounts.
 
-    `fate` is that of the jobs on a node that is closed: they "stay", are killed ("kill"), or wait again and
-    keep nothing of their run ("requeue"), all of it ("keep"), or what it had at its last checkpoint, every
-    `every` seconds ("checkpoint").
+    `running_jobs` says what happens to the jobs on a node that is closed: they "stay", are killed ("kill"),
+    or wait again and keep nothing of their run ("requeue"), all of it ("keep"), or what it had at its last
+    checkpoint, every `every` seconds ("checkpoint").
     """
 
     time: float
     node: int
     act: str
     amounts: tuple[int, ...] = ()
-    fate: str = "stay"
+    running_jobs: str = "stay"
     every: float = 1.0
 
 

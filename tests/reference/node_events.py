@@ -25,14 +25,14 @@ def apply(state: State, event: NodeEvent, kill: Callable[[Running], None]) -> No
     state.disturbed |= state.machine != before
     if state.sleep is not None:
         state.sleep.touch(closed ^ before.closed, state.now)
-    if event.act == "close" and event.fate != "stay":
+    if event.act == "close" and event.running_jobs != "stay":
         for victim in victims(state, event.node):
-            if event.fate == "keep" and victim.phase == "suspending":
+            if event.running_jobs == "keep" and victim.phase == "suspending":
                 continue
             state.disturbed = True
-            if event.fate == "kill":
+            if event.running_jobs == "kill":
                 kill(victim)
-            elif event.fate == "keep" and victim.phase != "completing":
+            elif event.running_jobs == "keep" and victim.phase != "completing":
                 state.suspend(victim)
             else:
                 state.cut_short(victim, kill, saved=saved(state, victim, event))
@@ -48,4 +48,4 @@ def saved(state: State, victim: Running, event: NodeEvent) -> float:
     """Give the seconds of a run that need not be run again."""
     elapsed = victim.done(state.now)
     checkpoint = floor(elapsed / event.every) * event.every
-    return {"requeue": 0.0, "keep": elapsed, "checkpoint": checkpoint}[event.fate]
+    return {"requeue": 0.0, "keep": elapsed, "checkpoint": checkpoint}[event.running_jobs]

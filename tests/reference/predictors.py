@@ -11,7 +11,7 @@ def user(job: Job) -> int:
 
 
 class Predictor:
-    """The requested time, which nobody corrects."""
+    """The requested time, which is never corrected."""
 
     corrects = False
 

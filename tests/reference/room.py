@@ -9,7 +9,7 @@ from reference.model import Job, Machine, Placement
 
 @dataclass(frozen=True)
 class Node:
-    """What is free of a node's capacity; `jobs` are there; `closed`: it takes nobody, or one is exclusive."""
+    """What is free of a node's capacity; `jobs` are there; `closed`: it takes no job, or one is exclusive."""
 
     capacity: tuple[int, ...]
     free: tuple[int, ...]

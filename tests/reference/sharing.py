@@ -120,7 +120,7 @@ def fair_bottleneck(resources: Resources, weights: Floats, bounds: Floats, penal
 
 
 def bottleneck_max_min(resources: Resources, weights: Floats, bounds: Floats, penalties: Floats) -> Floats:
-    """Give everyone a full resource of which nobody uses more: bottleneck max fairness.
+    """Give everyone a full resource of which no activity uses more: bottleneck max fairness.
 
     A resource's limit is the most that one activity may use of it; each is set in turn to what just fills the
     resource, given the other limits, until none changes.

@@ -144,7 +144,7 @@ def test_reservations_are_made_anew_when_something_is_preempted() -> None:
             if view.now == 2 and view.job(0).state == "running":
                 assert view.reserve(view.job(2)) == 10.0
                 view.preempt(view.job(0))
-                # Job 2 could start right now: nobody may be in its way.
+                # Job 2 could start right now: no job may be in its way.
                 assert not view.start(view.job(3))
                 assert view.start(view.job(2))
             elif view.now == 0:

@@ -38,7 +38,7 @@ def test_joins_the_queue_when_the_last_has_completed(policy: str) -> None:
 
 
 def test_dependencies_that_are_over() -> None:
-    """A job that is submitted after those that it waits for have ended waits for nobody."""
+    """A job that is submitted after those that it waits for have ended waits for none."""
     jobs = bl.simulate(workload([[], [1]], [3, 2], [0, 4]), SYSTEM, "fcfs").jobs
     assert jobs["start_time"].to_list() == [0, 4]
 

@@ -60,7 +60,7 @@ def test_kills_are_told_apart() -> None:
 
 
 def test_only_what_is_asked_about() -> None:
-    """With an interval alone, jobs start when the clock asks; it stops asking when nobody is left."""
+    """With an interval alone, jobs start when the clock asks; it stops asking when no job is left."""
     scheduler, result = run(bl.Invocation(on_submit=False, on_finalise=False, interval=4))
     assert {kind for _, kind, _ in scheduler.causes} == {"periodic"}
     assert [time for time, _, _ in scheduler.causes] == [4, 8, 12, 16, 20, 24, 28, 32, 36]
@@ -130,7 +130,7 @@ def test_clock_asks_on_while_somebody_watches() -> None:
 
 
 def test_questions_without_end() -> None:
-    """A scheduler that starts nobody, however often it is asked, ends in an error."""
+    """A scheduler that starts no job, however often it is asked, ends in an error."""
     workload = bl.Workload.from_table({"submit_time": [0], "run_time": [10], "tasks": [1]})
     with pytest.raises(bl.SimulationError, match="questions of the clock, brought nothing about"):
         bl.simulate(workload, PAIR, StartsNobody(), invocation=bl.Invocation(interval=1))

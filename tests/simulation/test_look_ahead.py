@@ -220,7 +220,7 @@ class Storing(InOrder):
 
 
 def test_nothing_keeps_a_simulation_alive() -> None:
-    """A simulation and all that belongs to it goes when nobody holds it."""
+    """A simulation and all that belongs to it goes when nothing refers to it."""
     system = bl.System.homogeneous(nodes=1, resources={"core": 1})
     scheduler = Storing()
     simulation = bl.Simulation(

@@ -55,7 +55,7 @@ def test_every_job_is_accounted_for(
     backfill: BackfillName,
     allocator: AllocatorName,
 ) -> None:
-    """Whoever can fit is run for its run time after its submission; the others are rejected."""
+    """A job that can fit is run for its run time after its submission; the others are rejected."""
     if backfill == "slurm" or allocator in OF_NETWORKS:
         system = network
     for order in ORDERS:

@@ -44,7 +44,7 @@ def test_grows_at_a_point() -> None:
 
 
 def test_nodes_between_points_are_reserved() -> None:
-    """Hosts given between two points are nobody else's at once, and work from the next point on."""
+    """Hosts given between two points are no other job's at once, and work from the next point on."""
 
     def grow(view: bl.View) -> None:
         view.resize(view.job(0), 4)
@@ -232,7 +232,7 @@ def test_loads_are_seen() -> None:
 
 @pytest.mark.parametrize("decided", [2.0, 6.0])
 def test_shrinks_on_nodes_that_are_closed(decided: float) -> None:
-    """A host that a job keeps takes nobody more; the job may stay there, and give up others."""
+    """A host that a job keeps takes no other job; the job may stay there, and give up others."""
     scheduler = Scripted({decided: lambda view: view.resize(view.job(0), 1)})
     other = bl.JobDescription(submit_time=2, run_time=0, tasks=1)
     observers = [Closes(4, lambda view: view.drain(0))]
@@ -304,6 +304,6 @@ def test_predictors_without_a_limit(predictor: str) -> None:
 
 def test_failures_leave_no_checkpoints_of_applications() -> None:
     """Whose node fails begins anew, where others go on from a checkpoint."""
-    failures = bl.Failures({"node": [0], "time": [10], "repair_time": [10]}, fate="checkpoint", every=1)
+    failures = bl.Failures({"node": [0], "time": [10], "repair_time": [10]}, on_failure="checkpoint", every=1)
     result = bl.simulate(bl.Workload.from_jobs([job()]), SYSTEM, "easy", observers=[failures])
     assert result.jobs["end_time"].to_list() == [10 + 24]

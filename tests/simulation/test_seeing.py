@@ -170,7 +170,7 @@ def test_killed_jobs_show_how_long_they_ran() -> None:
 
 @pytest.mark.parametrize("asks", ["scheduler", "order of all", "order of the queue", "predictor"])
 def test_the_clairvoyant_see(asks: str) -> None:
-    """Who asks by name is shown everything; nobody else is."""
+    """A scheduler that asks by name is shown everything; no other is."""
     seen: list[object] = []
 
     class Looking(InOrder):

@@ -65,7 +65,7 @@ class Closer(bl.Observer):
 
 
 def test_closed_nodes_are_not_in_use(four: bl.Workload, pair: bl.System) -> None:
-    """What runs there still is; what nobody has can neither be taken nor counts as used."""
+    """What runs there still is; what no job has can neither be taken nor counts as used."""
     simulation = bl.Simulation(four, pair, "fcfs", observers=[Closer()])
     simulation.run_until(5.0)
     busy = simulation.status()

@@ -56,7 +56,7 @@ def test_stale_events_keep_nothing_going() -> None:
 
 @pytest.mark.parametrize("policy", ["fcfs", "first_fit", "easy", "easy(reservations=2)", "conservative"])
 def test_waiting_in_vain_ends(policy: str) -> None:
-    """Where the node stays closed, the job stays queued and the run ends, whoever watches it."""
+    """Where the node stays closed, the job stays queued and the run ends, whatever watches it."""
     clock = Clock(25.0, watching=True, close=True)
     result = bl.simulate(ONE_JOB, ONE_NODE, policy, observers=[clock])
     assert result.jobs["state"].to_list() == ["queued"]
@@ -92,7 +92,7 @@ def test_node_that_opens_late() -> None:
 
 
 def test_acts_that_change_nothing() -> None:
-    """Closing a closed node, or withholding what is withheld, is told nobody."""
+    """Closing a closed node, or withholding what is withheld, notifies no observer."""
     told: list[tuple[str, int]] = []
 
     class Twice(bl.Observer):

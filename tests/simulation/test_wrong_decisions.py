@@ -10,7 +10,7 @@ from support.scripted_runs import jobs_of, times
 
 
 def test_decisions_outside_of_a_pass() -> None:
-    """Starts and reservations are refused when nobody has been asked."""
+    """Starts and reservations are refused when no scheduler has been asked."""
     kept: list[bl.View] = []
 
     class Keeping(InOrder):

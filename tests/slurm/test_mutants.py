@@ -79,7 +79,9 @@ def test_what_is_mutated_is_sound(tmp_path: Path) -> None:
     report = translate(read_configuration(written(FILES, tmp_path))).report
     check_report(report)
     assert report.counts["unknown"] == 0
-    assert min(report.counts[fate] for fate in ("modelled", "read", "not_modelled", "no_effect")) > 0
+    assert (
+        min(report.counts[treatment] for treatment in ("modelled", "read", "not_modelled", "no_effect")) > 0
+    )
 
 
 def test_a_sample_of_mutants(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ Wish = tuple[int, list[int] | None]
 
 
 def decide(case: ElasticCase, question: int, seen: Seen) -> list[Wish]:
-    """Decide at random, but the same whoever asks."""
+    """Decide at random, but the same for every caller."""
     random = Random(f"{case.seed}/{question}")  # noqa: S311 - no secret
     wishes: dict[int, list[int] | None] = {}
     free, given_up = list(seen.free), []

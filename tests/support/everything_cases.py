@@ -363,12 +363,14 @@ def observers(rng: Random, counted: Counted, draws: Draws) -> list[bl.Observer]:
             warming = bl.NodeWarming(resistance=0.1, capacity=60)
             seen.append(bl.Temperature(warming, every=rng.choice((1.0, 7.0))))
     if rng.random() < 0.3:
-        fate: Any = rng.choice(("kill", "requeue", "checkpoint"))
-        every = 2.0 if fate == "checkpoint" else None
+        on_failure: Any = rng.choice(("kill", "requeue", "checkpoint"))
+        every = 2.0 if on_failure == "checkpoint" else None
         times = (Exponential(15.0), Exponential(3.0))
         restarts = rng.randint(0, 3)
         seen.append(
-            bl.Failures.drawn(*times, seed=rng.randrange(99), fate=fate, every=every, restarts=restarts)
+            bl.Failures.from_distributions(
+                *times, seed=rng.randrange(99), on_failure=on_failure, every=every, restarts=restarts
+            )
         )
     return seen
 

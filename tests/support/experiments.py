@@ -71,7 +71,7 @@ class Forgetful(bl.Scheduler):
 
 
 class Breaking(bl.Observer):
-    """Send back whoever runs on node 0 at 95 s, and tell when that was."""
+    """Send back the job that runs on node 0 at 95 s, and tell when that was."""
 
     name = "broken"
 

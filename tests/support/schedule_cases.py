@@ -61,7 +61,7 @@ ORDERS = (
 )
 BACKFILLS = ("none", "first_fit", "easy", "conservative")
 ALLOCATORS = ("first_fit", "best_fit", "worst_fit", "random", "next_fit", "contiguous", "balanced")
-FATES = ("stay", "kill", "requeue", "keep", "checkpoint")
+RUNNING_JOBS = ("stay", "kill", "requeue", "keep", "checkpoint")
 RESOURCES = (
     ("core",),
     ("mem",),
@@ -319,7 +319,7 @@ def disturbed(case: Case, rng: random.Random) -> Case:
     """Add node events to a case, many of them at instants at which jobs come, start or end."""
     instants = sorted({job.submit_time for job in case.jobs})
     steps = [job.run_time for job in case.jobs] + [job.requested_time for job in case.jobs] + [0.0]
-    fates = rng.choice((("stay",), ("kill",), ("requeue",), ("keep",), ("checkpoint",), FATES))
+    choices = rng.choice((("stay",), ("kill",), ("requeue",), ("keep",), ("checkpoint",), RUNNING_JOBS))
     acts = rng.choice((("close", "open"), ("withhold",), ("close", "open", "withhold"), ("close",)))
     events = [
         NodeEvent(
@@ -327,7 +327,7 @@ def disturbed(case: Case, rng: random.Random) -> Case:
             node=rng.randrange(len(case.machine.capacity)),
             act=rng.choice(acts),
             amounts=withheld_amounts(rng, case.machine),
-            fate=rng.choice(fates),
+            running_jobs=rng.choice(choices),
             every=rng.choice((0.3, 1.0, 2.0, 50.0)),
         )
         for _ in range(rng.randint(1, rng.choice((4, 12, 30))))

@@ -131,17 +131,17 @@ class NodeEvents(bl.Observer):
                 )
             else:
                 view.drain(event.node)
-                for job in [] if event.fate == "stay" else view.jobs_on(event.node):
-                    if event.fate == "kill":
+                for job in [] if event.running_jobs == "stay" else view.jobs_on(event.node):
+                    if event.running_jobs == "kill":
                         view.kill(job)
-                    elif event.fate == "checkpoint":
+                    elif event.running_jobs == "checkpoint":
                         view.preempt(job, mode="from_checkpoint", every=event.every)
                     else:
-                        view.preempt(job, mode="suspend" if event.fate == "keep" else "requeue")
+                        view.preempt(job, mode="suspend" if event.running_jobs == "keep" else "requeue")
 
 
 def observers_of(case: Case) -> list[bl.Observer]:
-    """Give who disturbs the nodes; nobody where there are no node events."""
+    """Give the observer that disturbs the nodes; none where there are no node events."""
     return [NodeEvents(case)] if case.node_events else []
 
 

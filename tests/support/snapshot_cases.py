@@ -228,11 +228,13 @@ def observed(rng: Random) -> Run:
 
 def failures(rng: Random, span: float) -> bl.Failures:
     """Give failures at random; no job is restarted for ever."""
-    fate: Any = rng.choice(("kill", "requeue", "checkpoint"))
-    every = span / 20 if fate == "checkpoint" else None
+    on_failure: Any = rng.choice(("kill", "requeue", "checkpoint"))
+    every = span / 20 if on_failure == "checkpoint" else None
     uptime, repair = Weibull(0.7, span / 2), Lognormal(span / 20, 1.0)
     seed = rng.randrange(1000)
-    return bl.Failures.drawn(uptime, repair, seed=seed, fate=fate, every=every, restarts=rng.randint(0, 3))
+    return bl.Failures.from_distributions(
+        uptime, repair, seed=seed, on_failure=on_failure, every=every, restarts=rng.randint(0, 3)
+    )
 
 
 def applications(rng: Random) -> Run:

@@ -214,7 +214,7 @@ def test_jobs_run_on_it(tmp_path: Path) -> None:
 def test_what_is_different_is_told(text: str, name: str, table: str, says: str, tmp_path: Path) -> None:
     """A key that the system cannot have as Slurm has it is not among those that are used."""
     found = entry(translated(text, tmp_path), name, table)
-    assert found.fate == "not_modelled"
+    assert found.treatment == "not_modelled"
     assert any(says in each for each in found.remarks)
 
 
@@ -222,7 +222,7 @@ def test_what_asks_for_nothing_has_no_effect(tmp_path: Path) -> None:
     """OverSubscribe=NO is no loss; YES is one."""
     text = "NodeName=n1\nPartitionName=p Nodes=n1 OverSubscribe={}"
     fates = [
-        entry(translated(text.format(value), tmp_path), "OverSubscribe", "partitions").fate
+        entry(translated(text.format(value), tmp_path), "OverSubscribe", "partitions").treatment
         for value in ("NO", "YES:4")
     ]
     assert fates == ["no_effect", "read"]
@@ -235,14 +235,14 @@ def test_what_is_no_longer_there_has_no_effect(tmp_path: Path) -> None:
         "RoutePlugin",
         "slurm_conf",
     )
-    assert (found.fate, found.does.endswith("No longer there after 23.02.")) == ("no_effect", True)
+    assert (found.treatment, found.does.endswith("No longer there after 23.02.")) == ("no_effect", True)
 
 
 def test_the_report(tmp_path: Path) -> None:
     """Unknown keys and options, changes of meanings, and all of it as JSON."""
     text = SMALL.replace("ALL", "ALL AllowAccounts=a") + "Unheard=1\nSchedulerParameters=bf_intervall=3\n"
     report = check(written({"slurm.conf": text}, tmp_path), unknown="keep")
-    assert [(each.name, each.values) for each in report.of_fate("unknown")] == [
+    assert [(each.name, each.values) for each in report.treated_as("unknown")] == [
         ("Unheard", ("1",)),
         ("SchedulerParameters=bf_intervall", ("3",)),
     ]

@@ -141,7 +141,7 @@ def test_what_is_not_there_is_not_asked_for_again(archive: Archive, cache: Path)
 
 
 def test_offline(cache: Path) -> None:
-    """Where nobody listens, the same."""
+    """Where no server listens, the same."""
     with pytest.raises(bl.TraceError, match=f"Connection refused.*put it at {cache}"):
         bl.traces.fetch(NAME, mirror="http://127.0.0.1:9")
 

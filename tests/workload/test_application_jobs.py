@@ -276,7 +276,7 @@ def test_files(tmp_path: Path, name: str) -> None:
 
 
 def test_transforms_keep_applications() -> None:
-    """Parts and other orders of a workload still run what they ran, and wait for nobody who is not there."""
+    """Parts and other orders of a workload still run what they ran, and wait for no job that is not there."""
     before = mixed()
     parts = [before.filter(pl.col("job_id") > 1), before.slice_rows(1), before.slice_time(0, 5)]
     for part in parts:

@@ -58,13 +58,13 @@ def test_one_each(depends_on: object) -> None:
     ],
 )
 def test_errors(depends_on: object, message: str) -> None:
-    """Nobody can wait for a job that never was, or for himself."""
+    """No job can wait for one that never was, or for itself."""
     with pytest.raises(bl.WorkloadError, match=message):
         workload(depends_on)
 
 
 def test_repeated_numbers_name_nobody() -> None:
-    """Where several jobs have a number, none can be waited for by it; nobody need be."""
+    """Where several jobs have a number, none can be waited for by it; none need be."""
     columns = {"job_id": [1, 1, 2], "submit_time": [0] * 3, "run_time": [1] * 3, "tasks": [1] * 3}
     with pytest.raises(bl.WorkloadError, match=r"depends_on = 1; .* but 2 jobs have this number"):
         bl.Workload.from_table({**columns, "depends_on": [[], [], [1]]})

@@ -42,7 +42,7 @@ __dir__ = listing(__name__)
 Storage = Literal["parallel_file_system", "burst_buffer", "cache"]
 
 STORAGES: tuple[Storage, ...] = get_args(Storage)
-# Whoever walks through an application may recurse.
+# Code that walks through an application may recurse.
 _DEEPEST = 50
 
 
@@ -297,7 +297,7 @@ class Delay(Task):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.synchronized:
-            raise ApplicationError("synchronized = False; a delay is everybody's. Use Idle.")
+            raise ApplicationError("synchronized = False; a delay is that of all ranks. Use Idle.")
         total, _ = amounts(self.seconds, "seconds", "uniform", "pattern", patterns=RANK_PATTERNS, explicit="")
         set_field(self, "seconds", total)
 

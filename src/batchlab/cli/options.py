@@ -245,8 +245,8 @@ FailureTimes = Annotated[
         "--failures",
         metavar="SPEC",
         rich_help_panel=RULES,
-        help="When nodes fail: 'outages.csv, fate=kill' or 'uptime=weibull(0.7, 2.6e6), repair_time=3600, "
-        "fate=requeue'.",
+        help="When nodes fail: 'outages.csv, on_failure=kill' or 'uptime=weibull(0.7, 2.6e6), "
+        "repair_time=3600, on_failure=requeue'.",
     ),
 ]
 

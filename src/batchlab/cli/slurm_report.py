@@ -12,24 +12,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from batchlab.slurm import Place, Report, ReportedKey
-    from batchlab.slurm.report import Fate
+    from batchlab.slurm.report import Treatment
 
 __all__ = ["report_lines"]
 
 _WIDTH = 80
-_COUNTS: tuple[tuple[Fate, str], ...] = (
+_COUNTS: tuple[tuple[Treatment, str], ...] = (
     ("modelled", "used: the simulated system, or its policy, has them"),
     ("read", "not modelled yet: read, and no simulation goes by them"),
     ("not_modelled", "not modelled, or not as Slurm has them"),
     ("no_effect", "without effect on when and where jobs run, or ask for nothing"),
     ("unknown", "unknown to every release of Slurm from 20.02 on"),
 )
-_TITLES: tuple[tuple[Fate, str], ...] = (
+_TITLES: tuple[tuple[Treatment, str], ...] = (
     ("unknown", "Unknown"),
     ("not_modelled", "Not modelled, or not as Slurm has it"),
     ("read", "Not modelled yet"),
 )
-_LISTED_IN_FULL: tuple[tuple[Fate, str], ...] = (("modelled", "Used"), ("no_effect", "Without effect here"))
+_LISTED_IN_FULL: tuple[tuple[Treatment, str], ...] = (
+    ("modelled", "Used"),
+    ("no_effect", "Without effect here"),
+)
 _OWNERS = {
     "nodes": "nodes",
     "down_nodes": "down nodes",
@@ -48,8 +51,8 @@ _LONGEST_VALUE = 40
 def report_lines(report: Report, *, everything: bool = False) -> Iterator[str]:
     """Give the lines of a report; all keys where everything is asked for."""
     yield from _head(report)
-    for fate, title in (*_TITLES, *(_LISTED_IN_FULL if everything else ())):
-        entries = report.of_fate(fate)
+    for treatment, title in (*_TITLES, *(_LISTED_IN_FULL if everything else ())):
+        entries = report.treated_as(treatment)
         if entries:
             yield from ("", title)
             for entry in entries:
@@ -86,8 +89,8 @@ def _head(report: Report) -> Iterator[str]:
         qualities = len(configuration.qualities)
         yield f"{len(accounting.accounts):,} accounts with {users:,} users, {qualities} QOS."
     yield ""
-    for fate, says in _COUNTS:
-        yield f"{report.counts[fate]:5}  {says}"
+    for treatment, says in _COUNTS:
+        yield f"{report.counts[treatment]:5}  {says}"
     yield ""
     yield from _wrapped(f"The policy: {configuration.policy}", "  ")
 

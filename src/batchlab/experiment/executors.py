@@ -121,7 +121,7 @@ def _submit(
 ) -> list[Task]:
     """Do tasks on an executor; give those that were lost when its processes died.
 
-    Whoever presses Ctrl-C shall not wait for the runs that are going on: `stop` ends them.
+    Ctrl-C does not wait for the runs that are going on: `stop` ends them.
     """
     futures: dict[Future[None], Task] = {}
     lost: list[Task] = []

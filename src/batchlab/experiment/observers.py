@@ -8,7 +8,7 @@
     times    = seconds | distribution "(" number {"," number} ")"
 
 Keys of power are idle, busy, drained (watts), a resource (watts for each unit that jobs hold) and cap (watts,
-or a CSV file); keys of failures are fate, every, restarts and seed.
+or a CSV file); keys of failures are on_failure, every, restarts and seed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PARTS = re.compile(r"(?:[^,()]|\([^()]*\))+")
 _CALL = re.compile(r"(?P<name>\w+)\s*\((?P<values>[^()]*)\)")
 _GROUP = re.compile(r"\([^()]*\)")
 _WATTS = ("idle", "busy", "drained")
-_EXAMPLES = {"power": "idle=90", "failures": "fate=requeue"}
+_EXAMPLES = {"power": "idle=90", "failures": "on_failure=requeue"}
 _DISTRIBUTIONS = {
     each.__name__.lower(): each
     for each in (
@@ -134,7 +134,8 @@ def failures_of(given: str, seed: int = 0, folder: Path | None = None) -> Failur
     Parameters
     ----------
     given
-        ``outages.csv, fate=kill``, or ``uptime=weibull(0.7, 2.6e6), repair_time=3600, fate=requeue``.
+        ``outages.csv, on_failure=kill``, or
+        ``uptime=weibull(0.7, 2.6e6), repair_time=3600, on_failure=requeue``.
     seed
         Of the draws, unless the text has one.
     folder
@@ -148,14 +149,14 @@ def failures_of(given: str, seed: int = 0, folder: Path | None = None) -> Failur
     first, *others = _parts(given, "failures") or [""]
     if "=" in first.partition("(")[0]:
         values, trace = _values(given, "failures"), None
-        known: tuple[str, ...] = ("uptime", "repair_time", "seed", "fate", "every", "restarts")
+        known: tuple[str, ...] = ("uptime", "repair_time", "seed", "on_failure", "every", "restarts")
     else:
         values, trace = _values(",".join(others), "failures"), first.strip()
-        known = ("fate", "every", "restarts")
+        known = ("on_failure", "every", "restarts")
     for name in values:
         if name not in known:
             raise ObserverError(f"failures: no such key: {name}.{suggest(name, known)}")
-    arguments: dict[str, Any] = {} if "fate" not in values else {"fate": values["fate"]}
+    arguments: dict[str, Any] = {} if "on_failure" not in values else {"on_failure": values["on_failure"]}
     if "every" in values:
         arguments["every"] = _number(values["every"], "failures: every", "seconds")
     if "restarts" in values:
@@ -169,7 +170,7 @@ def failures_of(given: str, seed: int = 0, folder: Path | None = None) -> Failur
             raise ObserverError(f"failures = {shown(given)}; {name} is missing: {rule}.")
         times[name] = _distribution(name, values[name])
     drawn = _whole(values["seed"], "seed") if "seed" in values else seed
-    return Failures.drawn(times["uptime"], times["repair_time"], seed=drawn, **arguments)
+    return Failures.from_distributions(times["uptime"], times["repair_time"], seed=drawn, **arguments)
 
 
 def _parts(text: str, what: str) -> list[str]:

@@ -103,7 +103,7 @@ class Runs:
         ``memory_average`` and ``memory_maximum`` (bytes). Null where there is no such number.
 
         ``cpu_time`` is that of the thread that simulated. The memory is that of its process: everything
-        resident in it while the run was going on, whoever needed it.
+        resident in it while the run was going on, other runs included.
         """
         metrics = [
             _flat(record["metrics"]) if record else {} for record in map(self._records.get, self._keys)

@@ -6,7 +6,7 @@
     policies = ["fcfs", "mine.py:Mine"]  # specs, or of Python files; or [policies] with a label for each
     observers = ["failures.py:Mine"]   # of Python files
     power = "idle=90, busy=140"        # built-in observers: see `batchlab.experiment.observers`
-    failures = "outages.csv, fate=kill"
+    failures = "outages.csv, on_failure=kill"
     seeds = [0, 1]
     replications = 5
 

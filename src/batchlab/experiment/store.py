@@ -8,7 +8,7 @@
     schedules/ab/HASH.zip   what became of every job; runs with the same schedule share it
     costs/ab/KEY.zip        the CPU time of every scheduling pass of one run, where recorded
     workloads/ab/HASH.zip   workloads that other processes are to simulate
-    claims/KEY              a run that is going on, locked by whoever does it
+    claims/KEY              a run that is going on, locked by the process that does it
     journal.jsonl           a line per start and end of a run, in the order of events
 
 Every file is written under another name, synced, and renamed, and a run's record comes last. So a run is
@@ -193,7 +193,7 @@ def _locked(path: Path) -> int:
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         _lock(descriptor)
-        # Who had the lock before has removed the file: the lock is on a file that nobody else finds.
+        # The process that had the lock before has removed the file: this lock is on a file without a name.
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(descriptor), path.stat()):
                 return descriptor

@@ -96,7 +96,7 @@ class Shelf:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        # A schedule is kept as long as somebody holds a result that has it.
+        # A schedule is kept as long as a result that has it is in use.
         self._twins: WeakValueDictionary[str, Result] = WeakValueDictionary()
 
     def result(self, task: Task) -> StoredResult:

@@ -112,8 +112,8 @@ def _walk(points: list[float], slots: Slots, expected: Floats, shares: Shares) -
     """Walk through the half hours, and give the points that are reached at the edges between them.
 
     Each half hour is worth the jobs that are expected in it, divided by the progress: the product, over the
-    half hour of the day, the weekday and the month, of jobs made so far over jobs expected so far. So whoever
-    is ahead is slowed down. The cost is that of the half hours, not of the jobs.
+    half hour of the day, the weekday and the month, of jobs made so far over jobs expected so far. So an
+    hour, day or month that is ahead is slowed down. The cost is that of the half hours, not of the jobs.
     """
     reached, done, total = [0.0], 0, 0.0
     last = points[-1]

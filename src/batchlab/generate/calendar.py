@@ -41,7 +41,7 @@ class Clock:
         try:
             pl.Series([0]).cast(pl.Datetime("us", name))
         except pl.exceptions.PolarsError:
-            # Old logs name zones that nobody knows any more.
+            # Old logs name zones that no longer exist.
             return cls(None, header.time_zone or 0)
         return cls(name)
 

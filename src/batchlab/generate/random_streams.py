@@ -20,7 +20,7 @@ _MOST_JOBS = 10**9
 def stream(seed: SupportsIndex, use: str) -> np.random.Generator:
     """Make the generator for one use of chance: PCG64, the same for the same seed and use on every platform.
 
-    Uses do not disturb each other: whoever draws more sizes gets the same run times.
+    Uses do not disturb each other: with more sizes drawn, run times are the same.
 
     Parameters
     ----------

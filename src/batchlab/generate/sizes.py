@@ -74,7 +74,7 @@ class SizeModel(NamedTuple):
 
 
 def _powers_of_two(largest: int, bends: tuple[float, ...], shares: tuple[float, ...]) -> float:
-    """Give the share of powers of two among sizes whose logarithms nobody rounded."""
+    """Give the share of powers of two among sizes whose logarithms are not rounded."""
     powers = np.exp2(np.arange(1, largest.bit_length()))
     above, below = np.log2(np.minimum(powers + 0.5, largest)), np.log2(powers - 0.5)
     return float((np.interp(above, bends, shares) - np.interp(below, bends, shares)).sum())

@@ -94,7 +94,7 @@ class _Server(socketserver.ThreadingTCPServer):
         super().__init__(address, _Handler)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: whoever asked has gone away."""
+        """Print nothing: the client has closed its connection."""
 
 
 class _Handler(socketserver.StreamRequestHandler):

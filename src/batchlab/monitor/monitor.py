@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Monitor"]
 
-# Runs that are over before anybody could ask need no socket.
+# Runs that are over before a question could come need no socket.
 _PATIENCE = 1.0
 _POINTS = 500
 # Jobs of the recent past in the page's chart of the schedule.
@@ -128,7 +128,7 @@ class Monitor:
                     Server(self._exchange, self._history, serve, self._control)
                 )
             if live:
-                from batchlab.monitor.panel import Display  # noqa: PLC0415  # nor does everybody need rich
+                from batchlab.monitor.panel import Display  # noqa: PLC0415  # most runs need no rich
 
                 self._display = stack.enter_context(Display(self._stream))
             self._stack = stack.pop_all()
@@ -201,7 +201,7 @@ class Monitor:
         """
         self._remember()
         if not self._asked:
-            # Nobody could look, and nobody pays for it.
+            # The run was over before a question could come: no snapshot is made.
             return
         last = self._snapshot(phase)
         self._exchange.close(last)

@@ -1,6 +1,6 @@
 """Runs of this user on this machine: a file of each says where it can be asked, and with which token.
 
-The files lie in a directory that only the user may enter, and are readable for nobody else. What a killed run
+The files lie in a directory that only the user may enter, and only the user may read them. What a killed run
 left behind is removed by the next look at the directory; other files in it stay.
 """
 
@@ -235,7 +235,7 @@ def _write(place: Path, run: Run) -> Path:
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             json.dump(asdict(run), file)
-        # A link, unlike a renaming, fails where the name is taken; and nobody ever reads half a file.
+        # A link, unlike a renaming, fails where the name is taken; and half a file is never read.
         os.link(temporary, path)
     finally:
         temporary.unlink()

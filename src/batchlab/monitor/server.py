@@ -1,7 +1,7 @@
 """A page for browsers about a run, and the numbers that it asks for; starlette and uvicorn in a thread.
 
-Nothing is told to whoever does not know the token, which is part of the page's address. The server listens on
-the loopback interface unless told otherwise.
+Requests without the token, which is part of the page's address, get no answer. The server listens on the
+loopback interface unless another is given.
 """
 
 from __future__ import annotations

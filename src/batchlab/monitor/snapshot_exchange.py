@@ -1,7 +1,7 @@
-"""Where the thread that simulates pins up what the others may read.
+"""Where the thread that simulates publishes what others may read.
 
-The simulation belongs to one thread while it runs, and nobody else may call it. Whoever wants to know
-something asks the exchange, and the simulating thread looks, between two slices, whether a question is there.
+The simulation belongs to one thread while it runs, and no other may call it. Other threads put
+their questions to the exchange, and the simulating thread looks, between two slices, whether there is one.
 A snapshot that was not asked for is never made.
 """
 
@@ -35,18 +35,18 @@ class SnapshotExchange:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether somebody waits for a new snapshot."""
+        """Whether a thread waits for a new snapshot."""
         return self._wanted
 
     def publish(self, snapshot: Snapshot) -> None:
-        """Pin up a snapshot; for the simulating thread."""
+        """Publish a snapshot; for the simulating thread."""
         with self._changed:
             self._newest = snapshot
             self._wanted = False
             self._changed.notify_all()
 
     def close(self, last: Snapshot) -> None:
-        """Pin up the last snapshot: nobody has to wait any more."""
+        """Publish the last snapshot; no thread waits any more."""
         with self._changed:
             self._closed = True
         self.publish(last)

@@ -11,7 +11,7 @@ import polars as pl
 
 from batchlab.errors import ObserverError, SimulationError, shown
 from batchlab.observer.observer import Observer
-from batchlab.observer.outages import Drawn, Outage, Outages, Trace
+from batchlab.observer.outages import Outage, Outages, RandomOutages, Trace
 from batchlab.observer.periods import submissions
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Failures"]
 
-Fate = Literal["kill", "requeue", "checkpoint"]
-_FATES: tuple[Fate, ...] = get_args(Fate)
+OnFailure = Literal["kill", "requeue", "checkpoint"]
+_CHOICES: tuple[OnFailure, ...] = get_args(OnFailure)
 # A job that is hit more often will hardly ever end.
 _MOST_RESTARTS = 100_000
 
@@ -41,8 +41,8 @@ class Failures(Observer):
     trace
         A table, or the path of a CSV file, with the columns ``node`` (from 0), ``time`` (s) and
         ``repair_time`` (s, how long it takes; missing where the node stays down).
-    fate
-        Of the victims: ``"kill"``; ``"requeue"``: they wait again and run from their start;
+    on_failure
+        What happens to the victims: ``"kill"``; ``"requeue"``: they wait again and run from their start;
         ``"checkpoint"``: they wait again and go on from their latest checkpoint; jobs with applications
         from their start.
     every
@@ -67,7 +67,8 @@ class Failures(Observer):
     >>> import batchlab as bl
     >>> workload = bl.Workload.from_table({"submit_time": [0], "run_time": [3600], "tasks": [1]})
     >>> system = bl.System.homogeneous(nodes=2, resources={"core": 4})
-    >>> failures = Failures({"node": [0], "time": [2000], "repair_time": [500]}, fate="checkpoint", every=600)
+    >>> trace = {"node": [0], "time": [2000], "repair_time": [500]}
+    >>> failures = Failures(trace, on_failure="checkpoint", every=600)
     >>> result = bl.simulate(workload, system, "easy", observers=[failures])
     >>> result.jobs.select("start_time", "end_time", "nodes", "restarts").rows()
     [(2000.0, 3800.0, [1], 1)]
@@ -79,35 +80,38 @@ class Failures(Observer):
         self,
         trace: pl.DataFrame | Mapping[str, object] | str | PathLike[str] | Outages,
         *,
-        fate: Fate = "requeue",
+        on_failure: OnFailure = "requeue",
         every: float | None = None,
         restarts: int | None = None,
     ) -> None:
-        if fate not in _FATES:
-            raise ObserverError(f"fate = {shown(fate)}; must be one of {', '.join(map(repr, _FATES))}.")
-        if (fate == "checkpoint") != (every is not None):
+        if on_failure not in _CHOICES:
             raise ObserverError(
-                f"fate = {fate!r} with every = {shown(every)}; checkpoints are taken every = seconds."
+                f"on_failure = {shown(on_failure)}; must be one of {', '.join(map(repr, _CHOICES))}."
+            )
+        if (on_failure == "checkpoint") != (every is not None):
+            raise ObserverError(
+                f"on_failure = {on_failure!r} with every = {shown(every)}; checkpoints are taken "
+                "every = seconds."
             )
         if every is not None and not 0 < every < inf:
             raise ObserverError(f"every = {shown(every)}; must be a number of seconds > 0.")
         if restarts is not None and restarts < 0:
             raise ObserverError(f"restarts = {shown(restarts)}; must be >= 0.")
-        self.outages: Outages = trace if isinstance(trace, Drawn) else Trace(trace)
-        self.fate = fate
+        self.outages: Outages = trace if isinstance(trace, RandomOutages) else Trace(trace)
+        self.on_failure = on_failure
         self.every = every
         self.restarts = restarts
         self._reset()
 
     @classmethod
-    def drawn(
+    def from_distributions(
         cls,
         uptime: Distribution,
         repair_time: Distribution,
         *,
         seed: int,
         nodes: Sequence[int] | None = None,
-        fate: Fate = "requeue",
+        on_failure: OnFailure = "requeue",
         every: float | None = None,
         restarts: int | None = None,
     ) -> Self:
@@ -122,7 +126,7 @@ class Failures(Observer):
             Of the draws; a whole number >= 0. Every node has streams of its own.
         nodes
             Which nodes fail; all, unless given.
-        fate, every, restarts
+        on_failure, every, restarts
             As above.
 
         Returns
@@ -130,7 +134,12 @@ class Failures(Observer):
         Failures
             The observer.
         """
-        return cls(Drawn(uptime, repair_time, seed, nodes), fate=fate, every=every, restarts=restarts)
+        return cls(
+            RandomOutages(uptime, repair_time, seed, nodes),
+            on_failure=on_failure,
+            every=every,
+            restarts=restarts,
+        )
 
     def begin(self, view: View) -> None:
         """Await the first failure."""
@@ -202,9 +211,9 @@ class Failures(Observer):
 
     def _hit(self, job: Job, view: View) -> None:
         exhausted = self.restarts is not None and self._restarts[job.row] >= self.restarts
-        if self.fate == "kill" or exhausted:
+        if self.on_failure == "kill" or exhausted:
             view.kill(job)
-        elif self.fate == "requeue" or job.has_application:
+        elif self.on_failure == "requeue" or job.has_application:
             # An application has no state that could be kept.
             view.preempt(job)
         else:

@@ -17,7 +17,7 @@ from batchlab.observer.steps import table_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Distribution", "Drawn", "Outage", "Outages", "Trace"]
+__all__ = ["Distribution", "Outage", "Outages", "RandomOutages", "Trace"]
 
 
 @dataclass(frozen=True, order=True)
@@ -122,7 +122,7 @@ def merged(outages: Iterable[Outage]) -> list[Outage]:
 
 
 @dataclass
-class Drawn:
+class RandomOutages:
     """Outages by chance: every node is up for a time that is drawn, then down for one, and so on.
 
     Parameters

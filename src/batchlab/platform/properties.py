@@ -34,7 +34,7 @@ _MEANT = frozenset(_ROLES) | {
 }
 
 
-class _Broken(Exception):  # noqa: N818  # never seen by anybody
+class _Broken(Exception):  # noqa: N818  # caught in this module
     """A property breaks a rule."""
 
     def __init__(self, name: str, rule: str) -> None:

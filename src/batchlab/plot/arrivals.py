@@ -128,6 +128,6 @@ def _clock(workload: Workload, times: pl.Series, start_time: float | None, usual
         try:
             return instants.dt.replace_time_zone("UTC").dt.convert_time_zone(header.time_zone_string)
         except pl.exceptions.PolarsError:
-            # Old logs name zones that nobody knows any more.
+            # Old logs name zones that no longer exist.
             pass
     return instants.dt.offset_by(f"{header.time_zone or 0}s")

@@ -98,7 +98,7 @@ class RecursiveMean(Corrected):
     """A running mean of the user's run times, in which the latest job counts for `weight`.
 
     mean ← (1 − weight)·mean + weight·run_time. A user's first job is taken to run for its requested time;
-    nobody's for more.
+    no job for more.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ class Quantile(Corrected):
 
     A model is fitted to the latest jobs that have ended each time that `batch` further ones have. It goes by
     what is known at submission: requested time, tasks, the hour, what the same user's latest jobs took, and
-    further columns of one's own. Until the first fit jobs are taken to run for their requested time; nobody
+    further columns of one's own. Until the first fit jobs are taken to run for their requested time; no job
     for more. Same run, same estimates: nothing is random.
 
     Needs the extra ``predict`` (scikit-learn).

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from batchlab.slurm.place import Place
     from batchlab.slurm.settings import Setting
 
-__all__ = ["Fate", "Remark", "Report", "ReportedKey"]
+__all__ = ["Remark", "Report", "ReportedKey", "Treatment"]
 
-Fate = Literal["modelled", "read", "not_modelled", "no_effect", "unknown"]
+Treatment = Literal["modelled", "read", "not_modelled", "no_effect", "unknown"]
 """What becomes of a key; ``unknown`` are names that Slurm refuses or does not notice."""
 
-FATES: tuple[Fate, ...] = ("modelled", "read", "not_modelled", "no_effect", "unknown")
+TREATMENTS: tuple[Treatment, ...] = ("modelled", "read", "not_modelled", "no_effect", "unknown")
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class ReportedKey:
         As ``MaxTime``, ``SchedulerParameters=bf_interval``.
     table
         The table of keys that it is in.
-    fate
+    treatment
         What becomes of it.
     does
         What it does in Slurm.
@@ -68,7 +68,7 @@ class ReportedKey:
 
     name: str
     table: str
-    fate: Fate
+    treatment: Treatment
     does: str
     values: tuple[str, ...]
     places: tuple[Place, ...]
@@ -80,7 +80,7 @@ class _Found:
     """What is gathered of a key."""
 
     key: Key
-    fate: Fate
+    treatment: Treatment
     values: dict[str, None] = field(default_factory=dict)
     places: list[Place] = field(default_factory=list)
 
@@ -119,16 +119,18 @@ class Report:
         entries += _unknown(configuration)
         said = {says for each in entries for says in each.remarks}
         rest = tuple(each for each in remarks if each.says not in said)
-        return cls(configuration, tuple(sorted(entries, key=lambda each: FATES.index(each.fate))), rest)
+        return cls(
+            configuration, tuple(sorted(entries, key=lambda each: TREATMENTS.index(each.treatment))), rest
+        )
 
-    def of_fate(self, fate: Fate) -> tuple[ReportedKey, ...]:
-        """Give the entries of one fate."""
-        return tuple(each for each in self.entries if each.fate == fate)
+    def treated_as(self, treatment: Treatment) -> tuple[ReportedKey, ...]:
+        """Give the entries of one treatment."""
+        return tuple(each for each in self.entries if each.treatment == treatment)
 
     @property
-    def counts(self) -> dict[Fate, int]:
-        """How many keys there are of each fate."""
-        return {fate: len(self.of_fate(fate)) for fate in FATES}
+    def counts(self) -> dict[Treatment, int]:
+        """How many keys there are of each treatment."""
+        return {treatment: len(self.treated_as(treatment)) for treatment in TREATMENTS}
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -168,7 +170,7 @@ def _as_dict(entry: ReportedKey) -> dict[str, object]:
     return {
         "name": entry.name,
         "table": entry.table,
-        "fate": entry.fate,
+        "treatment": entry.treatment,
         "does": entry.does,
         "values": list(entry.values),
         "places": [str(each) for each in entry.places],
@@ -181,13 +183,13 @@ def _gathered(configuration: SlurmConfiguration) -> dict[tuple[str, str], _Found
     found: dict[tuple[str, str], _Found] = {}
     for setting in configuration.settings:
         for name, key, value in _parts(setting):
-            fate = _fate(key, value, configuration)
-            each = found.setdefault((name, key.table), _Found(key, fate))
+            treatment = _treatment(key, value, configuration)
+            each = found.setdefault((name, key.table), _Found(key, treatment))
             each.values[value] = None
             each.places.append(setting.place)
-            if FATES.index(fate) in {1, 2} and each.fate in {"no_effect", "modelled"}:
+            if TREATMENTS.index(treatment) in {1, 2} and each.treatment in {"no_effect", "modelled"}:
                 # One use is enough for it to matter.
-                each.fate = fate
+                each.treatment = treatment
     return found
 
 
@@ -200,7 +202,7 @@ def _parts(setting: Setting) -> Iterator[tuple[str, Key, str]]:
             yield f"{setting.key.name}={option.key.name}", option.key, option.value or ""
 
 
-def _fate(key: Key, value: str, configuration: SlurmConfiguration) -> Fate:
+def _treatment(key: Key, value: str, configuration: SlurmConfiguration) -> Treatment:
     """Tell what becomes of a key with a value: nothing where it is no longer there, or asks for nothing."""
     gone = key.until is not None and at(key.until) < at(configuration.release)
     if (
@@ -217,7 +219,7 @@ def _entry(
 ) -> ReportedKey:
     key = found.key
     mine = [each for each in remarks if (each.key.lower(), each.table) == (key.name.lower(), key.table)]
-    fate = "not_modelled" if mine and found.fate == "modelled" else found.fate
+    treatment = "not_modelled" if mine and found.treatment == "modelled" else found.treatment
     does = key.does
     if key.until is not None and at(key.until) < at(configuration.release):
         does = f"{does} No longer there after {key.until}."
@@ -225,7 +227,7 @@ def _entry(
         does = f"{does} Not there before {key.since}."
     values = tuple(each for each in found.values if each)
     says = tuple(dict.fromkeys(each.says for each in mine))
-    return ReportedKey(name[0], name[1], fate, does, values, tuple(dict.fromkeys(found.places)), says)
+    return ReportedKey(name[0], name[1], treatment, does, values, tuple(dict.fromkeys(found.places)), says)
 
 
 def _unknown(configuration: SlurmConfiguration) -> list[ReportedKey]:

@@ -156,7 +156,7 @@ def _hint(name: str) -> str:
 
 
 def _is_xml(file: str) -> bool:
-    """Tell whether a file is SimGrid's; what cannot be read is not, and is told of by whoever reads it."""
+    """Tell whether a file is SimGrid's; one that cannot be read is not, and its reader says so."""
     suffix = Path(file).suffix.lower()
     if suffix in {".xml", ".toml", ".json"}:
         return suffix == ".xml"

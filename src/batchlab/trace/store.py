@@ -33,7 +33,7 @@ class Record:
     sha256
         Of the uncompressed log.
     address
-        Where it came from; empty where somebody put it there.
+        Where it came from; empty where it was put there by hand.
     learned
         Whether the checksum was learned from the file itself, the catalogue having none.
     """

@@ -85,7 +85,7 @@ def fetch(
     """Get a log of the archive, unless it is there already, and check that it is what it should be.
 
     The checksum is the catalogue's; a log of which it has none is trusted the first time, and its checksum
-    kept beside it. A log that somebody put into the directory by hand is taken as if it had been fetched.
+    kept beside it. A log put into the directory by hand is taken as if it had been fetched.
 
     Parameters
     ----------

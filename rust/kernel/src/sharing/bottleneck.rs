@@ -106,7 +106,7 @@ impl Bottleneck {
         self.tried.clear();
     }
 
-    /// Sets the limit of one resource to where it would be just full, if everybody else's limits stayed.
+    /// Sets the limit of one resource to where it would be just full, if all other limits stayed.
     fn set_right(&mut self, component: &Component, resource: usize, stride: f64) {
         self.claims.clear();
         self.elsewhere.clear();

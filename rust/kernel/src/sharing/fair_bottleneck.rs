@@ -111,7 +111,7 @@ impl FairBottleneck {
         }
     }
 
-    /// Puts fat pipes right, from which everybody has just taken as if they were shared.
+    /// Puts fat pipes right, from which all activities have just taken as if they were shared.
     fn take_of_fat_pipes(&mut self, component: &Component) {
         for &resource in &self.open {
             let at = resource as usize;

@@ -1,4 +1,4 @@
-"""The seam to whoever decides: an algorithm in this process, one in another, or a recorded conversation."""
+"""The seam to what decides: an algorithm in this process, one in another, or a recorded conversation."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Invocation:
 
 
 class Algorithm(ABC):
-    """Whoever decides."""
+    """What decides."""
 
     @abstractmethod
     def decide(self, invocation: Invocation, ledger: Ledger) -> Sequence[Reply]:

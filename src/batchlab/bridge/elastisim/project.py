@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Models", "Project", "open_project"]
 
-# What every job asks for on each of its nodes, and nobody else knows of.
+# A resource that every job asks for on each of its nodes; it is seen in this file alone.
 _PLACE = "place"
 _MANY = 2**31 - 1
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")

@@ -46,15 +46,15 @@ class OverZeroMQ(Algorithm):
     url
         Where to listen: ``zmq_url`` of the configuration.
     script
-        The algorithm's file, to be run with this Python and the URL as its argument; None if somebody else
-        starts it.
+        The algorithm's file, to be run with this Python and the URL as its argument; None if it is
+        started elsewhere.
     timeout
         Seconds that the algorithm has to connect, and for each answer.
 
     Raises
     ------
     BridgeError
-        If nobody can listen there.
+        If the address cannot be listened on.
     """
 
     def __init__(self, url: str, script: Path | None = None, timeout: float = 600.0) -> None:

@@ -207,7 +207,7 @@ def simulate_project(
     Raises
     ------
     AlgorithmError
-        If the algorithm fails, or jobs are left that nobody starts.
+        If the algorithm fails, or jobs are left that it never starts.
     """
     said = project.configuration
     invocation = _invocation(said)

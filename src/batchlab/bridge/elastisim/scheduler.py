@@ -68,7 +68,7 @@ class ElastisimScheduler(Scheduler):
     patience
         After how many periodic calls in a row at which nothing runs, comes or is decided the run is given up.
     witness
-        Whether something may happen about which the algorithm is not asked: somebody else then enters
+        Whether something may happen about which the algorithm is not asked: the runner then enters
         submissions, ends and reconfigurations into the books.
     """
 
@@ -272,7 +272,7 @@ class ElastisimScheduler(Scheduler):
         return found
 
     def _look_at_the_running(self, now: float) -> None:
-        """Enter who has passed a scheduling point about which nobody was asked."""
+        """Enter jobs that have passed a scheduling point about which the algorithm was not asked."""
         self._running = [entry for entry in self._running if entry.state not in OVER]
         for entry in self._running:
             self.settle(entry, now)

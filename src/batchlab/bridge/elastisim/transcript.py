@@ -52,12 +52,12 @@ class Line:
 
 
 class Recorder(Algorithm):
-    """Whoever decides, with every call and answer written down.
+    """An algorithm, with every call and answer written down.
 
     Parameters
     ----------
     algorithm
-        Who decides.
+        What decides.
     file
         Gets a line for each call: ``n``, ``time``, ``type``, ``job``, ``sent_jobs`` and ``sent_nodes`` (how
         many were told of), ``reply``, and ``evolving_request`` where there is one.

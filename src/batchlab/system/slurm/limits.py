@@ -235,10 +235,10 @@ def _apart(members: Sequence[Association], accounting: Accounting) -> list[Condi
     of_account: dict[str, list[str]] = {}
     for each in members:
         of_account.setdefault(each.account, []).append(each.user)
-    everybody: dict[str, set[str]] = {}
+    users_of: dict[str, set[str]] = {}
     for each in accounting.users:
-        everybody.setdefault(each.account, set()).add(each.user)
-    whole = [account for account, users in of_account.items() if set(users) == everybody[account]]
+        users_of.setdefault(each.account, set()).add(each.user)
+    whole = [account for account, users in of_account.items() if set(users) == users_of[account]]
     found = [Conditions(accounts=tuple(whole))] if whole else []
     return found + [
         Conditions(users=tuple(dict.fromkeys(users)), accounts=(account,))

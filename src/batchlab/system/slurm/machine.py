@@ -195,7 +195,7 @@ def _among(
     found = tuple(name for name in known if name.lower() in names)
     missing = sorted(names - {name.lower() for name in known})
     if missing:
-        says = f"{', '.join(map(one_line, missing[:5]))}: not in the files of sacctmgr; nobody has it here"
+        says = f"{', '.join(map(one_line, missing[:5]))}: not in the files of sacctmgr; no job has it here"
         remarks.add(key, "partitions", says, each.place)
     if not found:
         rule = f"{key} of partition {one_line(each.name)} leaves none that the files of sacctmgr have"

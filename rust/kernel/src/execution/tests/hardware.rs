@@ -79,7 +79,7 @@ fn striped_burst_buffers_use_all_disks_the_network_and_the_cpus() {
     };
     let job = |pattern| rigid(vec![phase(1.0, vec![buffer(Direction::Write, 1e10, pattern)])]);
     for network in networks() {
-        // Rank 0's data lies on all disks; everybody's data, too, so that each disk has its share of all.
+        // Rank 0's data lies on all disks; so does all ranks' data, so that each disk has its share of all.
         close(alone_on(&striped(2.0), network, &job(Pattern::RootOnly), 4, 0), 2.5);
         close(alone_on(&striped(2.0), network, &job(Pattern::Uniform), 4, 0), 10.0);
         // At 20 operations per byte, all CPUs have 2e11 operations of theirs to do.

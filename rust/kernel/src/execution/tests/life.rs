@@ -116,7 +116,7 @@ fn a_job_prepares_until_it_comes_to_its_phases() {
     }
     execution.reconfigure(now, 3, &[0, 1, 2]);
     assert!(execution.advance(now).is_none() && execution.is_preparing(3), "it spreads its data");
-    assert!(!execution.is_preparing(4), "nobody");
+    assert!(!execution.is_preparing(4), "no such job");
 }
 
 #[test]

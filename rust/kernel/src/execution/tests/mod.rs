@@ -138,8 +138,8 @@ fn rigid(phases: Vec<Phase>) -> ApplicationJob {
     job_of(JobType::Rigid, Application { phases, ..Application::default() })
 }
 
-/// Runs until nothing is left to happen: when each notice came, for which job, and what it was. Whoever asks goes on as
-/// it is.
+/// Runs until nothing is left to happen: when each notice came, for which job, and what it was. Jobs that ask go on as
+/// they are.
 fn run(execution: &mut Execution) -> Vec<(f64, u32, Notice)> {
     let mut seen = Vec::new();
     loop {
