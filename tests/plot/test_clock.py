@@ -131,3 +131,5 @@ def test_names_of_classes_never_touch(width: float) -> None:
     found = labels(ax)
     assert found[0] == "1"
     assert len(found) >= 4
+    places = ax.get_xticks()
+    assert len({*np.diff(places)}) == 1

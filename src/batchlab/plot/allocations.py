@@ -104,7 +104,7 @@ def _by_class(ax: Axes, result: Result, table: pl.DataFrame, name: str, classes:
     colours = dict(zip(classes.names, classes.colours, strict=True))
     clock = clock_of([result.workload])
     stacked(ax, courses, edges, f"{name} held by jobs", colours=colours, clock=clock)
-    class_legend(ax, classes)
+    class_legend(ax, classes, reverse=True)
 
 
 def _job_by_job(ax: Axes, result: Result, table: pl.DataFrame, name: str) -> None:

@@ -124,9 +124,10 @@ def dress(ax: Axes, *, grid: Literal["x", "y", "both"] | None) -> Axes:
     return ax
 
 
-def legend(ax: Axes, count: int) -> None:
+def legend(ax: Axes, count: int, *, reverse: bool = False) -> None:
     """Name the lines where there are several: outside the axes, where they hide nothing.
 
+    The last is named first if so asked.
     Of lines that hide one another the lower ones are wider, so that the colours of all are seen.
     """
     if count > 1:
@@ -139,6 +140,7 @@ def legend(ax: Axes, count: int) -> None:
             bbox_to_anchor=(1.0, 1.0),
             borderaxespad=0.2,
             handlelength=1.6,
+            reverse=reverse,
         )
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from matplotlib import colormaps
-from matplotlib.colors import to_hex
 from matplotlib.font_manager import FontProperties
 
 from batchlab.plot.canvas import INK, begin, say
 from batchlab.plot.clock import clock_of
 from batchlab.plot.free_runs import free_runs
+from batchlab.plot.job_classes import size_colours
 from batchlab.plot.over_time import Steps
 from batchlab.plot.over_time import means as means_over
 from batchlab.plot.results import Results, single
@@ -69,8 +68,7 @@ def free_slots(results: Results, *, ax: Axes | None = None, title: str | None = 
     }
     if not courses:
         return say(ax, "no node was ever free")
-    shades = colormaps["YlGnBu_r"](np.linspace(0.0, 0.75, max(len(courses), 2)))
-    colours = {label: to_hex(shade) for label, shade in zip(courses, shades, strict=False)}
+    colours = dict(zip(courses, size_colours(len(courses))[::-1], strict=True))
     stacked(ax, courses, edges, "free nodes", colours=colours, clock=clock_of([result.workload]))
     if (named := ax.get_legend()) is not None:
         named.set_title("nodes of a slot", prop=FontProperties(size="small"))

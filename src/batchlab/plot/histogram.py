@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter
 
 from batchlab.plot.canvas import colour, dress, legend, line_style, say, tint
-from batchlab.plot.scales import SpacedLocator, log_axis
+from batchlab.plot.scales import EvenLocator, log_axis
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["classes", "logarithmic"]
 
 _BINS_PER_DECADE = 8
-_MOST_LABELS = 16
+_LONG = 9  # of a label that stands on one line
 
 
 def classes(ax: Axes, counts: Mapping[str, Floats], names: Sequence[str]) -> Axes:
@@ -45,9 +45,10 @@ def classes(ax: Axes, counts: Mapping[str, Floats], names: Sequence[str]) -> Axe
     if not any(each.sum() for each in counts.values()):
         return say(ax, "no jobs")
     places = np.arange(len(names))
+    labels = [name.replace("–", "–\n") if len(name) > _LONG else name for name in names]
 
     def name(place: float) -> str:
-        return names[round(place)] if 0 <= round(place) < len(names) else ""
+        return labels[round(place)] if 0 <= round(place) < len(labels) else ""
 
     for index, (label, count) in enumerate(counts.items()):
         share, hue = count / (count.sum() or 1), colour(index)
@@ -55,8 +56,7 @@ def classes(ax: Axes, counts: Mapping[str, Floats], names: Sequence[str]) -> Axe
             ax.bar(places, share, width=0.8, color=tint(hue, 0.6), edgecolor=hue, linewidth=0.8, label=label)
         else:
             ax.plot(places, share, "o", ls=line_style(index), c=hue, markersize=3.5, lw=1.2, label=label)
-    every = math.ceil(len(names) / _MOST_LABELS)
-    ax.xaxis.set_major_locator(SpacedLocator([places[::every].tolist()], name))
+    ax.xaxis.set_major_locator(EvenLocator(len(names), name))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda place, _: name(place)))
     ax.set_xlim(-0.6, len(names) - 0.4)
     return _shares(ax, len(counts))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Floats: TypeAlias = npt.NDArray[np.float64]
     Integers: TypeAlias = npt.NDArray[np.int64]
 
-__all__ = ["BY", "By", "JobClasses", "can_be_classed", "class_legend", "job_classes"]
+__all__ = ["BY", "By", "JobClasses", "can_be_classed", "class_legend", "job_classes", "size_colours"]
 
 By: TypeAlias = Literal["size", "user", "queue", "state"]
 BY: tuple[By, ...] = get_args(By)
@@ -154,13 +154,18 @@ def _by_size(tasks: Integers) -> JobClasses:
     used = np.unique(number)
     lows = [1, *(top + 1 for top in tops)]
     names = [f"{lows[at]:,}" if lows[at] == tops[at] else f"{lows[at]:,}–{tops[at]:,}" for at in used]
-    shades = colormaps["YlGnBu"](np.linspace(0.25, 1.0, max(len(used), 2)))
-    hues = tuple(to_hex(shade) for shade in shades[: len(used)])
-    return JobClasses("size", tuple(names) or ("none",), np.searchsorted(used, number), hues or (_OTHERS,))
+    hues = size_colours(len(used)) or (_OTHERS,)
+    return JobClasses("size", tuple(names) or ("none",), np.searchsorted(used, number), hues)
 
 
-def class_legend(ax: Axes, classes: JobClasses) -> None:
-    """Name the classes and their colours, outside the axes."""
+def size_colours(count: int) -> tuple[str, ...]:
+    """Give classes of sizes colours from light to dark, as ``#rrggbb``, of which neighbours differ alike."""
+    shades = colormaps["viridis_r"](np.linspace(0.0, 1.0, max(count, 2)))
+    return tuple(to_hex(shade) for shade in shades[:count])
+
+
+def class_legend(ax: Axes, classes: JobClasses, *, reverse: bool = False) -> None:
+    """Name the classes and their colours, outside the axes; the last first if asked."""
     handles = [Patch(color=hue, label=name) for name, hue in zip(classes.names, classes.colours, strict=True)]
     titles = {"size": "tasks", "user": "", "queue": "", "state": ""}
     ax.legend(
@@ -174,4 +179,5 @@ def class_legend(ax: Axes, classes: JobClasses) -> None:
         bbox_to_anchor=(1.0, 1.0),
         borderaxespad=0.2,
         handlelength=1.0,
+        reverse=reverse,
     )

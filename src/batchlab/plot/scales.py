@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DurationLocator",
+    "EvenLocator",
     "SpacedLocator",
     "duration_axis",
     "log1p_axis",
@@ -143,12 +144,16 @@ class SpacedLocator(ticker.Locator):
     def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
         """Give the ticks between two values."""
         low, high = sorted((vmin, vmax))
+        return sorted(self._apart([tick for rank in self.ranked for tick in rank if low <= tick <= high]))
+
+    def _apart(self, ticks: Sequence[float]) -> list[float]:
+        """Leave out the ticks whose labels would touch that of an earlier one."""
         placed: list[tuple[float, float, float]] = []
-        for tick in (tick for rank in self.ranked for tick in rank if low <= tick <= high):
+        for tick in ticks:
             place, half = self._points(tick), self._half(tick)
             if all(abs(place - other) > half + room for _, other, room in placed):
                 placed.append((tick, place, half))
-        return sorted(tick for tick, *_ in placed)
+        return [tick for tick, *_ in placed]
 
     def _points(self, value: float) -> float:
         """Give where a value is along the axis, in points."""
@@ -165,7 +170,31 @@ class SpacedLocator(ticker.Locator):
         """Give half of what a label needs along the axis, with some space, in points."""
         axes = getattr(self.axis, "axes", None)
         along_x = axes is None or self.axis is axes.xaxis
-        return 3.0 + 2.8 * len(self.write(value)) if along_x else 8.0
+        longest = max(map(len, self.write(value).split("\n")))
+        return 3.0 + 2.65 * longest if along_x else 8.0
+
+
+class EvenLocator(SpacedLocator):
+    """Ticks at whole numbers from 0: each one, or each second, third and so on, so that no labels touch.
+
+    Parameters
+    ----------
+    count
+        How many whole numbers there are.
+    write
+        What the label of a tick says.
+    """
+
+    def __init__(self, count: int, write: Callable[[float], str]) -> None:
+        super().__init__([], write)
+        self.count = count
+
+    def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
+        """Give the ticks between two values."""
+        low, high = sorted((vmin, vmax))
+        every = [float(tick) for tick in range(self.count) if low <= tick <= high]
+        thinned = (every[::step] for step in range(1, max(len(every), 2)))
+        return next((ticks for ticks in thinned if self._apart(ticks) == ticks), every[:1])
 
 
 def log_axis(ax: Axes, which: Literal["x", "y"], *, durations: bool = False) -> None:

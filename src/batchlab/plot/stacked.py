@@ -67,7 +67,8 @@ def stacked(
     shown = time_axis(ax, clock)
     ax.set_xlabel(f"{shown} (means over {short_duration(float(np.median(np.diff(edges))))})")
     dress(ax, grid="y")
-    legend(ax, len(courses))
+    # As they lie on each other.
+    legend(ax, len(courses), reverse=True)
     return ax
 
 

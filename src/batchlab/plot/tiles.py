@@ -28,6 +28,7 @@ __all__ = ["Tiles", "tiles_of"]
 _WIDE = 1.6
 _GAP = 1.2
 _MOST_TICKS = 12
+_MOST_APART = 80
 
 
 @dataclass(frozen=True)
@@ -80,9 +81,10 @@ class Tiles:
         down = math.ceil(here / across)
         router, own = np.divmod(self.places, here)
         x, y = self.routers(router)
-        # A little room is left between routers.
-        width, height = 0.9 / across, 0.9 / down
-        return x - 0.45 + own % across * width, y - 0.45 + own // across * height, width, height
+        # A little room is left between routers, unless they are so small that it would be less than a point.
+        side = 0.9 if self.levels[1] * self.columns <= _MOST_APART else 1.0
+        width, height = side / across, side / down
+        return x - side / 2 + own % across * width, y - side / 2 + own // across * height, width, height
 
     def dress(self, ax: Axes) -> None:
         """Name the axes and the slices."""
