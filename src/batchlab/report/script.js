@@ -9,21 +9,20 @@
   const charts = [...document.querySelectorAll(".area")];
   const described = (chart) => JSON.parse(chart.parentElement.querySelector("script").textContent);
 
-  const inflated = async (text) => {
-    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return new Response(stream).arrayBuffer();
+  const inflated = (packed) => {
+    const letters = atob(packed);
+    const bytes = new Uint8Array(letters.length);
+    for (let at = 0; at < bytes.length; at += 1) bytes[at] = letters.charCodeAt(at);
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate")));
   };
-  // The library's own text is run once, when the first chart is to be drawn.
-  let library;
-  const loaded = () => {
-    library ??= inflated(document.getElementById("library").textContent).then((bytes) => {
-      const script = document.createElement("script");
-      script.textContent = new TextDecoder().decode(bytes);
-      document.head.append(script);
-    });
-    return library;
+  const numbers = async (Type, packed) => new Type(await inflated(packed).arrayBuffer());
+  // The library takes most of the time until the first chart, so it is loaded before charts are laid out.
+  const load = async () => {
+    const script = document.createElement("script");
+    script.textContent = await inflated(document.getElementById("library").textContent).text();
+    document.head.append(script);
   };
+  const loaded = charts.length ? load() : undefined;
   const position = (value) => (typeof value === "string" ? Date.parse(`${value.replace(" ", "T")}Z`) : value);
   // Which columns are in view, how many of them make a mean, and how many means there are.
   const binning = ({ first, width, columns }, range) => {
@@ -54,7 +53,7 @@
   const kinds = {
     bars: async ({ data }) => () => [data],
     cells: async ({ data }) => {
-      const values = new Uint8Array(await inflated(data.packed));
+      const values = await numbers(Uint8Array, data.packed);
       return (range) => {
         const bins = binning(data, range);
         const step = bins.each * data.width;
@@ -77,7 +76,7 @@
     },
     courses: async ({ data }) => {
       const series = await Promise.all(
-        data.series.map(async (each) => ({ ...each, values: new Uint16Array(await inflated(each.packed)) })),
+        data.series.map(async (each) => ({ ...each, values: await numbers(Uint16Array, each.packed) })),
       );
       const line = (each, bins, place, own) => {
         const found = means(each.values, bins).map((value) => (value / LEVELS) * each.top);
@@ -157,7 +156,7 @@
   const draw = async (chart) => {
     chart.dataset.drawn = "begun";
     const spec = described(chart);
-    const [traces] = await Promise.all([kinds[spec.kind](spec), loaded()]);
+    const [traces] = await Promise.all([kinds[spec.kind](spec), loaded]);
     const shown = layout(spec);
     await Plotly.react(chart, traces(shown.xaxis.range), shown, options);
     chart.dataset.drawn = "yes";
