@@ -83,7 +83,6 @@ def refusal(*words: object, capsys: pytest.CaptureFixture[str]) -> str:
     ("kind", "step"),
     [
         ("elastisim", "batchlab elastisim "),
-        ("batsim", "a workload of Batsim: no command reads it"),
         ("application", "--applications DIR"),
         ("experiment", "batchlab experiment "),
         ("system", "batchlab run LOG --system "),

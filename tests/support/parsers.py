@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 import batchlab as bl
+from batchlab.bridge import batsim
 from batchlab.bridge.elastisim.configuration import read_configuration
 from batchlab.bridge.elastisim.message import replies
 from batchlab.bridge.elastisim.transcript import read_transcript
@@ -39,6 +40,13 @@ LOG = b"""; Version: 2.2
 2 10.5 -1 60 2 -1 -1 -1 -1 -1 0 7 8 9 1 2 1 0.5
 3 20 0 -1 2 -1 -1 2 100 -1 0 12 1 -1 1 -1 -1 -1
 """
+BATSIM = b"""{"nb_res": 4, "jobs": [
+{"id": "w0!1", "subtime": 0, "walltime": 100, "res": 4, "profile": "wait"},
+{"id": 2, "subtime": 5.5, "res": 2, "profile": "steps"}], "profiles": {
+"wait": {"type": "delay", "delay": 20},
+"work": {"type": "parallel", "cpu": [1e9, 2e9], "com": [0, 1e6, 2e6, 0]},
+"all": {"type": "parallel_homogeneous_total", "cpu": 1e9, "com": 1e6},
+"steps": {"type": "composed", "repeat": 2, "seq": ["wait", "work", "all"]}}}"""
 TABLE = b"""job_id,submit_time,run_time,requested_time,tasks,core,exclusive,depends_on,node_group
 1,0,60,100,4,1,true,,cpu|fat
 2,10,200,,2,1,false,1,cpu
@@ -317,6 +325,7 @@ PARSERS = {
         ((EXAMPLE / "jobs.json").read_bytes(),),
         _from_file("jobs.json", lambda path: read_workload(path, folder=EXAMPLE.parent)),
     ),
+    "Batsim workload": Parser((BATSIM,), _from_file("workload.json", batsim.read_workload)),
     "ElastiSim configuration": Parser((CONFIGURATION,), _from_file("configuration.json", read_configuration)),
     "transcript": Parser((CALLS,), _from_file("calls.jsonl", read_transcript)),
     "packed transcript": Parser(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from batchlab.cli.failure import wrong_usage
 from batchlab.cli.progress import reading_bar
-from batchlab.cli.recognised import check_kind
+from batchlab.cli.recognised import check_kind, kind_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,7 @@ def located(given: Path) -> tuple[Path, str | None]:
     tuple
         The file; and the log's name, where the catalogue told the file.
     """
-    check_kind(given, "'TRACE'", "log", "table", "elastisim_jobs")
+    check_kind(given, "'TRACE'", "log", "table", "elastisim_jobs", "batsim")
     if given.is_dir():
         raise wrong_usage(f"File {str(given)!r} is a directory", "'TRACE'")
     if given.exists():
@@ -54,7 +54,7 @@ def located(given: Path) -> tuple[Path, str | None]:
 
 
 def read_log(log: LogRequest) -> Workload:
-    """Read a log, a table, or the jobs of an ElastiSim project.
+    """Read a log, a table, the jobs of an ElastiSim project, or a workload of Batsim.
 
     Parameters
     ----------
@@ -76,15 +76,24 @@ def _read_any(log: LogRequest) -> Workload:
     if log.timezone is not None:
         raise wrong_usage(f"is about the clock of a log; {log.trace} is none. Leave it out.", "--timezone")
     if _is_json(log.trace):
-        from batchlab.bridge.elastisim import read_workload  # noqa: PLC0415  # only these need it
-
-        return read_workload(log.trace, folder=log.applications)
+        return _read_json(log)
     described = None if log.applications is None else _applications(log.applications)
     return batchlab.read_table(log.trace, overrun=log.overrun, invalid=log.invalid, applications=described)
 
 
+def _read_json(log: LogRequest) -> Workload:
+    from batchlab.bridge import batsim, elastisim  # noqa: PLC0415  # only these need them
+
+    if kind_of(log.trace) != "batsim":
+        return elastisim.read_workload(log.trace, folder=log.applications)
+    if log.applications is not None:
+        rule = f"{log.trace} is a workload of Batsim, which has its profiles in it"
+        raise wrong_usage(f"is about jobs that name applications; {rule}.", "--applications")
+    return batsim.read_workload(log.trace)
+
+
 def is_log(log: LogRequest) -> bool:
-    """Tell a log from tables and ElastiSim's jobs: by the content, unless its format is given."""
+    """Tell a log from tables and other simulators' jobs: by the content, unless its format is given."""
     from batchlab.workload.formats import is_table  # noqa: PLC0415  # --help does without
 
     return log.form is not None or not (is_table(log.trace) or _is_json(log.trace))

@@ -36,10 +36,7 @@ _KINDS: dict[Kind, tuple[str, str]] = {
         "batchlab run {path} --system PLATFORM.xml runs them, batchlab elastisim FILE.json the project",
     ),
     "elastisim": ("the configuration of an ElastiSim project", "batchlab elastisim {path} runs it"),
-    "batsim": (
-        "a workload of Batsim",
-        "no command reads it; a few lines make a table of it: docs/coming-from.md, From Batsim",
-    ),
+    "batsim": ("a workload of Batsim", "batchlab run {path} runs it"),
     "application": (
         "an application",
         "it is read with the jobs that name it: batchlab run JOBS --applications DIR",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from batchlab.bridge.elastisim.document import flag, nearest, read_object, seconds, text, texts
+from batchlab.bridge.document import flag, nearest, read_object, seconds, text, texts
 from batchlab.bridge.elastisim.paths import Paths, find_paths
 from batchlab.errors import BridgeError, shown
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar, get_args
 
-from batchlab.bridge.elastisim.document import nearest, read_object, seconds, text
+from batchlab.bridge.document import nearest, read_object, seconds, text
 from batchlab.errors import BridgeError, shown, suggest
 from batchlab.units import is_finite
 from batchlab.vocabulary import JobType

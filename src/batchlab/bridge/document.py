@@ -1,4 +1,4 @@
-"""JSON files as ElastiSim reads them, with errors that say where; and the rules of single values."""
+"""JSON files of other simulators, with errors that say where; and the rules of single values."""
 
 import json
 import math
@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import NoReturn, cast
 
 from batchlab.errors import BridgeError, shown, suggest
+from batchlab.units import is_finite
 
-__all__ = ["flag", "nearest", "read_object", "seconds", "text", "texts"]
+__all__ = ["amount", "amounts", "flag", "nearest", "read_object", "seconds", "text", "texts"]
 
 _LARGEST_INTEGER = 2**64
 
@@ -68,6 +69,20 @@ def seconds(value: object) -> float:
     if not 0 <= value < math.inf:
         raise ValueError(f"{shown(value)}; must be finite and >= 0 seconds")
     return float(value)
+
+
+def amount(value: object) -> float:
+    """Take a finite number >= 0."""
+    if not is_finite(value) or value < 0:
+        raise ValueError(f"{shown(value)}; must be a finite number >= 0")
+    return float(value)
+
+
+def amounts(value: object) -> list[float]:
+    """Take a list of finite numbers >= 0."""
+    if not isinstance(value, list):
+        raise ValueError(f"{shown(value)}; must be a list of numbers")  # noqa: TRY004  # all are reported alike
+    return [amount(each) for each in value]
 
 
 def text(value: object) -> str:

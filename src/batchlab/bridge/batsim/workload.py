@@ -1,0 +1,164 @@
+"""Batsim's workload file as a workload of batchlab's own, to be run under any policy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import polars as pl
+
+from batchlab.application import Application, Phase
+from batchlab.application.tasks import Task
+from batchlab.bridge.batsim.profiles import Profiles
+from batchlab.bridge.document import read_object, seconds, text
+from batchlab.errors import BridgeError, shown
+from batchlab.units import is_whole
+from batchlab.workload import Workload
+from batchlab.workload.header import Header
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping, Sequence
+
+__all__ = ["read_workload"]
+
+_MOST = 2**31 - 1
+_NO_WALLTIME = -1
+_Value = TypeVar("_Value")
+
+
+def read_workload(path: str | os.PathLike[str]) -> Workload:
+    """Read a workload file of Batsim 4 or 5.
+
+    A job has whole nodes, one task on each: Batsim's resources are hosts. A ``delay`` is a run time. Other
+    profiles are applications, and need a machine that is a platform. Fields of jobs and profiles that Batsim
+    hands on to the scheduler, and return codes, are not read.
+
+    Parameters
+    ----------
+    path
+        The JSON file, ``{"nb_res": …, "jobs": […], "profiles": {…}}``.
+
+    Returns
+    -------
+    Workload
+        In the order of submission; ``job_id`` counts from 0, and ``name`` is Batsim's id. The
+        ``requested_time`` of jobs without a ``walltime`` is their run time where they have one, else
+        infinite. Batsim ends jobs at their walltime, as ``simulate`` does with ``walltime="kill"``.
+
+    Raises
+    ------
+    BridgeError
+        Naming the file, the job or profile, and the key; also for profiles on storage, traces and messages.
+    """
+    file = Path(path)
+    document = read_object(file)
+    described = document.get("profiles")
+    if not isinstance(described, dict):
+        raise BridgeError(f'{file}: has no profiles; write {{"profiles": {{"name": {{…}}, …}}}}.')
+    profiles = Profiles(f"{file}: profiles", described)
+    jobs = _jobs(f"{file}: jobs", document.get("jobs"))
+    read = {job.profile: profiles.profile(job.profile, f"{job.place}.profile") for job in jobs}
+    applications = {
+        name: Application([Phase([profile])]) for name, profile in read.items() if isinstance(profile, Task)
+    }
+    return Workload.from_table(
+        _table(jobs, read),
+        resources=["core"],
+        invalid="raise",
+        overrun="keep",
+        applications=applications,
+        header=_header(f"{file}: nb_res", document.get("nb_res")),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A job as the file has it."""
+
+    place: str
+    name: str
+    submit_time: float
+    hosts: int
+    walltime: float | None
+    profile: str
+
+
+def _jobs(place: str, jobs: object) -> list[_Job]:
+    if not isinstance(jobs, list):
+        raise BridgeError(f"{place} = {shown(jobs)}; must be a list of jobs, [{{…}}, …].")
+    read = [_job(f"{place}[{index}]", job) for index, job in enumerate(jobs)]
+    return sorted(read, key=lambda job: job.submit_time)
+
+
+def _job(place: str, job: object) -> _Job:
+    if not isinstance(job, dict):
+        raise BridgeError(f"{place} = {shown(job)}; must be an object of keys and values.")
+
+    def field(key: str, check: Callable[[object], _Value]) -> _Value:
+        if key not in job:
+            raise BridgeError(f"{place} has no {key}; add it.")
+        try:
+            return check(job[key])
+        except ValueError as error:
+            raise BridgeError(f"{place}.{key} = {error}.") from None
+
+    return _Job(
+        place=place,
+        name=field("id", _name),
+        submit_time=field("subtime", seconds),
+        hosts=field("res", _count),
+        walltime=field("walltime", _walltime) if "walltime" in job else None,
+        profile=field("profile", text),
+    )
+
+
+def _name(value: object) -> str:
+    return str(value) if is_whole(value) else text(value)
+
+
+def _count(value: object) -> int:
+    if not is_whole(value) or not 1 <= value <= _MOST:
+        raise ValueError(f"{shown(value)}; must be an integer from 1 to {_MOST:,}")
+    return value
+
+
+def _walltime(value: object) -> float | None:
+    return None if value == _NO_WALLTIME else seconds(value)
+
+
+def _table(jobs: Sequence[_Job], read: Mapping[str, float | Task]) -> pl.DataFrame:
+    profiles = [read[job.profile] for job in jobs]
+    durations = [profile if isinstance(profile, float) else None for profile in profiles]
+    limits = [
+        math.inf if job.walltime is duration is None else job.walltime
+        for job, duration in zip(jobs, durations, strict=True)
+    ]
+    columns: dict[str, object] = {
+        "job_id": range(len(jobs)),
+        "name": pl.Series([job.name for job in jobs], dtype=pl.String),
+        "submit_time": pl.Series([job.submit_time for job in jobs], dtype=pl.Float64),
+        "run_time": pl.Series(durations, dtype=pl.Float64),
+        "requested_time": pl.Series(limits, dtype=pl.Float64),
+        "tasks": pl.Series([job.hosts for job in jobs], dtype=pl.Int64),
+        "tasks_per_node": [1] * len(jobs),
+        "exclusive": [True] * len(jobs),
+        "core": [1] * len(jobs),
+    }
+    names = [job.profile if isinstance(read[job.profile], Task) else None for job in jobs]
+    if any(names):
+        columns["application"] = pl.Series(names, dtype=pl.String)
+    return pl.DataFrame(columns)
+
+
+def _header(place: str, hosts: object) -> Header:
+    """Say how many hosts the workload was made for, where it does."""
+    if hosts is None:
+        return Header()
+    try:
+        count = _count(hosts)
+    except ValueError as error:
+        raise BridgeError(f"{place} = {error}.") from None
+    return Header.from_fields({"MaxNodes": count, "MaxProcs": count})
