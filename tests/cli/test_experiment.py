@@ -195,7 +195,7 @@ def test_comparison_has_replications(log: Path, capsys: pytest.CaptureFixture[st
         "fcfs",
         "--replications",
         3,
-        "--dispatch-costs",
+        "--dispatch",
         "--walltime",
         "kill",
         "--overrun",

@@ -51,6 +51,8 @@ def test_an_option_takes_the_same_everywhere() -> None:
         "DIR": {"run", "compare", "experiment", "demo", "elastisim", "vnodes"},
         "FILE": _FILES,
     }
+    # `compare` writes the record of each run into its folder.
+    assert several.pop("--dispatch") == {"FILE": {"run"}, "flag": {"compare"}}
     assert several.keys() == _OF_THEIR_COMMANDS
 
 

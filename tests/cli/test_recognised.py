@@ -85,7 +85,7 @@ def refusal(*words: object, capsys: pytest.CaptureFixture[str]) -> str:
         ("elastisim", "batchlab elastisim "),
         ("application", "--applications DIR"),
         ("experiment", "batchlab experiment "),
-        ("system", "batchlab run LOG --system "),
+        ("system", "batchlab run TRACE --system "),
         ("platform", "batchlab platform "),
         ("slurm", "batchlab slurm check DIR"),
         ("of_run", "batchlab report "),

@@ -82,7 +82,7 @@ _Replications = Annotated[int, whole_number("Runs of each policy.", RULES)]
 _Dispatch = Annotated[
     bool,
     typer.Option(
-        "--dispatch-costs", rich_help_panel=RULES, help="Record what each decision costs; takes longer."
+        "--dispatch", rich_help_panel=RULES, help="Record what each scheduling pass costs; takes longer."
     ),
 ]
 _Executor = Annotated[ExecutorName, typer.Option(rich_help_panel=OUTPUT, help="What does the runs.")]
@@ -117,7 +117,7 @@ def compare(
     power: NodeWatts = None,
     failures: FailureTimes = None,
     sleep: Sleep = None,
-    dispatch_costs: _Dispatch = False,
+    dispatch: _Dispatch = False,
     overrun: Overrun = "extend",
     invalid: Invalid = "drop",
     processors: Processors = "requested",
@@ -151,7 +151,7 @@ def compare(
         control=controls_of(rate, control),
         reference_rate=reference_rate,
         sleep=sleep_of(sleep),
-        dispatch=dispatch_costs,
+        dispatch=dispatch,
     )
     experiment = Experiment(
         {title: workload},

@@ -42,14 +42,14 @@ _KINDS: dict[Kind, tuple[str, str]] = {
         "it is read with the jobs that name it: batchlab run JOBS --applications DIR",
     ),
     "experiment": ("the description of an experiment", "batchlab experiment {path} runs it"),
-    "system": ("the description of a machine", "batchlab run LOG --system {path} runs a log on it"),
+    "system": ("the description of a machine", "batchlab run TRACE --system {path} runs a log on it"),
     "platform": (
         "a platform",
-        "batchlab platform {path} shows it, batchlab run LOG --system {path} runs a log on it",
+        "batchlab platform {path} shows it, batchlab run TRACE --system {path} runs a log on it",
     ),
     "slurm": (
         "Slurm's configuration",
-        "batchlab slurm check DIR reads its folder, batchlab run LOG --system {path} runs a log on it",
+        "batchlab slurm check DIR reads its folder, batchlab run TRACE --system {path} runs a log on it",
     ),
     "run": (
         "the folder of a run",

@@ -81,7 +81,7 @@ def _further(request: RunRequest) -> Iterable[tuple[str, str]]:
     """Say what observed the run, and which files it has but for those of ``--out``."""
     if request.observers:
         yield "observers", ", ".join(request.observers)
-    files = {"passes": request.dispatch, "events": request.events, "report": request.report}
+    files = {"dispatch": request.dispatch, "events": request.events, "report": request.report}
     for name, file in files.items():
         if file is not None:
             yield name, str(file)

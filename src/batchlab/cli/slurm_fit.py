@@ -29,9 +29,9 @@ from batchlab.cli.overheads import overheads_of
 from batchlab.cli.progress import progress_bar
 from batchlab.cli.request import LogRequest
 from batchlab.cli.slurm_options import (
-    Log,  # noqa: TC001  # typer reads the annotations
     PageFile,  # noqa: TC001  # here too
     Submission,  # noqa: TC001  # here too
+    Trace,  # noqa: TC001  # typer reads the annotations
     Version,  # noqa: TC001  # here too
 )
 from batchlab.options import RunOptions
@@ -106,7 +106,7 @@ _Out = Annotated[
 
 
 def fit(
-    log: Log,
+    trace: Trace,
     *,
     conf: _Configuration,
     version: Version = None,
@@ -139,7 +139,8 @@ def fit(
     overheads = overheads_of(overhead)
     configured = twins.read_twin(conf, overheads=overheads, submission=submission, version=version)
     sought = None if parameter is None else _sought(parameter, configured)
-    request = LogRequest(*located(log), overrun, invalid, processors, use_memory, None, log_format, timezone)
+    given = located(trace)
+    request = LogRequest(*given, overrun, invalid, processors, use_memory, None, log_format, timezone)
     workload = read_log(request)
     with progress_bar("fitting") as advance:
         found = twins.fit(
@@ -162,7 +163,7 @@ def fit(
     if report is not None:
         from batchlab.report import write_fit  # noqa: PLC0415  # draws, which takes long to import
 
-        write_fit(found, report, source=str(log))
+        write_fit(found, report, source=str(trace))
         typer.echo(f"{'' if out else chr(10)}written to {report}", err=form == "json")
 
 

@@ -7,12 +7,12 @@ import typer
 
 from batchlab.cli.options import OUTPUT, RULES
 
-__all__ = ["Log", "PageFile", "Submission", "Version"]
+__all__ = ["PageFile", "Submission", "Trace", "Version"]
 
-Log = Annotated[
+Trace = Annotated[
     Path,
     typer.Argument(
-        metavar="LOG",
+        metavar="TRACE",
         help="The jobs: Slurm's sacct or jobcomp, SWF, PBS (.gz too), CSV or Parquet; or the name of a "
         "fetched log (batchlab traces).",
     ),

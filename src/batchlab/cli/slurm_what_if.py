@@ -28,9 +28,9 @@ from batchlab.cli.overheads import overheads_of
 from batchlab.cli.progress import progress_bar
 from batchlab.cli.request import LogRequest
 from batchlab.cli.slurm_options import (
-    Log,  # noqa: TC001  # typer reads the annotations
     PageFile,  # noqa: TC001  # here too
     Submission,  # noqa: TC001  # here too
+    Trace,  # noqa: TC001  # typer reads the annotations
     Version,  # noqa: TC001  # here too
 )
 from batchlab.options import RunOptions
@@ -73,7 +73,7 @@ _Confidence = Annotated[
 
 
 def what_if(
-    log: Log,
+    trace: Trace,
     *,
     conf: _Configurations,
     version: Version = None,
@@ -107,7 +107,8 @@ def what_if(
     if fitted is not None:
         values = twin.read_fitted(fitted)
         twins = [values.applied(each) for each in twins]
-    request = LogRequest(*located(log), overrun, invalid, processors, use_memory, None, log_format, timezone)
+    given = located(trace)
+    request = LogRequest(*given, overrun, invalid, processors, use_memory, None, log_format, timezone)
     workload = read_log(request)
     with progress_bar("simulating") as advance:
         found = twin.what_if(
@@ -123,7 +124,7 @@ def what_if(
     if report is not None:
         from batchlab.report import write_what_if  # noqa: PLC0415  # draws, which takes long to import
 
-        write_what_if(found, report, source=str(log))
+        write_what_if(found, report, source=str(trace))
         typer.echo(f"\nwritten to {report}", err=form == "json")
 
 

@@ -171,7 +171,7 @@ def choose(name: str | None = None) -> Run:
     if not found:
         raise MonitorError(
             "no run can be asked now. A run can be after its first second, and at once with: "
-            "batchlab run --live LOG"
+            "batchlab run --live TRACE"
         )
     listed = "; ".join(f"{run.name} ({run.workload}, {run.policy})" for run in found)
     if name is None:
