@@ -8,7 +8,7 @@ import pytest
 import batchlab as bl
 from batchlab.errors import WorkloadError
 from batchlab.generate import Constant, Empirical, Exponential, Lognormal, SizeModel, Truncated, fit_stream
-from batchlab.generate.random_streams import Floats, stream
+from batchlab.random_streams import Floats, stream
 
 
 def log(jobs: int = 4000) -> bl.Workload:

@@ -27,6 +27,6 @@ def observers_for(
     """Make the observers that the options describe, by their labels; `seed` is that of the run."""
     if not (own or power or failures):
         return {}
-    from batchlab.experiment.observers import observers_of  # noqa: PLC0415  # plain runs do without
+    from batchlab.observer.description import observers_of  # noqa: PLC0415  # plain runs do without
 
     return observers_of(own or (), power or (), failures, seed=seed)

@@ -5,7 +5,7 @@
     title = "Order matters"            # all but workloads, systems and policies may be left out
     policies = ["fcfs", "mine.py:Mine"]  # specs, or of Python files; or [policies] with a label for each
     observers = ["failures.py:Mine"]   # of Python files
-    power = "idle=90, busy=140"        # built-in observers: see `batchlab.experiment.observers`
+    power = "idle=90, busy=140"        # built-in observers: see `batchlab.observer.description`
     failures = "outages.csv, on_failure=kill"
     seeds = [0, 1]
     replications = 5
@@ -57,10 +57,10 @@ from batchlab.documents import DocumentReader
 from batchlab.errors import BatchlabError, ExperimentError, SimulationError, TraceError, shown, suggest
 from batchlab.experiment.experiment import Experiment
 from batchlab.experiment.generator import Generator
-from batchlab.experiment.observers import observers_of
 from batchlab.experiment.plan import paired
 from batchlab.experiment.schema import OF_PASSES, PLOTS, Description, Dispatchers, Log, Nodes, checked, within
 from batchlab.experiment.source import LogFile, Source
+from batchlab.observer.description import observers_of
 from batchlab.options import RunOptions
 from batchlab.policy.of_file import policy_of
 from batchlab.system import System, read_system, toml_format

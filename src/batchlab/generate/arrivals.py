@@ -6,7 +6,7 @@ import numpy as np
 
 from batchlab.generate.calendar import HALF_HOUR, MONTHS, SLOTS, WEEKDAYS, Clock, Slots
 from batchlab.generate.cycle import Shares, weights
-from batchlab.generate.random_streams import Floats, stream
+from batchlab.random_streams import Floats, stream
 
 __all__ = ["arrivals", "usual_period"]
 

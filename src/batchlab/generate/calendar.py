@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from batchlab.generate.random_streams import Floats, Integers
+from batchlab.random_streams import Floats, Integers
 from batchlab.workload.header import Header
 
 __all__ = ["HALF_HOUR", "MONTHS", "SLOTS", "WEEKDAYS", "Clock", "Slots", "places"]

@@ -8,9 +8,9 @@ import polars as pl
 
 from batchlab.errors import WorkloadError
 from batchlab.generate.calendar import MONTHS, WEEKDAYS, Clock, places
-from batchlab.generate.random_streams import Floats, Integers
 from batchlab.generate.resample import origin
 from batchlab.generate.work import gflops
+from batchlab.random_streams import Floats, Integers
 from batchlab.workload.workload import Workload
 
 __all__ = ["Comparison", "compare"]

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from batchlab.distributions import Distribution, draw
 from batchlab.errors import WorkloadError, shown
-from batchlab.generate.distributions import Distribution, draw
-from batchlab.generate.random_streams import count_of_jobs
+from batchlab.generate.count import count_of_jobs
 from batchlab.workload.workload import Workload
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from batchlab.generate.calendar import MONTHS, SLOTS, WEEKDAYS, Clock, Slots, places
-from batchlab.generate.random_streams import Floats
+from batchlab.random_streams import Floats
 
 __all__ = ["Shares", "weights"]
 

@@ -24,9 +24,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from batchlab.distributions import Harmonic
 from batchlab.errors import WorkloadError, shown
-from batchlab.generate.distributions import Harmonic
-from batchlab.generate.random_streams import Floats, Integers, count_of_jobs, stream
+from batchlab.generate.count import count_of_jobs
+from batchlab.random_streams import Floats, Integers, stream
 from batchlab.workload.header import Header
 from batchlab.workload.workload import Workload
 

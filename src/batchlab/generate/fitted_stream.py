@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 
+from batchlab.distributions import Constant, Distribution, Mixture, Truncated, drawn_again
 from batchlab.errors import WorkloadError, shown
+from batchlab.generate.count import count_of_jobs
 from batchlab.generate.custom import from_distributions
-from batchlab.generate.distributions import Constant, Distribution, Mixture, Truncated, drawn_again
 from batchlab.generate.fitting import Criterion, Fit, fit
-from batchlab.generate.random_streams import Floats, Integers, count_of_jobs, stream
 from batchlab.generate.sizes import SizeModel
+from batchlab.random_streams import Floats, Integers, stream
 from batchlab.workload.header import Header
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import polars as pl
 
-from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.generate.distributions import (
+from batchlab.distributions import (
     Distribution,
     Exponential,
     Gamma,
@@ -20,7 +19,8 @@ from batchlab.generate.distributions import (
     Uniform,
     Weibull,
 )
-from batchlab.generate.random_streams import Floats
+from batchlab.errors import WorkloadError, shown, suggest
+from batchlab.random_streams import Floats
 from batchlab.workload.validation import check_choice
 
 __all__ = ["FAMILIES", "Fit", "fit"]

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from batchlab.distributions import Distribution, Empirical
 from batchlab.errors import WorkloadError, shown
-from batchlab.generate.distributions import Distribution, Empirical
-from batchlab.generate.random_streams import Floats, count_of_jobs, stream
+from batchlab.generate.count import count_of_jobs
+from batchlab.random_streams import Floats, stream
 from batchlab.workload.application_jobs import run_times
 from batchlab.workload.header import Header
 from batchlab.workload.workload import Workload

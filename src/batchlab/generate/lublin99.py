@@ -24,10 +24,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from batchlab.distributions import TwoStageUniform
 from batchlab.errors import WorkloadError, shown
 from batchlab.generate.calendar import HALF_HOUR, SLOTS
-from batchlab.generate.distributions import TwoStageUniform
-from batchlab.generate.random_streams import Floats, count_of_jobs, stream
+from batchlab.generate.count import count_of_jobs
+from batchlab.random_streams import Floats, stream
 from batchlab.vocabulary import LUBLIN_KINDS, LublinKind
 from batchlab.workload.header import Header
 from batchlab.workload.validation import check_choice

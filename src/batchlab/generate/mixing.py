@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.generate.random_streams import Floats, Integers, stream
 from batchlab.generate.spelling import Spelled, columns_of, spelled, weighted
+from batchlab.random_streams import Floats, Integers, stream
 from batchlab.units import is_finite, is_whole
 from batchlab.workload.workload import Workload
 

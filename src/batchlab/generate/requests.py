@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.generate.random_streams import Integers, stream
 from batchlab.generate.sizes import SizeModel
+from batchlab.random_streams import Integers, stream
 from batchlab.system.system import NodeGroup, System
 
 __all__ = ["Limits", "Requests", "draw_requests"]

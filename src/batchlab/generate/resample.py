@@ -6,21 +6,22 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 import polars as pl
 
+from batchlab.distributions import draw
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.generate.arrivals import arrivals, usual_period
 from batchlab.generate.calendar import Clock
-from batchlab.generate.distributions import draw
-from batchlab.generate.random_streams import Floats, Integers, count_of_jobs, stream
+from batchlab.generate.count import count_of_jobs
 from batchlab.generate.requests import CORE, Limits, Requests, draw_requests
 from batchlab.generate.sizes import SizeModel
 from batchlab.generate.work import check_performance, speed
+from batchlab.random_streams import Floats, Integers, stream
 from batchlab.workload.application_jobs import run_times
 from batchlab.workload.header import Header
 from batchlab.workload.validation import check_choice
 from batchlab.workload.workload import Workload
 
 if TYPE_CHECKING:
-    from batchlab.generate.distributions import Distribution
+    from batchlab.distributions import Distribution
     from batchlab.system.system import System
 
 __all__ = ["like", "origin"]

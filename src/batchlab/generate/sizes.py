@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from batchlab.generate.distributions import TwoStageUniform
-from batchlab.generate.random_streams import Floats, Integers
+from batchlab.distributions import TwoStageUniform
+from batchlab.random_streams import Floats, Integers
 
 __all__ = ["SizeModel"]
 

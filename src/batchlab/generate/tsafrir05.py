@@ -29,7 +29,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown
-from batchlab.generate.random_streams import Floats, Integers, stream
+from batchlab.random_streams import Floats, Integers, stream
 from batchlab.workload.application_jobs import run_times
 from batchlab.workload.workload import Workload
 

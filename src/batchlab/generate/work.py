@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.generate.random_streams import Floats
+from batchlab.random_streams import Floats
 from batchlab.workload.application_jobs import run_times
 
 if TYPE_CHECKING:

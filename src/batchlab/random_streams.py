@@ -1,4 +1,4 @@
-"""What every generator needs: checked arguments, and a stream of random numbers of its own for each use."""
+"""Streams of random numbers: one of its own for each use."""
 
 import operator
 import zlib
@@ -9,12 +9,10 @@ import numpy.typing as npt
 
 from batchlab.errors import WorkloadError, shown
 
-__all__ = ["Floats", "Integers", "count_of_jobs", "stream"]
+__all__ = ["Floats", "Integers", "stream"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
-
-_MOST_JOBS = 10**9
 
 
 def stream(seed: SupportsIndex, use: str) -> np.random.Generator:
@@ -47,30 +45,3 @@ def stream(seed: SupportsIndex, use: str) -> np.random.Generator:
         raise WorkloadError(f"seed = {shown(seed)}; must be a whole number >= 0.")
     sequence = np.random.SeedSequence(number, spawn_key=(zlib.crc32(use.encode()),))
     return np.random.Generator(np.random.PCG64(sequence))
-
-
-def count_of_jobs(jobs: SupportsIndex) -> int:
-    """Check a number of jobs.
-
-    Parameters
-    ----------
-    jobs
-        The argument.
-
-    Returns
-    -------
-    int
-        The same.
-
-    Raises
-    ------
-    WorkloadError
-        If it is no whole number from 1 to 10^9.
-    """
-    try:
-        number = operator.index(jobs)
-    except TypeError:
-        number = 0
-    if not 1 <= number <= _MOST_JOBS:
-        raise WorkloadError(f"jobs = {shown(jobs)}; must be a whole number from 1 to 10^9.")
-    return number

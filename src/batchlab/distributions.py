@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from batchlab.errors import WorkloadError, shown
-from batchlab.generate.random_streams import Floats, stream
+from batchlab.random_streams import Floats, stream
 
 __all__ = [
     "Constant",

@@ -17,8 +17,8 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
+from batchlab import distributions
 from batchlab.errors import BatchlabError, ObserverError, shown, suggest
-from batchlab.generate import distributions
 from batchlab.observer import Failures, NodePower, Power
 from batchlab.observer.of_file import observer_of
 
