@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from batchlab.cli import progress
+from batchlab.experiment.course import Course, Underway
 from support.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -67,3 +68,18 @@ def test_nobody_looks_at_a_file(tmp_path: Path) -> None:
     """Without a terminal there is no bar, and no thread for it."""
     with progress.reading_bar(tmp_path), progress.run_bar("easy", lambda _now: None) as show:
         assert show is None
+
+
+def test_an_experiment_shows_runs_jobs_and_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The runs that are over, the rate of all jobs, and the date of the run that is behind."""
+    terminal = made_terminal(monkeypatch)
+    later, earlier = (
+        Underway(jobs, 4000, days * 86_400.0, dt.datetime(2002, 7, 28 + days, tzinfo=dt.UTC))
+        for jobs, days in ((2000, 2), (1000, 1))
+    )
+    with progress.experiment_bar("seth") as show:
+        assert show is not None
+        show(Course(1, 5, 7000, (later, earlier)))
+    assert "1/5 runs" in terminal.written
+    assert "35,000 jobs/s 2002-07-29" in terminal.written
+    assert "left" in terminal.written

@@ -13,7 +13,7 @@ import typer
 
 from batchlab.cli.interruption import removed
 from batchlab.cli.output import as_json, warn
-from batchlab.cli.progress import progress_bar
+from batchlab.cli.progress import experiment_bar
 from batchlab.cli.terminal import print_blocks, width
 from batchlab.text_tables import Facts
 
@@ -72,8 +72,8 @@ def carry_out(experiment: Experiment, request: ExperimentRequest) -> None:
         if store is None:
             store = stack.enter_context(TemporaryDirectory(prefix="batchlab-"))
             stack.enter_context(removed(store))
-        with progress_bar(request.title) as progress:
-            runs = experiment.run(request.executor, store, progress, request.workers)
+        with experiment_bar(request.title) as watch:
+            runs = experiment.run(request.executor, store, workers=request.workers, watch=watch)
         written = _write(runs, experiment, request)
         if request.form == "json":
             typer.echo(as_json(_document(runs)))

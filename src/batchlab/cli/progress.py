@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress, ProgressColumn
 
-__all__ = ["count_bar", "progress_bar", "reading_bar", "run_bar", "transfer_bar"]
+    from batchlab.experiment.course import Course
+
+__all__ = ["count_bar", "experiment_bar", "progress_bar", "reading_bar", "run_bar", "transfer_bar"]
 
 _PATIENCE = 1.0
 _LONGEST_TITLE = 20
@@ -74,6 +76,34 @@ def count_bar(
     """Show what `run_bar` does, where the number of all jobs is not known."""
     with _patient_bar(title, _count_bar) as advance:
         yield None if advance is None else lambda done, now: advance(done, None, _moment(date(now), now))
+
+
+@contextmanager
+def experiment_bar(title: str) -> Iterator[Callable[[Course], None] | None]:
+    """Show how far an experiment is, on standard error: runs, and the jobs and the date of those under way.
+
+    Parameters
+    ----------
+    title
+        What is run.
+
+    Yields
+    ------
+    callable or None
+        To be called with the course now and then; None where it would not be seen. The date is that of the
+        run that is behind the others.
+    """
+    with _patient_bar(title, _experiment_bar) as advance:
+        if advance is None:
+            yield None
+            return
+
+        def show(course: Course) -> None:
+            last = min(course.underway, key=lambda each: each.time, default=None)
+            moment = "" if last is None else _moment(last.date, last.time)
+            advance(course.part, course.runs, moment, course.done, course.jobs_done)
+
+        yield show
 
 
 @contextmanager
@@ -154,9 +184,7 @@ def _shortened(title: str) -> str:
 
 
 @contextmanager
-def _patient_bar(
-    title: str, make: Callable[[], Progress]
-) -> Iterator[Callable[[int, int | None, str], None] | None]:
+def _patient_bar(title: str, make: Callable[[], Progress]) -> Iterator[Callable[..., None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
@@ -164,16 +192,20 @@ def _patient_bar(
         began = time.monotonic()
         shown: list[Progress] = []
 
-        def advance(done: int, total: int | None, moment: str) -> None:
+        def advance(
+            done: float, total: int | None, moment: str, runs: int = 0, jobs: int | None = None
+        ) -> None:
             elapsed = time.monotonic() - began
             if elapsed < _PATIENCE:
                 return
-            rate = f"{done / max(elapsed, _REFRESH):,.0f}/s"
+            unit, counted = ("/s", done) if jobs is None else (" jobs/s", jobs)
+            rate = f"{counted / max(elapsed, _REFRESH):,.0f}{unit}"
             if not shown:
                 bar = make()
-                bar.add_task(_shortened(title), completed=done, total=total, moment=moment, rate=rate)
+                bar.add_task(_shortened(title), total=total, moment=moment, rate=rate, runs=runs)
                 shown.append(stack.enter_context(bar))
-            shown[0].update(shown[0].task_ids[0], completed=done, total=total, moment=moment, rate=rate)
+            task = shown[0].task_ids[0]
+            shown[0].update(task, completed=done, total=total, moment=moment, rate=rate, runs=runs)
 
         yield advance
 
@@ -190,6 +222,18 @@ def _bar() -> Progress:
     return _with_columns(
         TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
         *_course(),
+        TimeRemainingColumn(compact=True),
+        TextColumn("left"),
+    )
+
+
+def _experiment_bar() -> Progress:
+    from rich.progress import TextColumn, TimeRemainingColumn  # noqa: PLC0415  # as above
+
+    return _with_columns(
+        TextColumn("{task.fields[runs]:,}/{task.total:,.0f} runs"),
+        TextColumn("{task.fields[rate]}"),
+        TextColumn("{task.fields[moment]}", style="cyan"),
         TimeRemainingColumn(compact=True),
         TextColumn("left"),
     )

@@ -20,7 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from batchlab.errors import ExperimentError, shown, suggest
-from batchlab.experiment.work import Task, execute
+from batchlab.experiment.work import Task, Watch, execute
 from batchlab.vocabulary import EXECUTORS, ExecutorName
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ def perform(
     workers: int | None,
     store: Store,
     report: Report,
+    *,
+    watch: Watch | None = None,
 ) -> None:
     """Do all tasks, whatever becomes of each.
 
@@ -59,6 +61,8 @@ def perform(
     report
         Called with each task that is over, and with the error of the executor where it did not come to an
         end by itself.
+    watch
+        Called now and then by threads of this process with the key of a run, and how far it is.
     """
     _check(executor)
     if not tasks:
@@ -67,7 +71,7 @@ def perform(
     if executor is None or executor == "threads":
         with ThreadPoolExecutor(count, "batchlab-run") as threads:
             stopped = threading.Event()
-            work = partial(execute, stopped=stopped)
+            work = partial(execute, stopped=stopped, watch=watch)
             _submit(tasks, threads, report, work, lambda: _stop_threads(threads, stopped))
     elif executor == "processes":
         _check_picklable(tasks)

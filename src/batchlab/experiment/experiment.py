@@ -9,6 +9,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from batchlab.errors import ExperimentError, shown
+from batchlab.experiment.course import CourseKeeper
 from batchlab.experiment.executors import perform, runs_here
 from batchlab.experiment.given_events import digest_of, given_events
 from batchlab.experiment.plan import Run, as_system, labelled, made_from, name_of, paired, seed_of
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
     from typing import Unpack
 
+    from batchlab.experiment.course import Course
     from batchlab.observer import Observer
     from batchlab.options import ExperimentArguments
     from batchlab.policy import Policy
@@ -200,6 +202,7 @@ class Experiment:
         store: str | os.PathLike[str] = "runs/",
         progress: Callable[[int, int], object] | None = None,
         workers: int | None = None,
+        watch: Callable[[Course], object] | None = None,
     ) -> Runs:
         """Do the runs that the store has not, and give all.
 
@@ -215,6 +218,9 @@ class Experiment:
             Called with the number of runs done and the number of all runs, at the beginning and after each.
         workers
             How many runs at a time, for threads and processes; as many as there are processors unless given.
+        watch
+            Called now and then with the course of the experiment, one call at a time. Of runs under way it
+            has those of ``"threads"``.
 
         Returns
         -------
@@ -232,7 +238,7 @@ class Experiment:
         place.tidy()
         plan = self.plan()
         with place.accessed():
-            self._do(plan, place, executor, progress, workers)
+            self._do(plan, place, executor, workers, progress=progress, watch=watch)
             return self._runs(plan, place)
 
     def _do(
@@ -240,20 +246,22 @@ class Experiment:
         plan: list[Run],
         place: Store,
         executor: Executor | ExecutorName | None,
-        progress: Callable[[int, int], object] | None,
         workers: int | None,
+        *,
+        progress: Callable[[int, int], object] | None,
+        watch: Callable[[Course], object] | None,
     ) -> None:
         waiting = {run.key: run for run in plan if not place.is_done(run.key)}
         rows = Counter(run.key for run in plan if run.key in waiting)
-        tell = _Progress(len(plan), rows, progress)
+        course = CourseKeeper(len(plan), rows, progress, watch)
         tasks = self._tasks([*waiting.values()], place, send=not runs_here(executor))
 
         def report(task: Task, error: BaseException | None) -> None:
             if error is not None:
                 place.write_failure(task.key, told(error))
-            tell.over(task.key)
+            course.over(task.key)
 
-        perform(tasks, executor, _workers(workers), place, report)
+        perform(tasks, executor, _workers(workers), place, report, watch=course.watch)
 
     def load(self, store: str | os.PathLike[str] = "runs/") -> Runs:
         """Give what the store has of the experiment, without running anything.
@@ -303,25 +311,6 @@ class Experiment:
             )
             for run in sorted(runs, key=lambda run: order[run.made_from["workload"]])
         ]
-
-
-class _Progress:
-    """Counts rows of the table; runs that are alike are done once, and count as often as they are there."""
-
-    def __init__(
-        self, total: int, rows: Mapping[str, int], progress: Callable[[int, int], object] | None
-    ) -> None:
-        self._total, self._rows, self._progress = total, rows, progress
-        self._done = total - sum(rows.values())
-        self._tell()
-
-    def over(self, key: str) -> None:
-        self._done += self._rows[key]
-        self._tell()
-
-    def _tell(self) -> None:
-        if self._progress is not None:
-            self._progress(self._done, self._total)
 
 
 def dispatchers(schedulers: object, allocators: object) -> list[Policy]:

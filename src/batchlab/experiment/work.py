@@ -7,12 +7,14 @@ import hashlib
 import json
 import time
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from batchlab.experiment.course import Underway
 from batchlab.experiment.memory import MemoryWatch
 from batchlab.experiment.source import Source, loaded
 from batchlab.experiment.store import Store
@@ -20,7 +22,8 @@ from batchlab.python_file import place_in_files
 from batchlab.result.archive import compact, is_whole, read_document, table_digest, write_archive
 from batchlab.result.outcome_members import members_of
 from batchlab.result.table import PASS_COSTS
-from batchlab.simulation import simulate
+from batchlab.simulation import Simulation
+from batchlab.workload.dates import Dates
 
 if TYPE_CHECKING:
     import threading
@@ -33,7 +36,10 @@ if TYPE_CHECKING:
     from batchlab.system import System
     from batchlab.workload import EventStream
 
-__all__ = ["Task", "execute", "told"]
+__all__ = ["Task", "Watch", "execute", "told"]
+
+Watch = Callable[[str, Underway], object]
+"""Called with the key of a run, and how far it is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +74,7 @@ class Task:
     events: EventStream | None = None
 
 
-def execute(task: Task, stopped: threading.Event | None = None) -> None:
+def execute(task: Task, stopped: threading.Event | None = None, watch: Watch | None = None) -> None:
     """Do a run and write it into the store, unless it is there. An error in the run is written down too.
 
     Parameters
@@ -77,6 +83,8 @@ def execute(task: Task, stopped: threading.Event | None = None) -> None:
         The run.
     stopped
         Ends the run, soon after it is set.
+    watch
+        Called now and then.
 
     Raises
     ------
@@ -91,7 +99,7 @@ def execute(task: Task, stopped: threading.Event | None = None) -> None:
             return
         store.note("started", task.key)
         try:
-            record = _run(task, store, stopped)
+            record = _run(task, store, stopped, watch)
         except Exception as error:  # noqa: BLE001  # one run's error must not stop the others
             store.write_failure(task.key, told(error))
             store.note("failed", task.key)
@@ -108,25 +116,17 @@ def told(error: BaseException) -> dict[str, object]:
     return {"error": type(error).__name__, "message": message, "traceback": "".join(lines)}
 
 
-def _run(task: Task, store: Store, stopped: threading.Event | None) -> dict[str, object]:
-    def go_on(_done: int, _jobs: int) -> None:
-        if stopped and stopped.is_set():
-            raise KeyboardInterrupt
-
+def _run(task: Task, store: Store, stopped: threading.Event | None, watch: Watch | None) -> dict[str, object]:
     workload = loaded(task.source, task.options.seed, task.digest)
     # What keeps something in mind must not find there what another run left.
     policy, observers = copy.deepcopy((task.policy, task.observers))
     with MemoryWatch() as memory:
         began, cpu = time.perf_counter(), time.thread_time()
-        result = simulate(
-            workload,
-            task.system,
-            policy,
-            observers=observers,
-            events=task.events,
-            options=task.options,
-            progress=None if stopped is None else go_on,
+        simulation = Simulation(
+            workload, task.system, policy, observers=observers, events=task.events, options=task.options
         )
+        simulation.run_until(progress=_progress(task.key, simulation, stopped, watch))
+        result = simulation.result()
         elapsed, cpu_time = time.perf_counter() - began, time.thread_time() - cpu
     schedule, metrics = _keep_schedule(result, task, store)
     return {
@@ -143,6 +143,23 @@ def _run(task: Task, store: Store, stopped: threading.Event | None) -> dict[str,
         "metrics": metrics,
         "warnings": list(result.warnings),
     }
+
+
+def _progress(
+    key: str, simulation: Simulation, stopped: threading.Event | None, watch: Watch | None
+) -> Callable[[int, int], None] | None:
+    """Give what a run is to call now and then: it ends a run that was stopped, and reports the others."""
+    if stopped is None and watch is None:
+        return None
+    dates = Dates(simulation.workload.header, simulation.system.start_time)
+
+    def go_on(done: int, jobs: int) -> None:
+        if stopped is not None and stopped.is_set():
+            raise KeyboardInterrupt
+        if watch is not None:
+            watch(key, Underway(done, jobs, simulation.now, dates.date(simulation.now)))
+
+    return go_on
 
 
 def _keep_schedule(result: Result, task: Task, store: Store) -> tuple[str, object]:
