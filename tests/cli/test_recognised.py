@@ -52,6 +52,8 @@ def test_names_say_what_content_does_not(tmp_path: Path) -> None:
     (tmp_path / "mine.py").touch()
     assert kind_of(tmp_path / "mine.py") == "python"
     (tmp_path / "letter.txt").write_text("Dear reader,\n")
+    (tmp_path / "page.html").write_text("<!DOCTYPE html>\n<html></html>\n")
+    assert kind_of(tmp_path / "page.html") is None
     assert kind_of(tmp_path / "letter.txt") is None
     assert kind_of(tmp_path / "nothing") is None
 

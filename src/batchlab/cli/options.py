@@ -155,7 +155,12 @@ Walltime = Annotated[
 ]
 OrderOfEvents = Annotated[
     OrderAtInstant,
-    typer.Option(rich_help_panel=RULES, help="What comes first of what happens at one time."),
+    typer.Option(
+        metavar="ORDER",
+        rich_help_panel=RULES,
+        help="What comes first of what happens at one time: completions_first, arrivals_first or "
+        "event_by_event.",
+    ),
 ]
 
 JobChecked = Annotated[

@@ -71,7 +71,10 @@ _JSON: tuple[tuple[Kind, re.Pattern[bytes]], ...] = (
     ("of_run", re.compile(rb'"(?:makespan|outputs|bounded_slowdown)"\s*:')),
 )
 _TEXTS: tuple[tuple[Kind, re.Pattern[bytes]], ...] = (
-    ("platform", re.compile(rb"(?ms)<(?:\?xml|!DOCTYPE|platform)|.*^\[+(?:zones?|links?|topology)\b")),
+    (
+        "platform",
+        re.compile(rb"(?ms)<(?:\?xml|!DOCTYPE platform|platform)|.*^\[+(?:zones?|links?|topology)\b"),
+    ),
     ("experiment", re.compile(rb"(?ms).*^\[workloads\b|.*^workloads\s*=")),
     ("system", re.compile(rb"(?ms).*^\[\[?groups\b|.*^groups\s*=")),
     ("slurm", re.compile(rb"(?msi).*^\s*(?:ClusterName|NodeName|PartitionName)\s*=")),

@@ -66,8 +66,8 @@ _WATCHING = "Looking at it"
 _Trace = Annotated[
     Path,
     log_file(
-        "The log: SWF, Slurm's sacct or jobcomp, PBS (.gz too), CSV or Parquet, or ElastiSim's jobs "
-        "(.json); or the name of a fetched one (batchlab traces)."
+        "The log: SWF, Slurm's sacct or jobcomp, PBS (.gz too), CSV or Parquet; ElastiSim's jobs or "
+        "Batsim's workload (.json); or the name of a fetched one (batchlab traces)."
     ),
 ]
 _System = Annotated[

@@ -44,7 +44,7 @@ def significance(groups: Sequence[Group], baseline: Group) -> Html:
             f"{each.count:,}",
             "–" if each.lower is None else percent(each.lower),
             "–" if each.higher is None else percent(each.higher),
-            "–" if each.effect is None else f"{each.effect:+.2f}",
+            "–" if each.effect is None else f"{each.effect:+.2f}".replace("-", "−"),
             _p(each.adjusted),
             _verdict(each),
         ]
