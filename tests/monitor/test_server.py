@@ -268,6 +268,30 @@ def test_the_page_in_a_browser(server: Server, tmp_path: Path) -> None:
     assert re.search(r"</span>12</span></td><td>1</td><td>5 s</td><td>40 s</td>", document)
 
 
+def test_many_points_are_means_in_a_browser(
+    exchange: SnapshotExchange, control: PaceControl, simulation: bl.Simulation, tmp_path: Path
+) -> None:
+    """Points that are closer than pixels become means over windows, in a band of their values."""
+    history, gauges = History(simulation.system.resources), simulation.gauges()
+    for second in range(3000):
+        history.add(replace(gauges, now=float(second), queued=4 * (second % 2)))
+    with Server(exchange, history, Serving(), control) as server:
+        document = browse(server.url, tmp_path)
+    assert re.search(r'<div id="error" role="alert" hidden="">\s*</div>', document)
+    waiting = re.search(r'<svg id="waiting".*?</svg>', document, re.DOTALL)
+    assert waiting is not None
+    band, curve = (
+        re.findall(rf'<path d="(M[^"]+)"[^>]*class="{kind}"', waiting[0]) for kind in ("band", "curve")
+    )
+    heights = {float(height) for height in re.findall(r",(\d+\.\d)H", band[0])}
+    means = [float(height) for height in re.findall(r",(\d+\.\d)H", curve[0])]
+    assert len(heights) == 2
+    assert len(means) > 100
+    # A window has some ten points.
+    assert all(abs(mean - sum(heights) / 2) < 0.1 * (max(heights) - min(heights)) for mean in means)
+    assert re.search(r'id="range">means over [\d.]+ s, from least to greatest', document)
+
+
 USE = """<script>
 const press = id => element(id).click();
 const drag = (type, x) => element("waiting").dispatchEvent(new PointerEvent(type,

@@ -54,8 +54,53 @@ function steps(values, [from, until], x, y) {
   return path;
 }
 
+/* Where points are closer than pixels, a curve is of means over equal windows of time, in a band from the least value to the
+   greatest: [from, until, mean, least, greatest] of each window that has values. */
+const WINDOW = 3, LEFT = 44; // pixels: of a window, and left of all curves
+
+function windowsOf(values, [from, until], begin, end, count) {
+  const width = (end - begin) / count, found = [];
+  for (let index = from; index < until; index++) {
+    const value = values[index] ?? null;
+    if (value === null) continue;
+    const since = Math.max(curves.time[index], begin), till = Math.min(curves.time[index + 1] ?? end, end);
+    let at = Math.min(Math.floor((since - begin) / width), count - 1);
+    do {
+      const each = found[at] ??= { weight: 0, sum: 0, least: value, greatest: value };
+      const weight = Math.max(Math.min(till, begin + (at + 1) * width) - Math.max(since, begin + at * width), 0);
+      each.weight += weight;
+      each.sum += weight * value;
+      each.least = Math.min(each.least, value);
+      each.greatest = Math.max(each.greatest, value);
+      at += 1;
+    } while (at < count && begin + at * width < till);
+  }
+  return found.flatMap(({ weight, sum, least, greatest }, at) => weight > 0 ? [[begin + at * width, begin + (at + 1) * width, sum / weight, least, greatest]] : []);
+}
+
+/* A path along the windows at one of their values: to the right, or back to the left. */
+function along(windows, which, x, y, back = false) {
+  const [first, last] = back ? [1, 0] : [0, 1];
+  const ordered = back ? [...windows].reverse() : windows;
+  return ordered.map(each => `L${x(each[first]).toFixed(1)},${y(each[which]).toFixed(1)}H${x(each[last]).toFixed(1)}`).join("").slice(1);
+}
+
+function drawWindows(windows, colour, x, y) {
+  if (!windows.length) return [];
+  const band = `M${along(windows, 4, x, y)}L${along(windows, 3, x, y, true)}Z`;
+  return [
+    vector("path", { d: band, fill: colour, opacity: .22, class: "band" }),
+    vector("path", { d: `M${along(windows, 2, x, y)}`, fill: "none", stroke: colour, "stroke-width": 1.5, class: "curve" }),
+  ];
+}
+
+function windowCount(svg) {
+  const [from, until] = shownPoints(shownTime()), count = Math.floor((svg.clientWidth - LEFT) / WINDOW);
+  return until - from > 2 * count && count > 0 ? count : 0;
+}
+
 function drawCurves(svg, series, top, label) {
-  const width = svg.clientWidth, height = svg.clientHeight, left = 44, bottom = height - 18;
+  const width = svg.clientWidth, height = svg.clientHeight, left = LEFT, bottom = height - 18;
   const [begin, end] = shownTime(), points = shownPoints([begin, end]);
   const x = time => left + (width - left) * (Math.max(time, begin) - begin) / (end - begin);
   const y = value => bottom - (bottom - 6) * value / top;
@@ -72,7 +117,12 @@ function drawCurves(svg, series, top, label) {
     const text = run.origin === null || end - begin < 86400 * ticks ? duration(time - run.first) : dated(time, DAY);
     parts.push(vector("text", { x: x(time), y: height - 2, "text-anchor": anchor }, text));
   }
+  const count = windowCount(svg);
   for (const [values, colour] of series) {
+    if (count) {
+      parts.push(...drawWindows(windowsOf(values, points, begin, end, count), colour, x, y));
+      continue;
+    }
     const path = steps(values, points, x, y);
     if (series.length === 1 && path) {
       parts.push(vector("path", { d: `${path}V${bottom}H${left}Z`, fill: colour, opacity: .14 }));
@@ -119,7 +169,9 @@ function drawCharts() {
   const most = curves.queued.slice(from, until).reduce((greatest, value) => Math.max(greatest, value), 0);
   drawCurves(element("waiting"), [[curves.queued, "var(--waiting)"]], niceCeiling(most), compact);
   element("whole").hidden = chosen === null;
-  element("range").textContent = `${whole(until - from)} points${chosen ? "" : " · draw over a part to enlarge it"}`;
+  const count = windowCount(element("utilisation")), [begin, end] = shownTime();
+  const what = count ? `means over ${duration((end - begin) / count)}, from least to greatest` : `${whole(until - from)} points`;
+  element("range").textContent = `${what}${chosen ? "" : " · draw over a part to enlarge it"}`;
 }
 
 function tellPoint(svg, event) {
