@@ -21,6 +21,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image, ImageDraw
 
 import batchlab as bl
+from batchlab.report.interactive import plotly_script
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,6 +50,21 @@ addEventListener("load", () => {
   seen();
 });
 </script></body>"""
+# The least that a page with one chart does.
+EMPTY = """<!DOCTYPE html><html><body><div class="area" style="height: 20rem"></div>
+<script type="text/plain" id="library">{library}</script><script>
+(async () => {{
+  const letters = atob(document.getElementById("library").textContent);
+  const bytes = Uint8Array.from({{ length: letters.length }}, (_, at) => letters.charCodeAt(at));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const script = document.createElement("script");
+  script.textContent = await new Response(stream).text();
+  document.head.append(script);
+  const area = document.querySelector(".area");
+  await Plotly.react(area, [{{ y: [1, 2, 3] }}]);
+  area.dataset.drawn = "yes";
+}})();
+</script></body></html>"""
 
 
 def log(name: str) -> tuple[bl.Workload, bl.System]:
@@ -132,17 +148,19 @@ def results_of(name: str) -> Iterator[bl.Result]:
 
 
 def report(path: Path) -> None:
-    """Write a report of Seth under five policies, and measure how it opens in headless Chromium."""
+    """Write a report of Seth under five policies, and measure how it and an empty page open in Chromium."""
     bl.report.write([*results_of("Seth")], path, title="Seth under five policies")
     print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if browser is None:
         print("there is no Chromium on the path: how the page opens is not measured")
         return
-    with TemporaryDirectory() as folder:
-        probed = Path(folder) / "report.html"
-        probed.write_text(path.read_text("utf-8").replace("</body>", PROBE), "utf-8")
-        print(_opened(browser, probed, folder))
+    empty = EMPTY.format(library=plotly_script())
+    for name, page in (("report", path.read_text("utf-8")), ("plotly alone", empty)) * 3:
+        with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            probed = Path(folder) / "page.html"
+            probed.write_text(page.replace("</body>", PROBE), "utf-8")
+            print(f"{name}: {_opened(browser, probed, folder)}", flush=True)
 
 
 def _opened(browser: str, page: Path, profile: str) -> str:
