@@ -2,16 +2,17 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NoReturn, cast
+from typing import NoReturn, TypeVar, cast
 
 from batchlab.errors import BridgeError, shown, suggest
 from batchlab.units import is_finite
 
-__all__ = ["amount", "amounts", "flag", "nearest", "read_object", "seconds", "text", "texts"]
+__all__ = ["amount", "amounts", "field", "flag", "nearest", "read_object", "seconds", "text", "texts"]
 
 _LARGEST_INTEGER = 2**64
+_Value = TypeVar("_Value")
 
 
 def read_object(path: Path) -> dict[str, object]:
@@ -51,6 +52,16 @@ def nearest(name: str, known: Mapping[str, object]) -> str | None:
     """Give the suggestion for an unknown key that is like a known one; None where it is like none."""
     suggestion = suggest(name, known)
     return suggestion if suggestion.startswith(" Did") else None
+
+
+def field(key: str, check: Callable[[object], _Value], fields: Mapping[str, object]) -> _Value:
+    """Take the value of a key that must be there; errors begin with the key."""
+    if key not in fields:
+        raise ValueError(f"{key} is missing; add it")
+    try:
+        return check(fields[key])
+    except ValueError as error:
+        raise ValueError(f"{key} = {error}") from None
 
 
 def flag(value: object) -> bool:

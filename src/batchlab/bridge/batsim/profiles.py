@@ -7,10 +7,10 @@ amounts progress in lock-step: `Compute` with ``coupled=True``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from batchlab.application.tasks import Compute, Delay, Sequence, Task
-from batchlab.bridge.document import amount, amounts, seconds
+from batchlab.bridge.document import amount, amounts, field, seconds
 from batchlab.errors import BridgeError, shown, suggest
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ Profile: TypeAlias = float | Task
 """Seconds, or what is done."""
 
 _Fields: TypeAlias = Mapping[str, object]
-_Value = TypeVar("_Value")
 _STORAGE = "runs on storage hosts, which batchlab reads from no workload"
 _TRACE = "replays a trace of its own, which batchlab does not read"
 _MESSAGE = "exchanges messages with the scheduler"
@@ -103,7 +102,7 @@ class Profiles:
         except BridgeError:
             raise
         except ValueError as error:
-            raise BridgeError(f"{place}.{error}") from None
+            raise BridgeError(f"{place}.{error}.") from None
 
     def _composed(self, place: str, fields: _Fields, outer: tuple[str, ...]) -> Profile:
         names, repeat = fields.get("seq"), fields.get("repeat", 1)
@@ -131,30 +130,30 @@ def _why_not(kind: object) -> str:
 
 
 def _delay(fields: _Fields) -> Profile:
-    return _checked("delay", seconds, fields)
+    return field("delay", seconds, fields)
 
 
 def _parallel(fields: _Fields) -> Profile:
-    flops, sizes = (_checked(key, amounts, fields) for key in ("cpu", "com"))
+    flops, sizes = (field(key, amounts, fields) for key in ("cpu", "com"))
     if not flops or len(sizes) != len(flops) ** 2:
         rule = f"cpu has {len(flops)}, and com must have one for each pair of these"
-        raise ValueError(f"com has {len(sizes)} numbers; {rule}.")
+        raise ValueError(f"com has {len(sizes)} numbers; {rule}")
     return Compute(flops=flops, bytes=sizes if any(sizes) else None, coupled=True)
 
 
 def _homogeneous(fields: _Fields) -> Profile:
     strategy = fields.get("generation_strategy", "defined_amount_used_for_each_value")
-    flops, size = (_checked(key, amount, fields) for key in ("cpu", "com"))
+    flops, size = (field(key, amount, fields) for key in ("cpu", "com"))
     if strategy == "defined_amount_used_for_each_value":
         return _spread(flops, "uniform", size, f"{size!r} * num_nodes * (num_nodes - 1)")
     if strategy == "defined_amount_spread_uniformly":
         return _spread(flops, "all_ranks", size, size)
     known = "defined_amount_used_for_each_value or defined_amount_spread_uniformly"
-    raise ValueError(f"generation_strategy = {shown(strategy)}; must be {known}.")
+    raise ValueError(f"generation_strategy = {shown(strategy)}; must be {known}")
 
 
 def _homogeneous_total(fields: _Fields) -> Profile:
-    flops, size = (_checked(key, amount, fields) for key in ("cpu", "com"))
+    flops, size = (field(key, amount, fields) for key in ("cpu", "com"))
     # Batsim 4 divides the bytes by the number of hosts, not by that of pairs.
     return _spread(flops, "all_ranks", size, f"{size!r} * (num_nodes - 1)")
 
@@ -170,15 +169,6 @@ def _spread(flops: float, pattern: RankPattern, size: float, total: str | float)
         communication_pattern="all_to_all",
         coupled=True,
     )
-
-
-def _checked(key: str, check: Callable[[object], _Value], fields: _Fields) -> _Value:
-    if key not in fields:
-        raise ValueError(f"{key} is missing; add it.")
-    try:
-        return check(fields[key])
-    except ValueError as error:
-        raise ValueError(f"{key} = {error}.") from None
 
 
 _MAKERS: Final[dict[str, Callable[[_Fields], Profile]]] = {

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from batchlab.application import Application, Phase
 from batchlab.application.tasks import Task
 from batchlab.bridge.batsim.profiles import Profiles
-from batchlab.bridge.document import read_object, seconds, text
+from batchlab.bridge.document import field, read_object, seconds, text
 from batchlab.errors import BridgeError, shown
 from batchlab.units import is_whole
 from batchlab.workload import Workload
@@ -20,13 +20,12 @@ from batchlab.workload.header import Header
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["read_workload"]
 
 _MOST = 2**31 - 1
 _NO_WALLTIME = -1
-_Value = TypeVar("_Value")
 
 
 def read_workload(path: str | os.PathLike[str]) -> Workload:
@@ -96,23 +95,17 @@ def _jobs(place: str, jobs: object) -> list[_Job]:
 def _job(place: str, job: object) -> _Job:
     if not isinstance(job, dict):
         raise BridgeError(f"{place} = {shown(job)}; must be an object of keys and values.")
-
-    def field(key: str, check: Callable[[object], _Value]) -> _Value:
-        if key not in job:
-            raise BridgeError(f"{place} has no {key}; add it.")
-        try:
-            return check(job[key])
-        except ValueError as error:
-            raise BridgeError(f"{place}.{key} = {error}.") from None
-
-    return _Job(
-        place=place,
-        name=field("id", _name),
-        submit_time=field("subtime", seconds),
-        hosts=field("res", _count),
-        walltime=field("walltime", _walltime) if "walltime" in job else None,
-        profile=field("profile", text),
-    )
+    try:
+        return _Job(
+            place=place,
+            name=field("id", _name, job),
+            submit_time=field("subtime", seconds, job),
+            hosts=field("res", _count, job),
+            walltime=field("walltime", _walltime, job) if "walltime" in job else None,
+            profile=field("profile", text, job),
+        )
+    except ValueError as error:
+        raise BridgeError(f"{place}.{error}.") from None
 
 
 def _name(value: object) -> str:

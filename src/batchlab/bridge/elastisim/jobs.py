@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar, get_args
+from typing import TYPE_CHECKING, get_args
 
-from batchlab.bridge.document import nearest, read_object, seconds, text
+from batchlab.bridge.document import field, nearest, read_object, seconds, text
 from batchlab.errors import BridgeError, shown, suggest
 from batchlab.units import is_finite
 from batchlab.vocabulary import JobType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
 __all__ = ["ElastisimJob", "JobType", "read_jobs"]
 
 _TYPES: tuple[JobType, ...] = get_args(JobType)
-_Value = TypeVar("_Value")
 
 _RIGID = ("num_nodes", "num_gpus_per_node")
 _ELASTIC = ("num_nodes_min", "num_nodes_max", "num_gpus_per_node_min", "num_gpus_per_node_max")
@@ -107,11 +106,11 @@ def _typed(place: str, job: dict[str, object]) -> ElastisimJob:
     return ElastisimJob(
         place=place,
         type=kind,
-        submit_time=_told("submit_time", seconds, job),
+        submit_time=field("submit_time", seconds, job),
         walltime=float(_unsigned(job.get("walltime"))),
         nodes=_nodes(kind, job),
         gpus_per_node=_gpus(kind, job),
-        application_model=_told("application_model", text, job),
+        application_model=field("application_model", text, job),
         arguments=_as_texts("arguments", job.get("arguments", {})),
         attributes=_as_texts("attributes", job.get("attributes", {})),
         passed_over=tuple(key for key in numbers if key in job and not _is_unsigned(job[key])),
@@ -125,15 +124,6 @@ def _kind(value: object) -> JobType:
         if kind == value.lower():
             return kind
     raise ValueError(f"type = {shown(value)} is unknown.{suggest(value, _TYPES)}".rstrip("."))
-
-
-def _told(key: str, check: Callable[[object], _Value], job: dict[str, object]) -> _Value:
-    if key not in job:
-        raise ValueError(f"{key} is missing; add it")
-    try:
-        return check(job[key])
-    except ValueError as error:
-        raise ValueError(f"{key} = {error}") from None
 
 
 def _is_unsigned(value: object) -> bool:
