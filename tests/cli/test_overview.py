@@ -33,6 +33,8 @@ def test_the_overview_is_what_typer_shows(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """To the byte, with colours and without."""
+    # It reads the environment when it is imported, and keeps what it finds.
+    import_module("typer.rich_utils")
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("typer.rich_utils.FORCE_TERMINAL", "FORCE_COLOR" in environment or None)
