@@ -73,6 +73,8 @@ def read_result(directory: str | PathLike[str], *, system: System | None = None)
         options=_options(folder, run["options"]),
         external_events=None if events is None else EventStream(events),
         observations=group(members, "observations"),
+        # Earlier ones of this format do not name them.
+        observers=tuple(run.get("observers", ())),
     )
 
 
