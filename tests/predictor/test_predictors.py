@@ -4,6 +4,7 @@ import math
 import pickle
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -179,6 +180,19 @@ def test_orders_and_formulas_go_by_estimates(workload: bl.Workload, system: bl.S
 def test_clairvoyance_is_the_true_time() -> None:
     """Longer than what was requested if need be."""
     assert estimates(one_after_the_other([10, 60], 50, [1, 1]), "clairvoyant") == [10, 60]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"reference_rate": 3.0}, {"overheads": bl.Overheads(launch=2.0, execution=5.0, completion=1.0)}],
+    ids=["work", "overheads"],
+)
+def test_the_clairvoyant_know_run_times(options: dict[str, Any]) -> None:
+    """What is estimated is the run_time of the workload: no work, and no overheads of executions."""
+    workload = one_after_the_other([10, 60], 50, [1, 1])
+    recording = Recording()
+    bl.simulate(workload, ONE, bl.Policy(scheduler=recording, predictor="clairvoyant"), **options)
+    assert [recording.estimates[row] for row in range(len(workload))] == [10, 60]
 
 
 def test_corrections() -> None:

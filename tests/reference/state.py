@@ -322,8 +322,9 @@ class State:
             self.priorities.end(running.job, self.now)
 
     def wait(self, job: Job) -> None:
-        """Queue a job, which is eligible from now on."""
+        """Queue a job, which is eligible from now on; one that waits again has its key computed anew."""
         self.queue.append(job)
+        self.keys.pop(job.row, None)
         if self.priorities:
             self.priorities.eligible[job.row] = self.now
 

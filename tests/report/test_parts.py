@@ -214,6 +214,9 @@ def test_the_command_makes_the_same_runs(tmp_path: Path) -> None:
     assert waits.to_list() == [result.metrics()["wait"]["mean"] for result in found]  # type: ignore[index]
     assert command_of(groups([bl.simulate(workload.head(2), system, "fcfs")])) is None
     assert command_of(groups([bl.simulate(workload, system, "fcfs", events=[CANCEL])])) is None
+    watched = bl.simulate(workload, system, "fcfs", observers=[bl.Observer()])
+    assert command_of(groups([watched])) is None
+    assert command_of(groups([bl.read_result(watched.write(tmp_path / "watched"))])) is None
 
 
 def test_no_command_where_there_is_none(results: list[bl.Result]) -> None:

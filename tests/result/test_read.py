@@ -1,6 +1,7 @@
 """Results that were written are read back as they were: every kind of table, policy and system."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -137,6 +138,28 @@ def test_a_policy_in_python_is_a_name(tmp_path: Path) -> None:
     assert repr(found.policy) == "<Policy NarrowFirst>"
     with pytest.raises(SimulationError, match="decision_points"):
         bl.simulate(JOBS, demo_system(), found.policy)
+
+
+def test_the_system_of_a_platform_has_all_its_rules(tmp_path: Path) -> None:
+    """It is known again with partitions, queues, limits and sleep states; another one is refused."""
+    machine = bl.System.of(bl.Platform.crossbar(2, cores=2, speed="1Gf", bandwidth="1GBps", latency=0))
+    off = bl.SleepState("off", enter_time=1.0, wake_time=2.0)
+    system = replace(
+        machine,
+        groups=tuple(replace(group, sleep_states=(off,)) for group in machine.groups),
+        partitions=(bl.Partition("part", "0-1"),),
+        queues=(bl.JobQueue("queue", ("part",), admits=bl.Conditions(users=("ann", "ben"))),),
+        limits=(bl.Limit("few", per=("user", "queue"), running_jobs=1),),
+    )
+    jobs = bl.Workload.from_table(
+        {"job_id": [1, 2], "submit_time": [0, 0], "run_time": [5, 5], "tasks": [1, 2], "user": ["ann", "ben"]}
+    )
+    result = bl.simulate(jobs, system, "easy", sleep="timeout(3)")
+    written = result.write(tmp_path)
+    assert bl.read_result(written, system=system).jobs.equals(result.jobs)
+    for other in (replace(system, limits=()), replace(system, groups=machine.groups)):
+        with pytest.raises(bl.ResultError, match="is not the one of this run"):
+            bl.read_result(written, system=other)
 
 
 def test_the_file_of_a_platform_is_found(tmp_path: Path) -> None:

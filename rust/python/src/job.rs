@@ -15,6 +15,19 @@ impl Job {
         look(self.view.get().simulation.borrow(py).kernel.view())
     }
 
+    /// Its column of the workload, which has no work of other units and no overheads; what a look ahead assumes; 0 for a job
+    /// that runs until its application is done.
+    fn known_run_time(&self, py: Python<'_>) -> PyResult<f64> {
+        if let Some(assumed) =
+            self.with(py, |view| view.state.assumes_estimates.then(|| view.state.jobs.run_time(self.slot)))
+        {
+            return Ok(assumed);
+        }
+        let column = self.view.get().columns.bind(py).get_item("run_time")?;
+        let run_time: f64 = column.get_item(self.slot)?.extract()?;
+        Ok(if run_time.is_nan() { 0.0 } else { run_time })
+    }
+
     fn application<T>(&self, py: Python<'_>, look: impl FnOnce(&ApplicationState) -> Option<T>) -> Option<T> {
         self.view.get().simulation.borrow(py).kernel.applications().and_then(look)
     }
@@ -225,14 +238,13 @@ impl Job {
     /// Its true duration, seconds: of a job that is done, or where a policy asks for it by name.
     #[getter]
     fn run_time(&self, py: Python<'_>) -> PyResult<f64> {
-        let (state, run_time, ran) = self.with(py, |view| {
-            let jobs = &view.state.jobs;
-            let ran = jobs.end_time(self.slot) - jobs.start_time(self.slot);
-            (jobs.state(self.slot), jobs.run_time(self.slot), ran)
-        });
         if self.view.get().clairvoyant {
-            return Ok(run_time);
+            return self.known_run_time(py);
         }
+        let (state, ran) = self.with(py, |view| {
+            let jobs = &view.state.jobs;
+            (jobs.state(self.slot), jobs.end_time(self.slot) - jobs.start_time(self.slot))
+        });
         if state.has_ended() && !ran.is_nan() {
             return Ok(ran);
         }

@@ -128,6 +128,7 @@ class Shelf:
             external_events=task.events,
             elapsed=costs["elapsed"],
             observations=twin.observations,
+            observers=tuple(type(each).__name__ for each in task.observers),
             twin=twin,
         )
 

@@ -41,7 +41,7 @@ def command_of(groups: Sequence[Group]) -> str | None:
     -------
     str or None
         None where the workload is not that of one log or table as it is read there, or a policy, the system,
-        events or an option have no words there.
+        events, observers or an option have no words there.
     """
     results = [result for group in groups for result in group.results]
     first = results[0]
@@ -53,6 +53,7 @@ def command_of(groups: Sequence[Group]) -> str | None:
         and each.options.seed == first.options.seed
         and each.policy.is_named
         and each.external_events is None
+        and not each.observers
         for each in results
     )
     if machine is None or not alike or len(results) > len(groups) or not _is_as_read(first.workload):

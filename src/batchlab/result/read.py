@@ -73,6 +73,8 @@ def read_result(directory: str | PathLike[str], *, system: System | None = None)
         options=_options(folder, run["options"]),
         external_events=None if events is None else EventStream(events),
         observations=group(members, "observations"),
+        # Earlier ones of this format do not name them.
+        observers=tuple(run.get("observers", ())),
     )
 
 
@@ -127,7 +129,8 @@ def _system(folder: Path, document: dict[str, object] | None, given: System | No
     if found is None:
         rule = "its file is not where it was, or no longer the same. Pass system="
         raise ResultError(f"{folder}: was run on a platform; {rule}.")
-    if described_system(found) != manifest["system"]:
+    # What was written has lists for tuples.
+    if json.loads(json.dumps(described_system(found))) != manifest["system"]:
         rule = "is not the one of this run, by manifest.json; pass that one"
         raise ResultError(f"system = {shown(found)}; {rule}.")
     return found

@@ -11,7 +11,7 @@ from batchlab.result.workload_members import workload_members
 from batchlab.system import toml_format
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
@@ -30,19 +30,21 @@ def record_members(
     policy: Policy,
     external_events: EventStream | None,
     observations: Mapping[str, pl.DataFrame],
+    observers: Sequence[str],
 ) -> dict[str, Any]:
     """Give a result as members of an archive; `batchlab.read_result` makes one of them.
 
     Parameters
     ----------
-    served, policy, external_events, observations
+    served, policy, external_events, observations, observers
         The fields of a result.
 
     Returns
     -------
     dict
-        ``run``, a document (format, policy, options, system, the time of the last event), the members of
-        workload and outcome, what passes cost as ``passes/…``, ``observations/…`` and ``external_events``.
+        ``run``, a document (format, policy, options, system, observers, the time of the last event), the
+        members of workload and outcome, what passes cost as ``passes/…``, ``observations/…`` and
+        ``external_events``.
     """
     system, outcome = served.system, served.outcome
     run = {
@@ -50,6 +52,7 @@ def record_members(
         "policy": str(policy),
         "is_named": policy.is_named,
         "options": served.options.to_dict(),
+        "observers": [*observers],
         "now": outcome.now,
         # A platform is described by files or code of its own.
         "system": None if system.platform else json.loads(toml_format.json_text(system)),

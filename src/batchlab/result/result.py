@@ -74,6 +74,8 @@ class Result:
         How long the simulation itself took, in seconds, where it was measured.
     observations
         What observers have observed, by their names.
+    observers
+        The names of their classes: they may have acted on the run, whether they observed something or not.
     """
 
     workload: Workload
@@ -84,6 +86,7 @@ class Result:
     external_events: EventStream | None = None
     elapsed: float | None = None
     observations: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    observers: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Result of {self.policy}: {len(self.outcome.state):,} jobs on {self.system.nodes:,} nodes>"
@@ -470,7 +473,8 @@ class Result:
             )
             jobs = with_nodes(self._jobs_without_nodes, node_texts(self.outcome))
             more = dict(self._further_tables()) | ({"jobs.parquet": self.jobs} if parquet else {})
-            record = record_members(self.as_served, self.policy, self.external_events, self.observations)
+            given = (self.policy, self.external_events, self.observations, self.observers)
+            record = record_members(self.as_served, *given)
             write(target, content, jobs, more, metrics=self.metrics(), record=record)
         except OSError as error:
             rule = "The result was not written; choose another directory"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 import polars as pl
 
@@ -38,6 +38,13 @@ __all__ = ["Driver", "PythonComponents", "python_components", "with_components"]
 # The methods of observers by the numbers of the changes of which they take note.
 _CHANGES = _kernel.names()["change"]
 _ABOUT_NODES = frozenset(number for number, name in enumerate(_CHANGES) if name.startswith("node_"))
+
+
+class Observed(TypedDict, total=False):
+    """What observers have observed, and the names of their classes."""
+
+    observations: dict[str, pl.DataFrame]
+    observers: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -229,6 +236,11 @@ class Driver:
         named = {observer.name: observer for observer in components.observers if observer.name}
         self._values.offer(named, self.view)
         self._listeners = self._find_listeners()
+
+    def observed(self) -> Observed:
+        """Give what a result says of observers."""
+        names = tuple(type(each).__name__ for each in self.components.observers)
+        return {"observations": self.observations(), "observers": names}
 
     def observations(self) -> dict[str, pl.DataFrame]:
         """Collect what observers have observed so far.

@@ -486,7 +486,7 @@ class Simulation:
             options=self._options,
             external_events=self._events,
             elapsed=self._elapsed,
-            observations={} if self._driver is None else self._driver.observations(),
+            **({} if self._driver is None else self._driver.observed()),
         )
 
     def __repr__(self) -> str:
