@@ -166,6 +166,20 @@ def test_planned_tasks_of_an_array(bound: str, last: float) -> None:
     assert starts(spec, system, **columns) == [10.5, 40.5, 40.5, last]
 
 
+def test_tasks_of_an_array_that_are_not_looked_at() -> None:
+    """With a depth of three, the job behind two tasks without a plan is still looked at, and starts."""
+    system = bl.System.homogeneous(nodes=4, resources={"core": 1})
+    columns: dict[str, Any] = {
+        "tasks": [3, 2, 2, 2, 1],
+        "run_time": [30.0, 1.0, 1.0, 1.0, 1.0],
+        "array_id": [None, 1, 1, 1, None],
+        "array_index": [None, 0, 1, 2, None],
+    }
+    never = "main_phase=59, sched_interval=600, batch_sched_delay=600"
+    spec = f"slurm({never}, backfill_phase=0.5, bf_interval=1, bf_max_job_array_resv=1, bf_max_job_test=3)"
+    assert starts(spec, system, **columns)[-1] == 10.5
+
+
 @pytest.mark.parametrize(
     ("requested", "run_time", "more", "end"),
     [

@@ -246,9 +246,10 @@ impl Slurm {
             (Kind::Main(Box::new(call), by_thread, depth), depth.saturating_add(1))
         } else {
             let call = Backfill::new(&self.setup, state);
-            // Of each job an entry is looked at, unless there are too many of its partition, user or association.
+            // Of each job an entry is looked at, unless there are too many of its partition, user, association or array.
             let BackfillParameters { max_entries, depths, .. } = self.setup.backfill;
-            let most = if depths.leave_some_out() { usize::MAX } else { max_entries };
+            let leaves_some_out = depths.leave_some_out() || !view.scenario.attributes.array.is_empty();
+            let most = if leaves_some_out { usize::MAX } else { max_entries };
             (Kind::Backfill(Box::new(call)), most)
         };
         Some(Call {
