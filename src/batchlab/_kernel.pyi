@@ -274,6 +274,7 @@ class ControllerSettings(TypedDict):
     select: str
     core: int | None
     memory: int | None
+    gpu: int | None
     batch_sched_delay: int
     sched_interval: int
     sched_min_interval: float
@@ -443,6 +444,7 @@ class SlurmController:
         cls,
         select: str,
         machine: list[tuple[int, int]],
+        generic: tuple[list[list[int]], int | None],
         partitions: list[tuple[list[int], int]],
         times: tuple[float, float, float, float],
         weights: list[int],
@@ -450,11 +452,15 @@ class SlurmController:
     ) -> SlurmController: ...
     def main_loop(
         self, sight: object, weights: list[int]
-    ) -> tuple[list[tuple[str, float | None, list[tuple[int, int, int]] | None, list[int]]], list[int]]:
+    ) -> tuple[
+        list[tuple[str, float | None, list[tuple[int, int, int, list[int]]] | None, list[int]]], list[int]
+    ]:
         """The main loop: for each entry of the queue what becomes of it, and the weights of nodes then."""
     def backfill(
         self, sight: object, weights: list[int]
-    ) -> tuple[list[tuple[str, float | None, list[tuple[int, int, int]] | None, list[int]]], list[int]]:
+    ) -> tuple[
+        list[tuple[str, float | None, list[tuple[int, int, int, list[int]]] | None, list[int]]], list[int]
+    ]:
         """Backfill: for each entry of the queue what becomes of it, and the weights of nodes then."""
     def submit(self, sight: object, weights: list[int]) -> list[int]:
         """The weights of nodes after these jobs have been submitted."""

@@ -1,7 +1,7 @@
 """The kernel runs workloads under Slurm's controller as the reference does, job by job and node by node."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from random import Random
@@ -212,6 +212,33 @@ def reserving(job: SlurmJob, kept: list[Kept], machine: Machine, rng: Random) ->
     return replace(job, reservation=number, quality=0) if fits and rng.random() < 0.7 else job
 
 
+def equipped(case: SlurmCase, rng: Random) -> SlurmCase:
+    """Give some nodes GPUs, for which some jobs ask."""
+    machine = case.machine
+    machine = replace(machine, nodes=[(*node, rng.choice((0, 4, 4))) for node in machine.nodes], gpu=0)
+    asked = [replace(job, gpus=rng.choice((0, 1, 1, 2, 4))) for job in case.jobs]
+    jobs = [new if fits(new, machine, case) else old for old, new in zip(case.jobs, asked, strict=True)]
+    return replace(case, machine=machine, jobs=jobs)
+
+
+def fits(job: SlurmJob, machine: Machine, case: SlurmCase) -> bool:
+    """Tell whether a job would find room on idle nodes of each of its partitions."""
+    for partition in job.partitions:
+        members = machine.partitions[partition][0]
+        if job.reservation is not None:
+            members &= case.reservations[job.reservation].nodes
+        slots = [slots_of(job, machine.nodes[node]) for node in members]
+        if sum(slots) < job.tasks:
+            return False
+    return True
+
+
+def slots_of(job: SlurmJob, node: Sequence[int]) -> int:
+    asked = job.cpus, job.memory, job.gpus, 1
+    most = min(left // amount for left, amount in zip((*node, job.tasks), asked, strict=True) if amount)
+    return min(most, job.tasks_per_node or most)
+
+
 def requeuing(case: SlurmCase, rng: Random) -> SlurmCase:
     """Take jobs from their nodes, if they have any at that time."""
     jobs = rng.sample(case.jobs, min(len(case.jobs), 8))
@@ -238,6 +265,7 @@ def random_case(number: int) -> SlurmCase:
     case = contested(case, rng) if rng.random() < 0.6 else case
     case = counted(case, rng) if rng.random() < 0.3 else case
     case = ranked(case, rng) if rng.random() < 0.3 else case
+    case = equipped(case, rng) if rng.random() < 0.3 else case
     kill_wait = float(case.controller.kill_wait + case.controller.over_time_limit)
     return replace(case, machine=replace(case.machine, kill_wait=kill_wait))
 
@@ -274,7 +302,7 @@ def result_of(case: SlurmCase, policy: Policy) -> bl.Result:
     groups = [(node, len([*nodes])) for node, nodes in groupby(machine.nodes)]
     system = bl.System(
         tuple(
-            bl.NodeGroup(f"g{number}", count, {"core": node[0], "mem": node[1]})
+            bl.NodeGroup(f"g{number}", count, dict(zip(("core", "mem", "gpu"), node, strict=False)))
             for number, (node, count) in enumerate(groups)
         ),
         equivalence={"core": 1},
@@ -313,6 +341,8 @@ def result_of(case: SlurmCase, policy: Policy) -> bl.Result:
             "partition": ["|".join(f"p{partition}" for partition in job.partitions) for job in jobs],
         }
     )
+    if len(machine.nodes[0]) > 2:
+        table = table.with_columns(gpu=pl.Series([job.gpus for job in jobs]))
     overheads = Overheads(launch=case.launch, completion=case.completion, counted=False)
     workload = bl.Workload.from_table(table, overrun="keep")
     events = events_of(case)

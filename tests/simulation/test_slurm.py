@@ -235,6 +235,42 @@ def test_select() -> None:
     assert starts(f"slurm({phases}, select=cores)", tasks=[1, 1, 1]) == [10.25, 10.25, 10.25]
 
 
+def test_generic_resources() -> None:
+    """Two nodes have a GPU each: the third job of a GPU waits, and in the main loop so does one of a core."""
+    spec = "slurm(main_phase=0.25, backfill=false, select=cores)"
+    columns: dict[str, Any] = {"tasks": [1, 1, 1, 1], "gpu": [1, 1, 1, 0]}
+    assert starts(spec, **columns) == [10.25, 10.25, 40.25, 40.25]
+    assert starts("slurm(main_phase=0.25, select=cores, backfill_phase=0.5)", **columns)[3] == 10.5
+
+
+def nodes_of(spec: str, system: bl.System, **columns: Any) -> list[list[int]]:  # noqa: ANN401  # columns of several types
+    """Run jobs that come at once: the nodes of each."""
+    count = len(columns["tasks"])
+    usual = {
+        "submit_time": [10.0] * count,
+        "run_time": [30.0] * count,
+        "requested_time": [60.0] * count,
+    }
+    return bl.simulate(bl.Workload.from_table(usual | columns), system, spec).jobs["nodes"].to_list()
+
+
+def test_nodes_with_most_free_gpus_come_first() -> None:
+    """Jobs of a GPU go where 4, 4 and 3 are free; one without goes where fewest cores are free."""
+    groups = bl.NodeGroup("a", 1, {"core": 4, "gpu": 2}), bl.NodeGroup("b", 2, {"core": 4, "gpu": 4})
+    found = nodes_of("slurm(select=cores)", bl.System(groups), tasks=[1, 1, 1, 1], gpu=[1, 1, 1, 0])
+    assert found == [[1], [2], [1], [1]]
+
+
+@pytest.mark.parametrize("select", ["linear", "cores"])
+def test_whole_nodes_with_gpus(select: str) -> None:
+    """Jobs that take whole nodes and ask for GPUs take nodes that have some; others any."""
+    groups = bl.NodeGroup("plain", 1, {"core": 2}), bl.NodeGroup("gpu", 1, {"core": 2, "gpu": 2})
+    found = nodes_of(
+        f"slurm(select={select})", bl.System(groups), tasks=[2, 2, 1], gpu=[1, 0, 1], exclusive=[True] * 3
+    )
+    assert found == [[1], [0], [1]]
+
+
 def test_backfill_starts_what_delays_no_plan() -> None:
     """Behind a job of both nodes, one of a minute starts beside one of three, one of five minutes not."""
     columns: dict[str, Any] = {
@@ -309,7 +345,6 @@ def test_forks_and_snapshots_go_on_alike() -> None:
 @pytest.mark.parametrize(
     ("spec", "columns", "message"),
     [
-        ("slurm", {"tasks": [1], "gpu": [1]}, "row 0: it asks for a resource besides core and mem"),
         ("slurm(select=cores)", {"tasks": [1], "core": [2], "mem": [3]}, "3 of mem for a task of 2 cores"),
         ("slurm(select=cores)", {"tasks": [3], "tasks_per_node": [2]}, "3 tasks at 2 per node"),
     ],

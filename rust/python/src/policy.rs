@@ -25,13 +25,14 @@ pub struct PolicyNames {
     mapping: Option<MappingSettings>,
 }
 
-/// The parameters of `slurm`, and which resources are CPUs and memory.
+/// The parameters of `slurm`, and which resources are CPUs, memory and GPUs.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct ControllerSettings {
     select: String,
     core: Option<usize>,
     memory: Option<usize>,
+    gpu: Option<usize>,
     batch_sched_delay: i64,
     sched_interval: i64,
     sched_min_interval: f64,
@@ -76,6 +77,7 @@ impl TryFrom<ControllerSettings> for SlurmSettings {
             select,
             core: given.core,
             memory: given.memory,
+            gpu: given.gpu,
             batch_sched_delay: given.batch_sched_delay,
             sched_interval: given.sched_interval,
             sched_min_interval: given.sched_min_interval,

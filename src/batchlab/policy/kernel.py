@@ -59,12 +59,13 @@ def policy_names(policy: Policy, seed: int, system: System) -> PolicyNames:
 
 
 def _controller(parameters: SlurmParameters, system: System) -> ControllerSettings:
-    """Give the parameters of the rule ``slurm``, and which resources are its CPUs and its memory."""
+    """Give the parameters of the rule ``slurm``, and which resources are its CPUs, memory and GPUs."""
     index = {name: place for place, name in enumerate(system.resources)}
     return {
         "select": parameters.select,
         "core": index.get("core"),
         "memory": index.get("mem"),
+        "gpu": index.get("gpu"),
         "batch_sched_delay": parameters.batch_sched_delay,
         "sched_interval": parameters.sched_interval,
         # Slurm gives microseconds.

@@ -1,29 +1,54 @@
-//! `select/cons_tres`: nodes are shared by CPUs and memory; best fit over runs of consecutive usable nodes.
+//! `select/cons_tres`: nodes are shared by CPUs, memory and generic resources; best fit over runs of consecutive usable nodes.
 use std::ops::Range;
 
 use super::offer::Offer;
 use super::situation::{Allotment, Amounts, Entry, Memory};
 
+/// So many GPUs of a node are told apart.
+const MOST_GPUS: i64 = 255;
+
+/// The present weight of a node; for jobs that ask for GPUs then how few it has, of 255.
+type Rank = (u32, i64);
+
 /// What a node offers to a job.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     index: u32,
-    weight: u32,
+    rank: Rank,
     cpus: i64,
+    /// What trials without the nodes that offer least go by: its CPUs and, for jobs that ask for some, its GPUs.
+    size: i64,
+    gpus: i64,
 }
 
 impl Node {
-    /// Whether the other is the next node, and of one weight.
+    /// What a node offers.
+    fn of(entry: &Entry, offer: Offer<'_>, index: u32) -> Self {
+        let place = index as usize;
+        let all = usable_cpus(entry, offer.machine[place], offer.free.left()[place]);
+        let weight = offer.weights[place];
+        if entry.generic.is_nothing() {
+            return Self { index, rank: (weight, 0), cpus: all, size: all, gpus: 0 };
+        }
+        let kind = offer.gpu.filter(|&kind| entry.generic.wants(kind));
+        let free = |kind: usize| offer.free.generic().of(index)[kind];
+        let gpus = kind.map_or(0, free);
+        let counted = kind.map_or(0, |kind| entry.generic.counted(kind, gpus, entry.exclusive));
+        let cpus = admitted_cpus(entry, offer, index, all);
+        Self { index, rank: (weight, MOST_GPUS - counted.min(MOST_GPUS)), cpus, size: all + gpus, gpus }
+    }
+
+    /// Whether the other is the next node, and of one rank.
     fn joins(self, next: Self) -> bool {
-        self.index + 1 == next.index && self.weight == next.weight
+        self.index + 1 == next.index && self.rank == next.rank
     }
 }
 
-/// Consecutive nodes of one weight.
+/// Consecutive nodes of one rank.
 struct Run {
     /// Their places among those that offer something.
     places: Range<usize>,
-    weight: u32,
+    rank: Rank,
     /// The CPUs that they offer in all.
     cpus: i64,
 }
@@ -35,7 +60,7 @@ impl Run {
         let runs = nodes.chunk_by(|one, next| one.joins(*next)).map(|run| {
             let places = first..first + run.len();
             first = places.end;
-            Self { places, weight: run[0].weight, cpus: run.iter().map(|node| node.cpus).sum() }
+            Self { places, rank: run[0].rank, cpus: run.iter().map(|node| node.cpus).sum() }
         });
         runs.collect()
     }
@@ -46,11 +71,7 @@ pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> 
     let mut nodes: Vec<Node> = offer
         .usable
         .iter_within(offer.free.open())
-        .map(|index| {
-            let place = index as usize;
-            let cpus = usable_cpus(entry, offer.machine[place], offer.free.left()[place]);
-            Node { index, weight: offer.weights[place], cpus }
-        })
+        .map(|index| Node::of(entry, offer, index))
         .filter(|node| node.cpus > 0)
         .collect();
     let least = entry.least_nodes() as usize;
@@ -59,7 +80,7 @@ pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> 
         return None;
     }
     let mut chosen = Attempt::of(entry, offer.most_nodes).evaluate(&mut nodes);
-    let most = nodes.iter().map(|node| node.cpus).max().unwrap_or(0);
+    let most = nodes.iter().map(|node| node.size).max().unwrap_or(0);
     for few in 1..most {
         if chosen.is_some() || nodes.len() <= least {
             break;
@@ -67,7 +88,7 @@ pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> 
         let before = nodes.len();
         let mut left = before;
         nodes.retain(|node| {
-            let stays = node.cpus > few || left <= least;
+            let stays = node.size > few || left <= least;
             left -= usize::from(!stays);
             stays
         });
@@ -87,8 +108,7 @@ pub(super) fn may_fit(entry: &Entry, offer: Offer<'_>) -> bool {
     let (nodes, wanted) = (entry.least_nodes() as usize, wanted_cpus(entry));
     let (mut offering, mut cpus) = (0, 0);
     offer.usable.iter_within(offer.free.open()).any(|index| {
-        let place = index as usize;
-        let offered = usable_cpus(entry, offer.machine[place], offer.free.left()[place]);
+        let offered = offered_cpus(entry, offer, index);
         offering += usize::from(offered > 0);
         cpus += offered;
         offering >= nodes && cpus >= wanted
@@ -100,8 +120,25 @@ pub(super) fn wanted_cpus(entry: &Entry) -> i64 {
     if entry.exclusive { 1 } else { i64::from(entry.all_tasks()) * i64::from(entry.cpus_per_task) }
 }
 
+/// The CPUs that a node offers to a job: as many as its free generic resources admit.
+#[inline]
+pub(super) fn offered_cpus(entry: &Entry, offer: Offer<'_>, node: u32) -> i64 {
+    let place = node as usize;
+    let cpus = usable_cpus(entry, offer.machine[place], offer.free.left()[place]);
+    if entry.generic.is_nothing() { cpus } else { admitted_cpus(entry, offer, node, cpus) }
+}
+
+/// Of these CPUs as many as the free generic resources of a node admit.
+fn admitted_cpus(entry: &Entry, offer: Offer<'_>, node: u32, cpus: i64) -> i64 {
+    match entry.generic.tasks(offer.free.generic().of(node)) {
+        Some(tasks) if tasks < i64::from(entry.tasks_per_node.max(1)) => 0,
+        Some(tasks) if !entry.exclusive => cpus.min(tasks * i64::from(entry.cpus_per_task)),
+        _ => cpus,
+    }
+}
+
 /// The CPUs of a node that a job can use.
-pub(super) fn usable_cpus(entry: &Entry, all: Amounts, left: Amounts) -> i64 {
+fn usable_cpus(entry: &Entry, all: Amounts, left: Amounts) -> i64 {
     let per_task = i64::from(entry.cpus_per_task);
     let mut cpus = match entry.memory {
         Memory::PerCpu(amount) if amount > 0 => left.cpus.min(left.memory / amount),
@@ -165,11 +202,11 @@ impl Attempt {
         Some(chosen)
     }
 
-    /// Of the runs of the least weight that which suffices with the fewest CPUs; where none does, that with the most.
+    /// Of the runs of the least rank that which suffices with the fewest CPUs; where none does, that with the most.
     fn best_run(&self, runs: &[Run]) -> Option<usize> {
-        let least = runs.iter().map(|run| run.weight).min()?;
+        let least = runs.iter().map(|run| run.rank).min()?;
         let mut best: Option<(usize, bool, i64)> = None;
-        for (at, run) in runs.iter().enumerate().filter(|(_, run)| run.weight == least) {
+        for (at, run) in runs.iter().enumerate().filter(|(_, run)| run.rank == least) {
             let total = run.cpus;
             let suffices = total >= self.missing && run.places.len() as i64 >= self.missing_nodes;
             let is_better = best.is_none_or(|(_, best_suffices, most)| {
@@ -195,7 +232,11 @@ impl Attempt {
         if !self.exclusive {
             // One CPU at least stays for each further node that the job asks for.
             let further = (self.missing_nodes - 1).max(0);
-            node.cpus = node.cpus.min((self.missing - further).max(1));
+            let most = (self.missing - further).max(1);
+            if node.cpus > most {
+                node.cpus = most;
+                node.size = most + node.gpus;
+            }
         }
         let cpus = if self.per_node > 0 { self.per_node } else { node.cpus };
         self.missing -= cpus;

@@ -8,6 +8,7 @@ mod depths;
 mod estimate;
 mod free_amounts;
 mod free_window;
+mod generic;
 mod linear;
 mod main_loop;
 mod node_bits;
@@ -25,6 +26,7 @@ mod weights;
 
 pub use backfill::{Backfill, backfill};
 pub use depths::Depths;
+pub use generic::{GenericAmounts, GenericRequest};
 pub use main_loop::{MainLoop, main_loop};
 pub use node_bits::NodeBits;
 pub use occupation::Occupation;

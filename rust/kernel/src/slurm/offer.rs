@@ -12,6 +12,8 @@ pub(super) struct Offer<'a> {
     pub machine: &'a [Amounts],
     /// What each has left.
     pub free: &'a FreeAmounts,
+    /// Which of the generic resources counts GPUs.
+    pub gpu: Option<usize>,
     /// The weights that nodes have now.
     pub weights: &'a [u32],
     /// The most nodes that the partition allows a job.

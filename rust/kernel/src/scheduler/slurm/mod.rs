@@ -128,8 +128,8 @@ impl Slurm {
         node_sets: &NodeSets,
         seed: u64,
     ) -> Self {
-        let description = Description::new(settings);
-        let (nodes, partitions) = description.machine(resources, capacity, node_sets);
+        let description = Description::new(settings, resources);
+        let (nodes, generic, partitions) = description.machine(resources, capacity, node_sets);
         let backfill = BackfillParameters {
             resolution: settings.bf_resolution,
             window: settings.bf_window,
@@ -148,6 +148,8 @@ impl Slurm {
             select: settings.select,
             weights: vec![1; nodes.len()],
             machine: nodes,
+            generic,
+            gpu: description.gpu_kind(),
             partitions,
             weighs: false,
             precedence: Precedence::default(),
@@ -220,8 +222,9 @@ impl Slurm {
         for &job in view.state.queue.arrived.iter().filter(is_evaluated) {
             for &request in view.scenario.alternatives(job) {
                 let entry = self.description.entry(view, job, request);
-                let members = &self.setup.partitions[entry.partition].nodes;
-                evaluate(&self.setup, occupation, &entry, members, weights);
+                let mut members = self.setup.partitions[entry.partition].nodes.clone();
+                entry.keep_suitable(&mut members);
+                evaluate(&self.setup, occupation, &entry, &members, weights);
             }
         }
     }

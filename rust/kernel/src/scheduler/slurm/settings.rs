@@ -10,6 +10,8 @@ pub struct SlurmSettings {
     pub core: Option<usize>,
     /// The resource that is memory.
     pub memory: Option<usize>,
+    /// The resource that counts GPUs.
+    pub gpu: Option<usize>,
     /// `batch_sched_delay`: whole seconds from one call of the main loop to the next, at least.
     pub batch_sched_delay: i64,
     /// `sched_interval`: whole seconds from one call that looks at the whole queue to the next.

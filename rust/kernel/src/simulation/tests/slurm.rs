@@ -11,6 +11,7 @@ fn settings(select: Select) -> SlurmSettings {
         select,
         core: Some(0),
         memory: None,
+        gpu: None,
         batch_sched_delay: 1,
         sched_interval: 10,
         sched_min_interval: 0.0,
