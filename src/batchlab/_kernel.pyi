@@ -275,6 +275,7 @@ class ControllerSettings(TypedDict):
     core: int | None
     memory: int | None
     gpu: int | None
+    weights: list[tuple[int, int]]
     batch_sched_delay: int
     sched_interval: int
     sched_min_interval: float

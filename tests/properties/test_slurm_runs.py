@@ -221,6 +221,12 @@ def equipped(case: SlurmCase, rng: Random) -> SlurmCase:
     return replace(case, machine=machine, jobs=jobs)
 
 
+def weighed(case: SlurmCase, rng: Random) -> SlurmCase:
+    """Give nodes weights."""
+    weights = [rng.choice((1, 1, 2, 7)) for _ in case.machine.nodes]
+    return replace(case, machine=replace(case.machine, node_weights=weights))
+
+
 def fits(job: SlurmJob, machine: Machine, case: SlurmCase) -> bool:
     """Tell whether a job would find room on idle nodes of each of its partitions."""
     for partition in job.partitions:
@@ -266,6 +272,7 @@ def random_case(number: int) -> SlurmCase:
     case = counted(case, rng) if rng.random() < 0.3 else case
     case = ranked(case, rng) if rng.random() < 0.3 else case
     case = equipped(case, rng) if rng.random() < 0.3 else case
+    case = weighed(case, rng) if rng.random() < 0.3 else case
     kill_wait = float(case.controller.kill_wait + case.controller.over_time_limit)
     return replace(case, machine=replace(case.machine, kill_wait=kill_wait))
 
@@ -299,11 +306,14 @@ def parameters_of(case: SlurmCase) -> SlurmParameters:
 def result_of(case: SlurmCase, policy: Policy) -> bl.Result:
     """Run a case in the package."""
     machine = case.machine
-    groups = [(node, len([*nodes])) for node, nodes in groupby(machine.nodes)]
+    alike = groupby(zip(machine.nodes, machine.weights(), strict=True))
+    groups = [(node, len([*nodes])) for node, nodes in alike]
     system = bl.System(
         tuple(
-            bl.NodeGroup(f"g{number}", count, dict(zip(("core", "mem", "gpu"), node, strict=False)))
-            for number, (node, count) in enumerate(groups)
+            bl.NodeGroup(
+                f"g{number}", count, dict(zip(("core", "mem", "gpu"), node, strict=False)), weight=weight
+            )
+            for number, ((node, weight), count) in enumerate(groups)
         ),
         equivalence={"core": 1},
         partitions=tuple(

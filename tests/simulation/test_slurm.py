@@ -262,6 +262,16 @@ def test_nodes_with_most_free_gpus_come_first() -> None:
 
 
 @pytest.mark.parametrize("select", ["linear", "cores"])
+def test_weights(select: str) -> None:
+    """Nodes of the least weight are taken first, others where these are too few."""
+    weights = {"a": 7, "b": 1, "c": 3}
+    groups = (bl.NodeGroup(name, 2, {"core": 2}, weight=weight) for name, weight in weights.items())
+    system = bl.System(tuple(groups))
+    found = nodes_of(f"slurm(select={select})", system, tasks=[4, 2, 6], exclusive=[True] * 3)
+    assert found == [[2, 3], [4], [0, 1, 5]]
+
+
+@pytest.mark.parametrize("select", ["linear", "cores"])
 def test_whole_nodes_with_gpus(select: str) -> None:
     """Jobs that take whole nodes and ask for GPUs take nodes that have some; others any."""
     groups = bl.NodeGroup("plain", 1, {"core": 2}), bl.NodeGroup("gpu", 1, {"core": 2, "gpu": 2})

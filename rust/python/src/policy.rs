@@ -25,7 +25,7 @@ pub struct PolicyNames {
     mapping: Option<MappingSettings>,
 }
 
-/// The parameters of `slurm`, and which resources are CPUs, memory and GPUs.
+/// The parameters of `slurm`, and which resources are CPUs, memory and GPUs; and the weights of nodes.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct ControllerSettings {
@@ -33,6 +33,7 @@ struct ControllerSettings {
     core: Option<usize>,
     memory: Option<usize>,
     gpu: Option<usize>,
+    weights: Vec<(u32, u32)>,
     batch_sched_delay: i64,
     sched_interval: i64,
     sched_min_interval: f64,
@@ -78,6 +79,7 @@ impl TryFrom<ControllerSettings> for SlurmSettings {
             core: given.core,
             memory: given.memory,
             gpu: given.gpu,
+            weights: given.weights,
             batch_sched_delay: given.batch_sched_delay,
             sched_interval: given.sched_interval,
             sched_min_interval: given.sched_min_interval,

@@ -29,10 +29,12 @@ __all__ = [
     "title",
     "truth",
     "watts",
+    "weight",
     "whole",
 ]
 
 LARGEST_AMOUNT = 2**53
+LARGEST_WEIGHT = 4_294_967_280
 MOST_NODES = 100_000_000
 
 _LONGEST_NAME = 200
@@ -67,6 +69,14 @@ def count(value: object) -> int:
     number = whole(value)
     if not 1 <= number <= MOST_NODES:
         raise ValueError(f"must be an integer from 1 to {MOST_NODES}; leave out groups that have no nodes")
+    return number
+
+
+def weight(value: object) -> int:
+    """Take the weight of the nodes of a group."""
+    number = whole(value)
+    if not 0 <= number <= LARGEST_WEIGHT:
+        raise ValueError(f"must be an integer from 0 to {LARGEST_WEIGHT}, as in slurm.conf")
     return number
 
 

@@ -93,7 +93,7 @@ pub struct Setup {
     pub partitions: Vec<Partition>,
     /// The weights of nodes: those of the least are taken first.
     pub weights: Vec<u32>,
-    /// Whether nodes have weights that differ, or limits count nodes.
+    /// Whether limits may count nodes, so that the present weights of nodes come to differ from these.
     pub weighs: bool,
     /// Which jobs may preempt which; none where it is empty.
     pub precedence: Precedence,

@@ -146,7 +146,7 @@ impl Slurm {
         };
         let setup = Setup {
             select: settings.select,
-            weights: vec![1; nodes.len()],
+            weights: settings.node_weights(nodes.len()),
             machine: nodes,
             generic,
             gpu: description.gpu_kind(),

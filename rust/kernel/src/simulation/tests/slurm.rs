@@ -12,6 +12,7 @@ fn settings(select: Select) -> SlurmSettings {
         core: Some(0),
         memory: None,
         gpu: None,
+        weights: Vec::new(),
         batch_sched_delay: 1,
         sched_interval: 10,
         sched_min_interval: 0.0,
