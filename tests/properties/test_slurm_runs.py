@@ -35,6 +35,10 @@ class SlurmCase:
     order: str
     rules: Rules
     reservations: list[Kept]
+    features: Sequence[str] = ()
+    """A feature of each node."""
+    constraints: Sequence[str | None] = ()
+    """That of each job; of none where it is empty."""
 
 
 def random_machine(rng: Random) -> Machine:
@@ -227,12 +231,28 @@ def weighed(case: SlurmCase, rng: Random) -> SlurmCase:
     return replace(case, machine=replace(case.machine, node_weights=weights))
 
 
+def constrained(case: SlurmCase, rng: Random) -> SlurmCase:
+    """Give each node a feature, and let some jobs ask for one or for one of two."""
+    features = [rng.choice("abc") for _ in case.machine.nodes]
+    jobs, constraints = list[SlurmJob](), list[str | None]()
+    for job in case.jobs:
+        wanted = {*rng.choice(("abc", "abc", "ab", "b", "ac"))}
+        bound = frozenset(node for node, each in enumerate(features) if each in wanted)
+        new = replace(job, bound=bound)
+        is_bound = len(wanted) < 3 and wanted <= {*features} and fits(new, case.machine, case)
+        jobs.append(new if is_bound else job)
+        constraints.append("|".join(sorted(wanted)) if is_bound else None)
+    return replace(case, jobs=jobs, features=features, constraints=constraints)
+
+
 def fits(job: SlurmJob, machine: Machine, case: SlurmCase) -> bool:
     """Tell whether a job would find room on idle nodes of each of its partitions."""
     for partition in job.partitions:
         members = machine.partitions[partition][0]
         if job.reservation is not None:
             members &= case.reservations[job.reservation].nodes
+        if job.bound is not None:
+            members &= job.bound
         slots = [slots_of(job, machine.nodes[node]) for node in members]
         if sum(slots) < job.tasks:
             return False
@@ -240,8 +260,8 @@ def fits(job: SlurmJob, machine: Machine, case: SlurmCase) -> bool:
 
 
 def slots_of(job: SlurmJob, node: Sequence[int]) -> int:
-    asked = job.cpus, job.memory, job.gpus, 1
-    most = min(left // amount for left, amount in zip((*node, job.tasks), asked, strict=True) if amount)
+    asked = job.cpus, job.memory, job.gpus
+    most = min(left // amount for left, amount in zip(node, asked, strict=False) if amount)
     return min(most, job.tasks_per_node or most)
 
 
@@ -273,6 +293,7 @@ def random_case(number: int) -> SlurmCase:
     case = ranked(case, rng) if rng.random() < 0.3 else case
     case = equipped(case, rng) if rng.random() < 0.3 else case
     case = weighed(case, rng) if rng.random() < 0.3 else case
+    case = constrained(case, rng) if rng.random() < 0.3 else case
     kill_wait = float(case.controller.kill_wait + case.controller.over_time_limit)
     return replace(case, machine=replace(case.machine, kill_wait=kill_wait))
 
@@ -306,14 +327,19 @@ def parameters_of(case: SlurmCase) -> SlurmParameters:
 def result_of(case: SlurmCase, policy: Policy) -> bl.Result:
     """Run a case in the package."""
     machine = case.machine
-    alike = groupby(zip(machine.nodes, machine.weights(), strict=True))
+    features = case.features or [""] * len(machine.nodes)
+    alike = groupby(zip(machine.nodes, machine.weights(), features, strict=True))
     groups = [(node, len([*nodes])) for node, nodes in alike]
     system = bl.System(
         tuple(
             bl.NodeGroup(
-                f"g{number}", count, dict(zip(("core", "mem", "gpu"), node, strict=False)), weight=weight
+                f"g{number}",
+                count,
+                dict(zip(("core", "mem", "gpu"), node, strict=False)),
+                weight=weight,
+                features=tuple(feature),
             )
-            for number, ((node, weight), count) in enumerate(groups)
+            for number, ((node, weight, feature), count) in enumerate(groups)
         ),
         equivalence={"core": 1},
         partitions=tuple(
@@ -353,6 +379,8 @@ def result_of(case: SlurmCase, policy: Policy) -> bl.Result:
     )
     if len(machine.nodes[0]) > 2:
         table = table.with_columns(gpu=pl.Series([job.gpus for job in jobs]))
+    if case.constraints:
+        table = table.with_columns(constraint=pl.Series(case.constraints, dtype=pl.String))
     overheads = Overheads(launch=case.launch, completion=case.completion, counted=False)
     workload = bl.Workload.from_table(table, overrun="keep")
     events = events_of(case)

@@ -15,7 +15,10 @@ Place = tuple[float, tuple[tuple[int, int], ...]]
 
 @dataclass(frozen=True)
 class SlurmJob:
-    """A job; `cpus`, `memory` and `gpus` are those of a task, `partitions` are tried in order."""
+    """A job; `cpus`, `memory` and `gpus` are those of a task, `partitions` are tried in order.
+
+    Where it asks for features, `bound` are the nodes that have them.
+    """
 
     row: int
     submit_time: float
@@ -26,6 +29,7 @@ class SlurmJob:
     cpus: int = 1
     memory: int = 0
     gpus: int = 0
+    bound: frozenset[int] | None = None
     tasks_per_node: int = 0
     exclusive: bool = False
     quality: int = 0
@@ -152,7 +156,11 @@ class Run:
         return self.machine.select == "linear" or job.exclusive
 
     def tasks_of_node(self, job: SlurmJob, partition: int) -> int:
-        return max(self.slots(job, node) for node in self.machine.partitions[partition][0]) or 1
+        return max((self.slots(job, node) for node in self.bound(job, partition)), default=0) or 1
+
+    def bound(self, job: SlurmJob, partition: int) -> frozenset[int]:
+        nodes = self.machine.partitions[partition][0]
+        return nodes if job.bound is None else nodes & job.bound
 
     def slots(self, job: SlurmJob, node: int) -> int:
         """Give how many tasks an idle node takes."""
@@ -162,11 +170,10 @@ class Run:
         )
         return min(most, job.tasks_per_node or most)
 
-    def suitable(self, job: SlurmJob, partition: int) -> list[int] | None:
-        """Give the nodes that take some of a job's tasks, where it takes them whole."""
-        if not self.whole(job):
-            return None
-        return [node for node in self.machine.partitions[partition][0] if self.slots(job, node)]
+    def suitable(self, job: SlurmJob, partition: int) -> list[int]:
+        """Give the nodes with a job's features that take some of its tasks, where it takes them whole."""
+        nodes = self.bound(job, partition)
+        return [node for node in nodes if not self.whole(job) or self.slots(job, node)]
 
     def waiting(self) -> list[tuple[SlurmJob, int]]:
         """Give the entries that a call looks at, each a job and one of its partitions, in order."""

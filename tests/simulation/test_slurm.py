@@ -272,6 +272,18 @@ def test_weights(select: str) -> None:
 
 
 @pytest.mark.parametrize("select", ["linear", "cores"])
+def test_features(select: str) -> None:
+    """The second job of feature `a` waits; in the main loop it closes the whole partition."""
+    groups = (bl.NodeGroup(name, 2, {"core": 2}, features=(name,)) for name in "ab")
+    system = bl.System(tuple(groups))
+    columns: dict[str, Any] = {"tasks": [4, 4, 4], "constraint": ["a", "a", "b"]}
+    spec = f"slurm(select={select}, main_phase=0.25"
+    assert starts(f"{spec}, backfill=false)", system, **columns) == [10.25, 40.25, 40.25]
+    assert starts(f"{spec}, backfill_phase=0.5)", system, **columns) == [10.25, 40.25, 10.5]
+    assert nodes_of(f"{spec})", system, **columns) == [[0, 1], [0, 1], [2, 3]]
+
+
+@pytest.mark.parametrize("select", ["linear", "cores"])
 def test_whole_nodes_with_gpus(select: str) -> None:
     """Jobs that take whole nodes and ask for GPUs take nodes that have some; others any."""
     groups = bl.NodeGroup("plain", 1, {"core": 2}), bl.NodeGroup("gpu", 1, {"core": 2, "gpu": 2})

@@ -50,10 +50,13 @@ def tables(system: System) -> dict[str, object]:
 
 
 def more_of(group: NodeGroup) -> dict[str, object]:
-    """Give the sleep states and the weight of a group; nothing of what is as it would be unsaid."""
-    weight = {} if group.weight == 1 else {"weight": group.weight}
-    states = [_changed(state) for state in group.sleep_states]
-    return weight | ({"sleep_states": states} if states else {})
+    """Give weight, features and sleep states of a group; nothing of what is as it would be unsaid."""
+    found: dict[str, object] = {} if group.weight == 1 else {"weight": group.weight}
+    if group.features:
+        found["features"] = list(group.features)
+    if group.sleep_states:
+        found["sleep_states"] = [_changed(state) for state in group.sleep_states]
+    return found
 
 
 def _table(part: Partition | JobQueue | Limit | Reservation) -> dict[str, object]:

@@ -16,6 +16,7 @@
     count = 20
     resources = { core = 4, mem = 4_000_000, gpu = 2 }
     weight = 10                       # optional: under the policy slurm the least is taken first; 1
+    features = ["skylake", "gpu"]     # optional: what jobs may ask for in the column constraint
 
     [[groups.sleep_states]]           # optional: in which its nodes can sleep, the lightest first
     name = "off"
@@ -90,7 +91,7 @@ What ``admits`` and ``applies_to`` may say is what `Conditions` describes. JSON 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import Field
 
@@ -133,6 +134,7 @@ class _Group(Model):
     resources: Resources
     sleep_states: list[_SleepState] = Field(default_factory=list)
     weight: object = 1
+    features: object = ()
 
 
 class _Conditions(Model):
@@ -277,7 +279,8 @@ def _group(given: _Group, path: str) -> NodeGroup:
         except SystemDescriptionError as error:
             raise SystemDescriptionError(f"{path}.sleep_states[{at}]: {error}") from None
     try:
-        return NodeGroup(given.name, given.count, given.resources, tuple(states), given.weight)  # type: ignore[arg-type]  # it is checked
+        more: dict[str, Any] = {"weight": given.weight, "features": given.features}
+        return NodeGroup(given.name, given.count, given.resources, tuple(states), **more)
     except SystemDescriptionError as error:
         raise SystemDescriptionError(f"{path}: {error}") from None
 

@@ -28,16 +28,17 @@ pub(super) struct Description {
     generic: Vec<usize>,
     gpu: Option<usize>,
     select: Select,
-    /// By request: how its tasks fill whole nodes, where that is known.
+    /// By request: how its tasks fill nodes, where that is known.
     filling: Vec<Option<Filling>>,
 }
 
-/// How the tasks of a request fill whole idle nodes of its set.
+/// How the tasks of a request fill idle nodes of its set.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Filling {
     /// How many a node takes that takes some.
     tasks: u32,
-    /// The nodes that take some; None where all do.
+    /// The suitable nodes: those with the features, and where it takes them whole those that take some; None where all of the
+    /// partition are.
     suitable: Option<Arc<NodeBits>>,
 }
 
@@ -110,13 +111,14 @@ impl Description {
         Memory::PerCpu(memory / i64::from(self.cpus_per_task(request)))
     }
 
-    /// How tasks of a request fill whole nodes of its set; those that take some are alike.
+    /// How tasks of a request fill nodes of its set; where it takes them whole, those that take some are alike.
     fn filling(&mut self, view: View<'_>, request: u32) -> &Filling {
         let place = request as usize;
         if place >= self.filling.len() {
             self.filling.resize(place + 1, None);
         }
-        self.filling[place].get_or_insert_with(|| Filling::of(view, request))
+        let is_whole = self.gives_whole_nodes(view.scenario.requests.get(request));
+        self.filling[place].get_or_insert_with(|| Filling::of(view, request, is_whole))
     }
 
     fn tasks_of_node(&mut self, view: View<'_>, request: u32) -> u32 {
@@ -136,7 +138,7 @@ impl Description {
         };
         Entry {
             job: row as u32,
-            partition: asked.nodes.index(),
+            partition: asked.partition.index(),
             limit: limit(view, job),
             nodes,
             tasks,
@@ -145,7 +147,11 @@ impl Description {
             memory: self.memory_of(asked),
             generic: self.generic_request(asked),
             exclusive: asked.exclusive,
-            suitable: if has_whole_nodes { self.filling(view, request).suitable.clone() } else { None },
+            suitable: if has_whole_nodes || asked.nodes != asked.partition {
+                self.filling(view, request).suitable.clone()
+            } else {
+                None
+            },
             limits: standing::limits(view, job),
             classes: standing::classes(view.scenario, job),
             may_preempt: false,
@@ -297,16 +303,17 @@ impl Description {
 }
 
 impl Filling {
-    /// That of a request.
-    fn of(view: View<'_>, request: u32) -> Self {
+    /// That of a request that takes its nodes whole, or shares them.
+    fn of(view: View<'_>, request: u32, is_whole: bool) -> Self {
         let (machine, wanted) = (&view.state.machine, view.scenario.requests.get(request));
         let nodes = || view.scenario.node_sets.nodes_from(wanted.nodes, 0);
-        let slots = |&node: &u32| wanted.slots(machine.capacity_of(node), true);
-        let takes_some = |node: &u32| slots(node) > 0;
-        let suitable = || NodeBits::of(machine.nodes() as usize, nodes().filter(takes_some));
+        let slots = |node: u32| wanted.slots(machine.capacity_of(node), true);
+        let is_suitable = |&node: &u32| !is_whole || slots(node) > 0;
+        let has_all = wanted.nodes == wanted.partition && nodes().all(|node| is_suitable(&node));
+        let suitable = || NodeBits::of(machine.nodes() as usize, nodes().filter(is_suitable));
         Self {
-            tasks: nodes().map(|node| slots(&node)).max().unwrap_or(0).max(1),
-            suitable: (!nodes().all(|node| takes_some(&node))).then(|| Arc::new(suitable())),
+            tasks: nodes().map(slots).max().unwrap_or(0).max(1),
+            suitable: (!has_all).then(|| Arc::new(suitable())),
         }
     }
 }
