@@ -272,6 +272,7 @@ class PolicyNames(TypedDict):
 
 class ControllerSettings(TypedDict):
     select: str
+    cr_lln: bool
     core: int | None
     memory: int | None
     gpu: int | None
@@ -443,7 +444,7 @@ class SlurmController:
 
     def __new__(
         cls,
-        select: str,
+        select: tuple[str, bool],
         machine: list[tuple[int, int]],
         generic: tuple[list[list[int]], int | None],
         partitions: list[tuple[list[int], int]],

@@ -49,6 +49,7 @@ def random_machine(rng: Random) -> Machine:
         node_weights=[rng.choice((1, 2)) for _ in range(count)] if rng.random() < 0.3 else [],
         precedence=random_preemptions(rng) if rng.random() < 0.6 else None,
         gpu=rng.randrange(kinds) if kinds and rng.random() < 0.8 else None,
+        least_loaded=select == "cores" and rng.random() < 0.3,
     )
 
 
@@ -164,6 +165,7 @@ def test_every_call(chunk: int) -> None:
             partitions,
             generic=[generic for _, _, *generic in machine.nodes],
             gpu=machine.gpu,
+            least_loaded=machine.least_loaded,
             select="linear" if machine.select == "linear" else "cores",
             resolution=machine.resolution,
             window=machine.window,

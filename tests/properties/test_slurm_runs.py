@@ -226,9 +226,10 @@ def equipped(case: SlurmCase, rng: Random) -> SlurmCase:
 
 
 def weighed(case: SlurmCase, rng: Random) -> SlurmCase:
-    """Give nodes weights."""
+    """Give nodes weights, and take the least loaded first or not."""
     weights = [rng.choice((1, 1, 2, 7)) for _ in case.machine.nodes]
-    return replace(case, machine=replace(case.machine, node_weights=weights))
+    least_loaded = case.machine.select == "cores" and rng.random() < 0.5
+    return replace(case, machine=replace(case.machine, node_weights=weights, least_loaded=least_loaded))
 
 
 def constrained(case: SlurmCase, rng: Random) -> SlurmCase:
@@ -304,6 +305,7 @@ def parameters_of(case: SlurmCase) -> SlurmParameters:
     machine = case.machine
     return SlurmParameters(
         select=machine.select,  # type: ignore[arg-type]  # one of both names
+        cr_lln=machine.least_loaded,
         bf_resolution=int(machine.resolution),
         bf_window=int(machine.window),
         epoch=int(machine.epoch),

@@ -1,8 +1,9 @@
 """Which nodes a job gets under Slurm, in plain Python: machine, weights and selection (S25, S26)."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import groupby
 from math import floor, inf
 
@@ -47,6 +48,7 @@ class Machine:
     tiers: Sequence[int] = ()
     factors: Sequence[float] = ()
     gpu: int | None = None
+    least_loaded: bool = False
 
     def weights(self) -> Weights:
         """Give the weights of nodes before any job is evaluated."""
@@ -66,7 +68,12 @@ class Machine:
         if self.select == "linear":
             return whole_nodes(self, entry, sorted(usable), left)
         offers = [offer(self, entry, node, left[node]) for node in sorted(usable)]
-        taken = shared_nodes(entry, {each.node: each for each in offers if each.cpus > 0}, most, weights)
+        for each in offers:
+            each.load = -Fraction(left[each.node][0], self.nodes[each.node][0])
+        offered = {each.node: each for each in offers if each.cpus > 0}
+        taken = shared_nodes(
+            entry, offered, most, weights, attempt_least_loaded if self.least_loaded else attempt
+        )
         if taken is None:
             return None
         return [self.allotment(entry, node, cpus) for node, cpus in sorted(taken.items())]
@@ -128,6 +135,7 @@ class Offer:
     """What a node offers a job: CPUs; how it ranks beside nodes of its weight; and how much it offers at all.
 
     By the latter nodes are left out: the CPUs, as if there were generic resources enough, and the GPUs.
+    `load` is less the greater a part of its CPUs is free.
     """
 
     node: int
@@ -135,6 +143,7 @@ class Offer:
     size: int
     gpus: int = 0
     rank: int = 0
+    load: Fraction = Fraction(0)
 
     def cut(self, most: int) -> None:
         """Offer so many CPUs at most."""
@@ -145,10 +154,12 @@ class Offer:
 Offers = dict[int, Offer]
 
 
-def shared_nodes(entry: Entry, offers: Offers, most: int, weights: Weights) -> dict[int, int] | None:
+def shared_nodes(
+    entry: Entry, offers: Offers, most: int, weights: Weights, fill: Callable[..., dict[int, int] | None]
+) -> dict[int, int] | None:
     """Give the CPUs of a job on each of its nodes."""
     least = max(entry.nodes, 1)
-    taken = attempt(entry, offers, most, weights)
+    taken = fill(entry, offers, most, weights)
     for few in range(1, max((each.size for each in offers.values()), default=0)):
         if taken is not None or len(offers) <= least:
             break
@@ -156,7 +167,7 @@ def shared_nodes(entry: Entry, offers: Offers, most: int, weights: Weights) -> d
         for node in dropped:
             del offers[node]
         if dropped or few == 1:
-            taken = attempt(entry, offers, most, weights)
+            taken = fill(entry, offers, most, weights)
     return taken
 
 
@@ -220,12 +231,30 @@ def attempt(entry: Entry, offers: Offers, most: int, weights: Weights) -> dict[i
                 return None
             if len(taken) == most - 1 and offers[node].cpus < missing:
                 continue
-            if not entry.exclusive:
-                offers[node].cut(max(missing - max(nodes_missing - 1, 0), 1))
-            taken[node] = entry.tasks_per_node * entry.cpus_per_task or offers[node].cpus
+            taken[node] = take(entry, offers[node], missing, nodes_missing)
             missing -= taken[node]
             nodes_missing -= 1
     return taken
+
+
+def attempt_least_loaded(entry: Entry, offers: Offers, most: int, weights: Weights) -> dict[int, int] | None:
+    """Fill the job from nodes of the least weight with the greatest part free on."""
+    missing = entry.nodes if entry.exclusive else tasks_of(entry) * entry.cpus_per_task
+    nodes_missing = max(entry.nodes, 1)
+    taken = dict[int, int]()
+    for node in sorted(offers, key=lambda node: (weights[node], offers[node].rank, offers[node].load, node)):
+        if len(taken) < (entry.nodes or most) and (missing > 0 or nodes_missing > 0):
+            taken[node] = take(entry, offers[node], missing, nodes_missing)
+            missing -= taken[node]
+            nodes_missing -= 1
+    return None if missing > 0 or nodes_missing > 0 else taken
+
+
+def take(entry: Entry, offer: Offer, missing: int, nodes_missing: int) -> int:
+    """Give the CPUs that a job takes of a node, which offers no more from then on."""
+    if not entry.exclusive:
+        offer.cut(max(missing - max(nodes_missing - 1, 0), 1))
+    return entry.tasks_per_node * entry.cpus_per_task or offer.cpus
 
 
 def best_part(parts: list[list[int]], offers: Offers, missing: tuple[int, int]) -> list[int] | None:

@@ -271,6 +271,14 @@ def test_weights(select: str) -> None:
     assert found == [[2, 3], [4], [0, 1, 5]]
 
 
+def test_the_least_loaded_nodes() -> None:
+    """Jobs are spread: the first two by the numbers of nodes, the third where the greater part is free."""
+    system = bl.System((bl.NodeGroup("a", 1, {"core": 4}), bl.NodeGroup("b", 1, {"core": 8})))
+    found = nodes_of("slurm(select=cores, cr_lln=true)", system, tasks=[1, 1, 1, 9])
+    assert found == [[0], [1], [1], [0, 1]]
+    assert nodes_of("slurm(select=cores)", system, tasks=[1, 1, 1]) == [[0], [0], [0]]
+
+
 @pytest.mark.parametrize("select", ["linear", "cores"])
 def test_features(select: str) -> None:
     """The second job of feature `a` waits; in the main loop it closes the whole partition."""
@@ -438,6 +446,7 @@ def test_reservations() -> None:
         ("slurm(bf_interval=1.5)", "bf_interval = 1.5; must be an integer"),
         ("slurm(select=serial)", "select = 'serial'; must name how nodes are selected."),
         ("slurm(epilog=yes)", "epilog = 'yes'; must be true or false."),
+        ("slurm(cr_lln=true)", "cr_lln = True; goes with select = 'cores', not with 'linear'."),
         ("slurm(defer=1)", "defer = 1; must be true or false."),
         ("slurm(bf_min_prio_reserve=9)", "bf_min_prio_reserve = 9; goes with the order multifactor"),
         ("slurm(sched_interval=5, main_phase=5)", "main_phase = 5; must be seconds from 0 to less than 5."),

@@ -2,7 +2,7 @@
 use batchlab_kernel::accounting::Multifactor;
 use batchlab_kernel::placement::{Blocks, Closeness, Compact, Mapping, Threshold};
 use batchlab_kernel::scheduler::{PolicyChoice, SlurmSettings};
-use batchlab_kernel::slurm::{Depths, Reserves, Select};
+use batchlab_kernel::slurm::{Depths, Filling, Reserves, Select};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -30,6 +30,7 @@ pub struct PolicyNames {
 #[pyo3(from_item_all)]
 struct ControllerSettings {
     select: String,
+    cr_lln: bool,
     core: Option<usize>,
     memory: Option<usize>,
     gpu: Option<usize>,
@@ -76,6 +77,7 @@ impl TryFrom<ControllerSettings> for SlurmSettings {
             .ok_or_else(|| PyValueError::new_err(format!("no selection is called '{}'", given.select)))?;
         Ok(Self {
             select,
+            filling: if given.cr_lln { Filling::LeastLoaded } else { Filling::BestFit },
             core: given.core,
             memory: given.memory,
             gpu: given.gpu,

@@ -1,8 +1,8 @@
 //! Slurm's controller: one call of its main loop or of its backfill, decided from what it sees.
 use batchlab_kernel::slurm::{
-    Allotment, Amounts, BackfillParameters, CallState, Classes, Entry, GenericAmounts, GenericRequest, Held,
-    Limits, MainLoopParameters, Memory, NodeBits, Owner, Partition, Precedence, Reservation, Select, Setup,
-    Situation, Verdict, backfill, evaluate, main_loop,
+    Allotment, Amounts, BackfillParameters, CallState, Classes, Entry, Filling, GenericAmounts,
+    GenericRequest, Held, Limits, MainLoopParameters, Memory, NodeBits, Owner, Partition, Precedence,
+    Reservation, Select, Setup, Situation, Verdict, backfill, evaluate, main_loop,
 };
 use std::sync::Arc;
 
@@ -158,12 +158,12 @@ pub struct SlurmController {
 
 #[pymethods]
 impl SlurmController {
-    /// `select` is "linear" or "cores"; CPUs and memory of each node; its generic resources, and which of them counts GPUs; the nodes of each partition and the most that a job may
+    /// `select` is "linear" or "cores", and whether of shared nodes the least loaded are taken first; CPUs and memory of each node; its generic resources, and which of them counts GPUs; the nodes of each partition and the most that a job may
     /// have there; resolution, window, epoch (added to times to get those of the clock) and `KillWait`, seconds; the weight of
     /// each node; which jobs may preempt which.
     #[new]
     fn new(
-        select: &str,
+        select: (&str, bool),
         machine: Vec<(i64, i64)>,
         generic: (Vec<Vec<i64>>, Option<usize>),
         partitions: Vec<(Vec<u32>, u32)>,
@@ -171,8 +171,10 @@ impl SlurmController {
         weights: Vec<u32>,
         precedence: Option<GivenPrecedence>,
     ) -> PyResult<Self> {
-        let select = Select::named(select)
-            .ok_or_else(|| PyValueError::new_err(format!("no selection is called '{select}'")))?;
+        let (name, is_least_loaded) = select;
+        let select = Select::named(name)
+            .ok_or_else(|| PyValueError::new_err(format!("no selection is called '{name}'")))?;
+        let filling = if is_least_loaded { Filling::LeastLoaded } else { Filling::BestFit };
         let nodes = machine.len();
         check_weights(&weights, nodes)?;
         let partitions = partitions
@@ -194,6 +196,7 @@ impl SlurmController {
         Ok(Self {
             setup: Setup {
                 select,
+                filling,
                 machine,
                 generic,
                 gpu,

@@ -63,6 +63,7 @@ def _controller(parameters: SlurmParameters, system: System) -> ControllerSettin
     index = {name: place for place, name in enumerate(system.resources)}
     return {
         "select": parameters.select,
+        "cr_lln": parameters.cr_lln,
         "core": index.get("core"),
         "memory": index.get("mem"),
         "gpu": index.get("gpu"),

@@ -242,6 +242,8 @@ class Controller:
         The partitions; None for one of all nodes.
     select
         "linear" for whole nodes (`select/linear`), "cores" for CPUs and memory (`select/cons_tres`).
+    least_loaded
+        Whether of nodes that jobs share the least loaded are taken first (CR_LLN).
     resolution
         `bf_resolution`, seconds.
     window
@@ -279,6 +281,7 @@ class Controller:
         partitions: Iterable[NodePartition] | None = None,
         *,
         select: Literal["linear", "cores"] = "linear",
+        least_loaded: bool = False,
         resolution: float = 60.0,
         window: float = 86_400.0,
         epoch: float = 0.0,
@@ -296,7 +299,9 @@ class Controller:
         times = resolution, window, epoch, kill_wait
         self._weights = [1] * len(machine) if weights is None else [*weights]
         kinds = [list(each) for each in generic or ()], gpu
-        self._kernel = SlurmController(select, machine, kinds, members, times, self._weights, precedence)
+        self._kernel = SlurmController(
+            (select, least_loaded), machine, kinds, members, times, self._weights, precedence
+        )
 
     def main_loop(self, situation: Situation) -> list[Outcome]:
         """Call the main loop: what becomes of each entry of the queue."""

@@ -1,7 +1,7 @@
 //! `select/cons_tres`: nodes are shared by CPUs, memory and generic resources; best fit over runs of consecutive usable nodes.
 use std::ops::Range;
 
-use super::offer::Offer;
+use super::offer::{Filling, Offer};
 use super::situation::{Allotment, Amounts, Entry, Memory};
 
 /// So many GPUs of a node are told apart.
@@ -79,7 +79,7 @@ pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> 
     if nodes.len() < least || sum < wanted_cpus(entry) {
         return None;
     }
-    let mut chosen = Attempt::of(entry, offer.most_nodes).evaluate(&mut nodes);
+    let mut chosen = Attempt::of(entry, offer.most_nodes).fill(&mut nodes, offer);
     let most = nodes.iter().map(|node| node.size).max().unwrap_or(0);
     for few in 1..most {
         if chosen.is_some() || nodes.len() <= least {
@@ -93,7 +93,7 @@ pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> 
             stays
         });
         if nodes.len() < before || few == 1 {
-            chosen = Attempt::of(entry, offer.most_nodes).evaluate(&mut nodes);
+            chosen = Attempt::of(entry, offer.most_nodes).fill(&mut nodes, offer);
         }
     }
     let mut chosen = chosen?;
@@ -178,16 +178,50 @@ impl Attempt {
         }
     }
 
+    fn fill(self, nodes: &mut [Node], offer: Offer<'_>) -> Option<Vec<Node>> {
+        match offer.filling {
+            Filling::BestFit => self.evaluate(nodes),
+            Filling::LeastLoaded => self.evaluate_least_loaded(nodes, offer),
+        }
+    }
+
+    /// The nodes of the least rank of which the greatest part is free, then the next, with the CPUs on each; the first of equal
+    /// ones.
+    fn evaluate_least_loaded(mut self, nodes: &mut [Node], offer: Offer<'_>) -> Option<Vec<Node>> {
+        let part = |node: &Node| {
+            let place = node.index as usize;
+            (offer.free.left()[place].cpus, offer.machine[place].cpus)
+        };
+        let mut order: Vec<usize> = (0..nodes.len()).collect();
+        order.sort_by(|&one, &other| {
+            let ((free, all), (other_free, other_all)) = (part(&nodes[one]), part(&nodes[other]));
+            let rank = nodes[one].rank.cmp(&nodes[other].rank);
+            rank.then((other_free * all).cmp(&(free * other_all)))
+        });
+        let mut chosen = Vec::new();
+        for place in order {
+            if self.is_filled() || chosen.len() == self.most_nodes {
+                break;
+            }
+            chosen.push(self.take(&mut nodes[place]));
+        }
+        self.is_filled().then_some(chosen)
+    }
+
+    fn is_filled(&self) -> bool {
+        self.missing <= 0 && self.missing_nodes <= 0
+    }
+
     /// The nodes with the CPUs on each. Where it fails, what it would have taken less of a node than this offers stays the
     /// offer of that node, as in Slurm.
     fn evaluate(mut self, nodes: &mut [Node]) -> Option<Vec<Node>> {
         let mut runs = Run::all(nodes);
         let mut chosen: Vec<Node> = Vec::new();
-        while self.missing > 0 || self.missing_nodes > 0 {
+        while !self.is_filled() {
             let Run { places, .. } = runs.remove(self.best_run(&runs)?);
             let alone = self.one_node(places.clone(), nodes);
             for place in alone.map_or(places, |place| place..place + 1) {
-                if self.missing <= 0 && self.missing_nodes <= 0 {
+                if self.is_filled() {
                     break;
                 }
                 if chosen.len() == self.most_nodes {

@@ -30,6 +30,7 @@ pub use generic::{GenericAmounts, GenericRequest};
 pub use main_loop::{MainLoop, main_loop};
 pub use node_bits::NodeBits;
 pub use occupation::Occupation;
+pub use offer::Filling;
 pub use parameters::{BackfillParameters, MainLoopParameters, Precedence, Setup};
 pub use reserves::Reserves;
 pub use select::Select;

@@ -5,7 +5,7 @@ use super::depths::Depths;
 use super::free_amounts::FreeAmounts;
 use super::generic::GenericAmounts;
 use super::node_bits::NodeBits;
-use super::offer::Offer;
+use super::offer::{Filling, Offer};
 use super::reserves::Reserves;
 use super::select::Select;
 use super::situation::{Allotment, Amounts, Entry, Partition};
@@ -83,6 +83,8 @@ pub struct Precedence {
 pub struct Setup {
     /// Which nodes a job gets.
     pub select: Select,
+    /// In which order shared nodes are taken.
+    pub filling: Filling,
     /// What each node has when it is idle.
     pub machine: Vec<Amounts>,
     /// What each node has of generic resources when it is idle; nothing where jobs take whole nodes.
@@ -119,7 +121,15 @@ impl Setup {
         free: &'a FreeAmounts,
     ) -> Offer<'a> {
         let most_nodes = self.partitions[entry.partition].most_nodes;
-        Offer { usable, machine: &self.machine, free, gpu: self.gpu, weights, most_nodes }
+        Offer {
+            usable,
+            machine: &self.machine,
+            free,
+            gpu: self.gpu,
+            weights,
+            filling: self.filling,
+            most_nodes,
+        }
     }
 
     /// What a job takes of generic resources with these allotments, node after node.

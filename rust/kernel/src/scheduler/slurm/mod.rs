@@ -146,6 +146,7 @@ impl Slurm {
         };
         let setup = Setup {
             select: settings.select,
+            filling: settings.filling,
             weights: settings.node_weights(nodes.len()),
             machine: nodes,
             generic,

@@ -1,13 +1,15 @@
 //! The parameters of the rule.
 use std::iter::{repeat, repeat_n};
 
-use crate::slurm::{Depths, Reserves, Select};
+use crate::slurm::{Depths, Filling, Reserves, Select};
 
 /// The parameters of the rule, whose names are Slurm's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlurmSettings {
     /// Which nodes jobs get.
     pub select: Select,
+    /// `CR_LLN`: in which order shared nodes are taken.
+    pub filling: Filling,
     /// The resource that counts CPUs; None where each node is one.
     pub core: Option<usize>,
     /// The resource that is memory.

@@ -4,11 +4,12 @@ use super::*;
 
 use crate::decision::Preemption;
 use crate::scheduler::SlurmSettings;
-use crate::slurm::{Depths, Reserves, Select};
+use crate::slurm::{Depths, Filling, Reserves, Select};
 
 fn settings(select: Select) -> SlurmSettings {
     SlurmSettings {
         select,
+        filling: Filling::BestFit,
         core: Some(0),
         memory: None,
         gpu: None,
