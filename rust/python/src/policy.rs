@@ -26,6 +26,7 @@ pub struct PolicyNames {
 }
 
 /// The parameters of `slurm`, and which resources are CPUs, memory and GPUs; and the weights of nodes.
+#[expect(clippy::struct_excessive_bools, reason = "the fields of Python's parameters")]
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct ControllerSettings {
