@@ -1,6 +1,7 @@
 //! `select/cons_tres`: nodes are shared by CPUs, memory and generic resources; best fit over runs of consecutive usable nodes.
 use std::ops::Range;
 
+use super::free_amounts::FreeAmounts;
 use super::offer::{Filling, Offer};
 use super::situation::{Allotment, Amounts, Entry, Memory};
 
@@ -34,7 +35,7 @@ impl Node {
         let free = |kind: usize| offer.free.generic().of(index)[kind];
         let gpus = kind.map_or(0, free);
         let counted = kind.map_or(0, |kind| entry.generic.counted(kind, gpus, entry.exclusive));
-        let cpus = admitted_cpus(entry, offer, index, all);
+        let cpus = admitted_cpus(entry, offer.free, index, all);
         Self { index, rank: (weight, MOST_GPUS - counted.min(MOST_GPUS)), cpus, size: all + gpus, gpus }
     }
 
@@ -108,7 +109,7 @@ pub(super) fn may_fit(entry: &Entry, offer: Offer<'_>) -> bool {
     let (nodes, wanted) = (entry.least_nodes() as usize, wanted_cpus(entry));
     let (mut offering, mut cpus) = (0, 0);
     offer.usable.iter_within(offer.free.open()).any(|index| {
-        let offered = offered_cpus(entry, offer, index);
+        let offered = offered_cpus(entry, offer.machine, offer.free, index);
         offering += usize::from(offered > 0);
         cpus += offered;
         offering >= nodes && cpus >= wanted
@@ -122,15 +123,15 @@ pub(super) fn wanted_cpus(entry: &Entry) -> i64 {
 
 /// The CPUs that a node offers to a job: as many as its free generic resources admit.
 #[inline]
-pub(super) fn offered_cpus(entry: &Entry, offer: Offer<'_>, node: u32) -> i64 {
+pub(super) fn offered_cpus(entry: &Entry, machine: &[Amounts], free: &FreeAmounts, node: u32) -> i64 {
     let place = node as usize;
-    let cpus = usable_cpus(entry, offer.machine[place], offer.free.left()[place]);
-    if entry.generic.is_nothing() { cpus } else { admitted_cpus(entry, offer, node, cpus) }
+    let cpus = usable_cpus(entry, machine[place], free.left()[place]);
+    if entry.generic.is_nothing() { cpus } else { admitted_cpus(entry, free, node, cpus) }
 }
 
 /// Of these CPUs as many as the free generic resources of a node admit.
-fn admitted_cpus(entry: &Entry, offer: Offer<'_>, node: u32, cpus: i64) -> i64 {
-    match entry.generic.tasks(offer.free.generic().of(node)) {
+fn admitted_cpus(entry: &Entry, free: &FreeAmounts, node: u32, cpus: i64) -> i64 {
+    match entry.generic.tasks(free.generic().of(node)) {
         Some(tasks) if tasks < i64::from(entry.tasks_per_node.max(1)) => 0,
         Some(tasks) if !entry.exclusive => cpus.min(tasks * i64::from(entry.cpus_per_task)),
         _ => cpus,
@@ -138,6 +139,7 @@ fn admitted_cpus(entry: &Entry, offer: Offer<'_>, node: u32, cpus: i64) -> i64 {
 }
 
 /// The CPUs of a node that a job can use.
+#[inline]
 fn usable_cpus(entry: &Entry, all: Amounts, left: Amounts) -> i64 {
     let per_task = i64::from(entry.cpus_per_task);
     let mut cpus = match entry.memory {

@@ -83,9 +83,7 @@ impl<'a> Search<'a> {
     /// The same; the jobs that were removed for it are put into a list.
     fn shared_removing(&self, free: &mut FreeAmounts, removed: &mut Vec<&'a Held>) -> Option<Fit> {
         let Self { setup, entry, usable, weights, .. } = *self;
-        let offered = |free: &FreeAmounts, node: u32| {
-            offered_cpus(entry, setup.offer(entry, usable, weights, free), node)
-        };
+        let offered = |free: &FreeAmounts, node: u32| offered_cpus(entry, &setup.machine, free, node);
         let wanted = wanted_cpus(entry);
         let choose =
             |free: &FreeAmounts| setup.select.choose(entry, setup.offer(entry, usable, weights, free));

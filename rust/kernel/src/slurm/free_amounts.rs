@@ -68,7 +68,9 @@ impl FreeAmounts {
             self.idle.set(each.node, *left == all);
             self.open.set(each.node, left.cpus > 0);
         }
-        self.move_generic(held, |left, own| *left -= own);
+        if !held.generic.is_empty() {
+            self.move_generic(held, |left, own| *left -= own);
+        }
     }
 
     /// A job gives back what it holds.
@@ -81,7 +83,9 @@ impl FreeAmounts {
             self.idle.set(each.node, *left == all);
             self.open.set(each.node, left.cpus > 0);
         }
-        self.move_generic(held, |left, own| *left += own);
+        if !held.generic.is_empty() {
+            self.move_generic(held, |left, own| *left += own);
+        }
     }
 
     fn move_generic(&mut self, held: &Held, change: impl Fn(&mut i64, i64)) {
