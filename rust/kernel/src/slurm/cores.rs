@@ -8,40 +8,54 @@ use super::situation::{Allotment, Amounts, Entry, Memory};
 /// So many GPUs of a node are told apart.
 const MOST_GPUS: i64 = 255;
 
-/// The present weight of a node; for jobs that ask for GPUs then how few it has, of 255.
-type Rank = (u32, i64);
+/// The present weight of a node; for jobs that ask for GPUs then how few it has.
+type Rank = (u32, u32);
 
 /// What a node offers to a job.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     index: u32,
-    rank: Rank,
+    weight: u32,
     cpus: i64,
-    /// What trials without the nodes that offer least go by: its CPUs and, for jobs that ask for some, its GPUs.
-    size: i64,
-    gpus: i64,
+    /// Of so many GPUs, `MOST_GPUS`, how many the job cannot have there; 0 where it asks for none.
+    lacking: u32,
+    /// The free GPUs, where it asks for some; and the CPUs that it would offer besides, if there were generic resources enough.
+    gpus: u32,
+    withheld: u32,
 }
 
 impl Node {
     /// What a node offers.
-    fn of(entry: &Entry, offer: Offer<'_>, index: u32) -> Self {
+    #[inline]
+    fn of(entry: &Entry, offer: &Offer<'_>, index: u32) -> Self {
         let place = index as usize;
-        let all = usable_cpus(entry, offer.machine[place], offer.free.left()[place]);
-        let weight = offer.weights[place];
-        if entry.generic.is_nothing() {
-            return Self { index, rank: (weight, 0), cpus: all, size: all, gpus: 0 };
-        }
-        let kind = offer.gpu.filter(|&kind| entry.generic.wants(kind));
-        let free = |kind: usize| offer.free.generic().of(index)[kind];
-        let gpus = kind.map_or(0, free);
-        let counted = kind.map_or(0, |kind| entry.generic.counted(kind, gpus, entry.exclusive));
-        let cpus = admitted_cpus(entry, offer.free, index, all);
-        Self { index, rank: (weight, MOST_GPUS - counted.min(MOST_GPUS)), cpus, size: all + gpus, gpus }
+        let cpus = usable_cpus(entry, offer.machine[place], offer.free.left()[place]);
+        let node = Self { index, weight: offer.weights[place], cpus, lacking: 0, gpus: 0, withheld: 0 };
+        if entry.generic.is_nothing() { node } else { node.within_generic(entry, offer) }
+    }
+
+    /// The same, as far as free generic resources go.
+    fn within_generic(self, entry: &Entry, offer: &Offer<'_>) -> Self {
+        let cpus = admitted_cpus(entry, offer.free, self.index, self.cpus);
+        let node = Self { cpus, withheld: (self.cpus - cpus) as u32, ..self };
+        let Some(kind) = offer.gpu.filter(|&kind| entry.generic.wants(kind)) else { return node };
+        let free = offer.free.generic().of(self.index)[kind].clamp(0, i64::from(u32::MAX));
+        let counted = entry.generic.counted(kind, free, entry.exclusive).min(MOST_GPUS);
+        Self { lacking: (MOST_GPUS - counted) as u32, gpus: free as u32, ..node }
+    }
+
+    fn rank(self) -> Rank {
+        (self.weight, self.lacking)
+    }
+
+    /// What trials without the nodes that offer least go by.
+    fn size(self) -> i64 {
+        self.cpus + i64::from(self.withheld) + i64::from(self.gpus)
     }
 
     /// Whether the other is the next node, and of one rank.
     fn joins(self, next: Self) -> bool {
-        self.index + 1 == next.index && self.rank == next.rank
+        self.index + 1 == next.index && self.rank() == next.rank()
     }
 }
 
@@ -61,47 +75,55 @@ impl Run {
         let runs = nodes.chunk_by(|one, next| one.joins(*next)).map(|run| {
             let places = first..first + run.len();
             first = places.end;
-            Self { places, rank: run[0].rank, cpus: run.iter().map(|node| node.cpus).sum() }
+            Self { places, rank: run[0].rank(), cpus: run.iter().map(|node| node.cpus).sum() }
         });
         runs.collect()
     }
 }
 
-/// Looks again and again without the nodes that offer least, until the job fits.
+/// What a job gets on nodes of an offer.
 pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> {
-    let mut nodes: Vec<Node> = offer
-        .usable
-        .iter_within(offer.free.open())
-        .map(|index| Node::of(entry, offer, index))
-        .filter(|node| node.cpus > 0)
-        .collect();
-    let least = entry.least_nodes() as usize;
-    let sum: i64 = nodes.iter().map(|node| node.cpus).sum();
-    if nodes.len() < least || sum < wanted_cpus(entry) {
+    let (mut nodes, mut sum) = (Vec::new(), 0);
+    for index in offer.usable.iter_within(offer.free.open()) {
+        let node = Node::of(entry, &offer, index);
+        if node.cpus > 0 {
+            sum += node.cpus;
+            nodes.push(node);
+        }
+    }
+    if nodes.len() < entry.least_nodes() as usize || sum < wanted_cpus(entry) {
         return None;
     }
-    let mut chosen = Attempt::of(entry, offer.most_nodes).fill(&mut nodes, offer);
-    let most = nodes.iter().map(|node| node.size).max().unwrap_or(0);
-    for few in 1..most {
-        if chosen.is_some() || nodes.len() <= least {
-            break;
-        }
-        let before = nodes.len();
-        let mut left = before;
-        nodes.retain(|node| {
-            let stays = node.size > few || left <= least;
-            left -= usize::from(!stays);
-            stays
-        });
-        if nodes.len() < before || few == 1 {
-            chosen = Attempt::of(entry, offer.most_nodes).fill(&mut nodes, offer);
-        }
-    }
-    let mut chosen = chosen?;
+    let first = Attempt::of(entry, offer.most_nodes).fill(&mut nodes, offer);
+    let mut chosen = first.or_else(|| choose_without_least(entry, offer, &mut nodes))?;
     chosen.sort_unstable_by_key(|node| node.index);
     let allot =
         |node: Node| Allotment { node: node.index, cpus: node.cpus, memory: entry.memory.with(node.cpus) };
     Some(chosen.into_iter().map(allot).collect())
+}
+
+/// Looks again and again without the nodes that offer least, until the job fits.
+fn choose_without_least(entry: &Entry, offer: Offer<'_>, nodes: &mut Vec<Node>) -> Option<Vec<Node>> {
+    let least = entry.least_nodes() as usize;
+    let most = nodes.iter().map(|node| node.size()).max().unwrap_or(0);
+    for few in 1..most {
+        let before = nodes.len();
+        if before <= least {
+            return None;
+        }
+        let mut left = before;
+        nodes.retain(|node| {
+            let stays = node.size() > few || left <= least;
+            left -= usize::from(!stays);
+            stays
+        });
+        if (nodes.len() < before || few == 1)
+            && let Some(chosen) = Attempt::of(entry, offer.most_nodes).fill(nodes, offer)
+        {
+            return Some(chosen);
+        }
+    }
+    None
 }
 
 /// Whether a job may fit: false only if it does not. O(nodes with something free).
@@ -197,7 +219,7 @@ impl Attempt {
         let mut order: Vec<usize> = (0..nodes.len()).collect();
         order.sort_by(|&one, &other| {
             let ((free, all), (other_free, other_all)) = (part(&nodes[one]), part(&nodes[other]));
-            let rank = nodes[one].rank.cmp(&nodes[other].rank);
+            let rank = nodes[one].rank().cmp(&nodes[other].rank());
             rank.then((other_free * all).cmp(&(free * other_all)))
         });
         let mut chosen = Vec::new();
@@ -271,7 +293,7 @@ impl Attempt {
             let most = (self.missing - further).max(1);
             if node.cpus > most {
                 node.cpus = most;
-                node.size = most + node.gpus;
+                node.withheld = 0;
             }
         }
         let cpus = if self.per_node > 0 { self.per_node } else { node.cpus };
