@@ -78,7 +78,7 @@ class JobColumns(TypedDict):
     tasks_per_node: NDArray[np.int64] | None
     exclusive: NDArray[np.bool_] | None
     node_sets: list[list[tuple[int, int]]]
-    node_set_lists: list[list[int]]
+    node_set_lists: list[list[tuple[int, int]]]
     node_set_list: NDArray[np.uint32] | None
     tier: NDArray[np.int32] | None
     queue_priority: NDArray[np.int32] | None
@@ -272,8 +272,11 @@ class PolicyNames(TypedDict):
 
 class ControllerSettings(TypedDict):
     select: str
+    cr_lln: bool
     core: int | None
     memory: int | None
+    gpu: int | None
+    weights: list[tuple[int, int]]
     batch_sched_delay: int
     sched_interval: int
     sched_min_interval: float
@@ -441,8 +444,9 @@ class SlurmController:
 
     def __new__(
         cls,
-        select: str,
+        select: tuple[str, bool],
         machine: list[tuple[int, int]],
+        generic: tuple[list[list[int]], int | None],
         partitions: list[tuple[list[int], int]],
         times: tuple[float, float, float, float],
         weights: list[int],
@@ -450,11 +454,15 @@ class SlurmController:
     ) -> SlurmController: ...
     def main_loop(
         self, sight: object, weights: list[int]
-    ) -> tuple[list[tuple[str, float | None, list[tuple[int, int, int]] | None, list[int]]], list[int]]:
+    ) -> tuple[
+        list[tuple[str, float | None, list[tuple[int, int, int, list[int]]] | None, list[int]]], list[int]
+    ]:
         """The main loop: for each entry of the queue what becomes of it, and the weights of nodes then."""
     def backfill(
         self, sight: object, weights: list[int]
-    ) -> tuple[list[tuple[str, float | None, list[tuple[int, int, int]] | None, list[int]]], list[int]]:
+    ) -> tuple[
+        list[tuple[str, float | None, list[tuple[int, int, int, list[int]]] | None, list[int]]], list[int]
+    ]:
         """Backfill: for each entry of the queue what becomes of it, and the weights of nodes then."""
     def submit(self, sight: object, weights: list[int]) -> list[int]:
         """The weights of nodes after these jobs have been submitted."""

@@ -18,7 +18,7 @@ from batchlab.slurm import (
     ReservedNodes,
     Situation,
 )
-from reference.slurm import Verdict, backfill, main_loop
+from reference.slurm import Verdict, backfill, main_loop, suitable_of
 from reference.slurm_selection import Machine, evaluate
 
 CASES = 1200
@@ -28,8 +28,11 @@ CHUNKS = 4
 def random_machine(rng: Random) -> Machine:
     """Give equal or different nodes, in one partition or in several that may overlap."""
     count = rng.randint(1, 24)
-    nodes = [(rng.choice((4, 8)), rng.choice((8, 16))) for _ in range(count)]
-    nodes = nodes if rng.random() < 0.3 else [nodes[0]] * count
+    plain = [(rng.choice((4, 8)), rng.choice((8, 16))) for _ in range(count)]
+    plain = plain if rng.random() < 0.3 else [plain[0]] * count
+    select = rng.choice(("linear", "cores"))
+    kinds = rng.choice((0, 0, 1, 2)) if select == "cores" else 0
+    nodes = [(*node, *(rng.choice((0, 2, 4)) for _ in range(kinds))) for node in plain]
     partitions = [(frozenset(range(count)), count)]
     for _ in range(rng.choice((0, 0, 1, 2))):
         first = rng.randrange(count)
@@ -38,13 +41,15 @@ def random_machine(rng: Random) -> Machine:
     return Machine(
         nodes,
         partitions,
-        select=rng.choice(("linear", "cores")),
+        select=select,
         resolution=rng.choice((1.0, 60.0)),
         window=rng.choice((600.0, 86_400.0)),
         epoch=float(rng.randrange(100)),
         kill_wait=rng.choice((30.0, 5.0)),
         node_weights=[rng.choice((1, 2)) for _ in range(count)] if rng.random() < 0.3 else [],
         precedence=random_preemptions(rng) if rng.random() < 0.6 else None,
+        gpu=rng.randrange(kinds) if kinds and rng.random() < 0.8 else None,
+        least_loaded=select == "cores" and rng.random() < 0.3,
     )
 
 
@@ -76,13 +81,29 @@ def random_entry(job: int, machine: Machine, rng: Random) -> Entry:
         tasks_per_node=rng.choice((1, 2)) if kind == 2 else 0,  # kinds are numbered
         memory=rng.choice((0, 1, 2, 5)),
         memory_is_per_cpu=rng.random() < 0.5,
+        generic=random_generic(machine, rng),
+        generic_is_per_task=rng.random() < 0.6,
         exclusive=kind == 3,
+        suitable=random_suitable(machine, rng),
         is_open=rng.random() < 0.9,
         is_evaluated=rng.random() < 0.5,
         preemption_class=rng.randrange(3),
         may_preempt=rng.random() < 0.9,
         counted_in=random_groups(rng),
     )
+
+
+def random_generic(machine: Machine, rng: Random) -> tuple[int, ...]:
+    """Ask for generic resources, or for none."""
+    kinds = len(machine.nodes[0]) - 2
+    return tuple(rng.choice((0, 1, 1, 2)) for _ in range(kinds)) if rng.random() < 0.6 else ()
+
+
+def random_suitable(machine: Machine, rng: Random) -> tuple[int, ...] | None:
+    """Give the nodes with some feature, or None."""
+    if rng.random() < 0.7:
+        return None
+    return tuple(node for node in range(len(machine.nodes)) if rng.random() < 0.7)
 
 
 def random_situation(machine: Machine, rng: Random) -> Situation:
@@ -140,8 +161,11 @@ def test_every_call(chunk: int) -> None:
         situation = random_situation(machine, rng)
         partitions = [NodePartition(sorted(members), most) for members, most in machine.partitions]
         controller = Controller(
-            machine.nodes,
+            [(cpus, memory) for cpus, memory, *_ in machine.nodes],
             partitions,
+            generic=[generic for _, _, *generic in machine.nodes],
+            gpu=machine.gpu,
+            least_loaded=machine.least_loaded,
             select="linear" if machine.select == "linear" else "cores",
             resolution=machine.resolution,
             window=machine.window,
@@ -154,7 +178,8 @@ def test_every_call(chunk: int) -> None:
         submitted = replace(situation, queue=situation.queue[:1])
         controller.submit(submitted)
         for entry in submitted.queue:
-            evaluate(machine, situation.running, entry, machine.partitions[entry.partition][0], weights)
+            members = suitable_of(entry, machine.partitions[entry.partition][0])
+            evaluate(machine, situation.running, entry, members, weights)
         for decide, expected in ((controller.main_loop, main_loop), (controller.backfill, backfill)):
             found = as_verdicts(decide(situation))
             assert found == expected(machine, situation, weights), number
@@ -173,5 +198,11 @@ def test_refusals() -> None:
         controller.main_loop(Situation(0.0, [0, 1], [], [], [Entry(7, 60.0, reservation=0)]))
     with pytest.raises(ValueError, match="1 weights are given for 2 nodes"):
         Controller([(1, 0)] * 2, weights=[1])
+    with pytest.raises(ValueError, match="job 7: 2 generic resources are given, nodes have 0"):
+        controller.main_loop(Situation(0.0, [0, 1], [], [], [Entry(7, 60.0, generic=(1, 2))]))
+    with pytest.raises(ValueError, match="generic resources of 1 nodes; must be as many of each of 2 nodes"):
+        Controller([(1, 0)] * 2, generic=[[1]])
+    with pytest.raises(ValueError, match="there is no generic resource 1: they are 1"):
+        Controller([(1, 0)] * 2, generic=[[1], [1]], gpu=1)
     with pytest.raises(ValueError, match="there is no node 9"):
         controller.main_loop(Situation(0.0, [0, 1], [Held(1, 60.0, [Allotment(9, 1)])], [], []))

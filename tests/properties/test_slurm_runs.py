@@ -1,7 +1,7 @@
 """The kernel runs workloads under Slurm's controller as the reference does, job by job and node by node."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from random import Random
@@ -35,6 +35,10 @@ class SlurmCase:
     order: str
     rules: Rules
     reservations: list[Kept]
+    features: Sequence[str] = ()
+    """A feature of each node."""
+    constraints: Sequence[str | None] = ()
+    """That of each job; of none where it is empty."""
 
 
 def random_machine(rng: Random) -> Machine:
@@ -212,6 +216,56 @@ def reserving(job: SlurmJob, kept: list[Kept], machine: Machine, rng: Random) ->
     return replace(job, reservation=number, quality=0) if fits and rng.random() < 0.7 else job
 
 
+def equipped(case: SlurmCase, rng: Random) -> SlurmCase:
+    """Give some nodes GPUs, for which some jobs ask."""
+    machine = case.machine
+    machine = replace(machine, nodes=[(*node, rng.choice((0, 4, 4))) for node in machine.nodes], gpu=0)
+    asked = [replace(job, gpus=rng.choice((0, 1, 1, 2, 4))) for job in case.jobs]
+    jobs = [new if fits(new, machine, case) else old for old, new in zip(case.jobs, asked, strict=True)]
+    return replace(case, machine=machine, jobs=jobs)
+
+
+def weighed(case: SlurmCase, rng: Random) -> SlurmCase:
+    """Give nodes weights, and take the least loaded first or not."""
+    weights = [rng.choice((1, 1, 2, 7)) for _ in case.machine.nodes]
+    least_loaded = case.machine.select == "cores" and rng.random() < 0.5
+    return replace(case, machine=replace(case.machine, node_weights=weights, least_loaded=least_loaded))
+
+
+def constrained(case: SlurmCase, rng: Random) -> SlurmCase:
+    """Give each node a feature, and let some jobs ask for one or for one of two."""
+    features = [rng.choice("abc") for _ in case.machine.nodes]
+    jobs, constraints = list[SlurmJob](), list[str | None]()
+    for job in case.jobs:
+        wanted = {*rng.choice(("abc", "abc", "ab", "b", "ac"))}
+        bound = frozenset(node for node, each in enumerate(features) if each in wanted)
+        new = replace(job, bound=bound)
+        is_bound = len(wanted) < 3 and wanted <= {*features} and fits(new, case.machine, case)
+        jobs.append(new if is_bound else job)
+        constraints.append("|".join(sorted(wanted)) if is_bound else None)
+    return replace(case, jobs=jobs, features=features, constraints=constraints)
+
+
+def fits(job: SlurmJob, machine: Machine, case: SlurmCase) -> bool:
+    """Tell whether a job would find room on idle nodes of each of its partitions."""
+    for partition in job.partitions:
+        members = machine.partitions[partition][0]
+        if job.reservation is not None:
+            members &= case.reservations[job.reservation].nodes
+        if job.bound is not None:
+            members &= job.bound
+        slots = [slots_of(job, machine.nodes[node]) for node in members]
+        if sum(slots) < job.tasks:
+            return False
+    return True
+
+
+def slots_of(job: SlurmJob, node: Sequence[int]) -> int:
+    asked = job.cpus, job.memory, job.gpus
+    most = min(left // amount for left, amount in zip(node, asked, strict=False) if amount)
+    return min(most, job.tasks_per_node or most)
+
+
 def requeuing(case: SlurmCase, rng: Random) -> SlurmCase:
     """Take jobs from their nodes, if they have any at that time."""
     jobs = rng.sample(case.jobs, min(len(case.jobs), 8))
@@ -238,6 +292,9 @@ def random_case(number: int) -> SlurmCase:
     case = contested(case, rng) if rng.random() < 0.6 else case
     case = counted(case, rng) if rng.random() < 0.3 else case
     case = ranked(case, rng) if rng.random() < 0.3 else case
+    case = equipped(case, rng) if rng.random() < 0.3 else case
+    case = weighed(case, rng) if rng.random() < 0.3 else case
+    case = constrained(case, rng) if rng.random() < 0.3 else case
     kill_wait = float(case.controller.kill_wait + case.controller.over_time_limit)
     return replace(case, machine=replace(case.machine, kill_wait=kill_wait))
 
@@ -248,6 +305,7 @@ def parameters_of(case: SlurmCase) -> SlurmParameters:
     machine = case.machine
     return SlurmParameters(
         select=machine.select,  # type: ignore[arg-type]  # one of both names
+        cr_lln=machine.least_loaded,
         bf_resolution=int(machine.resolution),
         bf_window=int(machine.window),
         epoch=int(machine.epoch),
@@ -271,11 +329,19 @@ def parameters_of(case: SlurmCase) -> SlurmParameters:
 def result_of(case: SlurmCase, policy: Policy) -> bl.Result:
     """Run a case in the package."""
     machine = case.machine
-    groups = [(node, len([*nodes])) for node, nodes in groupby(machine.nodes)]
+    features = case.features or [""] * len(machine.nodes)
+    alike = groupby(zip(machine.nodes, machine.weights(), features, strict=True))
+    groups = [(node, len([*nodes])) for node, nodes in alike]
     system = bl.System(
         tuple(
-            bl.NodeGroup(f"g{number}", count, {"core": node[0], "mem": node[1]})
-            for number, (node, count) in enumerate(groups)
+            bl.NodeGroup(
+                f"g{number}",
+                count,
+                dict(zip(("core", "mem", "gpu"), node, strict=False)),
+                weight=weight,
+                features=tuple(feature),
+            )
+            for number, ((node, weight, feature), count) in enumerate(groups)
         ),
         equivalence={"core": 1},
         partitions=tuple(
@@ -313,6 +379,10 @@ def result_of(case: SlurmCase, policy: Policy) -> bl.Result:
             "partition": ["|".join(f"p{partition}" for partition in job.partitions) for job in jobs],
         }
     )
+    if len(machine.nodes[0]) > 2:
+        table = table.with_columns(gpu=pl.Series([job.gpus for job in jobs]))
+    if case.constraints:
+        table = table.with_columns(constraint=pl.Series(case.constraints, dtype=pl.String))
     overheads = Overheads(launch=case.launch, completion=case.completion, counted=False)
     workload = bl.Workload.from_table(table, overrun="keep")
     events = events_of(case)

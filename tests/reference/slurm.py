@@ -107,7 +107,7 @@ class MainLoop(Calls):
             return NOT_TRIED
         if not entry.is_open and not entry.is_evaluated:
             return WAITS
-        bound = nodes if own is None else nodes & own
+        bound = suitable_of(entry, nodes if own is None else nodes & own)
         verdict = self.begin(entry, bound - self.away - others, bound)
         self.starts += verdict[0] == "started"
         if verdict[0] != "started" and entry.is_open:
@@ -117,6 +117,11 @@ class MainLoop(Calls):
             else:
                 self.over.add(entry.reservation)
         return verdict
+
+
+def suitable_of(entry: Entry, nodes: frozenset[int]) -> frozenset[int]:
+    """Give those of the nodes that have what a job asks for."""
+    return nodes if entry.suitable is None else nodes & {*entry.suitable}
 
 
 def main_loop(machine: Machine, situation: Situation, weights: Weights) -> list[Verdict]:
@@ -232,6 +237,7 @@ class Backfill(Calls):
         own, others = reserved(self.situation, entry, time)
         nodes = members - others if own is None else members & own - others
         usable, later = self.usable(nodes, time, max(time, now) + entry.limit)
+        usable = suitable_of(entry, usable)
         if others:
             first = min(each.end for each in self.situation.reservations if each.end >= time)
             after = self.rounded_up(first) + 1

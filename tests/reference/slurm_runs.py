@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import ceil, floor, inf
 
 from batchlab.slurm import Allotment, Entry, Held, ReservedNodes, Situation
-from reference.slurm import Verdict, Waiting, begun, main_begun
+from reference.slurm import Verdict, Waiting, begun, main_begun, suitable_of
 from reference.slurm_selection import Machine, Weights, evaluate
 
 __all__ = ["KEYS", "Controller", "DrainedNode", "Kept", "Place", "Requeue", "Rules", "SlurmJob", "run"]
@@ -15,7 +15,10 @@ Place = tuple[float, tuple[tuple[int, int], ...]]
 
 @dataclass(frozen=True)
 class SlurmJob:
-    """A job; `cpus` and `memory` are those of a task, `partitions` are tried in order."""
+    """A job; `cpus`, `memory` and `gpus` are those of a task, `partitions` are tried in order.
+
+    Where it asks for features, `bound` are the nodes that have them.
+    """
 
     row: int
     submit_time: float
@@ -25,6 +28,8 @@ class SlurmJob:
     partitions: tuple[int, ...]
     cpus: int = 1
     memory: int = 0
+    gpus: int = 0
+    bound: frozenset[int] | None = None
     tasks_per_node: int = 0
     exclusive: bool = False
     quality: int = 0
@@ -151,12 +156,24 @@ class Run:
         return self.machine.select == "linear" or job.exclusive
 
     def tasks_of_node(self, job: SlurmJob, partition: int) -> int:
-        def slots(node: int) -> int:
-            cpus, memory = self.machine.nodes[node]
-            most = min(cpus // job.cpus, memory // job.memory if job.memory else job.tasks)
-            return min(most, job.tasks_per_node or most)
+        return max((self.slots(job, node) for node in self.bound(job, partition)), default=0) or 1
 
-        return max(slots(node) for node in self.machine.partitions[partition][0])
+    def bound(self, job: SlurmJob, partition: int) -> frozenset[int]:
+        nodes = self.machine.partitions[partition][0]
+        return nodes if job.bound is None else nodes & job.bound
+
+    def slots(self, job: SlurmJob, node: int) -> int:
+        """Give how many tasks an idle node takes."""
+        asked = job.cpus, job.memory, job.gpus
+        most = min(
+            left // amount for left, amount in zip(self.machine.nodes[node], asked, strict=False) if amount
+        )
+        return min(most, job.tasks_per_node or most)
+
+    def suitable(self, job: SlurmJob, partition: int) -> list[int]:
+        """Give the nodes with a job's features that take some of its tasks, where it takes them whole."""
+        nodes = self.bound(job, partition)
+        return [node for node in nodes if not self.whole(job) or self.slots(job, node)]
 
     def waiting(self) -> list[tuple[SlurmJob, int]]:
         """Give the entries that a call looks at, each a job and one of its partitions, in order."""
@@ -242,6 +259,9 @@ class Run:
             tasks_per_node=per_node,
             memory=job.memory // job.cpus,
             memory_is_per_cpu=True,
+            generic=(job.gpus,) if len(self.machine.nodes[0]) > 2 else (),
+            generic_is_per_task=True,
+            suitable=self.suitable(job, partition),
             exclusive=job.exclusive,
         )
 
@@ -424,7 +444,7 @@ class Run:
         running = self.situation([]).running
         for partition in job.partitions if job.reservation is None else ():
             entry, nodes = self.entry(job, partition), self.machine.partitions[partition][0]
-            evaluate(self.machine, running, entry, nodes, self.weights)
+            evaluate(self.machine, running, entry, suitable_of(entry, nodes), self.weights)
 
     def wake_main(self) -> None:
         rules, second = self.controller, floor(self.now)

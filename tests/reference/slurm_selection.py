@@ -1,8 +1,9 @@
 """Which nodes a job gets under Slurm, in plain Python: machine, weights and selection (S25, S26)."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import groupby
 from math import floor, inf
 
@@ -13,14 +14,16 @@ __all__ = ["Chosen", "Left", "Machine", "Weights", "evaluate", "move", "reserved
 Left = list[list[int]]
 Chosen = list[Allotment]
 Weights = list[int]
-Verdict = tuple[str, float | None, Chosen, list[int]]
+# So many GPUs of a node are told apart.
+MOST_GPUS = 255
 
 
 @dataclass(frozen=True)
 class Machine:
     """What does not change from call to call."""
 
-    nodes: Sequence[tuple[int, int]]
+    # CPUs, memory and generic resources, of which `gpu` is the place of GPUs.
+    nodes: Sequence[tuple[int, ...]]
     partitions: Sequence[tuple[frozenset[int], int]]
     select: str
     resolution: float = 60.0
@@ -44,6 +47,8 @@ class Machine:
     precedence: Precedence | None = None
     tiers: Sequence[int] = ()
     factors: Sequence[float] = ()
+    gpu: int | None = None
+    least_loaded: bool = False
 
     def weights(self) -> Weights:
         """Give the weights of nodes before any job is evaluated."""
@@ -62,8 +67,25 @@ class Machine:
         most = self.partitions[entry.partition][1]
         if self.select == "linear":
             return whole_nodes(self, entry, sorted(usable), left)
-        offers = {node: offer(self, entry, node, left[node]) for node in sorted(usable)}
-        return shared_nodes(entry, {node: cpus for node, cpus in offers.items() if cpus > 0}, most, weights)
+        offers = [offer(self, entry, node, left[node]) for node in sorted(usable)]
+        for each in offers:
+            each.load = -Fraction(left[each.node][0], self.nodes[each.node][0])
+        offered = {each.node: each for each in offers if each.cpus > 0}
+        taken = shared_nodes(
+            entry, offered, most, weights, attempt_least_loaded if self.least_loaded else attempt
+        )
+        if taken is None:
+            return None
+        return [self.allotment(entry, node, cpus) for node, cpus in sorted(taken.items())]
+
+    def allotment(self, entry: Entry, node: int, cpus: int) -> Allotment:
+        """Give what a job has on a node where it has so many CPUs."""
+        memory = entry.memory * cpus if entry.memory_is_per_cpu else entry.memory
+        generic = tuple(self.nodes[node][2:]) if entry.exclusive else ()
+        if any(entry.generic) and not entry.exclusive:
+            times = cpus // entry.cpus_per_task if entry.generic_is_per_task else 1
+            generic = tuple(amount * times for amount in entry.generic)
+        return Allotment(node, cpus, memory, generic)
 
     def begin(self, entry: Entry, usable: set[int], left: Left, weights: Weights) -> Chosen | None:
         """Choose nodes of a job that has been evaluated."""
@@ -79,6 +101,8 @@ def move(left: Left, allotments: Iterable[Allotment], sign: int) -> None:
     for part in allotments:
         left[part.node][0] += sign * part.cpus
         left[part.node][1] += sign * part.memory
+        for kind, amount in enumerate(part.generic):
+            left[part.node][2 + kind] += sign * amount
 
 
 def runs(nodes: Iterable[int]) -> list[list[int]]:
@@ -92,7 +116,7 @@ def runs(nodes: Iterable[int]) -> list[list[int]]:
 
 
 def whole_nodes(machine: Machine, entry: Entry, usable: list[int], left: Left) -> Chosen | None:
-    idle = [node for node in usable if tuple(left[node]) == tuple(machine.nodes[node])]
+    idle = [node for node in usable if left[node][:2] == [*machine.nodes[node][:2]]]
     wanted = max(entry.nodes, 1)
     if len(idle) < wanted:
         return None
@@ -103,33 +127,75 @@ def whole_nodes(machine: Machine, entry: Entry, usable: list[int], left: Left) -
         part = min(sufficient, key=len) if sufficient else max(parts, key=len)
         parts.remove(part)
         taken += part[:missing]
-    return [Allotment(node, *machine.nodes[node]) for node in sorted(taken)]
+    return [Allotment(node, machine.nodes[node][0], machine.nodes[node][1]) for node in sorted(taken)]
 
 
-def shared_nodes(entry: Entry, offers: dict[int, int], most: int, weights: Weights) -> Chosen | None:
+@dataclass
+class Offer:
+    """What a node offers a job: CPUs; how it ranks beside nodes of its weight; and how much it offers at all.
+
+    By the latter nodes are left out: the CPUs, as if there were generic resources enough, and the GPUs.
+    `load` is less the greater a part of its CPUs is free.
+    """
+
+    node: int
+    cpus: int
+    size: int
+    gpus: int = 0
+    rank: int = 0
+    load: Fraction = Fraction(0)
+
+    def cut(self, most: int) -> None:
+        """Offer so many CPUs at most."""
+        if self.cpus > most:
+            self.cpus, self.size = most, most + self.gpus
+
+
+Offers = dict[int, Offer]
+
+
+def shared_nodes(
+    entry: Entry, offers: Offers, most: int, weights: Weights, fill: Callable[..., dict[int, int] | None]
+) -> dict[int, int] | None:
+    """Give the CPUs of a job on each of its nodes."""
     least = max(entry.nodes, 1)
-    taken = attempt(entry, offers, most, weights)
-    for few in range(1, max(offers.values(), default=0)):
+    taken = fill(entry, offers, most, weights)
+    for few in range(1, max((each.size for each in offers.values()), default=0)):
         if taken is not None or len(offers) <= least:
             break
-        dropped = [node for node, cpus in offers.items() if cpus <= few][: len(offers) - least]
+        dropped = [node for node, each in offers.items() if each.size <= few][: len(offers) - least]
         for node in dropped:
             del offers[node]
         if dropped or few == 1:
-            taken = attempt(entry, offers, most, weights)
-    if taken is None:
-        return None
-    per_cpu = entry.memory if entry.memory_is_per_cpu else 0
-    per_node = 0 if entry.memory_is_per_cpu else entry.memory
-    return [Allotment(node, cpus, per_node + per_cpu * cpus) for node, cpus in sorted(taken.items())]
+            taken = fill(entry, offers, most, weights)
+    return taken
 
 
 def tasks_of(entry: Entry) -> int:
     return entry.tasks or max(entry.tasks_per_node, 1) * max(entry.nodes, 1)
 
 
-def offer(machine: Machine, entry: Entry, node: int, left: list[int]) -> int:
-    cpus, memory = left
+def offer(machine: Machine, entry: Entry, node: int, left: list[int]) -> Offer:
+    cpus = usable_cpus(machine, entry, node, left)
+    if not any(entry.generic):
+        return Offer(node, cpus, cpus)
+    asked = [(amount, free) for amount, free in zip(entry.generic, left[2:], strict=True) if amount]
+    tasks = min(free // amount for amount, free in asked)
+    offered = cpus
+    if tasks < (max(entry.tasks_per_node, 1) if entry.generic_is_per_task else 1):
+        offered = 0
+    elif entry.generic_is_per_task and not entry.exclusive:
+        offered = min(cpus, tasks * entry.cpus_per_task)
+    if machine.gpu is None or not entry.generic[machine.gpu]:
+        return Offer(node, offered, cpus)
+    gpus = left[2 + machine.gpu]
+    is_bounded = not entry.generic_is_per_task and not entry.exclusive
+    counted = min(gpus, entry.generic[machine.gpu] if is_bounded else MOST_GPUS, MOST_GPUS)
+    return Offer(node, offered, cpus + gpus, gpus, -counted)
+
+
+def usable_cpus(machine: Machine, entry: Entry, node: int, left: list[int]) -> int:
+    cpus, memory = left[:2]
     if entry.exclusive and cpus < machine.nodes[node][0]:
         return 0
     if entry.memory_is_per_cpu and entry.memory:
@@ -141,43 +207,61 @@ def offer(machine: Machine, entry: Entry, node: int, left: list[int]) -> int:
     return cpus - cpus % entry.cpus_per_task if tasks_of(entry) > 1 else cpus
 
 
-def attempt(entry: Entry, offers: dict[int, int], most: int, weights: Weights) -> dict[int, int] | None:
+def attempt(entry: Entry, offers: Offers, most: int, weights: Weights) -> dict[int, int] | None:
     """Fill the job; `offers` keep what was cut where it fails."""
     missing = entry.nodes if entry.exclusive else tasks_of(entry) * entry.cpus_per_task
     nodes_missing = max(entry.nodes, 1)
     most = entry.nodes or most
     taken = dict[int, int]()
-    parts = [[*part] for run in runs(sorted(offers)) for _, part in groupby(run, weights.__getitem__)]
+    ranks = {node: (weights[node], each.rank) for node, each in offers.items()}
+    parts = [[*part] for run in runs(sorted(offers)) for _, part in groupby(run, ranks.__getitem__)]
     while missing > 0 or nodes_missing > 0:
-        best = best_part(parts, offers, weights, (missing, nodes_missing))
-        if best is None:
+        first = min((ranks[part[0]] for part in parts), default=None)
+        part = best_part(
+            [part for part in parts if ranks[part[0]] == first], offers, (missing, nodes_missing)
+        )
+        if part is None:
             return None
-        part = best
         parts.remove(part)
-        alone = [node for node in part if offers[node] >= missing] if nodes_missing <= 1 else []
-        for node in [min(alone, key=lambda node: offers[node])] if alone else part:
+        alone = [node for node in part if offers[node].cpus >= missing] if nodes_missing <= 1 else []
+        for node in [min(alone, key=lambda node: offers[node].cpus)] if alone else part:
             if missing <= 0 and nodes_missing <= 0:
                 break
             if len(taken) == most:
                 return None
-            if len(taken) == most - 1 and offers[node] < missing:
+            if len(taken) == most - 1 and offers[node].cpus < missing:
                 continue
-            if not entry.exclusive:
-                offers[node] = min(offers[node], max(missing - max(nodes_missing - 1, 0), 1))
-            taken[node] = entry.tasks_per_node * entry.cpus_per_task or offers[node]
+            taken[node] = take(entry, offers[node], missing, nodes_missing)
             missing -= taken[node]
             nodes_missing -= 1
     return taken
 
 
-def best_part(
-    parts: list[list[int]], offers: dict[int, int], weights: Weights, missing: tuple[int, int]
-) -> list[int] | None:
-    """Give the part of the least weight that suffices with the fewest CPUs, or has the most."""
+def attempt_least_loaded(entry: Entry, offers: Offers, most: int, weights: Weights) -> dict[int, int] | None:
+    """Fill the job from nodes of the least weight with the greatest part free on."""
+    missing = entry.nodes if entry.exclusive else tasks_of(entry) * entry.cpus_per_task
+    nodes_missing = max(entry.nodes, 1)
+    taken = dict[int, int]()
+    for node in sorted(offers, key=lambda node: (weights[node], offers[node].rank, offers[node].load, node)):
+        if len(taken) < (entry.nodes or most) and (missing > 0 or nodes_missing > 0):
+            taken[node] = take(entry, offers[node], missing, nodes_missing)
+            missing -= taken[node]
+            nodes_missing -= 1
+    return None if missing > 0 or nodes_missing > 0 else taken
+
+
+def take(entry: Entry, offer: Offer, missing: int, nodes_missing: int) -> int:
+    """Give the CPUs that a job takes of a node, which offers no more from then on."""
+    if not entry.exclusive:
+        offer.cut(max(missing - max(nodes_missing - 1, 0), 1))
+    return entry.tasks_per_node * entry.cpus_per_task or offer.cpus
+
+
+def best_part(parts: list[list[int]], offers: Offers, missing: tuple[int, int]) -> list[int] | None:
+    """Give the part that suffices with the fewest CPUs, or has the most."""
     best: tuple[list[int], bool, int] | None = None
-    lightest = min((weights[part[0]] for part in parts), default=0)
-    for part in [part for part in parts if weights[part[0]] == lightest]:
-        total = sum(offers[node] for node in part)
+    for part in parts:
+        total = sum(offers[node].cpus for node in part)
         suffices = total >= missing[0] and len(part) >= missing[1]
         if (
             best is None

@@ -166,6 +166,20 @@ def test_planned_tasks_of_an_array(bound: str, last: float) -> None:
     assert starts(spec, system, **columns) == [10.5, 40.5, 40.5, last]
 
 
+def test_tasks_of_an_array_that_are_not_looked_at() -> None:
+    """With a depth of three, the job behind two tasks without a plan is still looked at, and starts."""
+    system = bl.System.homogeneous(nodes=4, resources={"core": 1})
+    columns: dict[str, Any] = {
+        "tasks": [3, 2, 2, 2, 1],
+        "run_time": [30.0, 1.0, 1.0, 1.0, 1.0],
+        "array_id": [None, 1, 1, 1, None],
+        "array_index": [None, 0, 1, 2, None],
+    }
+    never = "main_phase=59, sched_interval=600, batch_sched_delay=600"
+    spec = f"slurm({never}, backfill_phase=0.5, bf_interval=1, bf_max_job_array_resv=1, bf_max_job_test=3)"
+    assert starts(spec, system, **columns)[-1] == 10.5
+
+
 @pytest.mark.parametrize(
     ("requested", "run_time", "more", "end"),
     [
@@ -219,6 +233,72 @@ def test_select() -> None:
     phases = "main_phase=0.25, backfill_phase=0.5"
     assert starts(f"slurm({phases})", tasks=[1, 1, 1]) == [10.25, 10.25, 40.25]
     assert starts(f"slurm({phases}, select=cores)", tasks=[1, 1, 1]) == [10.25, 10.25, 10.25]
+
+
+def test_generic_resources() -> None:
+    """Two nodes have a GPU each: the third job of a GPU waits, and in the main loop so does one of a core."""
+    spec = "slurm(main_phase=0.25, backfill=false, select=cores)"
+    columns: dict[str, Any] = {"tasks": [1, 1, 1, 1], "gpu": [1, 1, 1, 0]}
+    assert starts(spec, **columns) == [10.25, 10.25, 40.25, 40.25]
+    assert starts("slurm(main_phase=0.25, select=cores, backfill_phase=0.5)", **columns)[3] == 10.5
+
+
+def nodes_of(spec: str, system: bl.System, **columns: Any) -> list[list[int]]:  # noqa: ANN401  # columns of several types
+    """Run jobs that come at once: the nodes of each."""
+    count = len(columns["tasks"])
+    usual = {
+        "submit_time": [10.0] * count,
+        "run_time": [30.0] * count,
+        "requested_time": [60.0] * count,
+    }
+    return bl.simulate(bl.Workload.from_table(usual | columns), system, spec).jobs["nodes"].to_list()
+
+
+def test_nodes_with_most_free_gpus_come_first() -> None:
+    """Jobs of a GPU go where 4, 4 and 3 are free; one without goes where fewest cores are free."""
+    groups = bl.NodeGroup("a", 1, {"core": 4, "gpu": 2}), bl.NodeGroup("b", 2, {"core": 4, "gpu": 4})
+    found = nodes_of("slurm(select=cores)", bl.System(groups), tasks=[1, 1, 1, 1], gpu=[1, 1, 1, 0])
+    assert found == [[1], [2], [1], [1]]
+
+
+@pytest.mark.parametrize("select", ["linear", "cores"])
+def test_weights(select: str) -> None:
+    """Nodes of the least weight are taken first, others where these are too few."""
+    weights = {"a": 7, "b": 1, "c": 3}
+    groups = (bl.NodeGroup(name, 2, {"core": 2}, weight=weight) for name, weight in weights.items())
+    system = bl.System(tuple(groups))
+    found = nodes_of(f"slurm(select={select})", system, tasks=[4, 2, 6], exclusive=[True] * 3)
+    assert found == [[2, 3], [4], [0, 1, 5]]
+
+
+def test_the_least_loaded_nodes() -> None:
+    """Jobs are spread: the first two by the numbers of nodes, the third where the greater part is free."""
+    system = bl.System((bl.NodeGroup("a", 1, {"core": 4}), bl.NodeGroup("b", 1, {"core": 8})))
+    found = nodes_of("slurm(select=cores, cr_lln=true)", system, tasks=[1, 1, 1, 9])
+    assert found == [[0], [1], [1], [0, 1]]
+    assert nodes_of("slurm(select=cores)", system, tasks=[1, 1, 1]) == [[0], [0], [0]]
+
+
+@pytest.mark.parametrize("select", ["linear", "cores"])
+def test_features(select: str) -> None:
+    """The second job of feature `a` waits; in the main loop it closes the whole partition."""
+    groups = (bl.NodeGroup(name, 2, {"core": 2}, features=(name,)) for name in "ab")
+    system = bl.System(tuple(groups))
+    columns: dict[str, Any] = {"tasks": [4, 4, 4], "constraint": ["a", "a", "b"]}
+    spec = f"slurm(select={select}, main_phase=0.25"
+    assert starts(f"{spec}, backfill=false)", system, **columns) == [10.25, 40.25, 40.25]
+    assert starts(f"{spec}, backfill_phase=0.5)", system, **columns) == [10.25, 40.25, 10.5]
+    assert nodes_of(f"{spec})", system, **columns) == [[0, 1], [0, 1], [2, 3]]
+
+
+@pytest.mark.parametrize("select", ["linear", "cores"])
+def test_whole_nodes_with_gpus(select: str) -> None:
+    """Jobs that take whole nodes and ask for GPUs take nodes that have some; others any."""
+    groups = bl.NodeGroup("plain", 1, {"core": 2}), bl.NodeGroup("gpu", 1, {"core": 2, "gpu": 2})
+    found = nodes_of(
+        f"slurm(select={select})", bl.System(groups), tasks=[2, 2, 1], gpu=[1, 0, 1], exclusive=[True] * 3
+    )
+    assert found == [[1], [0], [1]]
 
 
 def test_backfill_starts_what_delays_no_plan() -> None:
@@ -295,7 +375,6 @@ def test_forks_and_snapshots_go_on_alike() -> None:
 @pytest.mark.parametrize(
     ("spec", "columns", "message"),
     [
-        ("slurm", {"tasks": [1], "gpu": [1]}, "row 0: it asks for a resource besides core and mem"),
         ("slurm(select=cores)", {"tasks": [1], "core": [2], "mem": [3]}, "3 of mem for a task of 2 cores"),
         ("slurm(select=cores)", {"tasks": [3], "tasks_per_node": [2]}, "3 tasks at 2 per node"),
     ],
@@ -367,6 +446,7 @@ def test_reservations() -> None:
         ("slurm(bf_interval=1.5)", "bf_interval = 1.5; must be an integer"),
         ("slurm(select=serial)", "select = 'serial'; must name how nodes are selected."),
         ("slurm(epilog=yes)", "epilog = 'yes'; must be true or false."),
+        ("slurm(cr_lln=true)", "cr_lln = True; goes with select = 'cores', not with 'linear'."),
         ("slurm(defer=1)", "defer = 1; must be true or false."),
         ("slurm(bf_min_prio_reserve=9)", "bf_min_prio_reserve = 9; goes with the order multifactor"),
         ("slurm(sched_interval=5, main_phase=5)", "main_phase = 5; must be seconds from 0 to less than 5."),

@@ -150,3 +150,9 @@ def test_other_schedulers(tmp_path: Path) -> None:
     assert policy_of(text, tmp_path) == bl.Policy.parse("slurm(backfill=false)")
     entry = next(each for each in check(tmp_path).entries if each.name == "SchedulerType")
     assert entry.remarks == ("there is no scheduler hold; jobs start as with builtin",)
+
+
+def test_the_least_loaded_nodes(tmp_path: Path) -> None:
+    """CR_LLN is the policy's own, where nodes are shared."""
+    shared = "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core,CR_LLN"
+    assert policy_of(shared, tmp_path) == bl.Policy.parse("slurm(select=cores, cr_lln=true)")

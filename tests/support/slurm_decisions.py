@@ -288,7 +288,7 @@ class Contested:
             counted_in=counted_in(row),
         )
 
-    def entry(self, name: str, now: float, **limits: bool) -> Entry:
+    def entry(self, name: str, now: float, *, is_open: bool = True, is_evaluated: bool = True) -> Entry:
         """Give an entry of the queue."""
         row = self.row(name)
         asked = row["reservation"]
@@ -301,7 +301,8 @@ class Contested:
             may_preempt=self.preempted.get(number(name), -inf) <= now - 40,
             counted_in=counted_in(row),
             reservation=list(self.reservations).index(asked) if asked else None,
-            **limits,
+            is_open=is_open,
+            is_evaluated=is_evaluated,
         )
 
     def queue(self, each: dict[str, Any]) -> list[Entry]:

@@ -84,7 +84,7 @@ def test_round_trip(tmp_path: Path, suffix: str) -> None:
     """What is written reads back equal, odd names and a fractional origin included."""
     groups = (
         NodeGroup('a "quoted" \\ name …', 1, {"core": 4, "gpu:a100": 0}),
-        NodeGroup("[g1]", 10**8 - 1, {"mem": 2**33}),
+        NodeGroup("[g1]", 10**8 - 1, {"mem": 2**33}, weight=7, features=("a", "b:2")),
     )
     system = System(groups, {"core": 2, "mem": 0}, name="Ümlaut 🜁", start_time=-0.5)
     path = tmp_path / f"system{suffix}"

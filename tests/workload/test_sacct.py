@@ -452,3 +452,11 @@ def test_gpus_of_old_versions(gres: str, count: int | None) -> None:
     """Before Slurm 21.08 they are in a field of their own."""
     workload = bl.read_sacct(dump({"ReqGRES": gres}, more=["ReqGRES"]))
     assert only(workload).get("requested_gpus") == count
+
+
+def test_constraints() -> None:
+    """What a job asked its nodes to have is the column ``constraint``."""
+    jobs = bl.read_sacct(
+        dump({"Constraints": "intel&gpu"}, {"JobID": "8", "Constraints": ""}, more=["Constraints"])
+    ).jobs
+    assert jobs["constraint"].to_list() == ["intel&gpu", None]

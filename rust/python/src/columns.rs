@@ -127,8 +127,9 @@ pub struct Columns<'py> {
     exclusive: Option<PyReadonlyArray1<'py, bool>>,
     /// The sets of nodes that jobs may be bound to, each as ranges of nodes.
     node_sets: Vec<Vec<(u32, u32)>>,
-    /// The sets that a job may run in, in the order in which they are tried: places in `node_sets`.
-    node_set_lists: Vec<Vec<usize>>,
+    /// The sets that a job may run in, in the order in which they are tried: places in `node_sets`; and the set of which each
+    /// is what has the features that the job asks for.
+    node_set_lists: Vec<Vec<(usize, usize)>>,
     /// The list of each job, counted from 1; 0 where it may use the whole machine.
     node_set_list: Option<PyReadonlyArray1<'py, u32>>,
     /// The tier of the partitions of each job.
@@ -186,8 +187,9 @@ impl Columns<'_> {
                 self.tasks.as_array()[row]
             )));
         }
-        let is_unknown =
-            |list: &Vec<usize>| list.is_empty() || list.iter().any(|&set| set >= self.node_sets.len());
+        let is_unknown = |list: &Vec<(usize, usize)>| {
+            list.is_empty() || list.iter().any(|&(set, whole)| set.max(whole) >= self.node_sets.len())
+        };
         if self.node_set_lists.iter().any(is_unknown) {
             return Err(PyValueError::new_err("node_set_lists names a set that node_sets does not list"));
         }
@@ -217,11 +219,11 @@ impl Columns<'_> {
     }
 
     /// The sets of a list; none where it stands for the whole machine.
-    fn sets_of(&self, list: usize) -> &[usize] {
+    fn sets_of(&self, list: usize) -> &[(usize, usize)] {
         list.checked_sub(1).map_or(&[], |list| &self.node_set_lists[list])
     }
 
-    fn request(&self, job: usize, nodes: NodeSetId) -> Request {
+    fn request(&self, job: usize, (nodes, partition): (NodeSetId, NodeSetId)) -> Request {
         Request {
             amounts: self.amounts.iter().map(|amount| amount.of(job).max(0)).collect(),
             tasks_per_node: self
@@ -230,6 +232,7 @@ impl Columns<'_> {
                 .map_or(0, |column| u32::try_from(column.as_array()[job].max(0)).unwrap_or(u32::MAX)),
             exclusive: self.exclusive.as_ref().is_some_and(|column| column.as_array()[job]),
             nodes,
+            partition,
         }
     }
 
@@ -248,7 +251,8 @@ impl Columns<'_> {
     /// The request of each job, in the first of its sets.
     fn requests(&self, count: usize, sets: &[NodeSetId], requests: &mut Requests) -> Vec<u32> {
         let mut intern = |row, list| {
-            let nodes = self.sets_of(list).first().map_or(NodeSetId::ALL, |&set| sets[set]);
+            let whole = (NodeSetId::ALL, NodeSetId::ALL);
+            let nodes = self.sets_of(list).first().map_or(whole, |&(set, whole)| (sets[set], sets[whole]));
             requests.intern(self.request(row, nodes))
         };
         if !self.is_uniform() {
@@ -327,7 +331,9 @@ impl Columns<'_> {
             match self.sets_of(list) {
                 [] | [_] => 0,
                 several => *places.entry((first, list)).or_insert_with(|| {
-                    let each = several.iter().map(|&set| requests.intern(self.request(row, sets[set])));
+                    let each = several
+                        .iter()
+                        .map(|&(set, whole)| requests.intern(self.request(row, (sets[set], sets[whole]))));
                     lists.push(each.collect());
                     lists.len() as u32
                 }),

@@ -2,7 +2,7 @@
 use batchlab_kernel::accounting::Multifactor;
 use batchlab_kernel::placement::{Blocks, Closeness, Compact, Mapping, Threshold};
 use batchlab_kernel::scheduler::{PolicyChoice, SlurmSettings};
-use batchlab_kernel::slurm::{Depths, Reserves, Select};
+use batchlab_kernel::slurm::{Depths, Filling, Reserves, Select};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -25,13 +25,17 @@ pub struct PolicyNames {
     mapping: Option<MappingSettings>,
 }
 
-/// The parameters of `slurm`, and which resources are CPUs and memory.
+/// The parameters of `slurm`, and which resources are CPUs, memory and GPUs; and the weights of nodes.
+#[expect(clippy::struct_excessive_bools, reason = "the fields of Python's parameters")]
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct ControllerSettings {
     select: String,
+    cr_lln: bool,
     core: Option<usize>,
     memory: Option<usize>,
+    gpu: Option<usize>,
+    weights: Vec<(u32, u32)>,
     batch_sched_delay: i64,
     sched_interval: i64,
     sched_min_interval: f64,
@@ -74,8 +78,11 @@ impl TryFrom<ControllerSettings> for SlurmSettings {
             .ok_or_else(|| PyValueError::new_err(format!("no selection is called '{}'", given.select)))?;
         Ok(Self {
             select,
+            filling: if given.cr_lln { Filling::LeastLoaded } else { Filling::BestFit },
             core: given.core,
             memory: given.memory,
+            gpu: given.gpu,
+            weights: given.weights,
             batch_sched_delay: given.batch_sched_delay,
             sched_interval: given.sched_interval,
             sched_min_interval: given.sched_min_interval,

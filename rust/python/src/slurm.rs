@@ -1,14 +1,16 @@
 //! Slurm's controller: one call of its main loop or of its backfill, decided from what it sees.
 use batchlab_kernel::slurm::{
-    Allotment, Amounts, BackfillParameters, CallState, Classes, Entry, Held, Limits, MainLoopParameters,
-    Memory, NodeBits, Owner, Partition, Precedence, Reservation, Select, Setup, Situation, Verdict, backfill,
-    evaluate, main_loop,
+    Allotment, Amounts, BackfillParameters, CallState, Classes, Entry, Filling, GenericAmounts,
+    GenericRequest, Held, Limits, MainLoopParameters, Memory, NodeBits, Owner, Partition, Precedence,
+    Reservation, Select, Setup, Situation, Verdict, backfill, evaluate, main_loop,
 };
+use std::sync::Arc;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// Node, CPUs and memory.
-type Part = (u32, i64, i64);
+/// Node, CPUs, memory and generic resources.
+type Part = (u32, i64, i64, Vec<i64>);
 /// What became of an entry, when it starts, what it gets, and which jobs are preempted for it.
 type Outcome = (&'static str, Option<f64>, Option<Vec<Part>>, Vec<u32>);
 /// What became of the entries, and the weights of nodes after the call.
@@ -20,6 +22,7 @@ struct HeldPart {
     node: u32,
     cpus: i64,
     memory: i64,
+    generic: Vec<i64>,
 }
 
 /// A job that holds nodes.
@@ -35,10 +38,17 @@ struct Holder {
 }
 
 impl Holder {
-    fn to_kernel(&self, nodes: usize) -> PyResult<Held> {
+    fn to_kernel(&self, nodes: usize, kinds: usize) -> PyResult<Held> {
         bits(nodes, self.allotments.iter().map(|part| part.node))?;
-        let allot = |&HeldPart { node, cpus, memory }: &HeldPart| Allotment { node, cpus, memory };
+        let allot = |part: &HeldPart| Allotment { node: part.node, cpus: part.cpus, memory: part.memory };
+        let mut generic = Vec::new();
+        if self.allotments.iter().any(|part| !part.generic.is_empty()) {
+            for part in &self.allotments {
+                generic.extend(amounts_of(&part.generic, kinds, self.job)?);
+            }
+        }
         let held = Held::new(self.job, self.end, self.allotments.iter().map(allot).collect());
+        let held = held.with_generic(generic);
         let classes = Classes { preemption: self.preemption_class, counted: self.counted_in.clone() };
         Ok(held.of(classes, self.may_be_preempted.then_some(self.started)))
     }
@@ -57,7 +67,10 @@ struct QueueEntry {
     tasks_per_node: u32,
     memory: i64,
     memory_is_per_cpu: bool,
+    generic: Vec<i64>,
+    generic_is_per_task: bool,
     exclusive: bool,
+    suitable: Option<Vec<u32>>,
     is_open: bool,
     is_evaluated: bool,
     preemption_class: u32,
@@ -67,8 +80,9 @@ struct QueueEntry {
 }
 
 impl QueueEntry {
-    fn to_kernel(&self) -> Entry {
-        Entry {
+    fn to_kernel(&self, setup: &Setup) -> PyResult<Entry> {
+        let suitable = self.suitable.clone().map(|nodes| bits(setup.nodes(), nodes)).transpose()?;
+        Ok(Entry {
             job: self.job,
             partition: self.partition,
             limit: self.limit,
@@ -81,7 +95,9 @@ impl QueueEntry {
             } else {
                 Memory::PerNode(self.memory)
             },
+            generic: self.generic_request(setup.generic.kinds())?,
             exclusive: self.exclusive,
+            suitable: suitable.map(Arc::new),
             limits: match (self.is_open, self.is_evaluated) {
                 (true, _) => Limits::Within,
                 (false, true) => Limits::Over,
@@ -94,7 +110,16 @@ impl QueueEntry {
             owner: Owner::default(),
             priority: 0.0,
             eligible: f64::NEG_INFINITY,
+        })
+    }
+
+    fn generic_request(&self, kinds: usize) -> PyResult<GenericRequest> {
+        if self.generic.iter().all(|&amount| amount == 0) {
+            return Ok(GenericRequest::NOTHING);
         }
+        let asked = amounts_of(&self.generic, kinds, self.job)?;
+        let is_per_task = self.generic_is_per_task;
+        Ok(if is_per_task { GenericRequest::PerTask(asked) } else { GenericRequest::PerNode(asked) })
     }
 }
 
@@ -133,20 +158,23 @@ pub struct SlurmController {
 
 #[pymethods]
 impl SlurmController {
-    /// `select` is "linear" or "cores"; CPUs and memory of each node; the nodes of each partition and the most that a job may
+    /// `select` is "linear" or "cores", and whether of shared nodes the least loaded are taken first; CPUs and memory of each node; its generic resources, and which of them counts GPUs; the nodes of each partition and the most that a job may
     /// have there; resolution, window, epoch (added to times to get those of the clock) and `KillWait`, seconds; the weight of
     /// each node; which jobs may preempt which.
     #[new]
     fn new(
-        select: &str,
+        select: (&str, bool),
         machine: Vec<(i64, i64)>,
+        generic: (Vec<Vec<i64>>, Option<usize>),
         partitions: Vec<(Vec<u32>, u32)>,
         times: (f64, f64, f64, f64),
         weights: Vec<u32>,
         precedence: Option<GivenPrecedence>,
     ) -> PyResult<Self> {
-        let select = Select::named(select)
-            .ok_or_else(|| PyValueError::new_err(format!("no selection is called '{select}'")))?;
+        let (name, is_least_loaded) = select;
+        let select = Select::named(name)
+            .ok_or_else(|| PyValueError::new_err(format!("no selection is called '{name}'")))?;
+        let filling = if is_least_loaded { Filling::LeastLoaded } else { Filling::BestFit };
         let nodes = machine.len();
         check_weights(&weights, nodes)?;
         let partitions = partitions
@@ -154,6 +182,10 @@ impl SlurmController {
             .map(|(members, most_nodes)| Ok(Partition { nodes: bits(nodes, members)?, most_nodes }))
             .collect::<PyResult<_>>()?;
         let machine = machine.into_iter().map(|(cpus, memory)| Amounts { cpus, memory }).collect();
+        let (generic, gpu) = generic;
+        let kinds = generic.first().map_or(0, Vec::len);
+        check_generic(&generic, nodes, kinds, gpu)?;
+        let generic = GenericAmounts::new(kinds, generic.concat());
         let (resolution, window, epoch, kill_wait) = times;
         let main_loop = MainLoopParameters::default();
         let backfill = BackfillParameters::unlimited(resolution, window, epoch, kill_wait);
@@ -164,7 +196,10 @@ impl SlurmController {
         Ok(Self {
             setup: Setup {
                 select,
+                filling,
                 machine,
+                generic,
+                gpu,
                 partitions,
                 weights,
                 weighs: true,
@@ -179,14 +214,14 @@ impl SlurmController {
     fn main_loop(&self, sight: Sight, weights: Vec<u32>) -> PyResult<Decided> {
         let (situation, queue) = self.situation(&sight, weights)?;
         let (verdicts, weights) = main_loop(&self.setup, situation, &queue);
-        Ok((verdicts.into_iter().map(outcome).collect(), weights))
+        Ok((self.outcomes(&queue, verdicts), weights))
     }
 
     /// Backfill: for each entry of the queue what becomes of it, and the weights of nodes then.
     fn backfill(&self, sight: Sight, weights: Vec<u32>) -> PyResult<Decided> {
         let (situation, queue) = self.situation(&sight, weights)?;
         let (verdicts, weights) = backfill(&self.setup, situation, &queue);
-        Ok((verdicts.into_iter().map(outcome).collect(), weights))
+        Ok((self.outcomes(&queue, verdicts), weights))
     }
 
     /// The weights of nodes after these jobs have been submitted.
@@ -194,8 +229,9 @@ impl SlurmController {
         let (situation, queue) = self.situation(&sight, weights)?;
         let CallState { occupation, mut weights, .. } = CallState::of(&self.setup, situation);
         for entry in &queue {
-            let members = &self.setup.partitions[entry.partition].nodes;
-            evaluate(&self.setup, &occupation, entry, members, &mut weights);
+            let mut members = self.setup.partitions[entry.partition].nodes.clone();
+            entry.keep_suitable(&mut members);
+            evaluate(&self.setup, &occupation, entry, &members, &mut weights);
         }
         Ok(weights)
     }
@@ -203,10 +239,11 @@ impl SlurmController {
 
 impl SlurmController {
     fn situation(&self, sight: &Sight, weights: Vec<u32>) -> PyResult<(Situation, Vec<Entry>)> {
-        let nodes = self.setup.nodes();
+        let (nodes, kinds) = (self.setup.nodes(), self.setup.generic.kinds());
         check_weights(&weights, nodes)?;
-        let holders =
-            |group: &[Holder]| group.iter().map(|each| each.to_kernel(nodes)).collect::<PyResult<Vec<_>>>();
+        let holders = |group: &[Holder]| {
+            group.iter().map(|each| each.to_kernel(nodes, kinds)).collect::<PyResult<Vec<_>>>()
+        };
         let reserve = |each: &ReservedNodes| {
             let &ReservedNodes { ref nodes, begin, end } = each;
             Ok(Reservation { nodes: bits(self.setup.nodes(), nodes.iter().copied())?, begin, end })
@@ -222,6 +259,30 @@ impl SlurmController {
         Ok((situation, self.entries(sight)?))
     }
 
+    fn outcomes(&self, queue: &[Entry], verdicts: Vec<Verdict>) -> Vec<Outcome> {
+        queue.iter().zip(verdicts).map(|(entry, verdict)| self.outcome(entry, verdict)).collect()
+    }
+
+    fn outcome(&self, entry: &Entry, verdict: Verdict) -> Outcome {
+        let parts = |chosen: Vec<Allotment>| Some(self.parts(entry, &chosen));
+        match verdict {
+            Verdict::Started(chosen) => ("started", None, parts(chosen), Vec::new()),
+            Verdict::Planned(start, chosen) => ("planned", Some(start), parts(chosen), Vec::new()),
+            Verdict::Preempts(gone, planned) => ("preempts", None, parts(planned), gone),
+            Verdict::Waits => ("waits", None, None, Vec::new()),
+            Verdict::NotTried => ("not_tried", None, None, Vec::new()),
+        }
+    }
+
+    fn parts(&self, entry: &Entry, chosen: &[Allotment]) -> Vec<Part> {
+        let generic = self.setup.generic_of(entry, chosen);
+        let mut generic = generic.chunks_exact(self.setup.generic.kinds().max(1));
+        let part = |each: &Allotment| {
+            (each.node, each.cpus, each.memory, generic.next().unwrap_or_default().to_vec())
+        };
+        chosen.iter().map(part).collect()
+    }
+
     fn entries(&self, sight: &Sight) -> PyResult<Vec<Entry>> {
         let (partitions, reservations) = (self.setup.partitions.len(), sight.reservations.len());
         for &QueueEntry { job, partition, reservation, .. } in &sight.queue {
@@ -232,7 +293,23 @@ impl SlurmController {
                 return Err(PyValueError::new_err(format!("job {job}: there is no reservation {own}")));
             }
         }
-        Ok(sight.queue.iter().map(QueueEntry::to_kernel).collect())
+        sight.queue.iter().map(|entry| entry.to_kernel(&self.setup)).collect()
+    }
+}
+
+fn check_generic(generic: &[Vec<i64>], nodes: usize, kinds: usize, gpu: Option<usize>) -> PyResult<()> {
+    let is_even = generic.iter().all(|of_node| of_node.len() == kinds);
+    if !is_even || (!generic.is_empty() && generic.len() != nodes) {
+        return Err(PyValueError::new_err(format!(
+            "generic resources of {} nodes; must be as many of each of {nodes} nodes",
+            generic.len()
+        )));
+    }
+    match gpu.filter(|&gpu| gpu >= kinds) {
+        Some(gpu) => {
+            Err(PyValueError::new_err(format!("there is no generic resource {gpu}: they are {kinds}")))
+        }
+        None => Ok(()),
     }
 }
 
@@ -251,15 +328,11 @@ fn bits(nodes: usize, members: impl IntoIterator<Item = u32> + Clone) -> PyResul
     }
 }
 
-fn outcome(verdict: Verdict) -> Outcome {
-    let parts = |chosen: Vec<Allotment>| {
-        Some(chosen.into_iter().map(|each| (each.node, each.cpus, each.memory)).collect())
-    };
-    match verdict {
-        Verdict::Started(chosen) => ("started", None, parts(chosen), Vec::new()),
-        Verdict::Planned(start, chosen) => ("planned", Some(start), parts(chosen), Vec::new()),
-        Verdict::Preempts(gone, planned) => ("preempts", None, parts(planned), gone),
-        Verdict::Waits => ("waits", None, None, Vec::new()),
-        Verdict::NotTried => ("not_tried", None, None, Vec::new()),
+/// Amounts of all generic resources, as they are given for a job.
+fn amounts_of(given: &[i64], kinds: usize, job: u32) -> PyResult<Vec<i64>> {
+    if given.len() == kinds {
+        return Ok(given.to_vec());
     }
+    let count = given.len();
+    Err(PyValueError::new_err(format!("job {job}: {count} generic resources are given, nodes have {kinds}")))
 }

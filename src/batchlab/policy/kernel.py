@@ -59,12 +59,15 @@ def policy_names(policy: Policy, seed: int, system: System) -> PolicyNames:
 
 
 def _controller(parameters: SlurmParameters, system: System) -> ControllerSettings:
-    """Give the parameters of the rule ``slurm``, and which resources are its CPUs and its memory."""
+    """Give the parameters of the rule ``slurm``, and which resources and weights its nodes have."""
     index = {name: place for place, name in enumerate(system.resources)}
     return {
         "select": parameters.select,
+        "cr_lln": parameters.cr_lln,
         "core": index.get("core"),
         "memory": index.get("mem"),
+        "gpu": index.get("gpu"),
+        "weights": [(group.weight, group.count) for group in system.groups],
         "batch_sched_delay": parameters.batch_sched_delay,
         "sched_interval": parameters.sched_interval,
         # Slurm gives microseconds.

@@ -61,6 +61,9 @@ class SlurmParameters:
     select
         Which nodes a job gets, a name of `batchlab.vocabulary.NODE_SELECTIONS`: ``"linear"``, whole nodes; or
         ``"cores"``, shared by CPUs and memory.
+    cr_lln
+        Whether of nodes of equal weight those are taken first of which the greatest part is free (CR_LLN);
+        else neighbours that fit best. Goes with ``"cores"``.
     backfill
         Whether there is a backfill scheduler; without one it is ``sched/builtin``.
     epilog
@@ -142,6 +145,7 @@ class SlurmParameters:
     """
 
     select: NodeSelection = "linear"
+    cr_lln: bool = False
     backfill: bool = True
     epilog: bool = False
     defer: bool = False
@@ -180,10 +184,12 @@ class SlurmParameters:
         if self.select not in NODE_SELECTIONS:
             known = suggest(str(self.select), NODE_SELECTIONS)
             raise PolicyError(f"select = {shown(self.select)}; must name how nodes are selected.{known}")
-        for key in ("backfill", "epilog", "defer", "bf_one_resv_per_job"):
+        for key in ("cr_lln", "backfill", "epilog", "defer", "bf_one_resv_per_job"):
             value = getattr(self, key)
             if not isinstance(value, bool):
                 raise PolicyError(f"{key} = {shown(value)}; must be true or false.")
+        if self.cr_lln and self.select != "cores":
+            raise PolicyError(f"cr_lln = True; goes with select = 'cores', not with {shown(self.select)}.")
         for key, (least, most) in _WHOLE.items():
             object.__setattr__(self, key, _whole(key, getattr(self, key), least, most))
         ends = {
@@ -223,7 +229,8 @@ def slurm_parameters(text: spec.Spec, call: spec.Call) -> SlurmParameters:
             name = value.name if isinstance(value, spec.Call) else value
             chosen[key] = _NAMED.get(name, name)
             # A value that is wrong by itself is found with its place.
-            _made({key: chosen[key]} if key != "main_phase" else chosen, text.where(call.keys[key].position))
+            goes_with: dict[str, dict[str, object]] = {"cr_lln": {"select": "cores"}, "main_phase": chosen}
+            _made(goes_with.get(key, {}) | {key: chosen[key]}, text.where(call.keys[key].position))
     return _made(chosen, text.where(call.position))
 
 

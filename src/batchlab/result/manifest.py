@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING
 
 from batchlab import _kernel
 from batchlab.atomic import atomic_write, remove_abandoned
-from batchlab.system.tables import sleep, tables
+from batchlab.system.tables import more_of, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -221,7 +221,7 @@ def _digest(path: Path) -> dict[str, object]:
 def described_system(system: System) -> dict[str, object]:
     """Say what a system is; of a platform its name and the hash of all that it is."""
     groups = [
-        {"name": group.name, "count": group.count, "resources": dict(group.resources), **sleep(group)}
+        {"name": group.name, "count": group.count, "resources": dict(group.resources), **more_of(group)}
         for group in system.groups
     ]
     found: dict[str, object] = {

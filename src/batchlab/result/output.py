@@ -22,6 +22,7 @@ from batchlab.workload.application_columns import COLUMNS
 from batchlab.workload.arrays import TASK_COLUMNS
 from batchlab.workload.attribute_columns import Attribute
 from batchlab.workload.conditions import JOB_NAME, USERS
+from batchlab.workload.constraints import CONSTRAINT
 from batchlab.workload.dependencies import DEPENDS_ON, with_text_lists
 from batchlab.workload.dependency_column import BEGIN_TIME, DEPENDENCY
 from batchlab.workload.node_groups import NODE_GROUP
@@ -36,7 +37,10 @@ if TYPE_CHECKING:
 __all__ = ["identify", "write"]
 
 # Columns that may bear on the schedule where they are there; the last ones through singletons alone.
-_CONDITIONS = (DEPENDS_ON, NODE_GROUP, DEPENDENCY, BEGIN_TIME, *TASK_COLUMNS, *get_args(Attribute))
+_CONDITIONS = (
+    *(DEPENDS_ON, NODE_GROUP, CONSTRAINT, DEPENDENCY, BEGIN_TIME),
+    *(*TASK_COLUMNS, *get_args(Attribute)),
+)
 _NAMES = (*USERS, JOB_NAME)
 
 

@@ -1,4 +1,4 @@
-"""The node sets of a run: the nodes that jobs may use, by node groups, partitions and reservations."""
+"""The node sets of a run: the nodes that jobs may use, by groups, features, partitions and reservations."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown, suggest
+from batchlab.workload.constraints import CONSTRAINT, Constraint
 from batchlab.workload.node_groups import NODE_GROUP, SEPARATOR
 from batchlab.workload.routing import numbered
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import numpy.typing as npt
 
     from batchlab.system import System
@@ -25,10 +28,13 @@ _Ranges = list[tuple[int, int]]
 
 
 class NodeSetColumns(TypedDict):
-    """Sets of nodes, each as ranges; lists of them, as places; each job's list from 1, or 0 for any node."""
+    """Sets of nodes, each as ranges; lists of them, as places; each job's list from 1, or 0 for any node.
+
+    A list has pairs: the nodes, and what they would be without the features that the job asks for.
+    """
 
     node_sets: list[_Ranges]
-    node_set_lists: list[list[int]]
+    node_set_lists: list[list[tuple[int, int]]]
     node_set_list: npt.NDArray[np.uint32] | None
 
 
@@ -40,7 +46,7 @@ def node_set_columns(
     Parameters
     ----------
     workload, system
-        The jobs, whose column ``node_group`` names groups of the system.
+        The jobs, whose column ``node_group`` names groups of the system, and ``constraint`` their features.
     routes
         The partitions of the jobs, on a system that has some.
     reserved
@@ -49,17 +55,19 @@ def node_set_columns(
     Returns
     -------
     NodeSetColumns
-        One list for each combination of groups, partitions and reservations; nothing where no job has any.
+        One list for each combination of groups, features, partitions and reservations; nothing where no job
+        has any.
 
     Raises
     ------
     WorkloadError
-        If a job names a group that the system does not have.
+        If a job names a group or a feature that the system does not have.
     """
     groups, group_of = _groups(workload, system)
     has_partitions = routes is not None and bool(system.partitions)
     kept, kept_of = _kept(reserved)
-    if group_of is None and not has_partitions and kept_of is None:
+    featured, featured_of = _featured(workload, system)
+    if group_of is None and not has_partitions and kept_of is None and featured_of is None:
         return {"node_sets": [], "node_set_lists": [], "node_set_list": None}
     combination = np.zeros(len(workload.jobs), np.int64) if group_of is None else group_of
     lists: tuple[tuple[int, ...], ...] = ((),)
@@ -68,21 +76,68 @@ def node_set_columns(
         combination = combination * len(lists) + routes.list_of
     if kept_of is not None:
         combination = combination * len(kept) + kept_of
+    if featured_of is not None:
+        combination = combination * len(featured) + featured_of
     keys, combination = numbered(combination)
     sets: dict[tuple[tuple[int, int], ...], int] = {}
     numbers_of = []
     for key in keys.tolist():
-        rest, reservation = divmod(key, len(kept))
+        rest, features = divmod(key, len(featured))
+        rest, reservation = divmod(rest, len(kept))
         group, places = divmod(rest, len(lists))
         own = groups[group] if reservation == 0 else _both(groups[group], kept[reservation])
         within = [_both(own, system.partition_ranges(system.partitions[place])) for place in lists[places]]
-        numbers_of.append([sets.setdefault(tuple(each), len(sets)) for each in within or [own]])
+        numbers_of.append([_numbered(each, featured[features], sets) for each in within or [own]])
     node_sets = [list(ranges) for ranges in sets]
     return {
         "node_sets": node_sets,
         "node_set_lists": numbers_of,
         "node_set_list": (combination + 1).astype(np.uint32),
     }
+
+
+def _numbered(
+    own: _Ranges, featured: _Ranges | None, sets: dict[tuple[tuple[int, int], ...], int]
+) -> tuple[int, int]:
+    """Give the number of these nodes with the features of a job, and of all of them."""
+    nodes = own if featured is None else _both(own, featured)
+    return sets.setdefault(tuple(nodes), len(sets)), sets.setdefault(tuple(own), len(sets))
+
+
+def _featured(
+    workload: Workload, system: System
+) -> tuple[list[_Ranges | None], npt.NDArray[np.int64] | None]:
+    """Give the nodes of each constraint, None for all first, and the constraint of each job."""
+    known = dict.fromkeys(name for group in system.groups for name in group.features)
+    jobs = workload.jobs
+    if not known or CONSTRAINT not in jobs.columns or jobs[CONSTRAINT].null_count() == len(jobs):
+        return [None], None
+    distinct = jobs[CONSTRAINT].drop_nulls().unique(maintain_order=True).to_list()
+    numbers = {value: number for number, value in enumerate(distinct, start=1)}
+    nodes = [_nodes_with(_constraint(value, jobs, known), system) for value in distinct]
+    column = jobs[CONSTRAINT].replace_strict(numbers, default=0, return_dtype=pl.Int64)
+    return [None, *nodes], column.to_numpy()
+
+
+def _nodes_with(constraint: Constraint, system: System) -> _Ranges:
+    groups = zip(system.groups, system.group_ranges.values(), strict=True)
+    return [nodes for group, nodes in groups if constraint.holds(group.features)]
+
+
+def _constraint(value: str, jobs: pl.DataFrame, known: Collection[str]) -> Constraint:
+    def where() -> str:
+        job = jobs.filter(pl.col(CONSTRAINT) == value)["job_id"][0]
+        return f"job {job}: {CONSTRAINT} = {shown(value)}"
+
+    try:
+        constraint = Constraint.of(value)
+    except ValueError as broken:
+        raise WorkloadError(f"{where()}: {broken}.") from None
+    unknown = next((name for name in constraint.names if name not in known), None)
+    if unknown is not None:
+        rule = f"no node group has the feature {unknown!r}"
+        raise WorkloadError(f"{where()}; {rule}.{suggest(unknown, known)}")
+    return constraint
 
 
 def _groups(workload: Workload, system: System) -> tuple[list[_Ranges], npt.NDArray[np.int64] | None]:

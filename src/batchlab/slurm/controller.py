@@ -10,7 +10,7 @@ from batchlab._kernel import SlurmController
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_Part = tuple[int, int, int]
+_Part = tuple[int, int, int, list[int]]
 _Verdict = Literal["started", "planned", "preempts", "waits", "not_tried"]
 _Found = tuple[str, float | None, list[_Part] | None, list[int]]
 
@@ -29,11 +29,15 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Allotment:
-    """What a job has on one node: CPUs, and memory in MB."""
+    """What a job has on one node: CPUs, memory in MB, and so much of each generic resource of the controller.
+
+    The latter is empty where it has none.
+    """
 
     node: int
     cpus: int
     memory: int = 0
+    generic: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -99,8 +103,15 @@ class Entry:
         MB on each node (`--mem`), or for each CPU (`--mem-per-cpu`).
     memory_is_per_cpu
         Which of them.
+    generic
+        How much of each generic resource of the controller it asks for; empty for none.
+    generic_is_per_task
+        Whether that is for each task (`--gpus-per-task`); else on each node (`--gres`).
     exclusive
         Whether it takes whole idle nodes (`--exclusive`).
+    suitable
+        The nodes that have what it asks for when they are idle, as its features (`--constraint`); None where
+        all of its partition have.
     is_open
         Whether it may start or be planned: not where a limit of accounts or of its partition stands against
         it.
@@ -127,7 +138,10 @@ class Entry:
     tasks_per_node: int = 0
     memory: int = 0
     memory_is_per_cpu: bool = False
+    generic: Sequence[int] = ()
+    generic_is_per_task: bool = False
     exclusive: bool = False
+    suitable: Sequence[int] | None = None
     is_open: bool = True
     is_evaluated: bool = True
     preemption_class: int = 0
@@ -228,6 +242,8 @@ class Controller:
         The partitions; None for one of all nodes.
     select
         "linear" for whole nodes (`select/linear`), "cores" for CPUs and memory (`select/cons_tres`).
+    least_loaded
+        Whether of nodes that jobs share the least loaded are taken first (CR_LLN).
     resolution
         `bf_resolution`, seconds.
     window
@@ -237,6 +253,11 @@ class Controller:
         resolution there.
     kill_wait
         Seconds that a job that is late is taken to run on after its limit: KillWait, with OverTimeLimit.
+    generic
+        For each node what it has of each generic resource (gres), as GPUs; None where none has any. Goes with
+        "cores": whole nodes have all that they have.
+    gpu
+        The place of the one among these that counts GPUs: jobs that ask for some go to nodes with many.
     weights
         The weight of each node: those of the least are taken first; 1 unless given.
     precedence
@@ -245,7 +266,8 @@ class Controller:
     Raises
     ------
     ValueError
-        If a node or a partition is named that is not there.
+        If a node or a partition is named that is not there, or amounts of generic resources are not as many
+        as there are resources.
 
     Notes
     -----
@@ -259,10 +281,13 @@ class Controller:
         partitions: Iterable[NodePartition] | None = None,
         *,
         select: Literal["linear", "cores"] = "linear",
+        least_loaded: bool = False,
         resolution: float = 60.0,
         window: float = 86_400.0,
         epoch: float = 0.0,
         kill_wait: float = 30.0,
+        generic: Iterable[Sequence[int]] | None = None,
+        gpu: int | None = None,
         weights: Iterable[int] | None = None,
         precedence: Precedence | None = None,
     ) -> None:
@@ -273,7 +298,10 @@ class Controller:
         ]
         times = resolution, window, epoch, kill_wait
         self._weights = [1] * len(machine) if weights is None else [*weights]
-        self._kernel = SlurmController(select, machine, members, times, self._weights, precedence)
+        kinds = [list(each) for each in generic or ()], gpu
+        self._kernel = SlurmController(
+            (select, least_loaded), machine, kinds, members, times, self._weights, precedence
+        )
 
     def main_loop(self, situation: Situation) -> list[Outcome]:
         """Call the main loop: what becomes of each entry of the queue."""
@@ -295,7 +323,9 @@ def _outcomes(found: Iterable[_Found]) -> list[Outcome]:
         Outcome(
             cast("_Verdict", verdict),
             start,
-            tuple(Allotment(*part) for part in parts or ()),
+            tuple(
+                Allotment(node, cpus, memory, tuple(generic)) for node, cpus, memory, generic in parts or ()
+            ),
             tuple(preempted),
         )
         for verdict, start, parts, preempted in found

@@ -161,7 +161,7 @@ def node_line(settings: Settings) -> NodeLine:
         reserved_memory=kept,
         features=settings.names("Features", "Feature"),
         gres=_resources(settings.find("Gres")),
-        weight=settings.whole("Weight") or 1,
+        weight=1 if (weight := settings.whole("Weight")) is None else weight,
         state=(settings.text("State") or "UNKNOWN").upper(),
         temporary_disk=settings.whole("TmpDisk") or 0,
         mended=tuple(layout.mended),

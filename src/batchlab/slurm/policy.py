@@ -63,6 +63,8 @@ def policy_of(scheduler: SchedulerParameters, selection: Selection, timing: Timi
     found: list[tuple[str, object]] = []
     if selection.type != "linear":
         found.append(("select", "cores"))
+        if "cr_lln" in selection.options:
+            found.append(("cr_lln", "true"))
     if timing.epilog:
         found.append(("epilog", "true"))
     found += _options(scheduler, _MAIN_LOOP)

@@ -29,18 +29,21 @@ __all__ = [
     "title",
     "truth",
     "watts",
+    "weight",
     "whole",
 ]
 
 LARGEST_AMOUNT = 2**53
+LARGEST_WEIGHT = 4_294_967_280
 MOST_NODES = 100_000_000
 
 _LONGEST_NAME = 200
+_FEATURE = re.compile(r"[^&|()\[\]*,\s]+")
 _RESOURCE = re.compile(r"[A-Za-z_][A-Za-z0-9_.:@/+-]*")
 # A resource becomes a column of the tables of jobs; these columns have another meaning there.
 _JOB_COLUMNS = frozenset(
     {"job_id", "submit_time", "run_time", "requested_time", "tasks", "tasks_per_node", "exclusive"}
-    | {"node_group", "state", "start_time", "end_time", "nodes"}
+    | {"node_group", "constraint", "state", "start_time", "end_time", "nodes"}
 )
 
 
@@ -68,6 +71,26 @@ def count(value: object) -> int:
     if not 1 <= number <= MOST_NODES:
         raise ValueError(f"must be an integer from 1 to {MOST_NODES}; leave out groups that have no nodes")
     return number
+
+
+def weight(value: object) -> int:
+    """Take the weight of the nodes of a group."""
+    number = whole(value)
+    if not 0 <= number <= LARGEST_WEIGHT:
+        raise ValueError(f"must be an integer from 0 to {LARGEST_WEIGHT}, as in slurm.conf")
+    return number
+
+
+def features(value: object) -> tuple[str, ...]:
+    """Take the features of the nodes of a group, each once."""
+    given = (value,) if isinstance(value, str) else value
+    if not isinstance(given, list | tuple | set | frozenset) or not all(map(_is_feature, given)):
+        raise ValueError("must be names without blanks and without & | ( ) [ ] * , as in --constraint")
+    return tuple(dict.fromkeys(sorted(given) if isinstance(given, set | frozenset) else given))
+
+
+def _is_feature(name: object) -> bool:
+    return isinstance(name, str) and bool(_FEATURE.fullmatch(name)) and len(name) <= _LONGEST_NAME
 
 
 def at_least_one(value: object) -> int:

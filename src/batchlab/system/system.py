@@ -56,17 +56,24 @@ class NodeGroup:
         What one node has: resource name to amount (integers from 0 to 2^53, in any unit the jobs use too).
     sleep_states
         The states in which its nodes can sleep, the lightest first; none unless given.
+    weight
+        An integer from 0 to 4,294,967,280: under the policy ``slurm`` nodes of the least weight are taken
+        first. 1 unless given.
+    features
+        What jobs may ask nodes for by name in the column ``constraint``; none unless given.
 
     Raises
     ------
     SystemDescriptionError
-        If a name, the count, an amount or a sleep state breaks its rule.
+        If a name, the count, an amount, the weight, a feature or a sleep state breaks its rule.
     """
 
     name: str
     count: int
     resources: Mapping[str, int] = field(hash=False)
     sleep_states: tuple[SleepState, ...] = ()
+    weight: int = 1
+    features: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         set_field(self, "name", held(rules.group_name, self.name, "NodeGroup: name"))
@@ -80,6 +87,8 @@ class NodeGroup:
         set_field(self, "resources", MappingProxyType(resources))
         states = check_sleep_states(self.sleep_states, f"{where}: sleep_states")
         set_field(self, "sleep_states", states)
+        set_field(self, "weight", held(rules.weight, self.weight, f"{where}: weight"))
+        set_field(self, "features", held(rules.features, self.features, f"{where}: features"))
 
     @property
     def power_states(self) -> tuple[str, ...]:
@@ -88,7 +97,8 @@ class NodeGroup:
 
     def __reduce__(self) -> tuple[object, ...]:
         # Read-only views of dictionaries cannot be pickled.
-        return NodeGroup, (self.name, self.count, dict(self.resources), self.sleep_states)
+        more = self.sleep_states, self.weight, self.features
+        return NodeGroup, (self.name, self.count, dict(self.resources), *more)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from batchlab.system.sleep_states import SleepState
     from batchlab.system.system import NodeGroup, System
 
-__all__ = ["sleep", "tables"]
+__all__ = ["more_of", "tables"]
 
 
 def tables(system: System) -> dict[str, object]:
@@ -49,10 +49,14 @@ def tables(system: System) -> dict[str, object]:
     return {key: entries for key, entries in found.items() if entries or entries == {}}
 
 
-def sleep(group: NodeGroup) -> dict[str, object]:
-    """Give the sleep states of a group, as ``sleep_states``; nothing where there are none."""
-    states = [_changed(state) for state in group.sleep_states]
-    return {"sleep_states": states} if states else {}
+def more_of(group: NodeGroup) -> dict[str, object]:
+    """Give weight, features and sleep states of a group; nothing of what is as it would be unsaid."""
+    found: dict[str, object] = {} if group.weight == 1 else {"weight": group.weight}
+    if group.features:
+        found["features"] = list(group.features)
+    if group.sleep_states:
+        found["sleep_states"] = [_changed(state) for state in group.sleep_states]
+    return found
 
 
 def _table(part: Partition | JobQueue | Limit | Reservation) -> dict[str, object]:

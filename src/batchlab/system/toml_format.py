@@ -15,6 +15,8 @@
     name = "fat"
     count = 20
     resources = { core = 4, mem = 4_000_000, gpu = 2 }
+    weight = 10                       # optional: under the policy slurm the least is taken first; 1
+    features = ["skylake", "gpu"]     # optional: what jobs may ask for in the column constraint
 
     [[groups.sleep_states]]           # optional: in which its nodes can sleep, the lightest first
     name = "off"
@@ -89,7 +91,7 @@ What ``admits`` and ``applies_to`` may say is what `Conditions` describes. JSON 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import Field
 
@@ -107,7 +109,7 @@ from batchlab.system.queues import Conditions, JobQueue, Partition
 from batchlab.system.reservations import Reservation
 from batchlab.system.sleep_states import SleepState
 from batchlab.system.system import NodeGroup, System
-from batchlab.system.tables import sleep, tables
+from batchlab.system.tables import more_of, tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,6 +133,8 @@ class _Group(Model):
     count: Count
     resources: Resources
     sleep_states: list[_SleepState] = Field(default_factory=list)
+    weight: object = 1
+    features: object = ()
 
 
 class _Conditions(Model):
@@ -267,14 +271,18 @@ def system(document: dict[str, object]) -> System:
 
 
 def _group(given: _Group, path: str) -> NodeGroup:
-    """Make a group of nodes; an error of a sleep state gives the path into the document."""
+    """Make a group of nodes; an error gives the path into the document."""
     states = []
     for at, each in enumerate(given.sleep_states):
         try:
             states.append(SleepState(**dict(each)))
         except SystemDescriptionError as error:
             raise SystemDescriptionError(f"{path}.sleep_states[{at}]: {error}") from None
-    return NodeGroup(given.name, given.count, given.resources, tuple(states))
+    try:
+        more: dict[str, Any] = {"weight": given.weight, "features": given.features}
+        return NodeGroup(given.name, given.count, given.resources, tuple(states), **more)
+    except SystemDescriptionError as error:
+        raise SystemDescriptionError(f"{path}: {error}") from None
 
 
 def _made(kind: Callable[..., _T], given: _Partition | _Queue | _Limit | _Reservation, path: str) -> _T:
@@ -314,7 +322,7 @@ def _document(system: System) -> dict[str, object]:
         "start_time": seconds,
         "equivalence": dict(system.equivalence),
         "groups": [
-            {"name": group.name, "count": group.count, "resources": dict(group.resources)} | sleep(group)
+            {"name": group.name, "count": group.count, "resources": dict(group.resources)} | more_of(group)
             for group in system.groups
         ],
         **tables(system),

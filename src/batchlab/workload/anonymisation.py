@@ -20,7 +20,7 @@ __all__ = ["anonymise"]
 # Texts of the workload itself and names that a system's description has, which do not tell persons.
 _KEPT = frozenset(
     ("state", "logged_id", "logged_reason", "dependency", "logged_dependency", "array", "node_group")
-) | frozenset(("qos", "queue", "partition", "application", "job_type"))
+) | frozenset(("qos", "queue", "partition", "constraint", "application", "job_type"))
 _NUMBERS = {"user_id": "user_id", "cancelled_by": "user_id", "group_id": "group_id"}
 _HOSTS = ("node_list", "node_names")
 _WORDS = {"job_name": "job"}
@@ -76,9 +76,9 @@ def anonymise(
     and paths, by words like ``user7``; hosts in ``node_list`` and ``node_names``, by words like ``node12``;
     and the numbers ``user_id``, ``group_id`` and ``cancelled_by``, by others, where they are above 0. What
     the workload or a system's description goes by stays: ``state``, ``logged_id``, ``logged_reason``,
-    dependencies, ``qos``, ``queue``, ``partition``, ``node_group`` and applications. Of the header those
-    fields stay that tell how large the machine is, its queues and its clock; of the report the source is
-    left out.
+    dependencies, ``qos``, ``queue``, ``partition``, ``node_group``, ``constraint`` and applications. Of the
+    header those fields stay that tell how large the machine is, its queues and its clock; of the report the
+    source is left out.
 
     Parameters
     ----------

@@ -12,6 +12,7 @@ from batchlab.workload import (
     application_columns,
     arrays,
     conditions,
+    constraints,
     dependencies,
     dependency_column,
     node_groups,
@@ -81,7 +82,7 @@ def admit(
     if dependencies.DEPENDS_ON in table.columns:
         table = dependencies.with_dependencies(table, source)
     table = dependency_column.with_dependency(arrays.with_arrays(table, source), source)
-    table = node_groups.with_node_groups(table, source)
+    table = constraints.with_constraints(node_groups.with_node_groups(table, source), source)
     table = scheduling_columns.with_scheduling(table, source)
     names = _resources(table, resources, source)
     amounts = [*names, *(["tasks_per_node"] if "tasks_per_node" in table.columns else [])]
@@ -197,7 +198,13 @@ def _resources(table: pl.DataFrame, resources: Sequence[str] | None, source: str
     if resources is None:
         return tuple(name for name in DEFAULT_RESOURCES if name in table.columns)
     names = (resources,) if isinstance(resources, str) else tuple(resources)
-    reserved = (*_FIRST_COLUMNS, "tasks_per_node", "exclusive", node_groups.NODE_GROUP)
+    reserved = (
+        *_FIRST_COLUMNS,
+        "tasks_per_node",
+        "exclusive",
+        node_groups.NODE_GROUP,
+        constraints.CONSTRAINT,
+    )
     for name in names:
         if name not in table.columns or name in reserved:
             known = [column for column in table.columns if column not in reserved]

@@ -9,7 +9,7 @@ from batchlab.errors import WorkloadError
 from batchlab.markup import card
 from batchlab.units import format_duration
 from batchlab.vocabulary import InvalidAction, OverrunAction
-from batchlab.workload import application_columns, description, node_groups, transform
+from batchlab.workload import application_columns, constraints, description, node_groups, transform
 from batchlab.workload.header import Header
 from batchlab.workload.report import Report
 from batchlab.workload.skeleton_columns import with_skeletons
@@ -85,7 +85,8 @@ class Workload:
                 f"jobs has the columns {', '.join(found)}; the first must be {listed}. "
                 "Use Workload.from_table, which checks and converts."
             )
-        object.__setattr__(self, "jobs", node_groups.with_node_groups(self.jobs, "jobs"))
+        jobs = node_groups.with_node_groups(self.jobs, "jobs")
+        object.__setattr__(self, "jobs", constraints.with_constraints(jobs, "jobs"))
         if self.applications:
             object.__setattr__(
                 self, "applications", application_columns.check_applications(self.applications)

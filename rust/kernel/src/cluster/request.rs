@@ -16,12 +16,19 @@ pub struct Request {
     pub exclusive: bool,
     /// The nodes that the job may use.
     pub nodes: NodeSetId,
+    /// The set that these are a part of by the features that the job asks for; the same where it asks for none.
+    pub partition: NodeSetId,
 }
 
 impl Request {
     /// No request at all.
-    pub const NOTHING: Self =
-        Self { amounts: Vec::new(), tasks_per_node: 0, exclusive: false, nodes: NodeSetId::ALL };
+    pub const NOTHING: Self = Self {
+        amounts: Vec::new(),
+        tasks_per_node: 0,
+        exclusive: false,
+        nodes: NodeSetId::ALL,
+        partition: NodeSetId::ALL,
+    };
 
     /// The amount of a resource that so many tasks need at least.
     #[must_use]

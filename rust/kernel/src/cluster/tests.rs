@@ -93,7 +93,7 @@ proptest! {
                 let free = (0..NODES).filter(|&node| is_in(node)).map(|node| machine.free_of(node)[resource]);
                 prop_assert_eq!(machine.total_free_in(nodes)[resource], free.sum::<i64>());
             }
-            let own = Request { nodes, ..request.clone() };
+            let own = Request { nodes, partition: nodes, ..request.clone() };
             let slots: Vec<u32> =
                 (0..NODES).map(|node| if is_in(node) { all_slots[node as usize] } else { 0 }).collect();
             prop_assert_eq!((0..NODES).map(|node| machine.slots(node, &own)).collect::<Vec<_>>(), slots.clone());

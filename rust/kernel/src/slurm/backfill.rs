@@ -201,7 +201,9 @@ impl Backfill {
         let end = from.max(self.state.now) + entry.limit;
         let mut usable = members.clone();
         window.keep_free(&self.space, from, end, &mut usable);
+        // Whether others come free is asked of all nodes of the partition.
         let later = self.space.later(&members, window.first(), end);
+        entry.keep_suitable(&mut usable);
         self.heed_free(from, entry.limit);
         self.heed_reservations(entry, from);
         if !is_reserved {

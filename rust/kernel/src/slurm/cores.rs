@@ -1,8 +1,15 @@
-//! `select/cons_tres`: nodes are shared by CPUs and memory; best fit over runs of consecutive usable nodes.
+//! `select/cons_tres`: nodes are shared by CPUs, memory and generic resources; best fit over runs of consecutive usable nodes.
 use std::ops::Range;
 
-use super::offer::Offer;
+use super::free_amounts::FreeAmounts;
+use super::offer::{Filling, Offer};
 use super::situation::{Allotment, Amounts, Entry, Memory};
+
+/// So many GPUs of a node are told apart.
+const MOST_GPUS: i64 = 255;
+
+/// The present weight of a node; for jobs that ask for GPUs then how few it has.
+type Rank = (u32, u32);
 
 /// What a node offers to a job.
 #[derive(Clone, Copy, Debug)]
@@ -10,20 +17,53 @@ struct Node {
     index: u32,
     weight: u32,
     cpus: i64,
+    /// Of so many GPUs, `MOST_GPUS`, how many the job cannot have there; 0 where it asks for none.
+    lacking: u32,
+    /// The free GPUs, where it asks for some; and the CPUs that it would offer besides, if there were generic resources enough.
+    gpus: u32,
+    withheld: u32,
 }
 
 impl Node {
-    /// Whether the other is the next node, and of one weight.
+    /// What a node offers.
+    #[inline]
+    fn of(entry: &Entry, offer: &Offer<'_>, index: u32) -> Self {
+        let place = index as usize;
+        let cpus = usable_cpus(entry, offer.machine[place], offer.free.left()[place]);
+        let node = Self { index, weight: offer.weights[place], cpus, lacking: 0, gpus: 0, withheld: 0 };
+        if entry.generic.is_nothing() { node } else { node.within_generic(entry, offer) }
+    }
+
+    /// The same, as far as free generic resources go.
+    fn within_generic(self, entry: &Entry, offer: &Offer<'_>) -> Self {
+        let cpus = admitted_cpus(entry, offer.free, self.index, self.cpus);
+        let node = Self { cpus, withheld: (self.cpus - cpus) as u32, ..self };
+        let Some(kind) = offer.gpu.filter(|&kind| entry.generic.wants(kind)) else { return node };
+        let free = offer.free.generic().of(self.index)[kind].clamp(0, i64::from(u32::MAX));
+        let counted = entry.generic.counted(kind, free, entry.exclusive).min(MOST_GPUS);
+        Self { lacking: (MOST_GPUS - counted) as u32, gpus: free as u32, ..node }
+    }
+
+    fn rank(self) -> Rank {
+        (self.weight, self.lacking)
+    }
+
+    /// What trials without the nodes that offer least go by.
+    fn size(self) -> i64 {
+        self.cpus + i64::from(self.withheld) + i64::from(self.gpus)
+    }
+
+    /// Whether the other is the next node, and of one rank.
     fn joins(self, next: Self) -> bool {
-        self.index + 1 == next.index && self.weight == next.weight
+        self.index + 1 == next.index && self.rank() == next.rank()
     }
 }
 
-/// Consecutive nodes of one weight.
+/// Consecutive nodes of one rank.
 struct Run {
     /// Their places among those that offer something.
     places: Range<usize>,
-    weight: u32,
+    rank: Rank,
     /// The CPUs that they offer in all.
     cpus: i64,
 }
@@ -35,51 +75,55 @@ impl Run {
         let runs = nodes.chunk_by(|one, next| one.joins(*next)).map(|run| {
             let places = first..first + run.len();
             first = places.end;
-            Self { places, weight: run[0].weight, cpus: run.iter().map(|node| node.cpus).sum() }
+            Self { places, rank: run[0].rank(), cpus: run.iter().map(|node| node.cpus).sum() }
         });
         runs.collect()
     }
 }
 
-/// Looks again and again without the nodes that offer least, until the job fits.
+/// What a job gets on nodes of an offer.
 pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> {
-    let mut nodes: Vec<Node> = offer
-        .usable
-        .iter_within(offer.free.open())
-        .map(|index| {
-            let place = index as usize;
-            let cpus = usable_cpus(entry, offer.machine[place], offer.free.left()[place]);
-            Node { index, weight: offer.weights[place], cpus }
-        })
-        .filter(|node| node.cpus > 0)
-        .collect();
-    let least = entry.least_nodes() as usize;
-    let sum: i64 = nodes.iter().map(|node| node.cpus).sum();
-    if nodes.len() < least || sum < wanted_cpus(entry) {
+    let (mut nodes, mut sum) = (Vec::new(), 0);
+    for index in offer.usable.iter_within(offer.free.open()) {
+        let node = Node::of(entry, &offer, index);
+        if node.cpus > 0 {
+            sum += node.cpus;
+            nodes.push(node);
+        }
+    }
+    if nodes.len() < entry.least_nodes() as usize || sum < wanted_cpus(entry) {
         return None;
     }
-    let mut chosen = Attempt::of(entry, offer.most_nodes).evaluate(&mut nodes);
-    let most = nodes.iter().map(|node| node.cpus).max().unwrap_or(0);
-    for few in 1..most {
-        if chosen.is_some() || nodes.len() <= least {
-            break;
-        }
-        let before = nodes.len();
-        let mut left = before;
-        nodes.retain(|node| {
-            let stays = node.cpus > few || left <= least;
-            left -= usize::from(!stays);
-            stays
-        });
-        if nodes.len() < before || few == 1 {
-            chosen = Attempt::of(entry, offer.most_nodes).evaluate(&mut nodes);
-        }
-    }
-    let mut chosen = chosen?;
+    let first = Attempt::of(entry, offer.most_nodes).fill(&mut nodes, offer);
+    let mut chosen = first.or_else(|| choose_without_least(entry, offer, &mut nodes))?;
     chosen.sort_unstable_by_key(|node| node.index);
     let allot =
         |node: Node| Allotment { node: node.index, cpus: node.cpus, memory: entry.memory.with(node.cpus) };
     Some(chosen.into_iter().map(allot).collect())
+}
+
+/// Looks again and again without the nodes that offer least, until the job fits.
+fn choose_without_least(entry: &Entry, offer: Offer<'_>, nodes: &mut Vec<Node>) -> Option<Vec<Node>> {
+    let least = entry.least_nodes() as usize;
+    let most = nodes.iter().map(|node| node.size()).max().unwrap_or(0);
+    for few in 1..most {
+        let before = nodes.len();
+        if before <= least {
+            return None;
+        }
+        let mut left = before;
+        nodes.retain(|node| {
+            let stays = node.size() > few || left <= least;
+            left -= usize::from(!stays);
+            stays
+        });
+        if (nodes.len() < before || few == 1)
+            && let Some(chosen) = Attempt::of(entry, offer.most_nodes).fill(nodes, offer)
+        {
+            return Some(chosen);
+        }
+    }
+    None
 }
 
 /// Whether a job may fit: false only if it does not. O(nodes with something free).
@@ -87,8 +131,7 @@ pub(super) fn may_fit(entry: &Entry, offer: Offer<'_>) -> bool {
     let (nodes, wanted) = (entry.least_nodes() as usize, wanted_cpus(entry));
     let (mut offering, mut cpus) = (0, 0);
     offer.usable.iter_within(offer.free.open()).any(|index| {
-        let place = index as usize;
-        let offered = usable_cpus(entry, offer.machine[place], offer.free.left()[place]);
+        let offered = offered_cpus(entry, offer.machine, offer.free, index);
         offering += usize::from(offered > 0);
         cpus += offered;
         offering >= nodes && cpus >= wanted
@@ -100,8 +143,26 @@ pub(super) fn wanted_cpus(entry: &Entry) -> i64 {
     if entry.exclusive { 1 } else { i64::from(entry.all_tasks()) * i64::from(entry.cpus_per_task) }
 }
 
+/// The CPUs that a node offers to a job: as many as its free generic resources admit.
+#[inline]
+pub(super) fn offered_cpus(entry: &Entry, machine: &[Amounts], free: &FreeAmounts, node: u32) -> i64 {
+    let place = node as usize;
+    let cpus = usable_cpus(entry, machine[place], free.left()[place]);
+    if entry.generic.is_nothing() { cpus } else { admitted_cpus(entry, free, node, cpus) }
+}
+
+/// Of these CPUs as many as the free generic resources of a node admit.
+fn admitted_cpus(entry: &Entry, free: &FreeAmounts, node: u32, cpus: i64) -> i64 {
+    match entry.generic.tasks(free.generic().of(node)) {
+        Some(tasks) if tasks < i64::from(entry.tasks_per_node.max(1)) => 0,
+        Some(tasks) if !entry.exclusive => cpus.min(tasks * i64::from(entry.cpus_per_task)),
+        _ => cpus,
+    }
+}
+
 /// The CPUs of a node that a job can use.
-pub(super) fn usable_cpus(entry: &Entry, all: Amounts, left: Amounts) -> i64 {
+#[inline]
+fn usable_cpus(entry: &Entry, all: Amounts, left: Amounts) -> i64 {
     let per_task = i64::from(entry.cpus_per_task);
     let mut cpus = match entry.memory {
         Memory::PerCpu(amount) if amount > 0 => left.cpus.min(left.memory / amount),
@@ -141,16 +202,50 @@ impl Attempt {
         }
     }
 
+    fn fill(self, nodes: &mut [Node], offer: Offer<'_>) -> Option<Vec<Node>> {
+        match offer.filling {
+            Filling::BestFit => self.evaluate(nodes),
+            Filling::LeastLoaded => self.evaluate_least_loaded(nodes, offer),
+        }
+    }
+
+    /// The nodes of the least rank of which the greatest part is free, then the next, with the CPUs on each; the first of equal
+    /// ones.
+    fn evaluate_least_loaded(mut self, nodes: &mut [Node], offer: Offer<'_>) -> Option<Vec<Node>> {
+        let part = |node: &Node| {
+            let place = node.index as usize;
+            (offer.free.left()[place].cpus, offer.machine[place].cpus)
+        };
+        let mut order: Vec<usize> = (0..nodes.len()).collect();
+        order.sort_by(|&one, &other| {
+            let ((free, all), (other_free, other_all)) = (part(&nodes[one]), part(&nodes[other]));
+            let rank = nodes[one].rank().cmp(&nodes[other].rank());
+            rank.then((other_free * all).cmp(&(free * other_all)))
+        });
+        let mut chosen = Vec::new();
+        for place in order {
+            if self.is_filled() || chosen.len() == self.most_nodes {
+                break;
+            }
+            chosen.push(self.take(&mut nodes[place]));
+        }
+        self.is_filled().then_some(chosen)
+    }
+
+    fn is_filled(&self) -> bool {
+        self.missing <= 0 && self.missing_nodes <= 0
+    }
+
     /// The nodes with the CPUs on each. Where it fails, what it would have taken less of a node than this offers stays the
     /// offer of that node, as in Slurm.
     fn evaluate(mut self, nodes: &mut [Node]) -> Option<Vec<Node>> {
         let mut runs = Run::all(nodes);
         let mut chosen: Vec<Node> = Vec::new();
-        while self.missing > 0 || self.missing_nodes > 0 {
+        while !self.is_filled() {
             let Run { places, .. } = runs.remove(self.best_run(&runs)?);
             let alone = self.one_node(places.clone(), nodes);
             for place in alone.map_or(places, |place| place..place + 1) {
-                if self.missing <= 0 && self.missing_nodes <= 0 {
+                if self.is_filled() {
                     break;
                 }
                 if chosen.len() == self.most_nodes {
@@ -165,11 +260,11 @@ impl Attempt {
         Some(chosen)
     }
 
-    /// Of the runs of the least weight that which suffices with the fewest CPUs; where none does, that with the most.
+    /// Of the runs of the least rank that which suffices with the fewest CPUs; where none does, that with the most.
     fn best_run(&self, runs: &[Run]) -> Option<usize> {
-        let least = runs.iter().map(|run| run.weight).min()?;
+        let least = runs.iter().map(|run| run.rank).min()?;
         let mut best: Option<(usize, bool, i64)> = None;
-        for (at, run) in runs.iter().enumerate().filter(|(_, run)| run.weight == least) {
+        for (at, run) in runs.iter().enumerate().filter(|(_, run)| run.rank == least) {
             let total = run.cpus;
             let suffices = total >= self.missing && run.places.len() as i64 >= self.missing_nodes;
             let is_better = best.is_none_or(|(_, best_suffices, most)| {
@@ -195,7 +290,11 @@ impl Attempt {
         if !self.exclusive {
             // One CPU at least stays for each further node that the job asks for.
             let further = (self.missing_nodes - 1).max(0);
-            node.cpus = node.cpus.min((self.missing - further).max(1));
+            let most = (self.missing - further).max(1);
+            if node.cpus > most {
+                node.cpus = most;
+                node.withheld = 0;
+            }
         }
         let cpus = if self.per_node > 0 { self.per_node } else { node.cpus };
         self.missing -= cpus;

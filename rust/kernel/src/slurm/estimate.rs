@@ -2,7 +2,7 @@
 use std::iter::Peekable;
 use std::sync::Arc;
 
-use super::cores::{usable_cpus, wanted_cpus};
+use super::cores::{offered_cpus, wanted_cpus};
 use super::free_amounts::FreeAmounts;
 use super::linear;
 use super::node_bits::NodeBits;
@@ -75,7 +75,7 @@ impl<'a> Search<'a> {
         let mut removed = Vec::new();
         let fit = self.shared_removing(free, &mut removed);
         for held in removed {
-            free.take(&self.setup.machine, &held.allotments);
+            free.take(&self.setup.machine, held);
         }
         fit
     }
@@ -83,10 +83,7 @@ impl<'a> Search<'a> {
     /// The same; the jobs that were removed for it are put into a list.
     fn shared_removing(&self, free: &mut FreeAmounts, removed: &mut Vec<&'a Held>) -> Option<Fit> {
         let Self { setup, entry, usable, weights, .. } = *self;
-        let offered = |free: &FreeAmounts, node: u32| {
-            let place = node as usize;
-            usable_cpus(entry, setup.machine[place], free.left()[place])
-        };
+        let offered = |free: &FreeAmounts, node: u32| offered_cpus(entry, &setup.machine, free, node);
         let wanted = wanted_cpus(entry);
         let choose =
             |free: &FreeAmounts| setup.select.choose(entry, setup.offer(entry, usable, weights, free));
@@ -100,7 +97,7 @@ impl<'a> Search<'a> {
         let mut remove = |held: &'a Held, free: &mut FreeAmounts| {
             let nodes = || held.allotments.iter().map(|each| each.node).filter(|&node| usable.contains(node));
             sum -= nodes().map(|node| offered(free, node)).sum::<i64>();
-            free.give_back(&setup.machine, &held.allotments);
+            free.give_back(&setup.machine, held);
             sum += nodes().map(|node| offered(free, node)).sum::<i64>();
             removed.push(held);
             sum

@@ -76,6 +76,8 @@ impl MainLoop {
         if let Some(own) = entry.reservation.and_then(|own| self.state.reservations.get(own)) {
             evaluated.keep(&own.nodes);
         }
+        entry.keep_suitable(&mut usable);
+        entry.keep_suitable(&mut evaluated);
         self.state.begin(setup, entry, &usable, &evaluated)
     }
 

@@ -36,7 +36,7 @@ impl Occupation {
     #[must_use]
     pub fn none(setup: &Setup) -> Self {
         Self {
-            free: FreeAmounts::of(&setup.machine),
+            free: FreeAmounts::of(&setup.machine, &setup.generic),
             held: Vec::new(),
             ends: BTreeMap::new(),
             gone: 0,
@@ -46,7 +46,7 @@ impl Occupation {
 
     /// A job holds nodes from now on.
     pub fn insert(&mut self, setup: &Setup, held: Held) {
-        self.free.take(&setup.machine, &held.allotments);
+        self.free.take(&setup.machine, &held);
         self.ends.insert(held.job, Time(held.end));
         let place = self.place(Time(held.end), held.job);
         self.held.insert(place, Arc::new(held));
@@ -64,7 +64,7 @@ impl Occupation {
     pub fn remove(&mut self, setup: &Setup, job: u32) -> Option<Arc<Held>> {
         let end = self.ends.remove(&job)?;
         let held = self.held.remove(self.place(end, job));
-        self.free.give_back(&setup.machine, &held.allotments);
+        self.free.give_back(&setup.machine, &held);
         Some(held)
     }
 
@@ -106,6 +106,7 @@ impl Occupation {
     /// A job starts now on these nodes, and may not be preempted in this call.
     pub(super) fn start(&mut self, setup: &Setup, entry: &Entry, now: f64, chosen: &[Allotment]) {
         let held = Held::new(entry.job, now + entry.limit, chosen.to_vec());
+        let held = held.with_generic(setup.generic_of(entry, chosen));
         self.insert(setup, held.of(entry.classes.clone(), None));
     }
 
@@ -133,7 +134,7 @@ impl Occupation {
             Select::Linear => self.may_have_idle_by(entry, usable, time),
             Select::Cores => {
                 while let Some(held) = self.held.get(self.gone).filter(|held| held.end <= time) {
-                    self.free.give_back(&setup.machine, &held.allotments);
+                    self.free.give_back(&setup.machine, held);
                     self.gone += 1;
                 }
                 cores::may_fit(entry, self.offer(setup, entry, usable, &setup.weights))
@@ -161,7 +162,7 @@ impl Occupation {
         self.idle_then = NodeBits::default();
         let gone = std::mem::take(&mut self.gone);
         if setup.select == Select::Cores {
-            self.held[..gone].iter().for_each(|held| self.free.take(&setup.machine, &held.allotments));
+            self.held[..gone].iter().for_each(|held| self.free.take(&setup.machine, held));
         }
     }
 

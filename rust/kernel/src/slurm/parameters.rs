@@ -3,11 +3,12 @@ use serde::{Deserialize, Serialize};
 
 use super::depths::Depths;
 use super::free_amounts::FreeAmounts;
+use super::generic::GenericAmounts;
 use super::node_bits::NodeBits;
-use super::offer::Offer;
+use super::offer::{Filling, Offer};
 use super::reserves::Reserves;
 use super::select::Select;
-use super::situation::{Amounts, Entry, Partition};
+use super::situation::{Allotment, Amounts, Entry, Partition};
 
 /// How the main loop is set up; 0 for no bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -82,13 +83,19 @@ pub struct Precedence {
 pub struct Setup {
     /// Which nodes a job gets.
     pub select: Select,
+    /// In which order shared nodes are taken.
+    pub filling: Filling,
     /// What each node has when it is idle.
     pub machine: Vec<Amounts>,
+    /// What each node has of generic resources when it is idle; nothing where jobs take whole nodes.
+    pub generic: GenericAmounts,
+    /// Which of these resources counts GPUs.
+    pub gpu: Option<usize>,
     /// The partitions.
     pub partitions: Vec<Partition>,
     /// The weights of nodes: those of the least are taken first.
     pub weights: Vec<u32>,
-    /// Whether nodes have weights that differ, or limits count nodes.
+    /// Whether limits may count nodes, so that the present weights of nodes come to differ from these.
     pub weighs: bool,
     /// Which jobs may preempt which; none where it is empty.
     pub precedence: Precedence,
@@ -114,6 +121,32 @@ impl Setup {
         free: &'a FreeAmounts,
     ) -> Offer<'a> {
         let most_nodes = self.partitions[entry.partition].most_nodes;
-        Offer { usable, machine: &self.machine, free, weights, most_nodes }
+        Offer {
+            usable,
+            machine: &self.machine,
+            free,
+            gpu: self.gpu,
+            weights,
+            filling: self.filling,
+            most_nodes,
+        }
+    }
+
+    /// What a job takes of generic resources with these allotments, node after node.
+    #[must_use]
+    pub fn generic_of(&self, entry: &Entry, chosen: &[Allotment]) -> Vec<i64> {
+        let kinds = self.generic.kinds();
+        if kinds == 0 || (entry.generic.is_nothing() && !entry.exclusive) {
+            return Vec::new();
+        }
+        let mut taken = Vec::with_capacity(chosen.len() * kinds);
+        for each in chosen {
+            if entry.exclusive {
+                taken.extend_from_slice(self.generic.of(each.node));
+            } else {
+                taken.extend(entry.generic.with(each.cpus / i64::from(entry.cpus_per_task)));
+            }
+        }
+        taken
     }
 }

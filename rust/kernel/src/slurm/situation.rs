@@ -1,6 +1,9 @@
 //! What one call of the controller sees, and what becomes of the jobs that wait.
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
+use super::generic::GenericRequest;
 use super::node_bits::NodeBits;
 use super::sparse_nodes::SparseNodes;
 
@@ -33,6 +36,8 @@ pub struct Held {
     pub end: f64,
     /// What it holds.
     pub allotments: Vec<Allotment>,
+    /// What it holds of each generic resource, node after node in the order of its allotments; empty where it holds none.
+    pub generic: Vec<i64>,
     /// Its nodes.
     pub nodes: SparseNodes,
     /// Its classes.
@@ -46,7 +51,13 @@ impl Held {
     #[must_use]
     pub fn new(job: u32, end: f64, allotments: Vec<Allotment>) -> Self {
         let nodes = SparseNodes::of(allotments.iter().map(|each| each.node));
-        Self { job, end, allotments, nodes, classes: Classes::default(), began: None }
+        Self { job, end, allotments, generic: Vec::new(), nodes, classes: Classes::default(), began: None }
+    }
+
+    /// The same that holds these amounts of generic resources, node after node.
+    #[must_use]
+    pub fn with_generic(self, generic: Vec<i64>) -> Self {
+        Self { generic, ..self }
     }
 
     /// The same of these classes; since when, where it may be preempted.
@@ -135,8 +146,12 @@ pub struct Entry {
     pub tasks_per_node: u32,
     /// Its memory.
     pub memory: Memory,
+    /// Its generic resources.
+    pub generic: GenericRequest,
     /// Whether it takes whole idle nodes.
     pub exclusive: bool,
+    /// The nodes that have what it asks for when they are idle; None where all of its partition have.
+    pub suitable: Option<Arc<NodeBits>>,
     /// How its limits stand.
     pub limits: Limits,
     /// Its classes.
@@ -158,6 +173,13 @@ impl Entry {
     #[must_use]
     pub fn least_nodes(&self) -> u32 {
         self.nodes.max(1)
+    }
+
+    /// Leaves those of these nodes that have what it asks for.
+    pub fn keep_suitable(&self, nodes: &mut NodeBits) {
+        if let Some(suitable) = &self.suitable {
+            nodes.keep(suitable);
+        }
     }
 
     /// Whether it may start, and be planned.

@@ -81,7 +81,7 @@ fn take_until_fit(
         if !held.nodes.meets(offer.usable) {
             continue;
         }
-        free.give_back(&setup.machine, &held.allotments);
+        free.give_back(&setup.machine, held);
         if let Some(chosen) = setup.select.choose(entry, Offer { free: &free, ..offer }) {
             return Some((place, NodeBits::of(setup.nodes(), chosen.iter().map(|each| each.node))));
         }

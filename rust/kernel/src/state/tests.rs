@@ -20,7 +20,9 @@ fn run_of(queued: u32, tasks: u32) -> (Scenario, State, Vec<NodeSetId>) {
     let mut requests = Requests::new(1, &capacity);
     let of_set: Vec<u32> = numbers
         .iter()
-        .map(|&nodes| requests.intern(Request { amounts: vec![1], nodes, ..Request::NOTHING }))
+        .map(|&nodes| {
+            requests.intern(Request { amounts: vec![1], nodes, partition: nodes, ..Request::NOTHING })
+        })
         .collect();
     let job = |row: u32, tasks, request, run_time| Job {
         row: u64::from(row),

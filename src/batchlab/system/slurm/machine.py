@@ -56,7 +56,8 @@ def groups_of(configuration: SlurmConfiguration, remarks: Remarks) -> tuple[Node
     for number, line in enumerate(lines):
         try:
             resources = _resources(line, configuration, remarks)
-            found.append(NodeGroup(_name(line, number), len(line.names), resources))
+            named = _name(line, number), len(line.names), resources
+            found.append(NodeGroup(*named, weight=line.weight, features=line.features))
         except SystemDescriptionError as error:
             refuse(line.place, str(error))
     return tuple(found)

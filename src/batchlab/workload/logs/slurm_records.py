@@ -20,6 +20,7 @@ _TEXTS = {
     "partition": "partition",
     "cluster": "cluster",
     "reservation": "reservation",
+    "constraints": "constraint",
     "reason": "logged_reason",
     "nodelist": "node_list",
 }

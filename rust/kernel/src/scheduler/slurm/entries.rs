@@ -1,9 +1,14 @@
 //! Jobs of a simulation as the controller sees them.
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{NodeSets, NodeTasks, Request};
+use crate::cluster::{Availability, NodeSets, NodeTasks, Request};
 use crate::scenario::Scenario;
-use crate::slurm::{Allotment, Amounts, Entry, Held, Memory, NodeBits, Partition, Select};
+use crate::slurm::{
+    Allotment, Amounts, Entry, GenericAmounts, GenericRequest, Held, Memory, NodeBits, Partition, Select,
+    Setup,
+};
 use crate::state::View;
 use crate::workload::Job;
 
@@ -19,15 +24,39 @@ const MINUTE: f64 = 60.0;
 pub(super) struct Description {
     core: Option<usize>,
     memory: Option<usize>,
+    /// The other resources: each is a generic one.
+    generic: Vec<usize>,
+    gpu: Option<usize>,
     select: Select,
-    /// By request: how many of its tasks an idle node of its set takes; 0 where that is not known yet.
-    tasks_of_node: Vec<u32>,
+    /// By request: how its tasks fill nodes, where that is known.
+    filling: Vec<Option<Filling>>,
+}
+
+/// How the tasks of a request fill idle nodes of its set.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Filling {
+    /// How many a node takes that takes some.
+    tasks: u32,
+    /// The suitable nodes: those with the features, and where it takes them whole those that take some; None where all of the
+    /// partition are.
+    suitable: Option<Arc<NodeBits>>,
 }
 
 impl Description {
-    pub(super) fn new(settings: &SlurmSettings) -> Self {
-        let SlurmSettings { core, memory, select, .. } = *settings;
-        Self { core, memory, select, tasks_of_node: Vec::new() }
+    pub(super) fn new(settings: &SlurmSettings, resources: usize) -> Self {
+        let SlurmSettings { core, memory, gpu, select, .. } = *settings;
+        let is_generic = |&resource: &usize| ![core, memory].contains(&Some(resource));
+        // Whole nodes have all of what they have.
+        let generic = match select {
+            Select::Linear => Vec::new(),
+            Select::Cores => (0..resources).filter(is_generic).collect(),
+        };
+        Self { core, memory, generic, gpu, select, filling: Vec::new() }
+    }
+
+    /// Which of the generic resources counts GPUs.
+    pub(super) fn gpu_kind(&self) -> Option<usize> {
+        self.generic.iter().position(|&resource| Some(resource) == self.gpu)
     }
 
     /// The nodes and partitions of a machine: each of its node sets is a partition.
@@ -36,15 +65,30 @@ impl Description {
         resources: usize,
         capacity: &[i64],
         node_sets: &NodeSets,
-    ) -> (Vec<Amounts>, Vec<Partition>) {
+    ) -> (Vec<Amounts>, GenericAmounts, Vec<Partition>) {
         let amounts = |node: &[i64]| self.amounts(node, 1);
         let nodes: Vec<Amounts> = capacity.chunks_exact(resources).map(amounts).collect();
+        let generic = capacity.chunks_exact(resources).flat_map(|node| self.generic_of(node)).collect();
+        let generic = GenericAmounts::new(self.generic.len(), generic);
         let partition = |set| {
             let members = NodeBits::of(nodes.len(), node_sets.nodes_from(set, 0));
             Partition { nodes: members, most_nodes: nodes.len() as u32 }
         };
         let partitions = node_sets.ids().map(partition).collect();
-        (nodes, partitions)
+        (nodes, generic, partitions)
+    }
+
+    /// Of these amounts those of generic resources.
+    fn generic_of<'a>(&'a self, amounts: &'a [i64]) -> impl Iterator<Item = i64> + 'a {
+        self.generic.iter().map(|&resource| amounts[resource])
+    }
+
+    /// What a task asks for of generic resources.
+    fn generic_request(&self, asked: &Request) -> GenericRequest {
+        if self.generic_of(&asked.amounts).all(|amount| amount == 0) {
+            return GenericRequest::NOTHING;
+        }
+        GenericRequest::PerTask(self.generic_of(&asked.amounts).collect())
     }
 
     /// Amounts of resources, or of so many tasks that ask for them.
@@ -67,20 +111,18 @@ impl Description {
         Memory::PerCpu(memory / i64::from(self.cpus_per_task(request)))
     }
 
-    /// How many tasks of a request an idle node of its set takes; its nodes are alike where that matters.
-    fn tasks_of_node(&mut self, view: View<'_>, request: u32) -> u32 {
+    /// How tasks of a request fill nodes of its set; where it takes them whole, those that take some are alike.
+    fn filling(&mut self, view: View<'_>, request: u32) -> &Filling {
         let place = request as usize;
-        if place >= self.tasks_of_node.len() {
-            self.tasks_of_node.resize(place + 1, 0);
+        if place >= self.filling.len() {
+            self.filling.resize(place + 1, None);
         }
-        if self.tasks_of_node[place] == 0 {
-            let machine = &view.state.machine;
-            let wanted = view.scenario.requests.get(request);
-            let nodes = view.scenario.node_sets.nodes_from(wanted.nodes, 0);
-            let slots = nodes.map(|node| wanted.slots(machine.capacity_of(node), true));
-            self.tasks_of_node[place] = slots.max().unwrap_or(0).max(1);
-        }
-        self.tasks_of_node[place]
+        let is_whole = self.gives_whole_nodes(view.scenario.requests.get(request));
+        self.filling[place].get_or_insert_with(|| Filling::of(view, request, is_whole))
+    }
+
+    fn tasks_of_node(&mut self, view: View<'_>, request: u32) -> u32 {
+        self.filling(view, request).tasks
     }
 
     /// A waiting job in one of its partitions, for which none is preempted.
@@ -96,14 +138,20 @@ impl Description {
         };
         Entry {
             job: row as u32,
-            partition: asked.nodes.index(),
+            partition: asked.partition.index(),
             limit: limit(view, job),
             nodes,
             tasks,
             cpus_per_task: self.cpus_per_task(asked),
             tasks_per_node: per_node,
             memory: self.memory_of(asked),
+            generic: self.generic_request(asked),
             exclusive: asked.exclusive,
+            suitable: if has_whole_nodes || asked.nodes != asked.partition {
+                self.filling(view, request).suitable.clone()
+            } else {
+                None
+            },
             limits: standing::limits(view, job),
             classes: standing::classes(view.scenario, job),
             may_preempt: false,
@@ -137,10 +185,10 @@ impl Description {
     }
 
     /// What a running job holds, until when. Whether it may be preempted is left open.
-    pub(super) fn held(&self, view: View<'_>, job: u32, machine: &[Amounts]) -> Held {
+    pub(super) fn held(&self, view: View<'_>, job: u32, setup: &Setup) -> Held {
         let asked = view.scenario.request(job);
         let allot = |part: &NodeTasks| {
-            let all = machine[part.node as usize];
+            let all = setup.machine[part.node as usize];
             let tasks = self.amounts(&asked.amounts, part.tasks);
             let own = match (self.select, asked.exclusive) {
                 (Select::Linear, _) => all,
@@ -155,7 +203,23 @@ impl Description {
         let end = view.state.jobs.start_time(job).floor() + limit(view, job);
         let row = view.scenario.job(job).row as u32;
         let held = Held::new(row, end, placement.iter().map(allot).collect());
+        let held = held.with_generic(self.generic_held(asked, &placement, setup));
         held.of(standing::classes(view.scenario, job), None)
+    }
+
+    /// What a running job holds of generic resources, node after node; nothing where it holds none.
+    fn generic_held(&self, asked: &Request, placement: &[NodeTasks], setup: &Setup) -> Vec<i64> {
+        let of_task = self.generic_request(asked);
+        if self.generic.is_empty() || (of_task == GenericRequest::NOTHING && !asked.exclusive) {
+            return Vec::new();
+        }
+        let of_part = |part: &NodeTasks| -> Vec<i64> {
+            if asked.exclusive {
+                return setup.generic.of(part.node).to_vec();
+            }
+            of_task.with(i64::from(part.tasks)).collect()
+        };
+        placement.iter().flat_map(of_part).collect()
     }
 
     /// Why the rule cannot schedule these jobs; None where it can.
@@ -211,13 +275,6 @@ impl Description {
         capacity: &[i64],
         resources: usize,
     ) -> Option<String> {
-        let known = [self.core, self.memory];
-        let other = (0..resources).find(|&place| asked.amounts[place] > 0 && !known.contains(&Some(place)));
-        if other.is_some() {
-            return Some(
-                "it asks for a resource besides core and mem; slurm does not schedule others yet".into(),
-            );
-        }
         let per_task = i64::from(self.cpus_per_task(asked));
         let memory = self.memory.map_or(0, |memory| asked.amounts[memory]);
         if self.select == Select::Cores && memory % per_task != 0 {
@@ -232,14 +289,32 @@ impl Description {
                 let from = node as usize * resources;
                 asked.slots(&capacity[from..from + resources], true)
             };
-            let found: Vec<u32> = nodes.map(slots).collect();
+            let found: Vec<u32> = nodes.map(slots).filter(|&slots| slots > 0).collect();
             if found.iter().any(|&slots| slots != found[0]) {
                 return Some(
-                    "its nodes take different numbers of its tasks; whole nodes must be alike in its partition".into(),
+                    "its nodes take different numbers of its tasks; whole nodes must be alike in its partition, or take \
+                     none"
+                    .into(),
                 );
             }
         }
         None
+    }
+}
+
+impl Filling {
+    /// That of a request that takes its nodes whole, or shares them.
+    fn of(view: View<'_>, request: u32, is_whole: bool) -> Self {
+        let (machine, wanted) = (&view.state.machine, view.scenario.requests.get(request));
+        let nodes = || view.scenario.node_sets.nodes_from(wanted.nodes, 0);
+        let slots = |node: u32| wanted.slots(machine.capacity_of(node), true);
+        let is_suitable = |&node: &u32| !is_whole || slots(node) > 0;
+        let has_all = wanted.nodes == wanted.partition && nodes().all(|node| is_suitable(&node));
+        let suitable = || NodeBits::of(machine.nodes() as usize, nodes().filter(is_suitable));
+        Self {
+            tasks: nodes().map(slots).max().unwrap_or(0).max(1),
+            suitable: (!has_all).then(|| Arc::new(suitable())),
+        }
     }
 }
 

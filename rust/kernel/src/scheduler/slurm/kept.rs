@@ -80,7 +80,7 @@ impl Kept {
         if !view.state.holds_nodes(job) {
             return;
         }
-        let held = description.held(view, job, &setup.machine);
+        let held = description.held(view, job, setup);
         self.numbers.insert(job, held.job);
         let phase = view.state.jobs.run(job).map(|run| view.state.running.get(run).phase);
         if matches!(phase, Some(Phase::Completing(_))) {

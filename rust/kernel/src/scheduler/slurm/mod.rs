@@ -128,8 +128,8 @@ impl Slurm {
         node_sets: &NodeSets,
         seed: u64,
     ) -> Self {
-        let description = Description::new(settings);
-        let (nodes, partitions) = description.machine(resources, capacity, node_sets);
+        let description = Description::new(settings, resources);
+        let (nodes, generic, partitions) = description.machine(resources, capacity, node_sets);
         let backfill = BackfillParameters {
             resolution: settings.bf_resolution,
             window: settings.bf_window,
@@ -146,8 +146,11 @@ impl Slurm {
         };
         let setup = Setup {
             select: settings.select,
-            weights: vec![1; nodes.len()],
+            filling: settings.filling,
+            weights: settings.node_weights(nodes.len()),
             machine: nodes,
+            generic,
+            gpu: description.gpu_kind(),
             partitions,
             weighs: false,
             precedence: Precedence::default(),
@@ -220,8 +223,9 @@ impl Slurm {
         for &job in view.state.queue.arrived.iter().filter(is_evaluated) {
             for &request in view.scenario.alternatives(job) {
                 let entry = self.description.entry(view, job, request);
-                let members = &self.setup.partitions[entry.partition].nodes;
-                evaluate(&self.setup, occupation, &entry, members, weights);
+                let mut members = self.setup.partitions[entry.partition].nodes.clone();
+                entry.keep_suitable(&mut members);
+                evaluate(&self.setup, occupation, &entry, &members, weights);
             }
         }
     }
@@ -246,9 +250,10 @@ impl Slurm {
             (Kind::Main(Box::new(call), by_thread, depth), depth.saturating_add(1))
         } else {
             let call = Backfill::new(&self.setup, state);
-            // Of each job an entry is looked at, unless there are too many of its partition, user or association.
+            // Of each job an entry is looked at, unless there are too many of its partition, user, association or array.
             let BackfillParameters { max_entries, depths, .. } = self.setup.backfill;
-            let most = if depths.leave_some_out() { usize::MAX } else { max_entries };
+            let leaves_some_out = depths.leave_some_out() || !view.scenario.attributes.array.is_empty();
+            let most = if leaves_some_out { usize::MAX } else { max_entries };
             (Kind::Backfill(Box::new(call)), most)
         };
         Some(Call {

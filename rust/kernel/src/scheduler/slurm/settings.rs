@@ -1,15 +1,23 @@
 //! The parameters of the rule.
-use crate::slurm::{Depths, Reserves, Select};
+use std::iter::{repeat, repeat_n};
+
+use crate::slurm::{Depths, Filling, Reserves, Select};
 
 /// The parameters of the rule, whose names are Slurm's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlurmSettings {
     /// Which nodes jobs get.
     pub select: Select,
+    /// `CR_LLN`: in which order shared nodes are taken.
+    pub filling: Filling,
     /// The resource that counts CPUs; None where each node is one.
     pub core: Option<usize>,
     /// The resource that is memory.
     pub memory: Option<usize>,
+    /// The resource that counts GPUs.
+    pub gpu: Option<usize>,
+    /// The weights of nodes in their order, each of so many nodes; 1 for those behind.
+    pub weights: Vec<(u32, u32)>,
     /// `batch_sched_delay`: whole seconds from one call of the main loop to the next, at least.
     pub batch_sched_delay: i64,
     /// `sched_interval`: whole seconds from one call that looks at the whole queue to the next.
@@ -61,4 +69,12 @@ pub struct SlurmSettings {
     pub limit_phase: Option<f64>,
     /// When within a second the backfill scheduler wakes; drawn where it is None.
     pub backfill_phase: Option<f64>,
+}
+
+impl SlurmSettings {
+    /// The weight of each of so many nodes.
+    pub(super) fn node_weights(&self, nodes: usize) -> Vec<u32> {
+        let given = self.weights.iter().flat_map(|&(weight, count)| repeat_n(weight, count as usize));
+        given.chain(repeat(1)).take(nodes).collect()
+    }
 }

@@ -77,7 +77,7 @@ impl Case {
         requests.intern(one.clone());
         requests.intern(Request { amounts: vec![2], ..one.clone() });
         requests.intern(Request { exclusive: true, ..one.clone() });
-        requests.intern(Request { nodes: numbers[0], ..one });
+        requests.intern(Request { nodes: numbers[0], partition: numbers[0], ..one });
         let choice = PolicyChoice {
             order: self.order.into(),
             argument: None,

@@ -4,13 +4,16 @@ use super::*;
 
 use crate::decision::Preemption;
 use crate::scheduler::SlurmSettings;
-use crate::slurm::{Depths, Reserves, Select};
+use crate::slurm::{Depths, Filling, Reserves, Select};
 
 fn settings(select: Select) -> SlurmSettings {
     SlurmSettings {
         select,
+        filling: Filling::BestFit,
         core: Some(0),
         memory: None,
+        gpu: None,
+        weights: Vec::new(),
         batch_sched_delay: 1,
         sched_interval: 10,
         sched_min_interval: 0.0,
