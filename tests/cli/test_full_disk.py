@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 import batchlab as bl
 from batchlab.cli import main
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 posix = pytest.mark.skipif(os.name != "posix", reason="other systems have no such limits")
 not_root = pytest.mark.skipif(
@@ -93,3 +90,15 @@ def test_paths_in_each_others_way(log: Path, capsys: pytest.CaptureFixture[str])
     assert main(["run", str(log), "--nodes", "8", "--out", str(out)]) in {0, 1}
     assert capsys.readouterr().err.count("\n") <= 2
     assert not [path for path in out.iterdir() if path.suffix == ".tmp"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize("words", [[], ["--help"], ["run", "--help"], ["policies"], ["traces", "list"]])
+def test_a_full_standard_output(words: list[str]) -> None:
+    """One line and exit code 1, of the overview too, which needs no typer."""
+    command = [sys.executable, "-m", "batchlab", *words]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)  # noqa: S603  # our own code
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "No space left on device." in done.stderr

@@ -69,4 +69,8 @@ def _show_overview(*, asked: bool) -> int:
         sys.stdout.flush()
     except BrokenPipeError:
         standard_output.discard()
+    except OSError as error:
+        standard_output.discard()
+        sys.stderr.write(f"batchlab: standard output: {error.strerror}.\n")
+        return 1
     return 0

@@ -3,7 +3,7 @@
 import os
 import sys
 
-__all__ = ["discard", "is_broken_pipe", "prepare"]
+__all__ = ["discard", "discard_unwritable", "is_broken_pipe", "prepare"]
 
 
 def prepare() -> None:
@@ -21,3 +21,11 @@ def is_broken_pipe(error: BaseException) -> bool:
 def discard() -> None:
     """Drop what is still to be written: the reader has all it wanted, and the exit shall not fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def discard_unwritable() -> None:
+    """Drop what an output that is full does not take: the exit would fail for it once more."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        discard()
