@@ -1,15 +1,35 @@
 """The option ``--sleep``: when idle nodes sleep."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from batchlab.cli.failure import wrong_usage
 from batchlab.errors import SimulationError
 from batchlab.options import NodeSleep
 
-__all__ = ["sleep_of"]
+if TYPE_CHECKING:
+    from batchlab.options import RunOptions
+    from batchlab.system import System
+
+__all__ = ["check_sleep", "sleep_of"]
 
 
 def sleep_of(given: str | None) -> NodeSleep | None:
     """Read the value of ``--sleep``: a spec; None where none is given."""
     try:
         return None if given is None else NodeSleep.parse(given)
+    except SimulationError as error:
+        raise wrong_usage(str(error), "--sleep") from None
+
+
+def check_sleep(system: System, options: RunOptions) -> None:
+    """Refuse rules of sleeping that the machine's nodes cannot follow."""
+    if options.sleep is None:
+        return
+    from batchlab.simulation.sleep import sleep_inputs  # noqa: PLC0415  # --help does without NumPy
+
+    try:
+        sleep_inputs(system, options)
     except SimulationError as error:
         raise wrong_usage(str(error), "--sleep") from None
