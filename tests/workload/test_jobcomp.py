@@ -38,7 +38,7 @@ def record(**changes: str) -> str:
 @pytest.mark.parametrize("run", ["m1a", "m1b", "m1d", "m2a", "m3a"])
 def test_the_same_as_the_accounting(run: str) -> None:
     """Of a job that both have, both say the same; jobcomp also has those that were never eligible."""
-    folder = find(f"oracles/slurm-multifactor/{run}")
+    folder = find(f"oracles/slurm-multifactor/{run}/jobcomp.txt.gz").parent
     columns = ["start_time", "end_time", "tasks", "state", "user", "qos", "requested_time", "attempts"]
     columns = ["submit_time", *columns, "requested_processors"]
     both = [

@@ -49,7 +49,7 @@ def only(workload: bl.Workload) -> dict[str, object]:
 @pytest.mark.parametrize("form", ["sacct_all", "sacct_X_epoch"])
 def test_dumps_of_a_real_slurm(run: str, form: str) -> None:
     """Every job that ended is there; attempts and tasks of arrays are those that its own log tells."""
-    folder = find(f"oracles/slurm-multifactor/{run}")
+    folder = find(f"oracles/slurm-multifactor/{run}/{form}.txt.gz").parent
     with (folder / "jobs.csv").open() as file:
         rows = list(csv.DictReader(file))
     told = [row for row in rows if row["state"].split()[0] != "PENDING"]
