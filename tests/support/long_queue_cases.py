@@ -26,15 +26,15 @@ from support.sleep_cases import sleeping
 
 __all__ = ["crowded_case", "waiting_case"]
 
-# So much of a resource is planned node by node, less is in rows of all nodes.
-MUCH = 10_000
+# A few units are planned by levels, as bits; a hundred times as much by rows, and much more node by node.
+FACTORS = (1, 100, 10_000)
 PLANNING = ("conservative", "conservative", "conservative", "easy", "easy", "first_fit")
 # The reference plans anew for each job that waits, whenever something is disturbed.
 LONG = 60
 
 
 def waiting_case(number: int) -> Case:
-    """Give a case in which 15 to 40 jobs wait for up to ten nodes; every other one has large amounts."""
+    """Give a case in which 15 to 40 jobs wait for up to ten nodes, with amounts of three sizes."""
     random = Random(number)  # noqa: S311 - no secret
     plain = random.random() < 0.4
     machine = random_machine(random, nodes=random.randint(1, 10), plain=plain)
@@ -45,12 +45,12 @@ def waiting_case(number: int) -> Case:
         order=random.choice([order for order in ORDERS if order not in ("random", "expression")]),
         order_argument=None,
         backfill=random.choice(("conservative", "conservative", "easy")),
-        allocator=ALLOCATORS[number % len(ALLOCATORS)],
+        allocator=ALLOCATORS[number // len(FACTORS) % len(ALLOCATORS)],
     )
     case = replace(case, reservations=random.randint(2, 4) if case.backfill == "easy" else 1)
     if random.random() < 0.2:
         case = conditioned(case, random)
-    return multiplied(case, MUCH) if number % 2 else case
+    return multiplied(case, FACTORS[number % len(FACTORS)])
 
 
 def multiplied(case: Case, factor: int) -> Case:
@@ -81,7 +81,9 @@ def crowded_case(number: int) -> Case:
         reservations=random.randint(1, 5) if backfill == "easy" else 1,
     )
     case = happening(shaped(ordered(case, random, number), random), random)
-    return multiplied(case, MUCH) if multiplies(case) and random.random() < 0.3 else case
+    if multiplies(case) and random.random() < 0.3:
+        return multiplied(case, FACTORS[1 + number % 2])
+    return case
 
 
 def random_length(random: Random, backfill: str) -> int:

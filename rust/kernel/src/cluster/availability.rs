@@ -1,6 +1,7 @@
 //! Availability: the questions that allocators ask of the nodes, now or at a planned time, always within the node set of a
 //! request.
 use std::fmt;
+use std::ops::Range;
 
 use crate::index::CountedBits;
 
@@ -19,6 +20,14 @@ pub trait Availability {
 
     /// The first node at or after `from` with slots for the request.
     fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32>;
+
+    /// Visits the nodes of a range with slots, by index, each with its number of slots, until `visit` says false.
+    fn visit_slots(&self, nodes: Range<u32>, request: &Request, visit: &mut impl FnMut(u32, u32) -> bool)
+    where
+        Self: Sized,
+    {
+        visit_slots_by_index(self, nodes, request, visit);
+    }
 
     /// Visits the nodes with slots by load, busiest or least busy first, then by index, until `visit` says false.
     fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool);
@@ -65,6 +74,22 @@ pub fn holds_by_index(room: &(impl Availability + ?Sized), request: &Request, ta
         from = node + 1;
     }
     false
+}
+
+/// Visits the nodes of a range with slots, found one by one.
+pub fn visit_slots_by_index(
+    room: &impl Availability,
+    nodes: Range<u32>,
+    request: &Request,
+    visit: &mut impl FnMut(u32, u32) -> bool,
+) {
+    let mut from = nodes.start;
+    while let Some(node) = room.next_with_slots(from, request)
+        && node < nodes.end
+        && visit(node, room.slots(node, request))
+    {
+        from = node + 1;
+    }
 }
 
 fn has_slots(room: &(impl Availability + ?Sized), order: &NodeOrder, place: u32, request: &Request) -> bool {

@@ -1,10 +1,10 @@
 //! Availability of this moment: the machine answers by its indices.
 use std::ops::Range;
 
-use crate::index::CountedBits;
+use crate::index::{CountedBits, SegmentTree};
 use crate::time::Time;
 
-use super::availability::{Availability, holds_by_index};
+use super::availability::{Availability, holds_by_index, visit_slots_by_index};
 use super::machine::Machine;
 use super::node_order::NodeOrder;
 use super::node_set::NodeSetId;
@@ -17,9 +17,38 @@ fn admits(request: &Request, values: &[i64]) -> bool {
         && request.amounts.iter().zip(free).all(|(asked, free)| free >= asked)
 }
 
+/// Visits the entries in [from, until) that admit a task, by index, until `visit` says false.
+#[inline]
+fn visit_admitting(
+    tree: &SegmentTree,
+    range: Range<usize>,
+    request: &Request,
+    visit: impl FnMut(usize, &[i64]) -> bool,
+) {
+    match *request.amounts {
+        // One resource: the most common machine.
+        [amount] => {
+            let idle = i64::from(request.exclusive);
+            let admits = |values: &[i64]| matches!(*values, [free, state] if free >= amount && state >= idle);
+            tree.visit(range.start, range.end, admits, visit);
+        }
+        _ => tree.visit(range.start, range.end, |values| admits(request, values), visit),
+    }
+}
+
+/// The first entry in [from, until) that admits a task.
+fn next_admitting(tree: &SegmentTree, range: Range<usize>, request: &Request) -> Option<usize> {
+    let mut found = None;
+    visit_admitting(tree, range, request, |entry, _| {
+        found = Some(entry);
+        false
+    });
+    found
+}
+
 impl Availability for Machine {
     fn nodes(&self) -> u32 {
-        self.capacity().len() as u32 / self.resources() as u32
+        self.node_count()
     }
 
     fn slots(&self, node: u32, request: &Request) -> u32 {
@@ -40,12 +69,24 @@ impl Availability for Machine {
             if self.by_order.is_some() {
                 return range.into_iter().find(|&node| admits(request, self.values(node)));
             }
-            self.by_index.next(from, until, |values| admits(request, values)).map(|node| node as u32)
+            next_admitting(&self.by_index, from..until, request).map(|node| node as u32)
         };
         if request.nodes == NodeSetId::ALL {
             return next(from..self.nodes());
         }
         self.node_sets().ranges_from(request.nodes, from).find_map(next)
+    }
+
+    fn visit_slots(&self, nodes: Range<u32>, request: &Request, visit: &mut impl FnMut(u32, u32) -> bool) {
+        if self.by_order.is_some() || request.nodes != NodeSetId::ALL {
+            return visit_slots_by_index(self, nodes, request, visit);
+        }
+        let range = nodes.start as usize..nodes.end as usize;
+        visit_admitting(&self.by_index, range, request, |node, values| {
+            // What is found is not drained.
+            let [free @ .., idle] = values else { return false };
+            visit(node as u32, request.slots(free, *idle > 0))
+        });
     }
 
     fn holds(&self, request: &Request, tasks: u32) -> bool {
@@ -63,7 +104,7 @@ impl Availability for Machine {
 
     fn next_place(&self, order: &NodeOrder, from: u32, request: &Request) -> Option<u32> {
         let tree = self.by_order.as_ref()?.tree(request.nodes, &self.by_index);
-        tree.next(from as usize, order.end() as usize, |values| admits(request, values)).map(|at| at as u32)
+        next_admitting(tree, from as usize..order.end() as usize, request).map(|at| at as u32)
     }
 
     fn whole_places(&self, request: &Request) -> Option<&CountedBits> {
@@ -79,25 +120,15 @@ impl Availability for Machine {
         let Some(index) = self.by_load.as_ref().map(|all| &all[request.nodes.index()]) else { return };
         let matches = |values: &[i64]| admits(request, values);
         if !busiest_first {
-            let mut at = index.first_matching(None, &matches);
-            while let Some(key) = at {
-                if !visit(key.1) {
-                    return;
-                }
-                at = index.first_matching(Some(&key), &matches);
-            }
-            return;
+            return index.visit_matching(None, &matches, &mut |(_, node)| visit(node));
         }
         // Busiest first, yet by rising index within one load: go load by load from the end.
-        let mut bound = None;
-        while let Some((level, _)) = index.last_matching(bound.as_ref(), &matches) {
-            let mut at = index.first_matching(below(level).as_ref(), &matches);
-            while let Some(key) = at.filter(|key| key.0 == level) {
-                if !visit(key.1) {
-                    return;
-                }
-                at = index.first_matching(Some(&key), &matches);
-            }
+        let (mut bound, mut goes_on) = (None, true);
+        while goes_on && let Some((level, _)) = index.last_matching(bound.as_ref(), &matches) {
+            index.visit_matching(below(level).as_ref(), &matches, &mut |(load, node)| {
+                goes_on = load != level || visit(node);
+                goes_on && load == level
+            });
             bound = Some((level, 0));
         }
     }

@@ -158,6 +158,11 @@ impl Machine {
         &self.node_sets
     }
 
+    /// Number of nodes.
+    pub(super) fn node_count(&self) -> u32 {
+        self.jobs_on.len() as u32
+    }
+
     /// Number of resources.
     #[must_use]
     pub fn resources(&self) -> usize {
@@ -375,56 +380,64 @@ impl Machine {
             return;
         }
         // Neighbours share their ancestors in the tree: these are brought up to date once.
-        for run in placement.chunk_by(|a, b| b.node.wrapping_sub(a.node) <= 2) {
-            for &part in run {
-                self.change_one(request, part, sign);
+        let mut first = 0;
+        for (at, &part) in placement.iter().enumerate() {
+            self.change_one(request, part, sign);
+            let is_near = |next: &NodeTasks| next.node.wrapping_sub(part.node) <= 2;
+            if !placement.get(at + 1).is_some_and(is_near) {
+                self.by_index.refresh_range(placement[first].node as usize, part.node as usize);
+                first = at + 1;
             }
-            self.by_index.refresh_range(run[0].node as usize, run[run.len() - 1].node as usize);
         }
     }
 
     fn change_one(&mut self, request: &Request, part: NodeTasks, sign: i64) {
-        let node = part.node as usize;
-        let before =
-            self.by_load.is_some().then(|| load(self.capacity_of(part.node), self.free_of(part.node)));
-        if sign > 0 && self.jobs_on[node] == 0 {
+        let before = self.by_load.is_some().then(|| self.load_of(part.node));
+        let (node, place, first) =
+            (part.node as usize, self.place(part.node), part.node as usize * self.resources);
+        let jobs = &mut self.jobs_on[node];
+        if sign > 0 && *jobs == 0 {
             note(&mut self.breach, Breach::Empty { node: part.node });
         }
-        self.jobs_on[node] = self.jobs_on[node].wrapping_add_signed(-sign as i32);
-        let is_idle = if self.is_drained(part.node) { -1 } else { i64::from(self.jobs_on[node] == 0) };
-        let others = self.node_sets.others_of(part.node);
-        let capacity = &self.capacity[node * self.resources..(node + 1) * self.resources];
-        let place = self.place(part.node);
-        if let [free @ .., idle] = self.by_index.values_mut(place) {
-            *idle = is_idle;
-            for (resource, (free, &capacity)) in free.iter_mut().zip(capacity).enumerate() {
-                let amount =
-                    sign * if request.exclusive { capacity } else { request.need(resource, part.tasks) };
-                let at = node * self.resources + resource;
-                let (unused, offered) = match &mut self.unavailable {
-                    None => (*free + amount, *free + amount),
-                    Some(unavailable) => unavailable.change(node, at, amount),
-                };
-                if !(0..=capacity).contains(&unused) {
-                    let held = capacity - unused;
-                    note(&mut self.breach, Breach::Amount { node: part.node, resource, held, capacity });
-                }
-                let gain = offered - *free;
-                self.total_free[resource] += gain;
-                for set in others {
-                    self.total_free[set.block(self.resources).start + resource] += gain;
-                }
-                *free = offered;
+        *jobs = jobs.wrapping_add_signed(-sign as i32);
+        let is_empty = *jobs == 0;
+        let values = self.by_index.values_mut(place);
+        for (resource, &capacity) in self.capacity[first..first + self.resources].iter().enumerate() {
+            let free = values[resource];
+            let held = if request.exclusive { capacity } else { request.need(resource, part.tasks) };
+            let (unused, offered) = match &mut self.unavailable {
+                None => (free + sign * held, free + sign * held),
+                Some(unavailable) => unavailable.change(node, first + resource, sign * held),
+            };
+            if unused < 0 || unused > capacity {
+                let held = capacity - unused;
+                note(&mut self.breach, Breach::Amount { node: part.node, resource, held, capacity });
+            }
+            values[resource] = offered;
+            self.total_free[resource] += offered - free;
+            if self.node_sets.count() > 1 {
+                let others = self.node_sets.others_of(part.node);
+                add_to_sets(&mut self.total_free, others, self.resources, (resource, offered - free));
             }
         }
+        values[self.resources] = match &self.unavailable {
+            Some(unavailable) if unavailable.drained[node] => -1,
+            _ => i64::from(is_empty),
+        };
         if let Some(before) = before {
             self.move_by_load(part.node, before);
         }
     }
 
+    #[inline(never)]
+    fn load_of(&self, node: u32) -> f64 {
+        load(self.capacity_of(node), self.free_of(node))
+    }
+
     /// Moves a node, whose load was `before`, to its place among the nodes by load.
+    #[inline(never)]
     fn move_by_load(&mut self, node: u32, before: f64) {
-        let now = load(self.capacity_of(node), self.free_of(node));
+        let now = self.load_of(node);
         let place = self.place(node);
         let Some(indices) = &mut self.by_load else { return };
         for set in std::iter::once(&NodeSetId::ALL).chain(self.node_sets.others_of(node)) {
@@ -432,6 +445,14 @@ impl Machine {
             index.remove(&(Time(before), node));
             index.insert((Time(now), node), self.by_index.values(place));
         }
+    }
+}
+
+/// Adds a gain of a resource to the totals of node sets, set-major.
+#[inline(never)]
+fn add_to_sets(totals: &mut [i64], sets: &[NodeSetId], resources: usize, (resource, gain): (usize, i64)) {
+    for set in sets {
+        totals[set.block(resources).start + resource] += gain;
     }
 }
 

@@ -33,12 +33,28 @@ impl NodeRange {
     /// The fewest ranges that these nodes are, in this order. O(k).
     #[must_use]
     pub fn of(nodes: &[NodeTasks]) -> Vec<Self> {
-        let follows = |one: &NodeTasks, next: &NodeTasks| {
-            one.tasks == next.tasks && one.node.checked_add(1) == Some(next.node)
+        let mut ranges: Vec<Self> = Vec::with_capacity(Self::count_of(nodes));
+        for &NodeTasks { node, tasks } in nodes {
+            match ranges.last_mut() {
+                Some(range) if range.tasks == tasks && range.end() == Some(node) => range.count += 1,
+                _ => ranges.push(Self { first: node, count: 1, tasks }),
+            }
+        }
+        ranges
+    }
+
+    /// How many ranges these nodes are at least. O(k).
+    fn count_of(nodes: &[NodeTasks]) -> usize {
+        let parts = |&(one, next): &(&NodeTasks, &NodeTasks)| {
+            one.tasks != next.tasks || one.node.checked_add(1) != Some(next.node)
         };
-        let range =
-            |run: &[NodeTasks]| Self { first: run[0].node, count: run.len() as u32, tasks: run[0].tasks };
-        nodes.chunk_by(follows).map(range).collect()
+        let pairs = nodes.iter().zip(nodes.iter().skip(1));
+        usize::from(!nodes.is_empty()) + pairs.filter(parts).count()
+    }
+
+    /// The node behind the last of them.
+    fn end(self) -> Option<u32> {
+        self.first.checked_add(self.count)
     }
 }
 
@@ -56,6 +72,8 @@ pub enum Placement {
     Ranked(Arc<[NodeTasks]>),
     /// Several nodes, by index, of a job that gave them back: a fifth of the memory on real logs.
     Ranges(Arc<[NodeRange]>),
+    /// The same where they follow one another; kept in place.
+    Range([NodeRange; 1]),
 }
 
 impl Placement {
@@ -77,28 +95,37 @@ impl Placement {
             Self::Nowhere => &[],
             Self::One(one) => one,
             Self::Many(many) | Self::Ranked(many) => many,
-            Self::Ranges(_) => {
+            Self::Ranges(_) | Self::Range(_) => {
                 debug_assert!(false, "what became of a job is asked by `listed` or `ranges`");
                 &[]
             }
         }
     }
 
+    /// The ranges of a job that gave back its nodes, where it is kept as such.
+    fn shortened(&self) -> Option<&[NodeRange]> {
+        match self {
+            Self::Ranges(ranges) => Some(ranges),
+            Self::Range(range) => Some(range),
+            _ => None,
+        }
+    }
+
     /// The nodes in the order of the ranks.
     #[must_use]
     pub fn listed(&self) -> Cow<'_, [NodeTasks]> {
-        match self {
-            Self::Ranges(ranges) => ranges.iter().flat_map(|range| range.nodes()).collect(),
-            _ => Cow::Borrowed(self.nodes()),
+        match self.shortened() {
+            Some(ranges) => ranges.iter().flat_map(|range| range.nodes()).collect(),
+            None => Cow::Borrowed(self.nodes()),
         }
     }
 
     /// The nodes in the order of the ranks, as ranges.
     #[must_use]
     pub fn ranges(&self) -> Cow<'_, [NodeRange]> {
-        match self {
-            Self::Ranges(ranges) => Cow::Borrowed(ranges),
-            _ => NodeRange::of(self.nodes()).into(),
+        match self.shortened() {
+            Some(ranges) => Cow::Borrowed(ranges),
+            None => NodeRange::of(self.nodes()).into(),
         }
     }
 
@@ -111,21 +138,22 @@ impl Placement {
     /// The number of tasks. O(1) for each node, or range of a job that gave them back.
     #[must_use]
     pub fn tasks(&self) -> u64 {
-        match self {
-            Self::Ranges(ranges) => {
-                ranges.iter().map(|range| u64::from(range.count) * u64::from(range.tasks)).sum()
-            }
-            _ => self.nodes().iter().map(|part| u64::from(part.tasks)).sum(),
+        match self.shortened() {
+            Some(ranges) => ranges.iter().map(|range| u64::from(range.count) * u64::from(range.tasks)).sum(),
+            None => self.nodes().iter().map(|part| u64::from(part.tasks)).sum(),
         }
     }
 
     /// Keeps several nodes by index as ranges where these take less memory. O(k).
     pub fn shorten(&mut self) {
-        if let Self::Many(many) = self {
+        let Self::Many(many) = self else { return };
+        let count = NodeRange::count_of(many);
+        if count * size_of::<NodeRange>() < size_of_val(&**many) {
             let ranges = NodeRange::of(many);
-            if size_of_val(&*ranges) < size_of_val(&**many) {
-                *self = Self::Ranges(ranges.into());
-            }
+            *self = match *ranges {
+                [range] => Self::Range([range]),
+                _ => Self::Ranges(ranges.into()),
+            };
         }
     }
 
@@ -147,11 +175,13 @@ impl Placement {
     pub fn has(&self, node: u32) -> bool {
         match self {
             Self::Ranked(ranked) => ranked.iter().any(|part| part.node == node),
-            Self::Ranges(ranges) => {
-                let next = ranges.partition_point(|range| range.first <= node);
-                next > 0 && node - ranges[next - 1].first < ranges[next - 1].count
-            }
-            _ => self.nodes().binary_search_by_key(&node, |part| part.node).is_ok(),
+            _ => match self.shortened() {
+                Some(ranges) => {
+                    let next = ranges.partition_point(|range| range.first <= node);
+                    next > 0 && node - ranges[next - 1].first < ranges[next - 1].count
+                }
+                None => self.nodes().binary_search_by_key(&node, |part| part.node).is_ok(),
+            },
         }
     }
 }

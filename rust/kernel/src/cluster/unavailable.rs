@@ -16,6 +16,7 @@ pub(super) struct Unavailable {
 
 impl Unavailable {
     /// Jobs hold so much less, or more, of an amount: what is unused and what is on offer of it then.
+    #[inline(never)]
     pub fn change(&mut self, node: usize, at: usize, amount: i64) -> (i64, i64) {
         self.unused[at] += amount;
         (self.unused[at], self.offer(node, at, self.unused[at]))

@@ -133,13 +133,11 @@ impl FixedWork {
         self.schedule(run, sequence);
     }
 
-    /// Ends a run: the work that it has left; 0 where it never began.
-    pub fn stop(&mut self, now: f64, run: u32) -> f64 {
-        let left = if (run as usize) < self.runs.len() { self.left(now, run) } else { 0.0 };
+    /// Ends a run, which may never have begun.
+    pub fn stop(&mut self, run: u32) {
         self.ends.remove(run);
         self.leave_clock(run);
         *self.run_mut(run) = Work::NONE;
-        left
     }
 
     /// Has a run end at a given time at rate 1, whatever work it has left.
@@ -223,7 +221,8 @@ mod tests {
         assert_eq!(progress.next(), None);
         progress.set_rate(100.0, 0, 0, 0.5);
         assert_eq!(progress.next(), Some(((Time(220.0), 0), 0)));
-        assert!((progress.stop(160.0, 0) - 30.0).abs() < 1e-12);
+        assert!((progress.left(160.0, 0) - 30.0).abs() < 1e-12);
+        progress.stop(0);
         assert_eq!(progress.next(), None);
     }
 
@@ -234,7 +233,7 @@ mod tests {
         assert_eq!((progress.done(4.0, 0), progress.left(4.0, 0), progress.end(0)), (0.0, 5.0, 15.0));
         progress.end_at(4.0, 0, 0, 4.0);
         assert_eq!(progress.next(), Some(((Time(4.0), 0), 0)));
-        assert_eq!(progress.stop(4.0, 0).to_bits(), 0);
+        assert_eq!(progress.left(4.0, 0).to_bits(), 0);
     }
 
     #[test]
@@ -246,7 +245,7 @@ mod tests {
         let mut runs = Vec::new();
         while let Some((_, run)) = progress.next() {
             runs.push(run);
-            progress.stop(0.0, run);
+            progress.stop(run);
         }
         assert_eq!(runs, [2, 1, 0]);
     }
@@ -266,7 +265,8 @@ mod tests {
         assert_eq!(progress.next(), Some(((Time(40.0), 7), 0)));
         progress.end_at(30.0, 0, 7, 31.0);
         assert_eq!(progress.end_key(0), Some((Time(31.0), 7)));
-        assert_eq!(Time(progress.stop(30.0, 0)), Time(1.0));
+        assert_eq!(Time(progress.left(30.0, 0)), Time(1.0));
+        progress.stop(0);
         progress.start_on_clock(30.0, 2, 1, 0.0, clock);
         assert_eq!(progress.next(), Some(((Time(30.0), 1), 2)));
     }

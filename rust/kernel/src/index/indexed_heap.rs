@@ -101,12 +101,17 @@ impl<K: Ord + Copy> IndexedHeap<K> {
     /// Removes an id; returns its key, None if it was not in the heap.
     pub fn remove(&mut self, id: u32) -> Option<K> {
         let place = self.place(id)?;
+        Some(self.take(place, id))
+    }
+
+    /// Removes the entry at a place.
+    fn take(&mut self, place: usize, id: u32) -> K {
         self.places[id as usize] = ABSENT;
         let entry = self.heap.swap_remove(place);
         if place < self.heap.len() {
             self.settle(place);
         }
-        Some(entry.key)
+        entry.key
     }
 
     /// Removes the entry with the least key.
@@ -123,6 +128,7 @@ impl<K: Ord + Copy> IndexedHeap<K> {
         }
     }
 
+    #[inline]
     fn place(&self, id: u32) -> Option<usize> {
         self.places.get(id as usize).filter(|place| **place != ABSENT).map(|place| *place as usize)
     }
@@ -161,9 +167,11 @@ impl<K: Ord + Copy> IndexedHeap<K> {
         let top = at;
         let end = self.heap.len();
         let mut below = 2 * at + 1;
-        while below + 1 < end {
-            below += usize::from(self.heap[below + 1].key < self.heap[below].key);
-            self.put(at, self.heap[below]);
+        while let Some([left, right]) = self.heap.get(below..below + 2) {
+            let is_right = right.key < left.key;
+            let least = if is_right { *right } else { *left };
+            below += usize::from(is_right);
+            self.put(at, least);
             at = below;
             below = 2 * at + 1;
         }

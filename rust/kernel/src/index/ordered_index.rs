@@ -136,10 +136,12 @@ impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
             let node = &self.nodes[at as usize];
             at = if key < node.key { node.left } else { node.right };
         }
-        let (left, right) = self.split(at, &key);
-        self.nodes[new as usize].left = left;
-        self.nodes[new as usize].right = right;
-        self.refresh(new);
+        if at != NIL {
+            let (left, right) = self.split(at, &key);
+            self.nodes[new as usize].left = left;
+            self.nodes[new as usize].right = right;
+            self.refresh(new);
+        }
         self.replace_child(parent, at, new, &key);
     }
 
@@ -220,6 +222,17 @@ impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
     /// The last entry before `before` (from the end where `None`) whose values satisfy `matches`.
     pub fn last_matching(&self, before: Option<&K>, matches: &impl Fn(&[i64]) -> bool) -> Option<K> {
         self.search_back(self.root, before, matches)
+    }
+
+    /// Calls `visit` with the entries after `after` (from the start where `None`) whose values satisfy `matches`, in order,
+    /// until it returns false; `matches` is also asked of summaries. O(log n) and O(entries visited), expected.
+    pub fn visit_matching(
+        &self,
+        after: Option<&K>,
+        matches: &impl Fn(&[i64]) -> bool,
+        visit: &mut impl FnMut(K) -> bool,
+    ) {
+        self.visit_matching_from(self.root, after, matches, visit);
     }
 
     /// Calls `visit` with every key in order, until it returns false.
@@ -306,6 +319,25 @@ impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
         self.search_back(node.left, None, matches)
     }
 
+    fn visit_matching_from(
+        &self,
+        at: u32,
+        after: Option<&K>,
+        matches: &impl Fn(&[i64]) -> bool,
+        visit: &mut impl FnMut(K) -> bool,
+    ) -> bool {
+        if at == NIL || !matches(self.summary_of(at)) {
+            return true;
+        }
+        let node = &self.nodes[at as usize];
+        if after.is_some_and(|after| node.key <= *after) {
+            return self.visit_matching_from(node.right, after, matches, visit);
+        }
+        self.visit_matching_from(node.left, after, matches, visit)
+            && (!matches(self.value_of(at)) || visit(node.key))
+            && self.visit_matching_from(node.right, None, matches, visit)
+    }
+
     fn visit_from(&self, at: u32, visit: &mut impl FnMut(K) -> bool) -> bool {
         if at == NIL {
             return true;
@@ -332,12 +364,14 @@ impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
         }
     }
 
+    /// A place for an entry with nothing below it.
     fn allocate(&mut self, key: K, priority: u32, values: &[i64]) -> u32 {
         let node = Node { key, left: NIL, right: NIL, priority };
         if let Some(index) = self.vacant.pop() {
-            let from = index as usize * self.width;
+            let own = index as usize * self.width..(index as usize + 1) * self.width;
             self.nodes[index as usize] = node;
-            self.values[from..from + self.width].copy_from_slice(values);
+            self.values[own.clone()].copy_from_slice(values);
+            self.summaries[own].copy_from_slice(values);
             index
         } else {
             self.nodes.push(node);

@@ -75,6 +75,11 @@ impl SegmentTree {
     /// Brings the maxima over the entries `first..=last` up to date.
     pub fn refresh_range(&mut self, first: usize, last: usize) {
         let (mut left, mut right) = (self.leaves + first, self.leaves + last);
+        if self.width == 2 {
+            // One resource, and whether the node is idle: the most common machine.
+            let (pairs, _) = self.greatest.as_chunks_mut::<2>();
+            return refresh_pairs(pairs, left, right);
+        }
         let mut changed = true;
         while changed && left > 1 {
             left >>= 1;
@@ -85,42 +90,73 @@ impl SegmentTree {
 
     /// Takes the maxima of the inner nodes `left..=right` of one level from their children; whether any changed.
     fn refresh_level(&mut self, left: usize, right: usize) -> bool {
-        if self.width == 2 {
-            // One resource, and whether the node is idle: the most common machine.
-            let (pairs, _) = self.greatest.as_chunks_mut::<2>();
-            return (left..=right).fold(false, |changed, at| changed | join_pair(pairs, at));
-        }
         (left..=right).fold(false, |changed, at| changed | self.refresh(at))
     }
 
-    /// The first entry in [from, until) whose values satisfy `admits`.
-    ///
-    /// `admits` is also asked of the maxima of ranges: more of anything must never make it false.
+    /// The first entry in [from, until) whose values satisfy `admits`, of which the same is asked as by `visit`.
     #[must_use]
     pub fn next(&self, from: usize, until: usize, admits: impl Fn(&[i64]) -> bool) -> Option<usize> {
+        let mut found = None;
+        self.visit(from, until, admits, |entry, _| {
+            found = Some(entry);
+            false
+        });
+        found
+    }
+
+    /// Visits the entries in [from, until) whose values satisfy `admits`, by index, until `visit` says false.
+    ///
+    /// `admits` is also asked of the maxima of ranges: more of anything must never make it false.
+    pub fn visit(
+        &self,
+        from: usize,
+        until: usize,
+        admits: impl Fn(&[i64]) -> bool,
+        visit: impl FnMut(usize, &[i64]) -> bool,
+    ) {
+        if self.width == 2 {
+            let (pairs, _) = self.greatest.as_chunks::<2>();
+            return self.visit_where(from, until, |at| &pairs[at], admits, visit);
+        }
+        let values = |at: usize| &self.greatest[at * self.width..(at + 1) * self.width];
+        self.visit_where(from, until, values, admits, visit);
+    }
+
+    /// The same; `values` gives those at a place of the tree.
+    #[inline]
+    fn visit_where<'a, V: AsRef<[i64]> + ?Sized + 'a>(
+        &self,
+        from: usize,
+        until: usize,
+        values: impl Fn(usize) -> &'a V,
+        admits: impl Fn(&[i64]) -> bool,
+        mut visit: impl FnMut(usize, &[i64]) -> bool,
+    ) {
         let until = until.min(self.count);
         if from >= until {
-            return None;
+            return;
         }
-        let mut at = self.leaves + from;
+        // A search of all begins with the maxima of all.
+        let mut at = if from == 0 { 1 } else { self.leaves + from };
         loop {
-            if admits(&self.greatest[at * self.width..(at + 1) * self.width]) {
-                if at >= self.leaves {
-                    return Some(at - self.leaves);
+            let own = values(at).as_ref();
+            if admits(own) {
+                if at < self.leaves {
+                    at *= 2;
+                    continue;
                 }
-                at *= 2;
-                continue;
+                if !visit(at - self.leaves, own) {
+                    return;
+                }
             }
             // On to the next range: up while this is a right child, then to the sibling.
-            while at & 1 == 1 {
-                at >>= 1;
-                if at <= 1 {
-                    return None;
-                }
+            at >>= at.trailing_ones();
+            if at == 0 {
+                return;
             }
             at += 1;
             if until < self.count && self.first_leaf(at) >= self.leaves + until {
-                return None;
+                return;
             }
         }
     }
@@ -169,11 +205,22 @@ impl SegmentTree {
     }
 }
 
-/// Takes the maxima of an inner node with two values from its children; whether they changed.
-fn join_pair(pairs: &mut [[i64; 2]], at: usize) -> bool {
-    let (left, right) = (pairs[2 * at], pairs[2 * at + 1]);
-    let joined = [left[0].max(right[0]), left[1].max(right[1])];
-    std::mem::replace(&mut pairs[at], joined) != joined
+/// Brings the maxima above the places `left..=right` of one level up to date, where there are two values.
+fn refresh_pairs(pairs: &mut [[i64; 2]], mut left: usize, mut right: usize) {
+    while left > 1 {
+        left >>= 1;
+        right >>= 1;
+        let mut changed = 0;
+        for at in left..=right {
+            let (other, one) = (pairs[2 * at + 1], pairs[2 * at]);
+            let joined = [one[0].max(other[0]), one[1].max(other[1])];
+            let own = std::mem::replace(&mut pairs[at], joined);
+            changed |= (own[0] ^ joined[0]) | (own[1] ^ joined[1]);
+        }
+        if changed == 0 {
+            return;
+        }
+    }
 }
 
 #[cfg(test)]

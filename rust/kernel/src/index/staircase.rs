@@ -12,8 +12,12 @@ pub struct Staircase {
 impl Staircase {
     /// Adds a pair.
     pub fn add(&mut self, place: f64, height: f64) {
-        let at = self.steps.partition_point(|&(other, _)| other < place);
         let is_beaten = |&(other, its): &(f64, f64)| other <= place && its >= height;
+        // Most are beaten by the highest.
+        if self.steps.last().is_some_and(is_beaten) {
+            return;
+        }
+        let at = self.steps.partition_point(|&(other, _)| other < place);
         if (at > 0 && is_beaten(&self.steps[at - 1])) || self.steps.get(at).is_some_and(is_beaten) {
             return;
         }

@@ -45,13 +45,9 @@ impl<'a, A: Availability> Filling<'a, A> {
     }
 
     pub(super) fn by_index(&mut self, from: u32, until: u32) {
-        let mut from = from;
-        while self.left > 0 {
-            match self.room.next_with_slots(from, self.want.request) {
-                Some(node) if node < until => self.fill(node),
-                _ => return,
-            };
-            from = self.placement.last().map_or(until, |part| part.node) + 1;
+        if self.left > 0 {
+            let (room, request) = (self.room, self.want.request);
+            room.visit_slots(from..until, request, &mut |node, slots| self.put(node, slots));
         }
     }
 
@@ -118,18 +114,19 @@ impl<'a, A: Availability> Filling<'a, A> {
     pub(super) fn first_window(&mut self) {
         let needed = u64::from(self.left);
         let (mut begin, mut end, mut slots) = (0, 0, 0_u64);
-        while let Some(node) = self.room.next_with_slots(end, self.want.request) {
+        let (room, request) = (self.room, self.want.request);
+        room.visit_slots(0..room.nodes(), request, &mut |node, admitted| {
             if node > end || slots == 0 {
                 (begin, slots) = (node, 0);
             }
             end = node + 1;
-            slots += u64::from(self.room.slots(node, self.want.request));
-            if slots >= needed {
-                // The window begins as low as it can; it was not enough one node ago, so `begin` is the lowest.
-                for node in begin..end {
-                    self.fill(node);
-                }
-                return;
+            slots += u64::from(admitted);
+            slots < needed
+        });
+        if slots >= needed {
+            // The window begins as low as it can; it was not enough one node ago, so `begin` is the lowest.
+            for node in begin..end {
+                self.fill(node);
             }
         }
     }

@@ -277,39 +277,55 @@ impl Conservative {
         let reservation = self.reservations.get_mut(job as usize);
         let (old, duration) = (reservation.start, reservation.duration);
         self.profile.release(want.request, &reservation.placement, old, old + duration);
-        let mut placement = std::mem::take(&mut self.scratch);
-        let mut earlier = None;
+        let mut tried = std::mem::take(&mut self.scratch);
+        let (mut earlier, mut placement) = (None, Vec::new());
         for want in view.placement_requests(job) {
             let before = earlier.unwrap_or(before);
-            if let Some(start) =
-                self.profile.earliest_within(&want, first, before, allocator, &mut placement)?
-            {
-                if earlier.is_none() {
-                    self.freed.add(&reservation.placement, old, old + duration);
-                    self.freed_twice.add(&reservation.placement, old, old + duration);
-                    self.scratch.clone_from(&reservation.placement);
-                }
+            if let Some(start) = self.profile.earliest_within(&want, first, before, allocator, &mut tried)? {
                 earlier = Some(start);
-                std::mem::swap(&mut reservation.placement, &mut placement);
+                std::mem::swap(&mut placement, &mut tried);
             }
         }
-        let start = earlier.unwrap_or(old);
-        self.profile.hold(want.request, &reservation.placement, start, start + duration);
-        if earlier.is_some() {
-            reservation.start = start;
-            self.by_start.remove(&(Time(old), job));
-            self.by_start.insert((Time(start), job));
-            for openings in &mut self.openings {
-                openings.add(&self.profile, &self.scratch, old, old + duration);
-            }
-            self.are_openings_wide = true;
-        } else {
-            self.scratch = placement;
+        let Some(start) = earlier else {
+            self.scratch = tried;
+            self.profile.hold(want.request, &reservation.placement, old, old + duration);
             if std::mem::take(&mut self.are_openings_wide) {
                 self.openings.iter_mut().for_each(Openings::forget);
             }
-        }
+            return Ok(());
+        };
+        self.profile.hold(want.request, &placement, start, start + duration);
+        reservation.start = start;
+        let before = std::mem::replace(&mut reservation.placement, placement);
+        self.by_start.remove(&(Time(old), job));
+        self.by_start.insert((Time(start), job));
+        self.give_up(want.request, &before, (old, start), job);
+        self.scratch = before;
         Ok(())
+    }
+
+    /// Takes note of what a job gives up that starts earlier now: on nodes that it keeps, the end of its time.
+    fn give_up(&mut self, request: &Request, before: &[NodeTasks], (old, start): (f64, f64), job: u32) {
+        let Reservation { duration, placement, .. } = self.reservations.get(job as usize);
+        // Most placements go by index. Of others some nodes that it keeps may not be found: what is given up is a bound.
+        let mut now = placement.iter().peekable();
+        let mut keeps = |part: &NodeTasks| {
+            while now.next_if(|now| now.node < part.node).is_some() {}
+            now.peek()
+                .is_some_and(|now| now.node == part.node && (request.exclusive || now.tasks >= part.tasks))
+        };
+        let (kept, left): (Vec<NodeTasks>, Vec<NodeTasks>) = before.iter().partition(|part| keeps(part));
+        for (nodes, begin) in [(left, old), (kept, old.max(start + duration))] {
+            let end = old + duration;
+            if !nodes.is_empty() {
+                self.freed.add(&nodes, begin, end);
+                self.freed_twice.add(&nodes, begin, end);
+                for openings in &mut self.openings {
+                    openings.add(&self.profile, &nodes, begin, end);
+                }
+            }
+        }
+        self.are_openings_wide = true;
     }
 
     /// A job without a reservation gets the earliest one.

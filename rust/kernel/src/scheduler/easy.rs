@@ -62,6 +62,15 @@ impl SchedulingRule for Easy {
         true
     }
 
+    fn asks_for_running_seldom(&self) -> bool {
+        true
+    }
+
+    fn asks_for_running(&self, view: View<'_>) -> bool {
+        // For the reservation of the head, and for victims.
+        matches!(self.pass, Pass::Held(_)) || view.scenario.preemption.is_some()
+    }
+
     fn reexamine(&mut self) {
         self.shadow = None;
     }

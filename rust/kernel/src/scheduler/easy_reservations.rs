@@ -49,12 +49,16 @@ impl EasyReservations {
 
     /// Reserves for the jobs that did not fit.
     fn reserve(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<(), Unanswered> {
-        if !std::mem::replace(&mut self.is_planned, true) {
+        let was_planned = std::mem::replace(&mut self.is_planned, true);
+        if !was_planned {
             if self.plan.still_holds(view, allocator) {
                 self.plan.advance(view);
             } else {
                 self.plan.follow(view);
             }
+        }
+        if was_planned && self.plan.reserved_jobs().eq(self.heads.iter().copied()) {
+            return Ok(());
         }
         let same =
             self.plan.reserved_jobs().zip(&self.heads).take_while(|(one, other)| one == *other).count();

@@ -53,12 +53,13 @@ impl FreeSlots {
         });
         let known = &mut self.counted[at];
         let (machine, asked) = (&view.state.machine, view.scenario.requests.get(request));
-        while known.slots < tasks
-            && let Some(from) = known.next
-        {
-            known.next = machine.next_with_slots(from, asked).map(|node| {
-                known.slots += u64::from(machine.slots(node, asked));
-                node + 1
+        if let Some(from) = known.next.filter(|_| known.slots < tasks) {
+            known.next = None;
+            machine.visit_slots(from..machine.nodes(), asked, &mut |node, slots| {
+                known.slots += u64::from(slots);
+                let is_enough = known.slots >= tasks;
+                known.next = is_enough.then_some(node + 1);
+                !is_enough
             });
         }
         known.slots >= tasks

@@ -171,11 +171,14 @@ impl Openings {
         span_of: impl Fn(u32) -> (f64, f64),
     ) {
         let (by_begin, by_end) = (&mut self.by_begin, &mut self.by_end);
+        let mut latest = (f64::NAN, f64::NAN);
         profile.visit_runs(nodes, &self.least, all, &mut |node, begin, end| {
             let span = span_of(node);
-            if begin >= span.1 || end <= span.0 {
+            // The nodes of one job have mostly the same runs.
+            if begin >= span.1 || end <= span.0 || latest == (begin, end) {
                 return;
             }
+            latest = (begin, end);
             // Rounding may let a window end in time that begins a little after `end - duration`.
             let length = if end == f64::INFINITY { end } else { end - begin + end.abs() * ROUNDING };
             by_begin.add(begin, length);

@@ -143,6 +143,8 @@ impl Plan {
         self.running.append(&mut self.admitted);
         self.running.sort_unstable_by_key(|&(end, _)| end);
         let mut before = std::mem::take(&mut self.running).into_iter().peekable();
+        // What is over gives back its nodes before others take them: none is promised twice.
+        let mut begun = Vec::new();
         view.visit_running(&mut |end| {
             while let Some((_, over)) = before.next_if(|(its_end, _)| *its_end < end) {
                 over.release(&mut self.profile, view);
@@ -150,17 +152,19 @@ impl Plan {
             let placement = view.state.jobs.placement(end.job);
             let same = before.next_if(|(its_end, held)| *its_end == end && held.placement == placement);
             let held = same.unwrap_or_else(|| {
+                begun.push(self.running.len());
                 let request = view.scenario.job(end.job).request;
                 let (start, until) = (view.now(), end.time.0);
-                let held = Held { job: end.job, request, start, end: until, placement: placement.to_vec() };
-                held.hold(&mut self.profile, view);
-                (end, held)
+                (end, Held { job: end.job, request, start, end: until, placement: placement.to_vec() })
             });
             self.running.push(held);
             true
         });
         for (_, over) in before {
             over.release(&mut self.profile, view);
+        }
+        for number in begun {
+            self.running[number].1.hold(&mut self.profile, view);
         }
     }
 

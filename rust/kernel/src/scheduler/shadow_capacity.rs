@@ -224,11 +224,11 @@ impl ShadowCapacity {
 
 /// The slots of all nodes now: O(nodes with a slot), fewer than the head's tasks unless it waits for consecutive ones.
 fn slots_now(machine: &Machine, request: &Request) -> u64 {
-    let (mut slots, mut from) = (0, 0);
-    while let Some(node) = machine.next_with_slots(from, request) {
-        slots += u64::from(machine.slots(node, request));
-        from = node + 1;
-    }
+    let mut slots = 0;
+    machine.visit_slots(0..machine.nodes(), request, &mut |_, admitted| {
+        slots += u64::from(admitted);
+        true
+    });
     slots
 }
 

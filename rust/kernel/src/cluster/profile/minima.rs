@@ -4,9 +4,9 @@ use crate::cluster::node_set::NodeSetId;
 use crate::cluster::placement::NodeTasks;
 use crate::cluster::request::Request;
 
-use super::Profile;
 use super::rows::{LANES, MOST_AMOUNT, Rows};
 use super::window::visit_sorted_by_load;
+use super::{OverTime, Profile};
 
 /// The sums of so many values do not overflow: each vector of them adds one amount to each lane.
 const BLOCK: usize = LANES * (i16::MAX as usize / MOST_AMOUNT as usize);
@@ -27,11 +27,9 @@ impl<'a> Minima<'a> {
     /// Of no time yet: the planes that matter to a request.
     pub(super) fn of_asked(profile: &'a Profile, rows: &'a Rows, request: &Request) -> Self {
         let resources = profile.resources;
-        let asked = |plane: &usize| *plane < resources && request.amounts[*plane] > 0;
-        let mut planes: Vec<usize> = (0..rows.planes()).filter(asked).collect();
-        if request.exclusive {
-            planes.push(resources);
-        }
+        // Whether a node is idle, all resources tell.
+        let matters = |plane: &usize| request.exclusive || *plane < resources && request.amounts[*plane] > 0;
+        let planes: Vec<usize> = (0..rows.planes()).filter(matters).collect();
         let values = vec![i16::MAX; planes.len() * rows.stride()];
         let is_count = request.nodes == NodeSetId::ALL
             && request.tasks_per_node == 0
@@ -63,51 +61,6 @@ impl<'a> Minima<'a> {
         minima
     }
 
-    /// Takes away what a job holds.
-    pub(super) fn hold(&mut self, request: &Request, placement: &[NodeTasks]) {
-        let (stride, profile) = (self.rows.stride(), self.profile);
-        for part in placement {
-            let offered = part.node as usize * profile.resources;
-            for (values, &plane) in self.values.chunks_exact_mut(stride).zip(&self.planes) {
-                let amount = match request.amounts.get(plane) {
-                    None => 1,
-                    Some(_) if request.exclusive => profile.offered[offered + plane],
-                    Some(&asked) => asked * i64::from(part.tasks),
-                };
-                values[part.node as usize] -= amount as i16;
-            }
-        }
-    }
-
-    /// Takes the lesser of its values and those of another of the same planes.
-    pub(super) fn lower_to(&mut self, other: &Self) {
-        for (least, &value) in self.values.iter_mut().zip(&other.values) {
-            *least = (*least).min(value);
-        }
-    }
-
-    /// Forgets the time.
-    pub(super) fn clear(&mut self) {
-        self.values.fill(i16::MAX);
-    }
-
-    /// Whether allocators can work with it: it has all resources, not only those that are asked for.
-    pub(super) fn is_whole(&self) -> bool {
-        self.planes.iter().copied().take(self.profile.resources).eq(0..self.profile.resources)
-    }
-
-    /// Takes the time of another of the same planes, and one step more: whether the slots suffice.
-    #[inline]
-    pub(super) fn take(&mut self, other: &Self, step: usize, want: &PlacementRequest<'_>) -> bool {
-        if self.is_count {
-            let row = self.rows.plane(step, self.planes[0]);
-            return minima_and_sum(&mut self.values, &other.values, row) >= i64::from(want.tasks);
-        }
-        self.values.copy_from_slice(&other.values);
-        self.lower(step);
-        self.suffices(want)
-    }
-
     /// Adds a step to the time.
     #[inline]
     fn lower(&mut self, step: usize) {
@@ -120,10 +73,9 @@ impl<'a> Minima<'a> {
     }
 
     /// Whether the slots of all nodes of the request's set add up to its tasks; its planes alone are kept.
-    fn suffices(&self, want: &PlacementRequest<'_>) -> bool {
-        let request = want.request;
+    fn suffices(&self, request: &Request, tasks: u32) -> bool {
         if self.planes.len() != 1 || request.exclusive || request.tasks_per_node != 0 {
-            return self.suffices_by_slots(want);
+            return self.suffices_by_slots(request, tasks);
         }
         // Amounts may be greater than any node has.
         let asked = i32::try_from(request.amounts[self.planes[0]]).unwrap_or(i32::MAX);
@@ -138,13 +90,13 @@ impl<'a> Minima<'a> {
                 })
             })
             .sum();
-        slots >= i64::from(want.tasks)
+        slots >= i64::from(tasks)
     }
 
-    fn suffices_by_slots(&self, want: &PlacementRequest<'_>) -> bool {
-        let mut left = u64::from(want.tasks);
-        for node in self.profile.node_sets.nodes_from(want.request.nodes, 0) {
-            left = left.saturating_sub(u64::from(self.slots_here(node, want.request)));
+    fn suffices_by_slots(&self, request: &Request, tasks: u32) -> bool {
+        let mut left = u64::from(tasks);
+        for node in self.profile.node_sets.nodes_from(request.nodes, 0) {
+            left = left.saturating_sub(u64::from(self.slots_here(node, request)));
             if left == 0 {
                 return true;
             }
@@ -159,8 +111,10 @@ impl<'a> Minima<'a> {
         for (values, &plane) in self.values.chunks_exact(stride).zip(&self.planes) {
             let free = i32::from(values[node as usize].max(0));
             match request.amounts.get(plane) {
-                // A job holds something there.
-                None if request.exclusive && values[node as usize] < 0 => return 0,
+                // A job is there.
+                _ if request.exclusive && values[node as usize] < self.profile.offered_on(node, plane) => {
+                    return 0;
+                }
                 None | Some(0) => {}
                 Some(1) => slots = slots.min(free as u32),
                 Some(&asked) => slots = slots.min((i64::from(free) / asked) as u32),
@@ -198,6 +152,50 @@ fn minima_and_sum(minima: &mut [i16], one: &[i16], other: &[i16]) -> i64 {
     sum
 }
 
+impl OverTime for Minima<'_> {
+    #[inline]
+    fn take_in(&mut self, spare: &mut Self, step: usize, want: &PlacementRequest<'_>) -> bool {
+        let suffices = if self.is_count {
+            let row = self.rows.plane(step, self.planes[0]);
+            minima_and_sum(&mut spare.values, &self.values, row) >= i64::from(want.tasks)
+        } else {
+            spare.values.copy_from_slice(&self.values);
+            spare.lower(step);
+            spare.suffices(want.request, want.tasks)
+        };
+        if suffices {
+            std::mem::swap(&mut self.values, &mut spare.values);
+        }
+        suffices
+    }
+
+    fn clear(&mut self) {
+        self.values.fill(i16::MAX);
+    }
+
+    fn is_whole(&self) -> bool {
+        self.planes.iter().copied().take(self.profile.resources).eq(0..self.profile.resources)
+    }
+
+    fn lower_to(&mut self, other: &Self) {
+        for (least, &value) in self.values.iter_mut().zip(&other.values) {
+            *least = (*least).min(value);
+        }
+    }
+
+    fn hold(&mut self, request: &Request, placement: &[NodeTasks]) {
+        let (stride, profile) = (self.rows.stride(), self.profile);
+        for &part in placement {
+            for (values, &plane) in self.values.chunks_exact_mut(stride).zip(&self.planes) {
+                // Of what is not released again one job too many is as good as one.
+                let is_resource = plane < profile.resources;
+                let amount = if is_resource { profile.amount_on(request, part, plane) } else { 1 };
+                values[part.node as usize] -= amount as i16;
+            }
+        }
+    }
+}
+
 impl Availability for Minima<'_> {
     fn nodes(&self) -> u32 {
         self.profile.node_count
@@ -220,6 +218,10 @@ impl Availability for Minima<'_> {
 
     fn free_on(&self, node: u32, resource: usize) -> i64 {
         i64::from(self.values[resource * self.rows.stride() + node as usize].max(0))
+    }
+
+    fn holds(&self, request: &Request, tasks: u32) -> bool {
+        self.suffices(request, tasks)
     }
 
     fn free(&self) -> Option<Vec<i64>> {

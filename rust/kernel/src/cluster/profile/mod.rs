@@ -1,9 +1,15 @@
 //! Availability over time: what running and reserved jobs leave free, node by node and in all.
 //!
 //! The totals are a step function, whose steps are the instants at which anything begins or ends: O(B) to change for B
-//! instants, for each node set. The nodes are kept in one of two ways. On machines of some thousand nodes each step has a row
-//! of all of them, and the search moves one window over the rows. On others each node has a step function of its own, O(k)
-//! to change where it has k steps, and the search looks at the nodes of the job's own set where the totals admit the job.
+//! instants, for each node set. The nodes are kept in one of three ways. On machines of some thousand nodes each step has a row
+//! of all of them, and the search moves one window over the rows: of bits, where there are few levels of free amounts, else of
+//! amounts. On others each node has a step function of its own, O(k) to change where it has k steps, and the search looks at
+//! the nodes of the job's own set where the totals admit the job.
+mod change;
+mod grid;
+mod held;
+mod level_minima;
+mod levels;
 mod minima;
 mod rows;
 mod runs;
@@ -17,6 +23,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::availability::{Availability, PlacementRequest};
 use super::machine::Machine;
 use super::node_set::{NodeSetId, NodeSets, totals_of};
 use super::placement::NodeTasks;
@@ -24,12 +31,16 @@ use super::request::Request;
 
 pub use supposed::Supposed;
 
-use rows::{Change, Rows};
+use held::Held;
+use levels::Levels;
+use rows::Rows;
 use steps::Steps;
 
 /// What is free on the nodes over time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Nodes {
+    /// Bit by bit, for each step of the totals and each level of each resource.
+    Levels(Levels),
     /// Row by row, for each step of the totals.
     Rows(Rows),
     /// Node by node, each with its own steps; the last value of each is minus the number of jobs there.
@@ -37,15 +48,60 @@ enum Nodes {
 }
 
 impl Nodes {
-    /// All profiles of a machine have the same form, whatever it offers.
-    fn new(resources: usize, capacity: &[i64], offered: &[i64]) -> Self {
-        if let Some(rows) = Rows::new(resources, capacity, offered) {
-            Self::Rows(rows)
-        } else {
+    /// Levels where capacities are small, else rows where they are not too large, or the nodes too many.
+    fn new(resources: usize, capacity: &[i64], offered: &[i64], node_sets: &NodeSets) -> Self {
+        let Some(rows) = Rows::new(resources, capacity, offered) else {
             let of_node = |node: &[i64]| Steps::new(node.iter().copied().chain([0]).collect());
-            Self::Steps(offered.chunks_exact(resources).map(of_node).collect())
+            return Self::Steps(offered.chunks_exact(resources).map(of_node).collect());
+        };
+        Levels::new(resources, capacity, offered, node_sets).map_or(Self::Rows(rows), Self::Levels)
+    }
+
+    /// A step of the totals becomes two.
+    fn split(&mut self, step: usize) {
+        match self {
+            Self::Levels(levels) => levels.grid_mut().split(step),
+            Self::Rows(rows) => rows.split(step),
+            Self::Steps(_) => {}
         }
     }
+
+    /// A step of the totals goes.
+    fn remove(&mut self, step: usize) {
+        match self {
+            Self::Levels(levels) => levels.grid_mut().remove(step),
+            Self::Rows(rows) => rows.remove(step),
+            Self::Steps(_) => {}
+        }
+    }
+
+    /// The first steps of the totals are past.
+    fn trim(&mut self, past: usize) {
+        match self {
+            Self::Levels(levels) => levels.grid_mut().trim(past),
+            Self::Rows(rows) => rows.trim(past),
+            Self::Steps(_) => {}
+        }
+    }
+}
+
+/// The minima of rows over a time, which grows row by row.
+trait OverTime: Availability + Clone {
+    /// Adds a step to the time if the slots suffice with it too: whether they do. The values of `spare`, which is of the same
+    /// request, are lost.
+    fn take_in(&mut self, spare: &mut Self, step: usize, want: &PlacementRequest<'_>) -> bool;
+
+    /// Forgets the time.
+    fn clear(&mut self);
+
+    /// Whether allocators can work with it: it has all resources, not only those that are asked for.
+    fn is_whole(&self) -> bool;
+
+    /// Takes the lesser of its values and those of another for the same request.
+    fn lower_to(&mut self, other: &Self);
+
+    /// Takes away what a job holds.
+    fn hold(&mut self, request: &Request, placement: &[NodeTasks]);
 }
 
 /// Free amounts of every node over time.
@@ -64,11 +120,10 @@ pub struct Profile {
     /// Until then some node may be promised twice, by a job that started late where it had been reserved. A negative
     /// amount there is as good as none, so the totals say too little.
     overcommitted_until: f64,
-    /// What a change holds on one node and in each set, with room for the count that stands last.
+    /// What a change holds on each node; and on one and in each set, with room for the count that stands last.
+    held: Vec<Held>,
     held_here: Vec<i64>,
     held_in_all: Vec<i64>,
-    /// What it changes in rows.
-    held_in_rows: Vec<Change>,
 }
 
 impl Profile {
@@ -85,7 +140,7 @@ impl Profile {
     }
 
     fn of_offered(resources: usize, capacity: &[i64], offered: Vec<i64>, node_sets: &Arc<NodeSets>) -> Self {
-        let nodes = Nodes::new(resources, capacity, &offered);
+        let nodes = Nodes::new(resources, capacity, &offered, node_sets);
         let mut totals = totals_of(resources, &offered, node_sets);
         // The last value counts what begins or ends there: a step of the totals stays while anything does.
         totals.push(0);
@@ -100,8 +155,8 @@ impl Profile {
             nodes,
             overcommitted_until: f64::NEG_INFINITY,
             totals: Steps::new(totals),
+            held: Vec::new(),
             held_here: vec![0; resources + 1],
-            held_in_rows: Vec::new(),
         }
     }
 
@@ -115,112 +170,12 @@ impl Profile {
     pub fn advance(&mut self, now: f64) {
         self.now = now;
         let past = self.totals.trim(now);
-        if let Nodes::Rows(rows) = &mut self.nodes {
-            rows.trim(past);
-        }
+        self.nodes.trim(past);
     }
 
-    /// A job holds its placement over [from, until).
-    pub fn hold(&mut self, request: &Request, placement: &[NodeTasks], from: f64, until: f64) {
-        self.change(request, placement, from, until, -1);
-    }
-
-    /// A job gives up its placement over [from, until), which it held.
-    pub fn release(&mut self, request: &Request, placement: &[NodeTasks], from: f64, until: f64) {
-        self.change(request, placement, from, until, 1);
-    }
-
-    fn change(&mut self, request: &Request, placement: &[NodeTasks], from: f64, until: f64, sign: i64) {
-        if until <= from.max(self.now) {
-            return;
-        }
-        let resources = self.resources;
-        let mut totals = std::mem::take(&mut self.held_in_all);
-        let mut amounts = std::mem::take(&mut self.held_here);
-        totals.fill(0);
-        for &part in placement {
-            let offered = &self.offered[part.node as usize * resources..][..resources];
-            for resource in 0..resources {
-                let asked = request.amounts[resource] * i64::from(part.tasks);
-                amounts[resource] = if request.exclusive { offered[resource] } else { asked };
-                totals[resource] += amounts[resource];
-            }
-            for set in self.node_sets.others_of(part.node) {
-                for (total, amount) in totals[set.block(resources)].iter_mut().zip(&amounts) {
-                    *total += amount;
-                }
-            }
-            amounts[resources] = 1;
-            match &mut self.nodes {
-                Nodes::Rows(_) => {
-                    let changed = (0_u32..).zip(&amounts).filter(|&(_, &amount)| amount != 0);
-                    let change = |(plane, &amount): (u32, &i64)| Change {
-                        node: part.node,
-                        plane,
-                        amount: (sign * amount) as i16,
-                    };
-                    self.held_in_rows.extend(changed.map(change));
-                }
-                Nodes::Steps(nodes) => {
-                    let node = &mut nodes[part.node as usize];
-                    node.trim(self.now);
-                    let first = node.begin(from, self.now);
-                    let last = node.split(until);
-                    node.add(first..last, &amounts, sign);
-                    if sign < 0 && node.is_negative(first..last, resources) {
-                        self.overcommitted_until = self.overcommitted_until.max(until);
-                    }
-                    node.join(last);
-                    node.join(first);
-                }
-            }
-        }
-        self.change_totals(&totals, from, until, sign);
-        (self.held_in_all, self.held_here) = (totals, amounts);
-    }
-
-    fn change_totals(&mut self, totals: &[i64], from: f64, until: f64, sign: i64) {
-        let first = if from <= self.now { 0 } else { self.marked_step(from) };
-        let last = self.marked_step(until);
-        self.totals.add(first..last, totals, sign);
-        if let Nodes::Rows(rows) = &mut self.nodes {
-            let minimum = rows.add(first..last, &self.held_in_rows, sign as i16);
-            if sign < 0 && minimum < 0 {
-                self.overcommitted_until = self.overcommitted_until.max(until);
-            }
-            self.held_in_rows.clear();
-        }
-        for step in [last, first] {
-            // The first step is what is in force now: it stays.
-            if step > 0 {
-                let mark = self.mark(step);
-                *mark -= sign;
-                if *mark == 0 {
-                    self.totals.remove(step);
-                    if let Nodes::Rows(rows) = &mut self.nodes {
-                        rows.remove(step);
-                    }
-                }
-            }
-        }
-    }
-
-    /// The step of the totals that begins at `time`; a new one has no marks yet.
-    fn marked_step(&mut self, time: f64) -> usize {
-        let known = self.totals.times.len();
-        let step = self.totals.split(time);
-        if self.totals.times.len() > known {
-            *self.mark(step) = 0;
-            if let Nodes::Rows(rows) = &mut self.nodes {
-                rows.split(step - 1);
-            }
-        }
-        step
-    }
-
-    /// How much begins or ends at a step of the totals.
-    fn mark(&mut self, step: usize) -> &mut i64 {
-        &mut self.totals.values[(step + 1) * self.totals.width - 1]
+    /// What a node offers, by planes of rows: nothing of jobs that hold nothing.
+    fn offered_on(&self, node: u32, plane: usize) -> i16 {
+        if plane < self.resources { self.offered[node as usize * self.resources + plane] as i16 } else { 0 }
     }
 
     /// The steps of the totals that lie in [from, until), at least one.

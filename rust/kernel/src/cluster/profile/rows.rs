@@ -6,14 +6,17 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use crate::cluster::request::Request;
+
+use super::grid::{Grid, WORD};
+use super::held::Held;
+use super::levels::Levels;
+
 /// Beyond so many values in a row, steps node by node are cheaper.
 const MOST_VALUES: usize = 8192;
 
 /// Amounts are this much smaller than what a value can be: what is promised twice is below zero by a few times as much.
 pub(super) const MOST_AMOUNT: i64 = i16::MAX as i64 / 8;
-
-/// Nodes in a word of bits.
-pub(super) const WORD: usize = 64;
 
 /// Values of one vector of the processor: planes begin at multiples of it.
 pub(super) const LANES: usize = 8;
@@ -23,23 +26,11 @@ pub(super) const LANES: usize = 8;
 pub(super) struct Rows {
     /// Values of a plane: one for each node, and zeros up to a multiple of the lanes.
     stride: usize,
-    /// One for each resource, and one for minus the number of jobs.
+    /// One for each resource, and one for minus the number of jobs that hold nothing of any.
     planes: usize,
-    /// Where the row of each step is.
-    order: Vec<u32>,
-    values: Vec<i16>,
-    /// Of each row, resource by resource, the nodes where some of it is free, as bits.
-    some: Vec<u64>,
-    vacant: Vec<u32>,
-}
-
-/// What a job holds or gives up on one node.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Change {
-    pub(super) node: u32,
-    /// The plane of the resource.
-    pub(super) plane: u32,
-    pub(super) amount: i16,
+    values: Grid<i16>,
+    /// Resource by resource, the nodes where some of it is free, as bits.
+    some: Grid<u64>,
 }
 
 impl Rows {
@@ -50,20 +41,28 @@ impl Rows {
         if stride * planes > MOST_VALUES || capacity.iter().any(|&amount| amount > MOST_AMOUNT) {
             return None;
         }
-        let mut values = vec![0; stride * planes];
-        for (node, amounts) in offered.chunks_exact(resources).enumerate() {
-            for (plane, &amount) in amounts.iter().enumerate() {
-                values[plane * stride + node] = amount as i16;
-            }
-        }
-        let words = stride.div_ceil(WORD);
-        let mut some = vec![0; words * resources];
-        for (plane, values) in values.chunks_exact(stride).take(resources).enumerate() {
-            for (node, _) in values.iter().enumerate().filter(|&(_, &value)| value > 0) {
-                some[plane * words + node / WORD] |= 1 << (node % WORD);
-            }
-        }
-        Some(Self { stride, planes, order: vec![0], values, some, vacant: Vec::new() })
+        let row = row_of(
+            (stride, planes),
+            &|node, resource| offered[node * resources + resource],
+            offered.len() / resources,
+        );
+        Some(Self::of_rows(stride, planes, &[row]))
+    }
+
+    /// The same as those of levels, of which jobs that hold nothing are no part: there are none.
+    pub(super) fn of_levels(levels: &Levels, nodes: usize) -> Self {
+        let (stride, planes) = (nodes.next_multiple_of(LANES), levels.resources() + 1);
+        let row = |step| {
+            let bits = levels.row(step);
+            row_of((stride, planes), &|node, resource| levels.amount(bits, node as u32, resource), nodes)
+        };
+        let rows: Vec<Vec<i16>> = (0..levels.steps()).map(row).collect();
+        Self::of_rows(stride, planes, &rows)
+    }
+
+    fn of_rows(stride: usize, planes: usize, rows: &[Vec<i16>]) -> Self {
+        let some: Vec<Vec<u64>> = rows.iter().map(|row| some_of(row, stride, planes - 1)).collect();
+        Self { stride, planes, values: Grid::new(rows), some: Grid::new(&some) }
     }
 
     /// Words of the bits of a plane.
@@ -71,10 +70,16 @@ impl Rows {
         self.stride.div_ceil(WORD)
     }
 
-    /// The nodes of a step where some of a resource is free, as bits.
-    pub(super) fn some(&self, step: usize, resource: usize) -> &[u64] {
-        let words = self.words();
-        &self.some[(self.order[step] as usize * (self.planes - 1) + resource) * words..][..words]
+    /// Resource by resource, the nodes where some of it is free.
+    pub(super) fn some(&self) -> &Grid<u64> {
+        &self.some
+    }
+
+    /// The nodes of a word of a step that have some of each resource that a request asks for.
+    pub(super) fn with_some(&self, step: usize, request: &Request, word: usize) -> u64 {
+        let row = self.some.row(step);
+        let asked = (0..request.amounts.len()).filter(|&resource| request.amounts[resource] > 0);
+        asked.fold(u64::MAX, |nodes, resource| nodes & row[resource * self.words() + word])
     }
 
     /// Values in a plane.
@@ -82,66 +87,75 @@ impl Rows {
         self.stride
     }
 
-    /// Planes in a row: one for each resource, and one for minus the number of jobs.
+    /// Planes in a row: one for each resource, and one for minus the number of jobs that hold nothing.
     pub(super) fn planes(&self) -> usize {
         self.planes
     }
 
-    fn width(&self) -> usize {
-        self.stride * self.planes
-    }
-
     /// One plane of a step.
+    #[inline]
     pub(super) fn plane(&self, step: usize, plane: usize) -> &[i16] {
-        &self.values[self.order[step] as usize * self.width() + plane * self.stride..][..self.stride]
+        &self.values.row(step)[plane * self.stride..][..self.stride]
     }
 
     /// A step becomes two.
     pub(super) fn split(&mut self, step: usize) {
-        let width = self.width();
-        let (from, bits) = (self.order[step] as usize, self.words() * (self.planes - 1));
-        let row = self.vacant.pop().unwrap_or_else(|| {
-            let row = self.values.len() / width;
-            self.values.resize((row + 1) * width, 0);
-            self.some.resize((row + 1) * bits, 0);
-            row as u32
-        });
-        self.values.copy_within(from * width..(from + 1) * width, row as usize * width);
-        self.some.copy_within(from * bits..(from + 1) * bits, row as usize * bits);
-        self.order.insert(step + 1, row);
+        self.values.split(step);
+        self.some.split(step);
     }
 
     /// A step goes: the one before lasts on.
     pub(super) fn remove(&mut self, step: usize) {
-        self.vacant.push(self.order.remove(step));
+        self.values.remove(step);
+        self.some.remove(step);
     }
 
     /// Forgets the first steps.
     pub(super) fn trim(&mut self, past: usize) {
-        self.vacant.extend(self.order.drain(..past));
+        self.values.trim(past);
+        self.some.trim(past);
     }
 
-    /// Adds to amounts, and so much to minus the numbers of jobs on the same nodes, in all steps of a range: the least amount
-    /// that is there then.
-    pub(super) fn add(&mut self, steps: Range<usize>, changes: &[Change], jobs: i16) -> i16 {
-        let (width, words, resources) = (self.width(), self.words(), self.planes - 1);
+    /// Takes away or gives back what a job holds in all steps of a range: the least amount that is there then.
+    pub(super) fn change(&mut self, steps: Range<usize>, held: &[Held], sign: i16) -> i16 {
+        let (words, resources) = (self.words(), self.planes - 1);
         let mut least = i16::MAX;
-        for &row in &self.order[steps] {
-            let values = &mut self.values[row as usize * width..][..width];
-            let some = &mut self.some[row as usize * words * resources..][..words * resources];
-            for &Change { node, plane, amount } in changes {
+        for step in steps {
+            let (values, some) = (self.values.row_mut(step), self.some.row_mut(step));
+            for &Held { node, plane, amount } in held {
                 let (node, plane) = (node as usize, plane as usize);
                 let value = &mut values[plane * self.stride + node];
-                if plane == resources {
-                    *value += jobs;
-                    continue;
+                *value += sign * amount as i16;
+                if plane < resources {
+                    least = least.min(*value);
+                    let (word, bit) = (&mut some[plane * words + node / WORD], node % WORD);
+                    *word = *word & !(1 << bit) | u64::from(*value > 0) << bit;
                 }
-                *value += amount;
-                least = least.min(*value);
-                let (word, bit) = (&mut some[plane * words + node / WORD], node % WORD);
-                *word = *word & !(1 << bit) | u64::from(*value > 0) << bit;
             }
         }
         least
     }
+}
+
+/// The row of these amounts by node and resource, and of no jobs that hold nothing.
+fn row_of((stride, planes): (usize, usize), amount: &impl Fn(usize, usize) -> i64, nodes: usize) -> Vec<i16> {
+    let mut row = vec![0; stride * planes];
+    for (plane, values) in row.chunks_exact_mut(stride).take(planes - 1).enumerate() {
+        for (node, value) in values.iter_mut().take(nodes).enumerate() {
+            *value = amount(node, plane) as i16;
+        }
+    }
+    row
+}
+
+/// The bits of a row: where some of each resource is free.
+fn some_of(row: &[i16], stride: usize, resources: usize) -> Vec<u64> {
+    let words = stride.div_ceil(WORD);
+    let mut some = vec![0; words * resources];
+    for (plane, values) in row.chunks_exact(stride).take(resources).enumerate() {
+        for (node, _) in values.iter().enumerate().filter(|&(_, &value)| value > 0) {
+            some[plane * words + node / WORD] |= 1 << (node % WORD);
+        }
+    }
+    some
 }

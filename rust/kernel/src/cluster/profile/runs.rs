@@ -5,23 +5,48 @@
 use crate::cluster::placement::NodeTasks;
 use crate::cluster::request::Request;
 
-use super::rows::{Rows, WORD};
+use super::grid::Grid;
+use super::grid::WORD;
+use super::levels::Levels;
+use super::rows::Rows;
 use super::steps::Steps;
 use super::window::slots_of_step;
 use super::{Nodes, Profile};
 
-/// The steps of the rows for the nodes of a request: which of them may have slots.
+/// The bits of rows: which nodes may have slots for a request.
 struct Feasible<'a> {
-    rows: &'a Rows,
-    resources: Vec<usize>,
+    grid: &'a Grid<u64>,
+    /// Words of a plane.
+    words: usize,
+    /// Where the planes begin in a row of which all have to be set.
+    planes: Vec<usize>,
 }
 
-impl Feasible<'_> {
+impl<'a> Feasible<'a> {
+    /// Those that have as much as a task asks; None where none ever has.
+    fn by_levels(levels: &'a Levels, request: &Request) -> Option<Self> {
+        let asked = request.amounts.iter().enumerate().filter(|&(_, &amount)| amount > 0);
+        let plane =
+            |(resource, &amount): (usize, &i64)| Some(levels.plane_of(resource, amount)? * levels.words());
+        let planes = asked.map(plane).collect::<Option<Vec<usize>>>()?;
+        Some(Self { grid: levels.grid(), words: levels.words(), planes })
+    }
+
+    /// Those with some of each resource that is asked for.
+    fn by_rows(rows: &'a Rows, request: &Request) -> Self {
+        let asked = (0..request.amounts.len()).filter(|&resource| request.amounts[resource] > 0);
+        let planes = asked.map(|resource| resource * rows.words()).collect();
+        Self { grid: rows.some(), words: rows.words(), planes }
+    }
+
     /// A word of the bits of a step.
     #[inline]
     fn word(&self, step: usize, word: usize) -> u64 {
-        let of = |&resource: &usize| self.rows.some(step, resource)[word];
-        self.resources.iter().map(of).fold(u64::MAX, |a, b| a & b)
+        let row = self.grid.row(step);
+        match self.planes[..] {
+            [plane] => row[plane + word],
+            _ => self.planes.iter().fold(u64::MAX, |nodes, plane| nodes & row[plane + word]),
+        }
     }
 }
 
@@ -38,26 +63,28 @@ impl Profile {
             return;
         }
         let nodes = nodes.filter(|&node| self.node_sets.contains(request.nodes, node));
+        if let Nodes::Steps(steps) = &self.nodes {
+            for node in nodes {
+                self.visit_runs_of_node(&steps[node as usize], request, span, &mut |begin, end| {
+                    visit(node, begin, end);
+                });
+            }
+        } else if let Some(feasible) = self.feasible(request) {
+            let mut mask = vec![0; feasible.words];
+            for node in nodes {
+                mask[node as usize / WORD] |= 1 << (node as usize % WORD);
+            }
+            for (word, &mask) in mask.iter().enumerate().filter(|&(_, &mask)| mask != 0) {
+                self.visit_runs_of_word(&feasible, word, mask, span, visit);
+            }
+        }
+    }
+
+    fn feasible(&self, request: &Request) -> Option<Feasible<'_>> {
         match &self.nodes {
-            Nodes::Rows(rows) => {
-                let asks = |resource: &usize| request.amounts[*resource] > 0;
-                let resources = (0..self.resources).filter(asks).collect();
-                let mut mask = vec![0; rows.words()];
-                for node in nodes {
-                    mask[node as usize / WORD] |= 1 << (node as usize % WORD);
-                }
-                let feasible = Feasible { rows, resources };
-                for (word, &mask) in mask.iter().enumerate().filter(|&(_, &mask)| mask != 0) {
-                    self.visit_runs_of_word(&feasible, word, mask, span, visit);
-                }
-            }
-            Nodes::Steps(steps) => {
-                for node in nodes {
-                    self.visit_runs_of_node(&steps[node as usize], request, span, &mut |begin, end| {
-                        visit(node, begin, end);
-                    });
-                }
-            }
+            Nodes::Levels(levels) => Feasible::by_levels(levels, request),
+            Nodes::Rows(rows) => Some(Feasible::by_rows(rows, request)),
+            Nodes::Steps(_) => None,
         }
     }
 
@@ -140,23 +167,22 @@ impl Profile {
         request: &Request,
         instant: f64,
     ) -> bool {
+        // Mostly there is none.
+        let Some(first) = parts.next() else { return false };
         let before = |times: &[f64]| times.partition_point(|&begin| begin < instant) - 1;
-        match &self.nodes {
-            Nodes::Rows(rows) => {
-                let step = before(&self.totals.times);
-                let is_free =
-                    |resource, node: usize| rows.some(step, resource)[node / WORD] >> (node % WORD) & 1 == 1;
-                parts.any(|part| {
-                    (0..self.resources)
-                        .filter(|&resource| request.amounts[resource] > 0)
-                        .all(|resource| is_free(resource, part.node as usize))
-                })
-            }
-            Nodes::Steps(nodes) => parts.any(|part| {
-                let steps = &nodes[part.node as usize];
-                steps.has_slot(before(&steps.times), request)
-            }),
-        }
+        let step = before(&self.totals.times);
+        std::iter::once(first).chain(parts).any(|part| {
+            let (word, bit) = (part.node as usize / WORD, part.node as usize % WORD);
+            let nodes = match &self.nodes {
+                Nodes::Levels(levels) => levels.with_slots(levels.row(step), request, 1, word),
+                Nodes::Rows(rows) => rows.with_some(step, request, word),
+                Nodes::Steps(nodes) => {
+                    let steps = &nodes[part.node as usize];
+                    return steps.has_slot(before(&steps.times), request);
+                }
+            };
+            nodes >> bit & 1 == 1
+        })
     }
 }
 

@@ -1,11 +1,9 @@
-//! The search by rows: one window moves over the steps, and each step is taken into it once or twice.
+//! The search by rows, of amounts or of levels: one window moves over the steps, and each step is taken into it once or twice.
 use crate::cluster::availability::{Place, PlacementRequest, Unanswered};
 use crate::cluster::opened::place_at;
 use crate::cluster::placement::NodeTasks;
 
-use super::Profile;
-use super::minima::Minima;
-use super::rows::Rows;
+use super::{OverTime, Profile};
 
 /// Why a job does not fit over a window.
 enum Obstacle {
@@ -17,9 +15,11 @@ enum Obstacle {
 
 impl Profile {
     /// The earliest instant in [from, before), where it is known that there is none in [now, from).
-    pub(super) fn earliest_by_rows(
+    ///
+    /// The minima are of no time yet.
+    pub(super) fn earliest_by_rows<M: OverTime>(
         &self,
-        rows: &Rows,
+        mut minima: M,
         want: &PlacementRequest<'_>,
         from: f64,
         before: f64,
@@ -30,33 +30,31 @@ impl Profile {
         let times = &self.totals.times;
         // The minima over steps `first..next`.
         let (mut first, mut next) = (self.totals.find(from), self.totals.find(from));
-        let mut minima = Minima::of_asked(self, rows, want.request);
-        let mut other = minima.clone();
+        let mut spare = minima.clone();
+        // The totals of steps `first..admitted` suffice.
+        let mut admitted = first;
         while first < times.len() {
             let start = times[first].max(self.now);
             if start >= before {
                 return Ok(None);
             }
             let end = start + want.duration;
+            admitted = admitted.max(first);
             let obstacle = loop {
-                if next >= times.len() || (next > first && times[next] >= end) {
-                    break None;
+                if admitted >= times.len() || (admitted > first && times[admitted] >= end) {
+                    break Self::scarce(want, next..admitted, &mut minima, &mut spare).map(Obstacle::Nodes);
                 }
-                if self.is_reliable(next) && lacks(next) {
-                    break Some(Obstacle::Totals(next));
+                if self.is_reliable(admitted) && lacks(admitted) {
+                    break Some(Obstacle::Totals(admitted));
                 }
-                if !other.take(&minima, next, want) {
-                    break Some(Obstacle::Nodes(next));
-                }
-                std::mem::swap(&mut minima, &mut other);
-                next += 1;
+                admitted += 1;
             };
             (first, next) = match obstacle {
                 None if self.fits_over(&minima, want, start, place, placement)? => return Ok(Some(start)),
                 None => (first + 1, first + 1),
                 Some(Obstacle::Totals(step)) => (step + 1, step + 1),
                 Some(Obstacle::Nodes(step)) => {
-                    (Self::behind(want, first..step, &mut minima, &mut other), step + 1)
+                    (Self::behind(want, first..step, &mut minima, &mut spare), step + 1)
                 }
             };
             if first >= next || obstacle.is_none() {
@@ -67,17 +65,26 @@ impl Profile {
         Ok(None)
     }
 
+    /// Takes these steps in, up to the first with which the nodes have too few slots: that one.
+    fn scarce<M: OverTime>(
+        want: &PlacementRequest<'_>,
+        mut steps: std::ops::Range<usize>,
+        minima: &mut M,
+        spare: &mut M,
+    ) -> Option<usize> {
+        steps.find(|&step| !minima.take_in(spare, step, want))
+    }
+
     /// The first step from which, with the last of these steps, the nodes have slots enough; leaves the minima from there.
-    fn behind<'a>(
+    fn behind<M: OverTime>(
         want: &PlacementRequest<'_>,
         steps: std::ops::Range<usize>,
-        minima: &mut Minima<'a>,
-        other: &mut Minima<'a>,
+        minima: &mut M,
+        spare: &mut M,
     ) -> usize {
         minima.clear();
         let mut step = steps.end;
-        while other.take(minima, step, want) {
-            std::mem::swap(minima, other);
+        while minima.take_in(spare, step, want) {
             if step == steps.start {
                 return step;
             }
@@ -89,7 +96,7 @@ impl Profile {
     /// Whether the allocator finds a place over a window that has slots enough.
     fn fits_over(
         &self,
-        minima: &Minima<'_>,
+        minima: &impl OverTime,
         want: &PlacementRequest<'_>,
         start: f64,
         place: &mut impl Place,

@@ -5,6 +5,7 @@ use crate::cluster::calendar::Occurrences;
 use crate::cluster::opened::place_at;
 use crate::time::Time;
 
+use super::level_minima::LevelMinima;
 use super::minima::Minima;
 use super::window::Window;
 use super::{Nodes, Profile};
@@ -33,9 +34,28 @@ impl Profile {
         if let Some(calendar) = want.calendar {
             return self.earliest_by_calendar(want, calendar.occurrences, from, before, place, placement);
         }
-        if let Nodes::Rows(rows) = &self.nodes {
-            return self.earliest_by_rows(rows, want, from, before, place, placement);
+        match &self.nodes {
+            Nodes::Levels(levels) => {
+                let minima = LevelMinima::of_asked(self, levels, want.request);
+                self.earliest_by_rows(minima, want, from, before, place, placement)
+            }
+            Nodes::Rows(rows) => {
+                let minima = Minima::of_asked(self, rows, want.request);
+                self.earliest_by_rows(minima, want, from, before, place, placement)
+            }
+            Nodes::Steps(_) => self.earliest_by_steps(want, from, before, place, placement),
         }
+    }
+
+    /// The same where each node has its own steps.
+    fn earliest_by_steps(
+        &self,
+        want: &PlacementRequest<'_>,
+        from: f64,
+        before: f64,
+        place: &mut impl Place,
+        placement: &mut Vec<NodeTasks>,
+    ) -> Result<Option<f64>, Unanswered> {
         let lacks = self.lacks(want);
         let count = self.totals.times.len();
         // Steps `step..admitted` are known to admit the job by the totals.
@@ -97,10 +117,16 @@ impl Profile {
     }
 
     /// Whether the totals of a step lack what the job needs.
-    pub(super) fn lacks(&self, want: &PlacementRequest<'_>) -> impl Fn(usize) -> bool + use<'_> {
-        let needs: Vec<i64> = (0..self.resources).map(|resource| want.need(resource)).collect();
-        let own = want.request.nodes.block(self.resources);
-        move |step| self.totals.at(step)[own.clone()].iter().zip(&needs).any(|(total, need)| total < need)
+    pub(super) fn lacks<'a>(&'a self, want: &PlacementRequest<'a>) -> impl Fn(usize) -> bool + use<'a> {
+        let (request, tasks) = (want.request, want.tasks);
+        let (width, first) = (self.totals.width, request.nodes.block(self.resources).start);
+        move |step| {
+            let totals = &self.totals.values[step * width + first..];
+            totals
+                .iter()
+                .zip(&request.amounts)
+                .any(|(&total, amount)| total < amount.saturating_mul(i64::from(tasks)))
+        }
     }
 
     /// The earliest such instant where nodes are reserved: a job may also fit once a reservation begins or ends. Until the
@@ -118,10 +144,8 @@ impl Profile {
         let times = &self.totals.times;
         let mut start = times[self.totals.find(from)].max(occurrences.last_until(from)).max(self.now);
         while start < before {
-            let end = start + want.duration;
-            let first = self.totals.find(start);
-            let last = times.partition_point(|&begin| begin < end).max(first + 1);
-            let bound = match (first..last).find(|&step| self.is_reliable(step) && lacks(step)) {
+            let mut steps = self.steps_within(start, start + want.duration);
+            let bound = match steps.find(|&step| self.is_reliable(step) && lacks(step)) {
                 Some(obstacle) => times.get(obstacle + 1).copied().unwrap_or(f64::INFINITY),
                 None if self.fits_at(want, start, place, placement)? => return Ok(Some(start)),
                 None => self.not_before(want, start),
@@ -172,6 +196,9 @@ impl Profile {
     ) -> Result<bool, Unanswered> {
         let end = start + want.duration;
         match &self.nodes {
+            Nodes::Levels(levels) => {
+                place_at(place, &LevelMinima::over(self, levels, start, end), want, start, placement)
+            }
             Nodes::Rows(rows) => {
                 place_at(place, &Minima::over(self, rows, start, end), want, start, placement)
             }

@@ -7,9 +7,9 @@ use crate::cluster::opened::place_at;
 use crate::cluster::placement::NodeTasks;
 use crate::cluster::request::Request;
 
+use super::level_minima::LevelMinima;
 use super::minima::Minima;
-use super::rows::Rows;
-use super::{Nodes, Profile};
+use super::{Nodes, OverTime, Profile};
 
 /// A job that is supposed to hold nodes over [from, until).
 #[derive(Clone, Copy, Debug)]
@@ -35,39 +35,60 @@ impl Profile {
         place: &mut impl Place,
         placement: &mut Vec<NodeTasks>,
     ) -> Result<bool, Unanswered> {
-        if let Nodes::Rows(rows) = &self.nodes {
-            let minima = self.minima_besides(rows, want, start, others);
-            return place_at(place, &minima, want, start, placement);
-        }
-        for other in others {
-            self.hold(other.request, other.placement, other.from, other.until);
-        }
-        let fits = self.fits_at(want, start, place, placement);
-        for other in others {
-            self.release(other.request, other.placement, other.from, other.until);
-        }
-        fits
-    }
-
-    /// The minima over the duration of a job: less is free only where another begins.
-    fn minima_besides<'a>(
-        &'a self,
-        rows: &'a Rows,
-        want: &PlacementRequest<'_>,
-        start: f64,
-        others: &[Supposed<'_>],
-    ) -> Minima<'a> {
-        let at = |instant: f64| {
-            let mut minima = Minima::at(self, rows, want.request, instant);
-            for other in others.iter().filter(|other| other.from <= instant && instant < other.until) {
-                minima.hold(other.request, other.placement);
+        match &self.nodes {
+            Nodes::Levels(levels) => {
+                let at = |instant| LevelMinima::at(self, levels, want.request, instant);
+                place_if_enough(place, &minima_besides(at, want, start, others), want, start, placement)
             }
-            minima
-        };
-        let (mut minima, end) = (at(start), start + want.duration);
-        for other in others.iter().filter(|other| start < other.from && other.from < end) {
-            minima.lower_to(&at(other.from));
+            Nodes::Rows(rows) => {
+                let at = |instant| Minima::at(self, rows, want.request, instant);
+                place_if_enough(place, &minima_besides(at, want, start, others), want, start, placement)
+            }
+            Nodes::Steps(_) => {
+                for other in others {
+                    self.hold(other.request, other.placement, other.from, other.until);
+                }
+                let fits = self.fits_at(want, start, place, placement);
+                for other in others {
+                    self.release(other.request, other.placement, other.from, other.until);
+                }
+                fits
+            }
+        }
+    }
+}
+
+/// Places a job where the slots suffice: to count them costs less than to fill them.
+fn place_if_enough(
+    place: &mut impl Place,
+    minima: &impl OverTime,
+    want: &PlacementRequest<'_>,
+    start: f64,
+    placement: &mut Vec<NodeTasks>,
+) -> Result<bool, Unanswered> {
+    if !minima.holds(want.request, want.tasks) {
+        return Ok(false);
+    }
+    place_at(place, minima, want, start, placement)
+}
+
+/// The minima over the duration of a job, of what is free at an instant: less is free only where another begins.
+fn minima_besides<M: OverTime>(
+    free_at: impl Fn(f64) -> M,
+    want: &PlacementRequest<'_>,
+    start: f64,
+    others: &[Supposed<'_>],
+) -> M {
+    let at = |instant: f64| {
+        let mut minima = free_at(instant);
+        for other in others.iter().filter(|other| other.from <= instant && instant < other.until) {
+            minima.hold(other.request, other.placement);
         }
         minima
+    };
+    let (mut minima, end) = (at(start), start + want.duration);
+    for other in others.iter().filter(|other| start < other.from && other.from < end) {
+        minima.lower_to(&at(other.from));
     }
+    minima
 }

@@ -48,6 +48,13 @@ proptest! {
         let expected = plain.iter().rev().find(|(key, value)| **key < after && **value <= limit);
         prop_assert_eq!(found, expected.map(|(key, _)| *key));
         let mut keys = Vec::new();
+        index.visit_matching(Some(&after), &|values: &[i64]| values[0] <= limit, &mut |key| {
+            keys.push(key);
+            keys.len() < 5
+        });
+        let expected = plain.iter().filter(|(key, value)| **key > after && **value <= limit);
+        prop_assert_eq!(keys, expected.take(5).map(|(key, _)| *key).collect::<Vec<_>>());
+        let mut keys = Vec::new();
         index.visit(&mut |key| { keys.push(key); true });
         prop_assert_eq!(keys, plain.keys().copied().collect::<Vec<_>>());
     }

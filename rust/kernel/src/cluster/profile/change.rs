@@ -1,0 +1,147 @@
+//! Changes of a profile: a job holds its nodes over a time, or gives them up.
+use std::ops::Range;
+
+use crate::cluster::placement::NodeTasks;
+use crate::cluster::request::Request;
+
+use super::held::Held;
+use super::rows::Rows;
+use super::{Nodes, Profile};
+
+impl Profile {
+    /// A job holds its placement over [from, until).
+    pub fn hold(&mut self, request: &Request, placement: &[NodeTasks], from: f64, until: f64) {
+        self.change(request, placement, from, until, -1);
+    }
+
+    /// A job gives up its placement over [from, until), which it held.
+    pub fn release(&mut self, request: &Request, placement: &[NodeTasks], from: f64, until: f64) {
+        self.change(request, placement, from, until, 1);
+    }
+
+    fn change(&mut self, request: &Request, placement: &[NodeTasks], from: f64, until: f64, sign: i64) {
+        if until <= from.max(self.now) {
+            return;
+        }
+        let mut totals = std::mem::take(&mut self.held_in_all);
+        self.count_held(request, placement, &mut totals);
+        let first = if from <= self.now { 0 } else { self.marked_step(from) };
+        let last = self.marked_step(until);
+        self.totals.add(first..last, &totals, sign);
+        self.held_in_all = totals;
+        let has_all = match &self.nodes {
+            Nodes::Steps(_) => self.change_steps(request, placement, (from, until), sign),
+            Nodes::Levels(_) | Nodes::Rows(_) => self.change_rows(first..last, sign),
+        };
+        if !has_all {
+            self.overcommitted_until = self.overcommitted_until.max(until);
+        }
+        self.count_at(last, sign);
+        self.count_at(first, sign);
+    }
+
+    /// Lists what a job holds on its nodes, and adds it up for each node set.
+    fn count_held(&mut self, request: &Request, placement: &[NodeTasks], totals: &mut [i64]) {
+        totals.fill(0);
+        self.held.clear();
+        for &part in placement {
+            let known = self.held.len();
+            for plane in 0..self.resources as u32 {
+                let resource = plane as usize;
+                let amount = self.amount_on(request, part, resource);
+                if amount == 0 {
+                    continue;
+                }
+                self.held.push(Held { node: part.node, plane, amount });
+                totals[resource] += amount;
+                for set in self.node_sets.others_of(part.node) {
+                    totals[set.block(self.resources)][resource] += amount;
+                }
+            }
+            if self.held.len() == known {
+                self.held.push(Held { node: part.node, plane: self.resources as u32, amount: 1 });
+            }
+        }
+    }
+
+    /// What a job holds of a resource on one of its nodes.
+    #[inline]
+    pub(super) fn amount_on(&self, request: &Request, part: NodeTasks, resource: usize) -> i64 {
+        if request.exclusive {
+            self.offered[part.node as usize * self.resources + resource]
+        } else {
+            request.amounts[resource] * i64::from(part.tasks)
+        }
+    }
+
+    /// Changes the steps of each node; false where less than nothing is left.
+    fn change_steps(
+        &mut self,
+        request: &Request,
+        placement: &[NodeTasks],
+        (from, until): (f64, f64),
+        sign: i64,
+    ) -> bool {
+        let mut amounts = std::mem::take(&mut self.held_here);
+        let mut has_all = true;
+        for &part in placement {
+            for (resource, amount) in amounts.iter_mut().take(self.resources).enumerate() {
+                *amount = self.amount_on(request, part, resource);
+            }
+            // One job more, or less.
+            amounts[self.resources] = 1;
+            let Nodes::Steps(nodes) = &mut self.nodes else { break };
+            let node = &mut nodes[part.node as usize];
+            node.trim(self.now);
+            let first = node.begin(from, self.now);
+            let last = node.split(until);
+            node.add(first..last, &amounts, sign);
+            has_all &= sign > 0 || !node.is_negative(first..last, self.resources);
+            node.join(last);
+            node.join(first);
+        }
+        self.held_here = amounts;
+        has_all
+    }
+
+    /// Changes the rows of some steps; false where less than nothing is left. Levels that cannot say so become rows of amounts.
+    fn change_rows(&mut self, steps: Range<usize>, sign: i64) -> bool {
+        if let Nodes::Levels(levels) = &mut self.nodes {
+            if levels.change(steps.clone(), &self.held, sign) {
+                return true;
+            }
+            self.nodes = Nodes::Rows(Rows::of_levels(levels, self.node_count as usize));
+        }
+        let Nodes::Rows(rows) = &mut self.nodes else { return true };
+        rows.change(steps, &self.held, sign as i16) >= 0 || sign > 0
+    }
+
+    /// The step of the totals that begins at `time`; a new one has no marks yet.
+    fn marked_step(&mut self, time: f64) -> usize {
+        let known = self.totals.times.len();
+        let step = self.totals.split(time);
+        if self.totals.times.len() > known {
+            *self.mark(step) = 0;
+            self.nodes.split(step - 1);
+        }
+        step
+    }
+
+    /// How much begins or ends at a step of the totals.
+    fn mark(&mut self, step: usize) -> &mut i64 {
+        &mut self.totals.values[(step + 1) * self.totals.width - 1]
+    }
+
+    /// One job more begins or ends at a step, or one less: it goes where none does.
+    fn count_at(&mut self, step: usize, sign: i64) {
+        // The first step is what is in force now: it stays.
+        if step > 0 {
+            let mark = self.mark(step);
+            *mark -= sign;
+            if *mark == 0 {
+                self.totals.remove(step);
+                self.nodes.remove(step);
+            }
+        }
+    }
+}
