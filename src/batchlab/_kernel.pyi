@@ -86,6 +86,8 @@ class JobColumns(TypedDict):
     user: NDArray[np.uint32] | None
     association: NDArray[np.uint32] | None
     array: NDArray[np.uint32] | None
+    requeue: NDArray[np.bool_] | None
+    over_time_limits: list[NDArray[np.float64]]
     places: list[PlaceColumns]
     factors: FactorColumns | None
     limits: LimitColumns | None
@@ -286,6 +288,10 @@ class ControllerSettings(TypedDict):
     epilog: bool
     backfill: bool
     bf_interval: int
+    bf_max_time: int
+    bf_yield_interval: float
+    bf_yield_sleep: float
+    bf_continue: bool
     bf_resolution: float
     bf_window: float
     bf_max_job_test: int

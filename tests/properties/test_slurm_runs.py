@@ -14,7 +14,8 @@ import batchlab as bl
 from batchlab.options import Overheads
 from batchlab.policy import Policy, SlurmParameters
 from batchlab.slurm import Precedence
-from reference.slurm_runs import KEYS, Controller, DrainedNode, Kept, Place, Requeue, Rules, SlurmJob, run
+from reference.slurm_jobs import Controller, DrainedNode, Kept, Requeue, Rules, SlurmJob
+from reference.slurm_runs import KEYS, Place, run
 from reference.slurm_selection import Machine
 
 CASES = 480
@@ -82,6 +83,10 @@ def random_controller(rng: Random) -> Controller:
         bf_interval=rng.choice((1, 2, 30)),
         main_lag=rng.choice((0.0, 0.0, 0.0625)),
         bf_test_time=rng.choice((0.0, 0.0, 0.03125, 0.5)),
+        bf_max_time=rng.choice((1, 2, 30, 30)),
+        bf_yield_interval=rng.choice((2_000_000, 62_500, 500_000, 1_000_000)),
+        bf_yield_sleep=rng.choice((500_000, 31_250, 4_500_000)),
+        bf_continue=rng.random() < 0.5,
         over_time_limit=rng.choice((0, 0, 60)),
         kill_wait=rng.choice((30, 30, 5)),
         limit_phase=rng.randrange(240) / 8,
@@ -92,11 +97,13 @@ def random_controller(rng: Random) -> Controller:
 
 
 def random_job(row: int, submit_time: float, machine: Machine, rng: Random) -> SlurmJob:
-    """Give a job that fits where it may run."""
+    """Give a job that mostly fits where it may run: now and then not in all of its partitions, or none."""
     partitions = sorted(
         rng.sample(range(len(machine.partitions)), rng.choice((1, min(2, len(machine.partitions)))))
     )
-    few = min(len(machine.partitions[partition][0]) for partition in partitions)
+    sizes = [len(machine.partitions[partition][0]) for partition in partitions]
+    few = rng.choice((min(sizes), min(sizes), min(sizes), max(sizes)))
+    few += rng.random() < 0.02
     cpus = rng.choice((1, 1, 2)) if machine.nodes[0][0] > 1 else 1
     is_uneven = len({*machine.nodes}) > 1
     kind = rng.choice(("plain", "plain", "per_node", "exclusive"))
@@ -151,6 +158,7 @@ def contested(case: SlurmCase, rng: Random) -> SlurmCase:
     if rng.random() < 0.7:
         precedence = Precedence([[], [], [0]], [10.0, 100.0, 1000.0], youngest_first=rng.random() < 0.3)
         jobs = [replace(job, quality=rng.choice((0, 0, 1, 2)), user=rng.randrange(2)) for job in case.jobs]
+        jobs = [replace(job, requeue=rng.random() < 0.8) for job in jobs]
         machine = replace(machine, precedence=precedence)
         case = replace(case, machine=machine, jobs=jobs, rules=random_rules(rng))
     if rng.random() < 0.5:
@@ -295,8 +303,12 @@ def random_case(number: int) -> SlurmCase:
     case = equipped(case, rng) if rng.random() < 0.3 else case
     case = weighed(case, rng) if rng.random() < 0.3 else case
     case = constrained(case, rng) if rng.random() < 0.3 else case
-    kill_wait = float(case.controller.kill_wait + case.controller.over_time_limit)
-    return replace(case, machine=replace(case.machine, kill_wait=kill_wait))
+    case = requeuing(case, rng) if rng.random() < 0.2 else case
+    over = (
+        [rng.choice((None, None, 0, 30, 300)) for _ in case.machine.partitions] if rng.random() < 0.2 else []
+    )
+    kill_wait = float(case.controller.kill_wait)
+    return replace(case, machine=replace(case.machine, kill_wait=kill_wait, over_times=over))
 
 
 def parameters_of(case: SlurmCase) -> SlurmParameters:
@@ -350,6 +362,7 @@ def result_of(case: SlurmCase, policy: Policy) -> bl.Result:
                 ",".join(str(node) for node in sorted(members)),
                 tier=machine.tiers[number] if machine.tiers else 1,
                 priority_factor=machine.factors[number] if machine.factors else 1.0,
+                over_time_limit=machine.over_times[number] if machine.over_times else None,
             )
             for number, (members, _) in enumerate(machine.partitions)
         ),
@@ -367,6 +380,7 @@ def result_of(case: SlurmCase, policy: Policy) -> bl.Result:
             "mem": [job.memory for job in jobs],
             "tasks_per_node": [job.tasks_per_node for job in jobs],
             "exclusive": [job.exclusive for job in jobs],
+            "requeue": [job.requeue for job in jobs],
             "qos": [f"q{job.quality}" for job in jobs],
             "user": pl.Series(
                 [None if job.user is None else f"u{job.user}" for job in jobs], dtype=pl.String

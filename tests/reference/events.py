@@ -111,7 +111,7 @@ def change_nodes(kernel: Kernel, event: ExternalEvent) -> bool:
             state.sleep.touch([node], state.now)
         for victim in victims(state, node) if event.kind == "down" else []:
             changed = True
-            state.cut_short(victim, kernel.kill, kills=event.kills)
+            state.cut_short(victim, kernel.kill, kills=event.kills or not victim.job.requeue)
         state.disturbed |= changed
         applied |= changed
     return applied
@@ -123,7 +123,9 @@ def running_of(kernel: Kernel, job: Job) -> Running | None:
 
 def change_running(kernel: Kernel, event: ExternalEvent, job: Job) -> bool:
     running = running_of(kernel, job)
-    if running is None or (event.kind == "end" and running.phase in {"completing", "suspending"}):
+    if running is None or (event.kind == "requeue" and not job.requeue):
+        return False
+    if event.kind == "end" and running.phase in {"completing", "suspending"}:
         return False
     if event.kind == "end":
         if running.phase == "launching":

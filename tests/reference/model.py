@@ -42,6 +42,7 @@ class Job:
     request: tuple[int, ...]
     tasks_per_node: int = 0
     exclusive: bool = False
+    requeue: bool = True
     node_groups: tuple[int, ...] = ()
     depends_on: tuple[int, ...] = ()
     dependencies: tuple[Dependency, ...] = ()

@@ -30,7 +30,8 @@ def apply(state: State, event: NodeEvent, kill: Callable[[Running], None]) -> No
             if event.running_jobs == "keep" and victim.phase == "suspending":
                 continue
             state.disturbed = True
-            if event.running_jobs == "kill":
+            may_not_wait = event.running_jobs == "requeue" and not victim.job.requeue
+            if event.running_jobs == "kill" or may_not_wait:
                 kill(victim)
             elif event.running_jobs == "keep" and victim.phase != "completing":
                 state.suspend(victim)

@@ -101,7 +101,7 @@ def fits_without(state: State, job: Job, gone: Sequence[Running]) -> bool:
 def fall(state: State, rules: Preemption, victim: Running) -> None:
     """Take a victim from its nodes: it waits again, or ends, after the pass."""
     state.preempted = True
-    if rules.mode == "cancel":
+    if rules.mode == "cancel" or (rules.mode == "requeue" and not victim.job.requeue):
         state.leave(victim)
         state.cancelled.append(victim)
     else:
@@ -120,7 +120,7 @@ def end_graces(state: State, kill: Callable[[Running], None]) -> None:
             state.preemptors.add(victim.preemptor)
             state.fallen[victim.job.row] = victim.preemptor
         cancels = state.machine.preemption is not None and state.machine.preemption.mode == "cancel"
-        state.cut_short(victim, kill, kills=cancels)
+        state.cut_short(victim, kill, kills=cancels or not victim.job.requeue)
 
 
 def start_preemptors(state: State) -> None:

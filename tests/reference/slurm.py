@@ -174,9 +174,18 @@ class Backfill(Calls):
             return "preempts", None, chosen, verdict[3]
         return "planned", start, chosen, []
 
+    def see(self, situation: Situation) -> None:
+        """Go on after a pause with the nodes and jobs that there are now."""
+        self.situation = situation
+        self.held, self.completing = held_in(self.machine, situation)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether as many entries were looked at as may be, or as many jobs started."""
+        return self.tested >= self.machine.max_entries or 0 < self.machine.max_starts <= self.starts
+
     def is_passed_over(self, entry: Entry) -> bool:
-        is_full = 0 < self.machine.max_starts <= self.starts
-        return entry.job in self.done or self.tested >= self.machine.max_entries or is_full
+        return entry.job in self.done or self.is_over
 
     def groups(self, entry: Entry, waiting: Waiting) -> list[tuple[tuple[object, ...], int]]:
         """Give what an entry is counted by, and how many entries of each are looked at."""
@@ -285,8 +294,9 @@ class Backfill(Calls):
             for each in removed:
                 move(left, each.allotments, 1)
             if (chosen := machine.choose(entry, usable, left, self.weights)) is not None:
-                last = removed[-1].end
-                return (last if last > now else max(last + machine.kill_wait, now + 1)), chosen
+                last = removed[-1]
+                late = last.end + machine.kill_wait + last.over_time_limit
+                return (last.end if last.end > now else max(late, now + 1)), chosen
         return None
 
     def removals(self, jobs: list[Held], usable: frozenset[int]) -> Iterator[list[Held]]:
@@ -343,13 +353,17 @@ def backfill(machine: Machine, situation: Situation, weights: Weights) -> list[V
 
 def begun(machine: Machine, situation: Situation, weights: Weights) -> Backfill:
     """Give a call that has looked at no entry yet."""
-    now = situation.now
+    held, completing = held_in(machine, situation)
+    begin = machine.rounded(situation.now)
+    records = [(begin, begin + machine.window, frozenset(situation.available))]
+    return Backfill(machine, situation, weights, held, completing, records=records)
+
+
+def held_in(machine: Machine, situation: Situation) -> tuple[list[Held], set[int]]:
+    """Give the jobs that hold nodes for backfill, and the nodes whose jobs are over."""
     held = [*situation.running]
     if machine.select == "linear":
         held += [
             Held(each.job, -inf, each.allotments, may_be_preempted=False) for each in situation.completing
         ]
-    begin = machine.rounded(now)
-    records = [(begin, begin + machine.window, frozenset(situation.available))]
-    completing = {part.node for each in situation.completing for part in each.allotments}
-    return Backfill(machine, situation, weights, held, completing, records=records)
+    return held, {part.node for each in situation.completing for part in each.allotments}

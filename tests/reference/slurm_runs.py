@@ -1,110 +1,17 @@
 """Whole runs under Slurm's controller in plain Python: both threads wake at each of their times (S25)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil, floor, inf
 
 from batchlab.slurm import Allotment, Entry, Held, ReservedNodes, Situation
-from reference.slurm import Verdict, Waiting, begun, main_begun, suitable_of
+from reference.slurm import Backfill, Verdict, Waiting, begun, main_begun, suitable_of
+from reference.slurm_jobs import Controller, DrainedNode, Kept, Requeue, Rules, SlurmJob
 from reference.slurm_selection import Machine, Weights, evaluate
 
-__all__ = ["KEYS", "Controller", "DrainedNode", "Kept", "Place", "Requeue", "Rules", "SlurmJob", "run"]
+__all__ = ["KEYS", "Place", "run"]
 
 Place = tuple[float, tuple[tuple[int, int], ...]]
-
-
-@dataclass(frozen=True)
-class SlurmJob:
-    """A job; `cpus`, `memory` and `gpus` are those of a task, `partitions` are tried in order.
-
-    Where it asks for features, `bound` are the nodes that have them.
-    """
-
-    row: int
-    submit_time: float
-    run_time: float
-    requested_time: float
-    tasks: int
-    partitions: tuple[int, ...]
-    cpus: int = 1
-    memory: int = 0
-    gpus: int = 0
-    bound: frozenset[int] | None = None
-    tasks_per_node: int = 0
-    exclusive: bool = False
-    quality: int = 0
-    user: int | None = 0
-    account: str | None = None
-    nice: int = 0
-    array: int | None = None
-    reservation: int | None = None
-
-    @property
-    def limit(self) -> float:
-        return 60.0 * max(ceil(self.requested_time / 60), 1)
-
-
-@dataclass(frozen=True)
-class DrainedNode:
-    """A node takes no job from a time to another."""
-
-    node: int
-    begin: float
-    end: float
-
-
-@dataclass(frozen=True)
-class Requeue:
-    """A job that holds nodes gives them up at a time, and waits again; one whose run is over ends."""
-
-    row: int
-    time: float
-
-
-@dataclass(frozen=True)
-class Kept:
-    """Nodes that a reservation keeps from a time to another."""
-
-    nodes: frozenset[int]
-    begin: float
-    end: float
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What jobs may hold, by quality of service, and what becomes of those that are preempted.
-
-    Limits are on the nodes of all jobs of a quality, on those of each user in it, and on his jobs.
-    """
-
-    nodes: dict[int, int] = field(default_factory=dict)
-    nodes_of_user: dict[int, int] = field(default_factory=dict)
-    jobs_of_user: dict[int, int] = field(default_factory=dict)
-    cancels: bool = False
-    exempt_time: float = 0.0
-
-
-@dataclass(frozen=True)
-class Controller:
-    """When calls are made, and how many entries they look at."""
-
-    backfill: bool = True
-    epilog: bool = False
-    defer: bool = False
-    batch_sched_delay: int = 3
-    sched_interval: int = 60
-    sched_min_interval: int = 2
-    default_queue_depth: int = 100
-    bf_interval: int = 30
-    main_lag: float = 0.0
-    bf_test_time: float = 0.0
-    over_time_limit: int = 0
-    kill_wait: int = 30
-    message_timeout: int = 10
-    requeue_delay: int = 121
-    main_phase: float = 0.0
-    backfill_phase: float = 0.0
-    limit_phase: float = 0.0
 
 
 KEYS: dict[str, Callable[[SlurmJob, float, float], float]] = {
@@ -116,6 +23,20 @@ KEYS: dict[str, Callable[[SlurmJob, float, float], float]] = {
     "multifactor(partition=1000)": lambda job, _now, factor: -floor(1000.0 * factor - job.nice),
 }
 """The keys of orders in a partition with a factor; that of the expression changes with time."""
+
+
+@dataclass
+class Cycle:
+    """A cycle of backfill under way: its call, and the entries that it has not looked at."""
+
+    begin: float
+    call: Backfill
+    left: list[tuple[SlurmJob, int, Waiting]]
+    is_disturbed: bool = False
+    """Whether something has changed since its latest part, other than what that decided."""
+    has_changed: bool = False
+    """Whether anything has changed since its begin."""
+    has_paused: bool = False
 
 
 @dataclass
@@ -148,6 +69,10 @@ class Run:
     again: dict[SlurmJob, float] = field(default_factory=dict)
     eligible: dict[SlurmJob, float] = field(default_factory=dict)
     gone: list[SlurmJob] = field(default_factory=list)
+    over_time: dict[SlurmJob, int] = field(default_factory=dict)
+    cycle: Cycle | None = None
+    part_end: float = 0.0
+    rests: bool = False
 
     def __post_init__(self) -> None:
         self.weights = self.machine.weights()
@@ -178,10 +103,7 @@ class Run:
     def waiting(self) -> list[tuple[SlurmJob, int]]:
         """Give the entries that a call looks at, each a job and one of its partitions, in order."""
         may_start = [
-            (job, partition)
-            for job in self.queue
-            if self.is_in_time(job) and self.again.get(job, self.now) <= self.now
-            for partition in job.partitions
+            (job, partition) for job in self.queue if self.may_start(job) for partition in job.partitions
         ]
         precedence, ordered = self.machine.precedence, list[tuple[SlurmJob, int]]()
         for entry in sorted(may_start, key=self.rank):
@@ -243,7 +165,7 @@ class Run:
         # Whole seconds, as the controller's clock shows them.
         first = floor(self.first_victims.get(job, -1e9))
         notice = self.controller.kill_wait + self.controller.message_timeout
-        return Entry(
+        entry = Entry(
             job.row,
             job.limit,
             partition,
@@ -264,6 +186,13 @@ class Run:
             suitable=self.suitable(job, partition),
             exclusive=job.exclusive,
         )
+        return entry if self.fits_idle(entry) else replace(entry, is_open=False, is_evaluated=False)
+
+    def fits_idle(self, entry: Entry) -> bool:
+        """Tell whether a job fits on the suitable nodes of its partition when these are idle."""
+        machine = self.machine
+        suitable = suitable_of(entry, machine.partitions[entry.partition][0])
+        return machine.choose(entry, suitable, machine.left([]), machine.weights()) is not None
 
     def least_nodes(self, job: SlurmJob) -> int:
         """Give the fewest nodes that a job can run on."""
@@ -283,6 +212,7 @@ class Run:
                     started=start,
                     may_be_preempted=may_be_preempted,
                     counted_in=self.counters(job),
+                    over_time_limit=self.over_time[job],
                 )
             )
         away = {each.node for each in self.drained if each.begin <= self.now < each.end}
@@ -321,30 +251,71 @@ class Run:
             entry = self.entry(job, partition)
             verdict = call.consider(entry)
             self.take(job, entry, verdict)
-            if entry.is_open and verdict[0] == "waits":
+            if entry.is_open and verdict[0] == "waits" and not self.rests:
                 self.change()
 
     def make_cycle(self) -> float:
-        """Give when the cycle ends."""
-        queue = self.waiting()
-        call = begun(self.machine, self.situation([]), self.weights)
-        verdicts = list[str]()
-        for job, partition in queue:
-            entry = self.entry(job, partition)
-            verdict = call.consider(entry, self.waiting_of(job, partition))
-            self.take(job, entry, verdict)
-            verdicts.append(verdict[0])
-        end = self.now + call.tested * self.controller.bf_test_time
-        self.backfill_latest = floor(end)
-        if {"started", "preempts"} & {*verdicts}:
+        """Begin a cycle, or go on with one; give when the thread wakes next."""
+        cycle = self.cycle
+        if cycle is None:
+            call = begun(self.machine, self.situation([]), self.weights)
+            left = [(job, part, self.waiting_of(job, part)) for job, part in self.waiting()]
+            cycle = self.cycle = Cycle(self.now, call, left)
+        elif cycle.is_disturbed and not self.controller.bf_continue:
+            return self.end_cycle(cycle, self.now)
+        else:
+            cycle.call.see(self.situation([]))
+        time = self.make_part(cycle)
+        if time is not None:
+            cycle.is_disturbed, cycle.has_paused = False, True
+            return time + self.controller.bf_yield_sleep / 1e6
+        return self.end_cycle(cycle, self.part_end)
+
+    def make_part(self, cycle: Cycle) -> float | None:
+        """Decide on entries; give when the part is over where the cycle goes on after it."""
+        rules, call, before = self.controller, cycle.call, cycle.call.tested
+        self.part_end = self.now
+        while cycle.left and not call.is_over:
+            if floor(self.part_end) - floor(cycle.begin) >= rules.bf_max_time:
+                return None
+            if (call.tested - before) * rules.bf_test_time >= rules.bf_yield_interval / 1e6:
+                return self.part_end
+            job, partition, waiting = cycle.left.pop(0)
+            if self.may_start(job):
+                entry = self.entry(job, partition)
+                verdict = call.consider(entry, replace(waiting, eligible=floor(self.eligible[job])))
+                self.take(job, entry, verdict)
+            self.part_end = self.now + (call.tested - before) * rules.bf_test_time
+        return None
+
+    def may_start(self, job: SlurmJob) -> bool:
+        """Tell whether a job waits, and may start now."""
+        return job in self.queue and self.again.get(job, self.now) <= self.now and self.is_in_time(job)
+
+    def end_cycle(self, cycle: Cycle, end: float) -> float:
+        """Give when the thread wakes after a cycle; what changed in it counts as of its end."""
+        self.cycle, self.backfill_latest = None, floor(end)
+        may_be_cut = end - cycle.begin > self.controller.bf_max_time - 1
+        is_irregular = cycle.has_paused or may_be_cut or bool(cycle.left and not cycle.call.is_over)
+        if is_irregular and not cycle.has_changed and self.is_idle():
+            self.rests, self.changed = True, -inf
+        elif cycle.has_changed or cycle.call.puts_off:
             self.change()
-        if call.puts_off:
-            self.change()
-        return end
+        return end + self.controller.bf_interval
+
+    def is_idle(self) -> bool:
+        """Tell whether no job runs or waits after a preemption or requeue, and no reservation is to come."""
+        notice = self.controller.kill_wait + self.controller.message_timeout
+        waits = any(time > self.now for time in self.again.values())
+        waits |= any(floor(first) > floor(self.now) - notice for first in self.first_victims.values())
+        return not self.holding and not waits and all(each.end <= self.now for each in self.reservations)
 
     def change(self) -> None:
         """Take note of a change that makes backfill work; one during a cycle waits for its end."""
+        self.rests = False
         self.changed = max(floor(self.now), self.backfill_latest)
+        if self.cycle is not None:
+            self.cycle.is_disturbed = self.cycle.has_changed = True
 
     def take(self, job: SlurmJob, entry: Entry, verdict: Verdict) -> None:
         kind, _, parts, victims = verdict
@@ -365,6 +336,8 @@ class Run:
         self.queue.remove(job)
         self.first_victims.pop(job, None)
         self.again.pop(job, None)
+        own = self.machine.over_times[entry.partition] if self.machine.over_times else None
+        self.over_time[job] = self.controller.over_time_limit if own is None else own
         self.holding[job] = self.now, parts, self.end_of_run(job)
         self.places[job.row] = self.now, tuple(spread)
         self.change()
@@ -373,7 +346,7 @@ class Run:
         """Give when the run of a job that starts now is over: done, or ended at a look at the limits."""
         begin = self.now + self.launch
         look = self.controller.limit_phase
-        while look < floor(self.now) + job.limit + self.controller.over_time_limit:
+        while look < floor(self.now) + job.limit + self.over_time[job]:
             look += 30
         return min(begin + job.run_time, max(look, begin))
 
@@ -384,8 +357,11 @@ class Run:
         for victim in victims:
             del self.holding[victim]
             self.gone.append(victim)
-            if not self.rules.cancels:
+            if self.may_wait_again(victim):
                 self.put_off(victim)
+
+    def may_wait_again(self, victim: SlurmJob) -> bool:
+        return victim.requeue and not self.rules.cancels
 
     def put_off(self, job: SlurmJob) -> None:
         """Let a job wait again that has lost its nodes; it may not start at once."""
@@ -396,7 +372,7 @@ class Run:
         """Let victims wait again, whose epilog calls the main loop; whether there are any."""
         gone, self.gone = self.gone, []
         if gone:
-            self.queue += [] if self.rules.cancels else gone
+            self.queue += [victim for victim in gone if self.may_wait_again(victim)]
             self.change()
             self.is_wanted = True
             if self.calls_at_once():
@@ -411,7 +387,7 @@ class Run:
         """Take what happens now; whether nodes were released."""
         arrived = [job for job in self.jobs if job.submit_time == self.now]
         requeued, ended = self.take_requeues()
-        turned = bool(requeued) or any(self.now in (each.begin, each.end) for each in self.drained)
+        turned = bool(requeued or ended) or any(self.now in (each.begin, each.end) for each in self.drained)
         over = any(over == self.now for _, _, over in self.holding.values())
         gone = [job for job, (_, _, over) in self.holding.items() if over + self.completion == self.now]
         for job in gone:
@@ -431,7 +407,8 @@ class Run:
     def take_requeues(self) -> tuple[list[SlurmJob], list[SlurmJob]]:
         """Take jobs from their nodes; give those that wait again, and those that had only to leave."""
         rows = {each.row for each in self.requeues if each.time == self.now}
-        taken = [(job, over) for job, (_, _, over) in self.holding.items() if job.row in rows]
+        may_be = [(job, over) for job, (_, _, over) in self.holding.items() if job.requeue]
+        taken = [(job, over) for job, over in may_be if job.row in rows]
         again = [job for job, over in taken if over >= self.now]
         for job, _ in taken:
             del self.holding[job]
@@ -456,9 +433,8 @@ class Run:
 
     def wake_backfill(self) -> float:
         """Give when the thread wakes next."""
-        if self.changed > -inf and self.changed >= self.backfill_latest:
-            return self.make_cycle() + self.controller.bf_interval
-        return self.now + 1
+        has_work = self.changed > -inf and self.changed >= self.backfill_latest
+        return self.make_cycle() if self.cycle is not None or has_work else self.now + 1
 
     def next_event(self) -> float:
         times = [job.submit_time for job in self.jobs]

@@ -49,6 +49,7 @@ class Machine:
     factors: Sequence[float] = ()
     gpu: int | None = None
     least_loaded: bool = False
+    over_times: Sequence[int | None] = ()
 
     def weights(self) -> Weights:
         """Give the weights of nodes before any job is evaluated."""

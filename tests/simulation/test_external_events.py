@@ -239,3 +239,18 @@ def test_jobs_that_share_a_job_id_cannot_be_named() -> None:
     with pytest.raises(bl.WorkloadError, match=re.escape(rule)):
         bl.simulate(twice, SYSTEM, "fcfs", events=[{"time": 5, "event": "kill", "job_id": 1}])
     assert bl.simulate(twice, SYSTEM, "fcfs", events=[{"time": 5, "event": "kill", "job_id": 3}]).metrics()
+
+
+def test_jobs_that_may_not_be_requeued() -> None:
+    """The event does not apply to them; a node that goes down kills them, and requeues others."""
+    jobs = bl.Workload.from_table(WORKLOAD.jobs.with_columns(requeue=pl.Series([False, True, True])))
+    events = [
+        {"time": 10.0, "event": "requeue", "job_id": 1},
+        {"time": 20.0, "event": "down", "nodes": "0"},
+        {"time": 30.0, "event": "up", "nodes": "0"},
+        {"time": 40.0, "event": "requeue", "job_id": 2},
+    ]
+    result = bl.simulate(jobs, SYSTEM, "fcfs", events=events)
+    found = result.jobs.select("state", "start_time", "end_time").rows()
+    assert found == [("killed", 0.0, 20.0), ("completed", 40.0, 100.0), ("completed", 100.0, 130.0)]
+    assert result.events.external.table["applied"].drop_nulls().to_list() == [False, True, True, True]

@@ -2,10 +2,11 @@
 
 from typing import Any
 
+import polars as pl
 import pytest
 
 import batchlab as bl
-from batchlab.errors import SystemDescriptionError
+from batchlab.errors import SystemDescriptionError, WorkloadError
 from batchlab.vocabulary import OrderAtInstant, PreemptionMode
 
 SPARE_AND_URGENT = (bl.Partition("spare"), bl.Partition("urgent", tier=2))
@@ -50,6 +51,25 @@ def test_modes(
     )
     assert times(result) == [victim, ("completed", 10, 15)]
     assert result.interruptions["saved"].to_list() == saved
+
+
+@pytest.mark.parametrize(("column", "usual"), [([False, None], True), ([None, None], False)])
+def test_jobs_that_may_not_be_requeued(column: list[bool | None], *, usual: bool) -> None:
+    """They are killed where they would be, whether they say so or the system does; others run again."""
+    jobs = workload((0, 20, 4, "spare"), (10, 5, 3, "urgent"))
+    given = bl.Workload.from_table(jobs.jobs.with_columns(pl.Series("requeue", column, pl.Boolean)))
+    for grace_time in (0, 1):
+        rules = bl.Preemption(mode="requeue", grace_time=grace_time)
+        system = machine(4, preemption=rules, requeue=usual)
+        result = bl.simulate(given, system, "fcfs(backfill=none)")
+        end = 10.0 + grace_time
+        assert times(result) == [("killed", 0, end), ("completed", end, end + 5)]
+    says_so = bl.Workload.from_table(jobs.jobs.with_columns(requeue=pl.lit(value=True)))
+    system = machine(4, preemption=bl.Preemption(), requeue=False)
+    assert times(bl.simulate(says_so, system, "fcfs(backfill=none)"))[0][0] == "completed"
+    wrong = bl.Workload.from_table(jobs.jobs.with_columns(requeue=pl.lit("no")))
+    with pytest.raises(WorkloadError, match="'requeue' is of the kind String; must be true or false"):
+        bl.simulate(wrong, system, "fcfs")
 
 
 def test_conservative_takes_free_nodes_only() -> None:

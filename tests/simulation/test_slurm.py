@@ -48,6 +48,26 @@ def test_a_cycle_takes_time() -> None:
     assert starts(f"{spec}, bf_test_time=0.75)", **columns) == [10.5, 22.75, 34.25]
 
 
+@pytest.mark.parametrize(
+    ("more", "found"),
+    [
+        # Three parts of one entry, at 10.5, 12.5 and 14.5 s: each sees what there is then.
+        ("bf_continue=true", [10.5, 12.5, 14.5]),
+        # The job that comes at 11 s ends the cycle at 12.5 s; so the next begins 10 s later.
+        ("bf_continue=false", [10.5, 22.5, 24.5]),
+        # The third would be looked at 3 s after the begin.
+        ("bf_continue=true, bf_max_time=3", [10.5, 12.5, 23.0]),
+    ],
+)
+def test_cycles_pause(more: str, found: list[float]) -> None:
+    """Each entry takes half a second, after which backfill sleeps for one and a half."""
+    columns: dict[str, Any] = {"tasks": [1, 1, 1, 4], "submit_time": [10.0, 10.0, 10.0, 11.0]}
+    never = "main_phase=59, sched_interval=600, batch_sched_delay=600"
+    spec = f"slurm(select=cores, {never}, backfill_phase=0.5, bf_interval=10, bf_test_time=0.5"
+    pauses = "bf_yield_interval=1, bf_yield_sleep=1500000"
+    assert starts(f"{spec}, {pauses}, {more})", **columns)[:3] == found
+
+
 def test_bounds_of_starts() -> None:
     """A call that may start one job leaves the next to the call after it."""
     never = "main_phase=59, sched_interval=600, batch_sched_delay=600"
@@ -198,6 +218,47 @@ def test_time_limits(requested: float, run_time: float, more: str, end: float) -
     assert found["end_time"].to_list() == [end]
     assert found["state"].to_list() == ["completed" if end < 95 else "killed"]
     assert bl.simulate(workload, SYSTEM, spec).jobs["end_time"].to_list() == [10.25 + run_time]
+
+
+def test_limits_of_many_years() -> None:
+    """A job that runs for thirty years is not late after one; the calls until its end cost little."""
+    columns: dict[str, Any] = {
+        "tasks": [3, 3, 1],
+        "run_time": [1e9, 30.0, 30.0],
+        "requested_time": [1e9, 60.0, 60.0],
+    }
+    spec = "slurm(select=cores, main_phase=0.25, backfill_phase=0.5)"
+    ends = 10.25 + 1e9
+    found = starts(spec, **columns)
+    assert found[0] == 10.25
+    assert found[1] is not None
+    assert ends <= found[1] < ends + 61
+    assert found[2] is not None
+    assert found[2] < 71
+
+
+def test_time_limits_of_partitions() -> None:
+    """A job may run beyond its limit for as long as the partition says in which it was started."""
+    partitions = (bl.Partition("short", "0"), bl.Partition("long", "0-1", over_time_limit=60))
+    system = bl.System.homogeneous(nodes=2, resources={"core": 1}, partitions=partitions)
+    jobs = {"submit_time": [10.0] * 2, "run_time": [200.0] * 2, "requested_time": [60.0] * 2, "tasks": [1, 1]}
+    workload = bl.Workload.from_table(jobs | {"partition": ["short|long", "short|long"]}, overrun="keep")
+    spec = "slurm(main_phase=0.25, backfill=false, limit_phase=5)"
+    assert bl.simulate(workload, system, spec, walltime="kill").jobs["end_time"].to_list() == [95.0, 155.0]
+
+
+def test_a_job_too_large_for_its_partition_closes_nothing() -> None:
+    """The first job does not fit in the first of its partitions, ever; the second starts there at once."""
+    partitions = (bl.Partition("small", "0"), bl.Partition("large", "1-3"))
+    for select in ("linear", "cores"):
+        system = bl.System.homogeneous(nodes=4, resources={"core": 2}, partitions=partitions)
+        columns: dict[str, Any] = {
+            "tasks": [6, 6, 1],
+            "partition": ["large", "small|large", "small"],
+            "run_time": [100.0] * 3,
+        }
+        spec = f"slurm(select={select}, main_phase=0.25, backfill=false)"
+        assert starts(spec, system, **columns) == [10.25, 110.25, 10.25]
 
 
 def test_deferred_calls() -> None:

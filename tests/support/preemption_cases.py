@@ -39,6 +39,10 @@ def preempting(case: Case, rng: random.Random) -> Case:
         "low": (),
     }
     qualities = tuple(Quality(name, rng.randint(0, 3), preempts=others) for name, others in preempts.items())
-    names = ["low", "low", "middle", "high", "high", None]
-    jobs = tuple(replace(job, qos=rng.choice(names)) for job in jobs)
+    # Some of the least important may not be requeued.
+    kinds = [("low", True), ("low", False), ("middle", True), ("high", True), ("high", True), (None, True)]
+    chosen = [rng.choice(kinds) for _ in jobs]
+    jobs = tuple(
+        replace(job, qos=qos, requeue=requeue) for job, (qos, requeue) in zip(jobs, chosen, strict=True)
+    )
     return replace(case, machine=replace(machine, qualities=qualities, preemption=rules), jobs=jobs)

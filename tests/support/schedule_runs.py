@@ -62,6 +62,8 @@ def workload_of(case: Case) -> bl.Workload:
     if case.machine.reservations:
         names = [job.reservation for job in jobs]
         columns["reservation"] = pl.Series(names, dtype=pl.String)
+    if not all(job.requeue for job in jobs):
+        columns["requeue"] = pl.Series([job.requeue for job in jobs], dtype=pl.Boolean)
     columns |= waiting_columns(jobs)
     if case.overheads is not None:
         for phase in PHASES:

@@ -49,13 +49,15 @@ blocks = true
 mode = "suspend"
 exempt_time = 60
 """
+NO_REQUEUE = "requeue = false\n"
 
 
 @pytest.mark.parametrize("suffix", ["toml", "json"])
 def test_files(suffix: str, tmp_path: Path) -> None:
     """What is written is read back, and can be pickled."""
-    (tmp_path / "given.toml").write_text(TEXT)
+    (tmp_path / "given.toml").write_text(NO_REQUEUE + TEXT)
     system = bl.read_system(tmp_path / "given.toml")
+    assert not system.requeue
     assert [partition.name for partition in system.partitions] == ["batch", "debug"]
     assert system.partition_ranges(system.partitions[1]) == [(4, 8), (8, 10)]
     assert system.preemption == bl.Preemption("tier", "suspend", 60.0)

@@ -129,6 +129,19 @@ def test_much(tmp_path: Path) -> None:
     )
 
 
+def test_what_jobs_may_run_beyond_their_limits_and_again(tmp_path: Path) -> None:
+    """OverTimeLimit of a partition in seconds, at most a year; JobRequeue of the cluster."""
+    text = (
+        "ClusterName=c\nJobRequeue=0\nNodeName=n[1-2]\nPartitionName=a Nodes=ALL Default=YES\n"
+        "PartitionName=b Nodes=ALL OverTimeLimit=5\nPartitionName=c Nodes=ALL OverTimeLimit=UNLIMITED\n"
+    )
+    found = translated({"slurm.conf": text}, tmp_path)
+    assert [each.over_time_limit for each in found.system.partitions] == [None, 300, 31_536_000]
+    assert not found.system.requeue
+    treatments = {each.name: each.treatment for each in found.report.entries}
+    assert (treatments["JobRequeue"], treatments["OverTimeLimit"]) == ("modelled", "modelled")
+
+
 def test_limits_of_users_are_the_nearest(tmp_path: Path) -> None:
     """A user's own limit, else the account's, else the cluster's; counted for each user and account."""
     limits = [

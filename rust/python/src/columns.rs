@@ -142,6 +142,10 @@ pub struct Columns<'py> {
     user: Option<PyReadonlyArray1<'py, u32>>,
     association: Option<PyReadonlyArray1<'py, u32>>,
     array: Option<PyReadonlyArray1<'py, u32>>,
+    /// Whether each job may be put back to run again from its start; None where all may.
+    requeue: Option<PyReadonlyArray1<'py, bool>>,
+    /// Seconds that jobs may run beyond their limits in the first partition of each, in the second, and so on.
+    over_time_limits: Vec<PyReadonlyArray1<'py, f64>>,
     /// The first partition of each job, then the second, and so on, where they differ.
     places: Vec<PlaceColumns<'py>>,
     factors: Option<FactorColumns<'py>>,
@@ -312,6 +316,8 @@ impl Columns<'_> {
             user: given(self.user.as_ref()),
             association: given(self.association.as_ref()),
             array: given(self.array.as_ref()),
+            requeue: given(self.requeue.as_ref()),
+            over_time_limits: self.over_time_limits.iter().map(|column| given(Some(column))).collect(),
             places: self.places.iter().map(PlaceColumns::attributes).collect(),
             factors: self.factors.as_ref().map(|columns| Box::new(columns.factors())),
         };

@@ -54,23 +54,6 @@ pub struct Simulation {
     names: Vec<String>,
 }
 
-/// Goes on until a time, inclusive, or until a while has passed: `Pause`, or why it ended.
-fn run_a_while_until(kernel: &mut Kernel<Replay>, time: Time) -> YieldPoint {
-    loop {
-        let next = kernel.next_time();
-        if next == Time::NEVER || next > time {
-            return YieldPoint::End;
-        }
-        match kernel.step_or_pause() {
-            Ok(Some(true)) => {}
-            Ok(Some(false)) if kernel.failure().is_some() => return YieldPoint::Failed,
-            Ok(Some(false)) if kernel.next_time() == Time::NEVER => return YieldPoint::End,
-            Ok(Some(false)) => return YieldPoint::Stuck,
-            Ok(None) => return YieldPoint::Pause,
-        }
-    }
-}
-
 impl Simulation {
     /// A simulation of what no formula has names for.
     pub fn of(kernel: Kernel<Replay>) -> Self {
@@ -272,7 +255,8 @@ impl Simulation {
         loop {
             let point = {
                 let kernel = &mut slf.borrow_mut().kernel;
-                py.detach(|| run_a_while_until(kernel, Time(time)))
+                let Ok(point) = py.detach(|| kernel.run_a_while_until(Time(time)));
+                point
             };
             py.check_signals()?;
             match point {

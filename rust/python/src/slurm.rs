@@ -35,6 +35,7 @@ struct Holder {
     started: f64,
     may_be_preempted: bool,
     counted_in: Vec<u32>,
+    over_time_limit: f64,
 }
 
 impl Holder {
@@ -50,7 +51,8 @@ impl Holder {
         let held = Held::new(self.job, self.end, self.allotments.iter().map(allot).collect());
         let held = held.with_generic(generic);
         let classes = Classes { preemption: self.preemption_class, counted: self.counted_in.clone() };
-        Ok(held.of(classes, self.may_be_preempted.then_some(self.started)))
+        let held = held.of(classes, self.may_be_preempted.then_some(self.started));
+        Ok(held.late_by(self.over_time_limit))
     }
 }
 

@@ -15,7 +15,7 @@ from batchlab.cli.machine import described_machine, machine_for
 from batchlab.cli.memory import peak_memory
 from batchlab.cli.output import tell
 from batchlab.cli.progress import reading_bar, run_bar
-from batchlab.cli.stream import NOT_STREAMED, machine_columns
+from batchlab.cli.stream import machine_columns, not_streamed
 from batchlab.options import RunOptions
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def plain_run(request: RunRequest) -> bool:
         return False
     header = _header(log)
     system = machine_for(described, request.log, request.machine, lambda: header)
-    if system.platform is not None or any(getattr(system, name) for name in NOT_STREAMED):
+    if system.platform is not None or not_streamed(system):
         return False
     _simulate(request, log, header, system, policy)
     return True

@@ -34,10 +34,14 @@ if TYPE_CHECKING:
     from batchlab.vocabulary import RejectionReason
     from batchlab.workload.header import Header
 
-__all__ = ["NOT_STREAMED", "machine_columns", "stream"]
+__all__ = ["machine_columns", "not_streamed", "stream"]
 
-NOT_STREAMED = ("partitions", "queues", "limits", "reservations", "preemption")
-"""What a machine may have that a run without tables does not look at."""
+_TABLES = ("partitions", "queues", "limits", "reservations", "preemption")
+
+
+def not_streamed(system: System) -> list[str]:
+    """Name what a machine has that a run without tables does not look at."""
+    return [name for name in _TABLES if getattr(system, name)] + ([] if system.requeue else ["requeue"])
 
 
 def stream(request: RunRequest) -> None:
@@ -93,7 +97,7 @@ def stream(request: RunRequest) -> None:
 
 def _check_streamable(system: System) -> None:
     """Refuse machines of which a streamed run would leave out something."""
-    found = [name for name in NOT_STREAMED if getattr(system, name)]
+    found = not_streamed(system)
     if found:
         raise wrong_usage(
             f"does not know {', '.join(found)} yet; the system has some. Leave it out.", "--stream"

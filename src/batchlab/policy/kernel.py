@@ -79,6 +79,11 @@ def _controller(parameters: SlurmParameters, system: System) -> ControllerSettin
         "epilog": parameters.epilog and not parameters.defer,
         "backfill": parameters.backfill,
         "bf_interval": parameters.bf_interval,
+        "bf_max_time": parameters.bf_interval if parameters.bf_max_time is None else parameters.bf_max_time,
+        # Slurm gives microseconds.
+        "bf_yield_interval": parameters.bf_yield_interval / 1e6,
+        "bf_yield_sleep": parameters.bf_yield_sleep / 1e6,
+        "bf_continue": parameters.bf_continue,
         "bf_resolution": float(parameters.bf_resolution),
         "bf_window": float(parameters.bf_window),
         "bf_max_job_test": parameters.bf_max_job_test,

@@ -30,6 +30,8 @@ _WHOLE = {
     "sched_min_interval": (0, _MOST),
     "default_queue_depth": (0, _MOST),
     "bf_interval": (1, _YEAR),
+    "bf_yield_interval": (1, _MOST),
+    "bf_yield_sleep": (1, _MOST),
     "bf_resolution": (1, _YEAR),
     "bf_window": (1, _YEAR),
     "bf_max_job_test": (1, _MOST),
@@ -85,6 +87,15 @@ class SlurmParameters:
         How many jobs a call of it starts; 0 for all that fit.
     bf_interval
         From one cycle of backfill to the next, whole seconds from 1 on.
+    bf_max_time
+        How many whole seconds a cycle may take, from 1 on; as many as `bf_interval` unless given.
+    bf_yield_interval
+        Microseconds after which a cycle pauses: calls of the main loop and what comes from outside are taken
+        then. Without a `bf_test_time` cycles take no time, and never pause.
+    bf_yield_sleep
+        Microseconds of a pause.
+    bf_continue
+        Whether a cycle goes on with its list although jobs or nodes have changed in a pause; else it is over.
     bf_resolution
         Plans begin and end at multiples of so many seconds of the clock.
     bf_window
@@ -156,6 +167,10 @@ class SlurmParameters:
     partition_job_depth: int = 0
     sched_max_job_start: int = 0
     bf_interval: int = 30
+    bf_max_time: int | None = None
+    bf_yield_interval: int = 2_000_000
+    bf_yield_sleep: int = 500_000
+    bf_continue: bool = False
     bf_resolution: int = 60
     bf_window: int = 86_400
     bf_max_job_test: int = 500
@@ -184,7 +199,7 @@ class SlurmParameters:
         if self.select not in NODE_SELECTIONS:
             known = suggest(str(self.select), NODE_SELECTIONS)
             raise PolicyError(f"select = {shown(self.select)}; must name how nodes are selected.{known}")
-        for key in ("cr_lln", "backfill", "epilog", "defer", "bf_one_resv_per_job"):
+        for key in ("cr_lln", "backfill", "epilog", "defer", "bf_continue", "bf_one_resv_per_job"):
             value = getattr(self, key)
             if not isinstance(value, bool):
                 raise PolicyError(f"{key} = {shown(value)}; must be true or false.")
@@ -192,6 +207,8 @@ class SlurmParameters:
             raise PolicyError(f"cr_lln = True; goes with select = 'cores', not with {shown(self.select)}.")
         for key, (least, most) in _WHOLE.items():
             object.__setattr__(self, key, _whole(key, getattr(self, key), least, most))
+        if self.bf_max_time is not None:
+            object.__setattr__(self, "bf_max_time", _whole("bf_max_time", self.bf_max_time, 1, _YEAR))
         ends = {
             "main_lag": 1,
             "bf_test_time": 1,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from batchlab.errors import PolicyError, shown
+from batchlab.errors import PolicyError, WorkloadError, shown
 from batchlab.policy.kernel import KEY_COLUMN, SCORE_COLUMN, takes_now
 from batchlab.simulation.node_sets import node_set_columns
 from batchlab.simulation.owners import owner_columns
-from batchlab.simulation.places import place_columns
+from batchlab.simulation.places import over_time_columns, place_columns
 from batchlab.simulation.priorities import factor_columns, node_counts
 from batchlab.simulation.view import HIDDEN, Columns
 from batchlab.vocabulary import REJECTION_REASONS
@@ -71,7 +71,8 @@ def job_columns(
     Raises
     ------
     WorkloadError
-        If a job names a node group, queue, partition or reservation that the system does not have.
+        If a job names a node group, queue, partition or reservation that the system does not have, or the
+        column ``requeue`` is neither true nor false.
     PolicyError
         If a formula names a column that it cannot use.
     """
@@ -92,6 +93,8 @@ def job_columns(
         "queue_priority": _queue_priorities(system, routed),
         "nodes": node_counts(workload, system, policy),
         **owner_columns(workload, policy),
+        "requeue": _requeue(jobs, system),
+        "over_time_limits": over_time_columns(system, policy, routed),
         "places": place_columns(workload, system, policy, routed),
         "factors": factor_columns(workload, system, policy, routed),
         "limits": limit_columns(workload, system, routed),
@@ -124,6 +127,17 @@ def _rejections(
     lacking = workload.jobs.select(pl.any_horizontal(asks)).to_series().to_numpy()
     others = np.zeros(len(lacking), np.uint8) if known is None else known
     return np.where(lacking, REJECTION_REASONS.index("lacks_resource") + 1, others).astype(np.uint8)
+
+
+def _requeue(jobs: pl.DataFrame, system: System) -> npt.NDArray[np.bool_] | None:
+    """Say which jobs may be put back to run again from their starts; None where all may."""
+    if "requeue" not in jobs.columns:
+        return None if system.requeue else np.zeros(jobs.height, np.bool_)
+    dtype = jobs.schema["requeue"]
+    if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
+        raise WorkloadError(f"column 'requeue' is of the kind {dtype}; must be true or false.")
+    column = jobs["requeue"].cast(pl.Boolean).fill_null(system.requeue)
+    return None if column.all() else column.to_numpy()
 
 
 def _tiers(system: System, routed: Routes | None) -> npt.NDArray[np.int32] | None:

@@ -10,13 +10,15 @@ from batchlab.policy.orders import Multifactor
 from batchlab.simulation.priorities import partition_parts
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from batchlab._kernel import PlaceColumns
     from batchlab.policy import Policy
     from batchlab.system import System
     from batchlab.workload import Workload
     from batchlab.workload.routing import Routes
 
-__all__ = ["place_columns"]
+__all__ = ["over_time_columns", "place_columns"]
 
 
 def place_columns(
@@ -64,3 +66,26 @@ def place_columns(
         }
         for number in range(max(map(len, routes.partitions)))
     ]
+
+
+def over_time_columns(system: System, policy: Policy, routes: Routes | None) -> list[npt.NDArray[np.float64]]:
+    """Give how long jobs may run beyond their limits in the first, second, … partition of each, seconds.
+
+    Parameters
+    ----------
+    system, policy
+        The machine, and ``slurm``, whose own time holds where a partition has none.
+    routes
+        The partitions of the jobs, on a system that has some.
+
+    Returns
+    -------
+    list
+        Empty where no partition has a time of its own.
+    """
+    given = [partition.over_time_limit for partition in system.partitions]
+    if policy.slurm is None or routes is None or all(each is None for each in given):
+        return []
+    usual = float(policy.slurm.over_time_limit)
+    times = [usual if each is None else each for each in given]
+    return [routes.nth(number, times, usual=usual) for number in range(max(map(len, routes.partitions)))]

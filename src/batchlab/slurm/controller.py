@@ -60,6 +60,8 @@ class Held:
         Whether it may be at all: not while it is exempt.
     counted_in
         The numbers of the limits on nodes that count its own: jobs with one in common go to the same nodes.
+    over_time_limit
+        Seconds that it may run beyond its limit: OverTimeLimit of its partition, or of the cluster.
     """
 
     job: int
@@ -69,6 +71,7 @@ class Held:
     started: float = 0.0
     may_be_preempted: bool = True
     counted_in: Sequence[int] = ()
+    over_time_limit: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -252,7 +255,7 @@ class Controller:
         What is added to times to get seconds of the clock: plans begin and end at multiples of the
         resolution there.
     kill_wait
-        Seconds that a job that is late is taken to run on after its limit: KillWait, with OverTimeLimit.
+        Seconds that a job that is late is taken to run on after its limit, besides its own OverTimeLimit.
     generic
         For each node what it has of each generic resource (gres), as GPUs; None where none has any. Goes with
         "cores": whole nodes have all that they have.

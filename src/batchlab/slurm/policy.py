@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from batchlab.slurm.cluster import Timing
 from batchlab.slurm.scheduler import SchedulerParameters
+from batchlab.slurm.values import YEAR, bounded_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +26,10 @@ _MAIN_LOOP = (
 )
 _BACKFILL = (
     "bf_interval",
+    "bf_max_time",
+    "bf_yield_interval",
+    "bf_yield_sleep",
+    "bf_continue",
     "bf_resolution",
     "bf_window",
     "bf_max_job_test",
@@ -41,7 +46,6 @@ _BACKFILL = (
 """The options of SchedulerParameters that are parameters of the policy by the same name."""
 _WAITS = ("kill_wait", "message_timeout")
 _OFF = -1
-_YEAR = 31_536_000
 _MINUTE = 60
 
 
@@ -77,10 +81,10 @@ def policy_of(scheduler: SchedulerParameters, selection: Selection, timing: Timi
         found.append(("backfill", "false"))
     usual = Timing()
     # A year is as good as never.
-    waits = ((name, min(getattr(timing, name), _YEAR)) for name in _WAITS)
+    waits = ((name, min(getattr(timing, name), YEAR)) for name in _WAITS)
     found += [(name, value) for name, value in waits if value != getattr(usual, name)]
-    over = min(timing.over_time_limit * _MINUTE, _YEAR)
-    found += [("over_time_limit", int(over))] if over else []
+    over = bounded_seconds(timing.over_time_limit)
+    found += [("over_time_limit", over)] if over else []
     delay = _requeue_delay(scheduler, timing)
     found += [] if delay == _requeue_delay(SchedulerParameters(), usual) else [("requeue_delay", delay)]
     if order != "fcfs":
@@ -99,11 +103,11 @@ def _options(scheduler: SchedulerParameters, names: tuple[str, ...]) -> Iterator
         if name == "bf_window":
             value *= _MINUTE
         # A year is as good as never.
-        value = _YEAR if (name, value) == ("sched_interval", _OFF) else value
+        value = YEAR if (name, value) == ("sched_interval", _OFF) else value
         yield name, str(value).lower() if isinstance(value, bool) else value
 
 
 def _requeue_delay(scheduler: SchedulerParameters, timing: Timing) -> int:
     """Give the seconds that a requeued job waits: until its credential has expired, unless an option says."""
     given = scheduler.requeue_delay
-    return min(timing.credential_lifetime if given is None else given, _YEAR - 1) + 1
+    return min(timing.credential_lifetime if given is None else given, YEAR - 1) + 1

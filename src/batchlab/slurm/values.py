@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KINDS",
+    "YEAR",
     "amount",
+    "bounded_seconds",
     "count",
     "host_names",
     "minutes",
@@ -33,6 +35,8 @@ __all__ = [
 
 MOST_HOSTS = 65_536
 """As many nodes as Slurm takes."""
+YEAR = 31_536_000
+"""Seconds that are as good as no bound."""
 
 _UNLIMITED = frozenset({"unlimited", "infinite", "-1"})
 _TRUE = frozenset({"yes", "true", "up", "1"})
@@ -44,6 +48,11 @@ _SUFFIXES = {letter: 1024**power for power, letter in enumerate("KMGTP", 1)}
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
 _RANGES = re.compile(r"\s*\d{1,9}(?:-\d{1,9})?(?:\s*,\s*\d{1,9}(?:-\d{1,9})?)*\s*")
 _DAY, _HOUR, _MINUTE = 86_400, 3_600, 60
+
+
+def bounded_seconds(given: float) -> int:
+    """Give minutes in seconds; a year where they are more, or infinite."""
+    return int(min(given * _MINUTE, YEAR))
 
 
 def count(text: str) -> float:

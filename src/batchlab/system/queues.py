@@ -108,6 +108,9 @@ class Partition:
         Which jobs it takes; all unless given.
     priority_factor
         From 0 on; the partition's factor in the order ``multifactor`` is this over the largest of all.
+    over_time_limit
+        Seconds that its jobs may run beyond their limits under the policy ``slurm``; as many as that says
+        unless given.
 
     Raises
     ------
@@ -121,6 +124,7 @@ class Partition:
     tier: int = 1
     admits: Conditions = field(default_factory=Conditions)
     priority_factor: float = 1.0
+    over_time_limit: float | None = None
 
     def __post_init__(self) -> None:
         set_field(self, "name", held(rules.group_name, self.name, "Partition: name"))
@@ -130,6 +134,9 @@ class Partition:
         held(node_ranges, self.nodes, f"{where}: nodes")
         factor = held(account_rules.not_negative, self.priority_factor, f"{where}: priority_factor")
         set_field(self, "priority_factor", factor)
+        if self.over_time_limit is not None:
+            over = held(account_rules.not_negative, self.over_time_limit, f"{where}: over_time_limit")
+            set_field(self, "over_time_limit", over)
         _check_conditions(self.admits, where)
 
     @property

@@ -137,6 +137,9 @@ class System:
         Which jobs may take the nodes of running ones; none unless given.
     reservations
         Nodes that are kept for maintenance or for some jobs, for a time; none unless given.
+    requeue
+        Whether jobs whose column ``requeue`` does not say so may be put back to run again from their starts;
+        true unless given. What would requeue other jobs kills them.
 
     Raises
     ------
@@ -166,6 +169,7 @@ class System:
     limits: tuple[Limit, ...] = ()
     reservations: tuple[Reservation, ...] = ()
     preemption: Preemption | None = None
+    requeue: bool = True
 
     def __post_init__(self) -> None:
         set_field(self, "name", held(rules.title, self.name, "name"))
@@ -184,6 +188,7 @@ class System:
         set_field(self, "qos", check_qualities(self.qos))
         check_fair_share(self.fair_share, self.resources, self.accounts)
         set_field(self, "limits", check_limits(self.limits, self.queues, self.partitions, self.resources))
+        set_field(self, "requeue", held(rules.truth, self.requeue, "requeue"))
         check_preemption(self.preemption, self.partitions, self.qos)
         check_owners(self._conditions, self.accounts, self.qos)
         reservations = check_reservations(self.reservations, self.nodes, names, self.partitions)
@@ -205,7 +210,7 @@ class System:
         equivalence = dict(self.equivalence)
         parts = (self.groups, equivalence, self.name, self.start_time, self.platform, self.hosts)
         sharing = (self.accounts, self.qos, self.fair_share)
-        kept = (self.limits, self.reservations, self.preemption)
+        kept = (self.limits, self.reservations, self.preemption, self.requeue)
         return System, (*parts, self.partitions, self.queues, *sharing, *kept)
 
     def __str__(self) -> str:

@@ -32,8 +32,8 @@ def tables(system: System) -> dict[str, object]:
     -------
     dict
         ``partitions``, ``queues``, ``limits``, ``reservations``, ``accounts`` and ``qos``, each a list of
-        mappings, ``fair_share`` and ``preemption``, mappings; none where there are none. What is as it would
-        be unsaid is left out.
+        mappings, ``fair_share`` and ``preemption``, mappings; none where there are none; and ``requeue``.
+        What is as it would be unsaid is left out.
     """
     shared = None if system.fair_share is None else _changed(system.fair_share)
     found: dict[str, object] = {
@@ -46,7 +46,8 @@ def tables(system: System) -> dict[str, object]:
         "qos": [_changed(quality) for quality in system.qos],
         "preemption": None if system.preemption is None else asdict(system.preemption),
     }
-    return {key: entries for key, entries in found.items() if entries or entries == {}}
+    given = {key: entries for key, entries in found.items() if entries or entries == {}}
+    return given if system.requeue else given | {"requeue": False}
 
 
 def more_of(group: NodeGroup) -> dict[str, object]:

@@ -4,6 +4,7 @@
 
     name = "Seth"                     # optional
     start_time = 1027839845           # optional: the origin, in seconds since 1970-01-01 UTC
+    requeue = true                    # optional: whether jobs may run again that do not say so themselves
     equivalence = { core = 2 }        # optional: what one processor of a log is; one core
 
     [[groups]]                        # one or more; nodes are numbered in this order
@@ -31,6 +32,7 @@
     nodes = "0-7"                     # ranges; all nodes unless nodes or groups are given
     groups = ["fat"]                  # node groups whose nodes belong to it as well
     tier = 2                          # jobs of a higher tier come first; 1 unless given
+    over_time_limit = 300             # optional: seconds beyond their limits, under the policy slurm
     admits = { max_nodes = 2, max_time = 1800 }
 
     [[queues]]                        # optional: where jobs wait
@@ -158,6 +160,7 @@ class _Partition(Model):
     groups: object = ()
     tier: object = 1
     priority_factor: object = 1.0
+    over_time_limit: object = None
     admits: _Conditions = Field(default_factory=_Conditions)
 
 
@@ -220,6 +223,7 @@ class _Description(Model):
     qos: list[QualityTable] = Field(default_factory=list)
     fair_share: FairShareTable | None = None
     preemption: _Preemption | None = None
+    requeue: object = True
 
 
 def system(document: dict[str, object]) -> System:
@@ -262,6 +266,7 @@ def system(document: dict[str, object]) -> System:
         queues=tuple(_made(JobQueue, each, f"queues[{at}]") for at, each in enumerate(description.queues)),
         limits=tuple(_made(Limit, each, f"limits[{at}]") for at, each in enumerate(description.limits)),
         preemption=None if preemption is None else Preemption(**dict(preemption)),
+        requeue=description.requeue,  # type: ignore[arg-type]  # the system checks it
         reservations=tuple(
             _made(Reservation, each, f"reservations[{at}]")
             for at, each in enumerate(description.reservations)

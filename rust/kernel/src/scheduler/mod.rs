@@ -70,8 +70,26 @@ pub trait SchedulingRule {
         false
     }
 
+    /// Whether it asks that in few steps only, and of each says beforehand if it does.
+    fn asks_for_running_seldom(&self) -> bool {
+        false
+    }
+
+    /// Whether it may ask that in its next step, where it asks it seldom.
+    fn asks_for_running(&self, _view: View<'_>) -> bool {
+        false
+    }
+
+    /// Whether it asks which runs have changed since its latest pass.
+    fn needs_changed_runs(&self) -> bool {
+        false
+    }
+
     /// Takes note that nodes came or went, or that jobs left queue or nodes otherwise than by starting or ending.
     fn disturbed(&mut self) {}
+
+    /// Takes note whether submissions or external events are still to come.
+    fn awaits_events(&mut self, _are_to_come: bool) {}
 
     /// Takes note that the run of a job is over which holds its nodes for a while yet.
     fn completing(&mut self) {}
@@ -98,9 +116,9 @@ pub trait SchedulingRule {
         Time::NEVER
     }
 
-    /// When a job that has started then, and asks for so many seconds, is ended by its limit, now or later; None where that is
-    /// as soon as it has run so long.
-    fn end_of(&self, _start: f64, _requested_time: f64, _now: f64) -> Option<f64> {
+    /// When a running job that has started then, and asks for so many seconds, is ended by its limit, now or later; None where
+    /// that is as soon as it has run so long.
+    fn end_of(&self, _job: u32, _start: f64, _requested_time: f64, _now: f64) -> Option<f64> {
         None
     }
 }
@@ -152,6 +170,12 @@ impl Scheduler {
         matches!(self, Self::Blocking(_) | Self::FirstFit(_) | Self::Easy(_) | Self::EasyReservations(_))
     }
 
+    /// Whether its passes do nothing while no job waits.
+    #[must_use]
+    pub fn looks_at_queue_only(&self) -> bool {
+        matches!(self, Self::Blocking(_) | Self::Easy(_))
+    }
+
     /// Whether what it plans is kept from pass to pass, to the expected ends of all jobs.
     #[must_use]
     pub fn plans_to_the_end(&self) -> bool {
@@ -193,8 +217,24 @@ impl SchedulingRule for Scheduler {
         of_rule!(self, rule => rule.needs_running(), false)
     }
 
+    fn asks_for_running_seldom(&self) -> bool {
+        of_rule!(self, rule => rule.asks_for_running_seldom(), false)
+    }
+
+    fn asks_for_running(&self, view: View<'_>) -> bool {
+        of_rule!(self, rule => rule.asks_for_running(view), false)
+    }
+
+    fn needs_changed_runs(&self) -> bool {
+        of_rule!(self, rule => rule.needs_changed_runs(), false)
+    }
+
     fn disturbed(&mut self) {
         of_rule!(self, rule => rule.disturbed(), ());
+    }
+
+    fn awaits_events(&mut self, are_to_come: bool) {
+        of_rule!(self, rule => rule.awaits_events(are_to_come), ());
     }
 
     fn completing(&mut self) {
@@ -230,8 +270,8 @@ impl SchedulingRule for Scheduler {
         of_rule!(self, rule => rule.next_due(), Time::NEVER)
     }
 
-    fn end_of(&self, start: f64, requested_time: f64, now: f64) -> Option<f64> {
-        of_rule!(self, rule => rule.end_of(start, requested_time, now), None)
+    fn end_of(&self, job: u32, start: f64, requested_time: f64, now: f64) -> Option<f64> {
+        of_rule!(self, rule => rule.end_of(job, start, requested_time, now), None)
     }
 }
 

@@ -18,7 +18,7 @@ impl<F: Feed> Simulation<F> {
     /// The same with an execution of the applications that the scenario's jobs carry.
     #[must_use]
     pub fn with_applications(mut self, execution: Execution) -> Self {
-        self.state.index_running(&self.scenario);
+        self.state.index_running(&self.scenario, false);
         self.state.applications = Some(Box::new(ApplicationState::new(execution)));
         self.choose_kinds();
         self

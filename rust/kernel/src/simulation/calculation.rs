@@ -23,6 +23,7 @@ impl<F: Feed> Simulation<F> {
         let with = |usage| self.scenario.accounts.as_ref().map(|accounts| AccountUsage::new(usage, accounts));
         self.state.usage = usage.and_then(with).map(Box::new);
         Arc::make_mut(&mut self.scenario).split_limits_by_factors();
+        self.choose_kinds();
         self
     }
 
@@ -35,6 +36,7 @@ impl<F: Feed> Simulation<F> {
     }
 
     /// Sorts the queue by the latest calculation, for a pass that may look at it.
+    #[inline(never)]
     pub(super) fn refresh_calculated(&mut self) {
         let Some(calculation) = &self.state.calculation else { return };
         if !(calculation.is_stale() || calculation.is_at_every_pass()) {

@@ -221,6 +221,9 @@ impl<F: Feed> Simulation<F> {
         if self.end_completion(job) {
             return Ok(());
         }
+        if keep == Preemption::Requeue && !self.scenario.attributes.may_be_requeued(job) {
+            return self.kill(job);
+        }
         if keep == Preemption::Suspend && !self.view().has_application(job) {
             let seconds = self.view().overhead(job).suspend;
             if seconds > 0.0 {

@@ -36,7 +36,8 @@ impl<F: Feed> Simulation<F> {
             ExternalEvent::Cancel(job) => self.is_queued(job) && self.apply(Decision::Kill(job)).is_ok(),
             ExternalEvent::Kill(job) => self.is_running(job) && self.apply(Decision::Kill(job)).is_ok(),
             ExternalEvent::Requeue(job) => {
-                self.apply(Decision::Preempt { job, keep: Preemption::Requeue }).is_ok()
+                self.scenario.attributes.may_be_requeued(job)
+                    && self.apply(Decision::Preempt { job, keep: Preemption::Requeue }).is_ok()
             }
             ExternalEvent::End(job) => self.end_run(job),
             ExternalEvent::Hold(job) => self.hold_job(job),

@@ -26,23 +26,23 @@ impl<F: Feed> Simulation<F> {
             }
         };
         self.kinds = self.agenda.order.iter().copied().filter(may_happen).collect();
+        let is_common = |kind: &EventKind| {
+            use EventKind::{Completion, EarlyRelease, Submission, Timer};
+            matches!(kind, Timer | Completion | Submission | EarlyRelease)
+        };
+        self.has_rare_events = !self.kinds.iter().all(is_common);
+        self.has_rare_states = self.state.sleep.is_some()
+            || self.state.applications.is_some()
+            || self.state.calculation.is_some()
+            || self.scenario.calendar.is_some();
     }
 
     pub(super) fn begin_instant(&mut self, before: f64) {
-        self.end_transitions();
         if self.state.now > before {
             self.cursor.suspended.clear();
         }
-        self.sample_platform();
-        self.calculate_due();
-        if let Some(calendar) = self.state.occurrences(&self.scenario)
-            && calendar.next_after(before) <= self.state.now
-        {
-            let turns = calendar.next_from(self.state.now) <= self.state.now;
-            let cuts = calendar.next_cut_after(before) <= self.state.now;
-            self.cursor.cut = (turns && cuts).then_some(Time(self.state.now));
-            self.cursor.calendar_turn = turns.then_some(Time(self.state.now));
-            self.state.turn_calendar(&self.scenario, &self.priority);
+        if self.has_rare_states {
+            self.begin_rare_states(before);
         }
         if !self.waits_for_timers() {
             self.cursor.idle = 0;
@@ -56,6 +56,23 @@ impl<F: Feed> Simulation<F> {
         self.cursor.round = None;
     }
 
+    /// Brings up to date what changes with time alone, and only runs with further options have.
+    #[inline(never)]
+    fn begin_rare_states(&mut self, before: f64) {
+        self.end_transitions();
+        self.sample_platform();
+        self.calculate_due();
+        if let Some(calendar) = self.state.occurrences(&self.scenario)
+            && calendar.next_after(before) <= self.state.now
+        {
+            let turns = calendar.next_from(self.state.now) <= self.state.now;
+            let cuts = calendar.next_cut_after(before) <= self.state.now;
+            self.cursor.cut = (turns && cuts).then_some(Time(self.state.now));
+            self.cursor.calendar_turn = turns.then_some(Time(self.state.now));
+            self.state.turn_calendar(&self.scenario, &self.priority);
+        }
+    }
+
     /// Takes what happens until a pass is due, the instant is over, or something outside is asked.
     pub(super) fn take_events(&mut self) -> Result<Option<YieldPoint>, F::Error> {
         if self.cursor.idle > MAX_IDLE_WAKEUPS {
@@ -65,7 +82,7 @@ impl<F: Feed> Simulation<F> {
             if self.patience.is_over() {
                 return Ok(Some(YieldPoint::Pause));
             }
-            if self.failure().is_some() {
+            if self.has_failed() {
                 self.cursor.at = LoopState::Failed;
                 return Ok(Some(YieldPoint::Failed));
             }
@@ -97,7 +114,8 @@ impl<F: Feed> Simulation<F> {
     /// Whether the instant is over; if not, there is more of it.
     pub(super) fn end_instant(&mut self) -> bool {
         let goes_on = self.look_at_applications();
-        let next = self.cursor.timers.next_time().min(self.next_end()).min(self.next_gate());
+        let next = self.cursor.timers.next_time().min(self.next_end());
+        let next = if self.has_rare_events { next.min(self.next_gate()) } else { next };
         if goes_on || self.cursor.is_disturbed || next <= Time(self.state.now) {
             self.cursor.idle += u64::from(self.cursor.is_disturbed);
             self.cursor.pass_is_due |= self.cursor.is_disturbed;
@@ -118,6 +136,13 @@ impl<F: Feed> Simulation<F> {
 
     /// The next kind of event, in the order of the agenda, of which there is one at this instant.
     fn next_kind(&mut self) -> Option<EventKind> {
+        if !self.has_rare_events
+            && self.cursor.released_early
+            && self.next_common_event() > Time(self.state.now)
+        {
+            self.cursor.round = None;
+            return None;
+        }
         if self.cursor.round.is_some() {
             if self.next_completion().is_some() {
                 return Some(EventKind::Completion);
@@ -137,11 +162,22 @@ impl<F: Feed> Simulation<F> {
         let now = Time(self.state.now);
         match kind {
             EventKind::Timer => self.cursor.timers.next_time() <= now,
+            EventKind::Completion => self.next_completion().is_some(),
+            EventKind::Submission => self.feed.next_time() <= now,
+            EventKind::EarlyRelease => !self.cursor.released_early,
+            rare => self.is_rare_event_due(rare),
+        }
+    }
+
+    /// The same of what only runs with further options have.
+    #[inline(never)]
+    fn is_rare_event_due(&mut self, kind: EventKind) -> bool {
+        let now = Time(self.state.now);
+        match kind {
             EventKind::GraceEnd => self.next_grace_end() <= now,
             EventKind::Cut => self.cursor.cut.is_some(),
             EventKind::Switch => self.next_switch() <= now,
             EventKind::Application => self.next_notice(),
-            EventKind::Completion => self.next_completion().is_some(),
             EventKind::Expiry => self.next_expiry().is_some(),
             EventKind::Periodic => match &self.agenda.triggers {
                 Some(rules) => self.cursor.clock.is_due(rules, now),
@@ -149,25 +185,36 @@ impl<F: Feed> Simulation<F> {
             },
             EventKind::Begin => self.next_gate() <= now,
             EventKind::External => self.feed.next_event_time() <= now,
-            EventKind::Submission => self.feed.next_time() <= now,
-            EventKind::EarlyRelease => !self.cursor.released_early,
+            EventKind::Timer | EventKind::Completion | EventKind::Submission | EventKind::EarlyRelease => {
+                false
+            }
         }
     }
 
     /// Takes one event of a kind that is due.
     fn take_event(&mut self, kind: EventKind) -> Result<Option<YieldPoint>, F::Error> {
         match kind {
-            EventKind::Timer => return Ok(self.wake()),
-            EventKind::GraceEnd => self.end_graces(),
-            EventKind::Cut => self.cancel_jobs_in_the_way(),
-            EventKind::Switch => self.switch_rates(),
-            EventKind::Application => self.take_notice(),
             EventKind::Completion => {
                 if self.agenda.ties == EndTies::ByStart && self.cursor.round.is_none() {
                     self.cursor.round = Some(self.state.starts);
                 }
                 self.take_completion();
+                Ok(None)
             }
+            EventKind::Submission => self.submit(),
+            rare => self.take_rare_event(rare),
+        }
+    }
+
+    /// The same of what only runs with further options have.
+    #[inline(never)]
+    fn take_rare_event(&mut self, kind: EventKind) -> Result<Option<YieldPoint>, F::Error> {
+        match kind {
+            EventKind::Timer => return Ok(self.wake()),
+            EventKind::GraceEnd => self.end_graces(),
+            EventKind::Cut => self.cancel_jobs_in_the_way(),
+            EventKind::Switch => self.switch_rates(),
+            EventKind::Application => self.take_notice(),
             EventKind::Expiry => return Ok(self.expire()),
             EventKind::Periodic => {
                 self.cursor.idle += 1;
@@ -175,8 +222,8 @@ impl<F: Feed> Simulation<F> {
             }
             EventKind::Begin => self.open_gates(),
             EventKind::External => self.take_external_event()?,
-            EventKind::Submission => return self.submit(),
             EventKind::EarlyRelease => self.release_early(),
+            EventKind::Completion | EventKind::Submission => {}
         }
         Ok(None)
     }
@@ -234,21 +281,15 @@ impl<F: Feed> Simulation<F> {
     /// The next run that ends at this instant; in a round only those that it began with. Whether by its limit.
     fn next_completion(&self) -> Option<(u32, bool)> {
         let now = Time(self.state.now);
-        let by_work = self.state.work.next().map(|(key, run)| (key, run, false));
-        let by_limit = self.state.limits.peek().map(|(key, run)| (key, run, true));
+        let by_work = self.state.work.next().filter(|&((time, _), _)| time <= now);
+        let by_limit = self.state.limits.peek().filter(|&((time, _), _)| time <= now);
         // Of a job that reaches its limit as its work is done, the work counts.
-        let ((time, sequence), run, at_limit) = match (by_work, by_limit) {
-            (Some(work), Some(limit)) => {
-                if limit.0 < work.0 {
-                    limit
-                } else {
-                    work
-                }
-            }
-            (work, limit) => work.or(limit)?,
+        let at_limit = match (by_work, by_limit) {
+            (Some(work), Some(limit)) => limit.0 < work.0,
+            (work, _) => work.is_none(),
         };
-        let in_round = self.cursor.round.is_none_or(|round| sequence < round);
-        (time <= now && in_round).then_some((run, at_limit))
+        let ((_, sequence), run) = if at_limit { by_limit? } else { by_work? };
+        self.cursor.round.is_none_or(|round| sequence < round).then_some((run, at_limit))
     }
 
     fn take_completion(&mut self) {

@@ -138,31 +138,35 @@ impl<F: Feed> Simulation<F> {
         let sequence = self.state.running.get(run).sequence;
         if self.view().has_application(job) {
             // It ends when its application does, or at its limit: no longer when its launch does.
-            self.state.work.stop(now, run);
+            self.state.work.stop(run);
             self.begin_application(job);
         } else {
             self.state.begin_service(&self.scenario, job, run, sequence, begin);
         }
         self.limit_run(job, run);
-        // An estimate of no time expires at once, a corrected one later: at most one correction is made at an instant.
-        let was_launched = self.view().overhead(job).launch > 0.0
-            || self.state.counts_from(job) < self.state.ready_time(job);
-        self.schedule_expiry(job, Time(if was_launched { now.next_up() } else { now }));
+        if self.listeners.estimates {
+            // An estimate of no time expires at once, a corrected one later: at most one correction is made at an instant.
+            let was_launched = self.view().overhead(job).launch > 0.0
+                || self.state.counts_from(job) < self.state.ready_time(job);
+            self.schedule_expiry(job, Time(if was_launched { now.next_up() } else { now }));
+        }
         if self.scenario.bills_runs_only() {
             self.state.begin_charge(&self.scenario, job);
         }
     }
 
-    /// Sets when the wall time rule kills a job that runs.
+    /// Sets when the wall time rule kills a job that runs, where it kills any.
     pub(super) fn limit_run(&mut self, job: u32, run: u32) {
-        let from = self.state.now.max(self.view().work_begin(job));
-        self.schedule_limit(job, run, from, self.allowed_from(job, from));
+        if self.scenario.wall_time == WallTime::Kill {
+            let from = self.state.now.max(self.view().work_begin(job));
+            self.schedule_limit(job, run, from, self.allowed_from(job, from));
+        }
     }
 
     /// For how many seconds the wall time rule lets a job run from a time on, the begin of its work or later.
     fn allowed_from(&self, job: u32, from: f64) -> f64 {
         let (view, jobs) = (self.view(), &self.state.jobs);
-        let end = self.scheduler.end_of(jobs.start_time(job), jobs.requested_time(job), view.now());
+        let end = self.scheduler.end_of(job, jobs.start_time(job), jobs.requested_time(job), view.now());
         let allowed = match end {
             Some(end) => end - from,
             None => view.allowed_run(job) - (from - view.work_begin(job)),
@@ -181,7 +185,7 @@ impl<F: Feed> Simulation<F> {
                 if rate > 0.0 { left / rate > allowed } else { true }
             }
         };
-        if self.scenario.wall_time == WallTime::Kill && allowed.is_finite() && is_cut() {
+        if allowed.is_finite() && is_cut() {
             let sequence = self.state.running.get(run).sequence;
             self.state.limits.set(run, (Time(from + allowed), sequence));
         } else {

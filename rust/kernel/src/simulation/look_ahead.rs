@@ -62,7 +62,7 @@ impl<F: Feed> Simulation<F> {
             let sequence = self.state.running.get(run).sequence;
             self.state.work.end_at(self.state.now, run, sequence, end);
         } else {
-            self.state.work.stop(self.state.now, run);
+            self.state.work.stop(run);
         }
     }
 }

@@ -65,6 +65,10 @@ pub struct Simulation<F> {
     agenda: Arc<Agenda>,
     /// The kinds of events that this run may have, in the order of the agenda; follows from it and the rest.
     kinds: Vec<EventKind>,
+    /// Whether anything may happen but submissions, ends, plans that are due and timers; follows from the kinds.
+    has_rare_events: bool,
+    /// Whether anything changes with time alone but the work of running jobs; follows likewise.
+    has_rare_states: bool,
     listeners: Listeners,
     cursor: Cursor,
     patience: Patience,
@@ -86,6 +90,8 @@ impl<F: Feed> Simulation<F> {
             patience: Patience::default(),
             agenda: Arc::new(agenda),
             kinds: Vec::new(),
+            has_rare_events: true,
+            has_rare_states: true,
             listeners: Listeners::default(),
             feed,
         };
@@ -117,7 +123,11 @@ impl<F: Feed> Simulation<F> {
     /// Keeps the indices that the policy asks for.
     fn keep_indices(&mut self) {
         if self.scheduler.needs_running() {
-            self.state.index_running(&self.scenario);
+            let is_asked_seldom = self.scheduler.asks_for_running_seldom();
+            self.state.index_running(&self.scenario, is_asked_seldom);
+        }
+        if self.scheduler.needs_changed_runs() {
+            self.state.running.keep_changed();
         }
         if self.allocator.needs_loads() {
             self.state.machine.keep_loads();
@@ -188,6 +198,12 @@ impl<F: Feed> Simulation<F> {
         self.cursor.failure.as_ref().map(|(job, reason)| Failure::Application { job: *job, reason })
     }
 
+    /// Whether the run cannot go on.
+    fn has_failed(&self) -> bool {
+        let is_refused = || self.recorders.platform.as_ref().is_some_and(|sensor| sensor.refused().is_some());
+        self.state.defect.is_some() || self.cursor.failure.is_some() || is_refused()
+    }
+
     /// What changed since this was asked last.
     pub fn take_changes(&mut self) -> Vec<(Change, u32)> {
         self.recorders.changes.take()
@@ -204,8 +220,21 @@ impl<F: Feed> Simulation<F> {
     /// The next instant at which something happens besides the end of a phase of a job whose work is a time.
     fn next_besides_work(&self) -> Time {
         let next = self.cursor.timers.next_time().min(self.feed.next_time()).min(self.next_planned());
-        next.min(self.next_external_event())
-            .min(self.next_end_besides_work())
+        let next = next.min(self.next_limit());
+        if self.has_rare_events { next.min(self.next_rare_event()) } else { next }
+    }
+
+    /// The next submission, end or timer.
+    fn next_common_event(&self) -> Time {
+        let next = self.cursor.timers.next_time().min(self.feed.next_time());
+        next.min(self.next_limit()).min(self.next_end_of_work())
+    }
+
+    /// The next instant at which something happens that only runs with further options have.
+    #[inline(never)]
+    fn next_rare_event(&self) -> Time {
+        self.next_external_event()
+            .min(self.next_rare_end())
             .min(self.next_gate())
             .min(self.next_question())
             .min(self.next_in_calendar())
@@ -232,18 +261,24 @@ impl<F: Feed> Simulation<F> {
 
     /// The next end, limit, expiry, end of a grace time, or deed of an application.
     fn next_end(&self) -> Time {
-        self.next_end_of_work().min(self.next_end_besides_work())
+        let next = self.next_end_of_work().min(self.next_limit());
+        if self.has_rare_events { next.min(self.next_rare_end()) } else { next }
     }
 
     fn next_end_of_work(&self) -> Time {
         self.state.work.next().map_or(Time::NEVER, |((time, _), _)| time)
     }
 
-    fn next_end_besides_work(&self) -> Time {
+    fn next_limit(&self) -> Time {
+        self.state.limits.peek().map_or(Time::NEVER, |((time, _), _)| time)
+    }
+
+    /// The next end that only runs with further options have.
+    #[inline(never)]
+    fn next_rare_end(&self) -> Time {
         let applications = self.state.applications.as_ref().map_or(Time::NEVER, |running| running.next);
-        let first = |next: Option<((Time, u64), u32)>| next.map_or(Time::NEVER, |((time, _), _)| time);
-        let expiry = first(self.state.expiries.peek()).min(self.next_grace_end()).min(self.next_switch());
-        applications.min(first(self.state.limits.peek())).min(expiry)
+        let expiry = self.state.expiries.peek().map_or(Time::NEVER, |((time, _), _)| time);
+        applications.min(expiry).min(self.next_grace_end()).min(self.next_switch())
     }
 
     /// When the scheduler has a reservation due, or a running job may be a victim from now on; never while it is stopped.
@@ -331,8 +366,30 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
+    /// Goes on until a time, inclusive, or until a while has passed: `Pause`, or why it ended. Nothing outside is asked.
+    pub fn run_a_while_until(&mut self, time: Time) -> Result<YieldPoint, F::Error> {
+        if self.cursor.at != LoopState::Idle && Time(self.state.now) > time {
+            return Ok(YieldPoint::End);
+        }
+        loop {
+            match self.advance_until(time)? {
+                YieldPoint::Changes => drop(self.take_changes()),
+                YieldPoint::Allocation(_) => self.allocator_answers(None),
+                point @ (YieldPoint::End | YieldPoint::Stuck | YieldPoint::Failed | YieldPoint::Pause) => {
+                    return Ok(point);
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// Goes on to the next point at which something outside is asked, or an instant is over.
     pub fn advance(&mut self) -> Result<YieldPoint, F::Error> {
+        self.advance_until(Time::NEVER)
+    }
+
+    /// The same; `End` where the next instant is after a time.
+    fn advance_until(&mut self, time: Time) -> Result<YieldPoint, F::Error> {
         loop {
             let point = match self.cursor.at {
                 LoopState::Idle => {
@@ -340,12 +397,15 @@ impl<F: Feed> Simulation<F> {
                         return Ok(YieldPoint::Pause);
                     }
                     let besides_work = self.next_besides_work();
-                    if self.scenario.overheads.is_some() && self.take_phase_before(besides_work) {
-                        return Ok(YieldPoint::InstantOver);
-                    }
                     let now = self.next_time_among(besides_work);
                     if now == Time::NEVER {
                         return Ok(self.end_point());
+                    }
+                    if now > time {
+                        return Ok(YieldPoint::End);
+                    }
+                    if self.scenario.overheads.is_some() && self.take_phase_before(besides_work) {
+                        return Ok(YieldPoint::InstantOver);
                     }
                     let before = std::mem::replace(&mut self.state.now, now.0);
                     self.begin_instant(before);
@@ -359,25 +419,11 @@ impl<F: Feed> Simulation<F> {
                     self.admit(job)?;
                     None
                 }
-                LoopState::Notifying => {
-                    self.cursor.at = LoopState::Prioritising;
-                    self.recorders.changes.any().then_some(YieldPoint::Changes)
-                }
-                LoopState::Prioritising => {
-                    self.cursor.at = LoopState::Passing;
-                    self.begin_pass().then_some(YieldPoint::Priorities)
-                }
-                LoopState::Passing => {
-                    self.refresh_priorities();
-                    self.cursor.at = LoopState::Proposing;
-                    None
-                }
-                LoopState::Proposing => self.propose(),
-                LoopState::AfterPass => {
-                    self.end_pass()?;
-                    self.cursor.at = LoopState::Events;
-                    None
-                }
+                LoopState::Notifying
+                | LoopState::Prioritising
+                | LoopState::Passing
+                | LoopState::Proposing
+                | LoopState::AfterPass => self.go_on_with_pass()?,
                 LoopState::EndOfInstant if self.recorders.changes.any() => Some(YieldPoint::Changes),
                 LoopState::EndOfInstant => self.end_instant().then_some(YieldPoint::InstantOver),
             };

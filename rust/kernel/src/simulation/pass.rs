@@ -3,6 +3,7 @@ use crate::cluster::{NodeTasks, Unanswered};
 use crate::decision::{Decision, Preemption};
 use crate::record::Change;
 use crate::scheduler::{SchedulingRule, Step};
+use crate::time::Time;
 
 use super::cursor::LoopState;
 use super::triggers::Trigger;
@@ -13,43 +14,90 @@ use super::{Feed, Refusal, Simulation, View, YieldPoint};
 const MOST_SUSPENSIONS: usize = 8;
 
 impl<F: Feed> Simulation<F> {
+    /// Makes a pass, or goes on with one, to its end or to the next point at which something outside is asked.
+    pub(super) fn go_on_with_pass(&mut self) -> Result<Option<YieldPoint>, F::Error> {
+        if self.cursor.at == LoopState::Notifying {
+            self.cursor.at = LoopState::Prioritising;
+            if self.recorders.changes.any() {
+                return Ok(Some(YieldPoint::Changes));
+            }
+        }
+        if self.cursor.at == LoopState::Prioritising {
+            self.cursor.at = LoopState::Passing;
+            if self.begin_pass() {
+                return Ok(Some(YieldPoint::Priorities));
+            }
+        }
+        if self.cursor.at == LoopState::Passing {
+            let goes_on = self.open_pass();
+            self.cursor.at = if goes_on { LoopState::Proposing } else { LoopState::AfterPass };
+        }
+        if self.cursor.at == LoopState::Proposing {
+            if let Some(point) = self.propose() {
+                return Ok(Some(point));
+            }
+            self.cursor.at = LoopState::AfterPass;
+        }
+        self.end_pass()?;
+        self.cursor.at = LoopState::Events;
+        Ok(None)
+    }
+
     /// Begins a pass; whether keys are asked for outside.
-    pub(super) fn begin_pass(&mut self) -> bool {
+    fn begin_pass(&mut self) -> bool {
         // Reservations are made in order where nothing can start, and a scheduler outside may look at it for any reason.
         let is_seen = || self.scheduler.plans_ahead() || self.view().may_start_some();
         self.priority.is_external() && self.state.queue.len() > 1 && is_seen()
     }
 
-    /// Sorts the queue where the scheduler looks at all of it and keys change with time.
-    pub(super) fn refresh_priorities(&mut self) {
+    /// Opens a pass; whether the scheduler has something to propose in it.
+    fn open_pass(&mut self) -> bool {
         if let Some(log) = &mut self.recorders.dispatch {
             self.cursor.stopwatch = Some(log.begin());
         }
         self.cursor.is_disturbed = false;
+        self.cursor.calendar_turn = None;
+        self.cursor.plan_due = None;
+        // Exempt times that are over are taken note of in a pass, whether jobs wait or not.
+        let is_vain = self.state.queue.is_empty()
+            && self.state.preemption.is_none()
+            && self.scheduler.looks_at_queue_only();
+        if !is_vain || self.state.calculation.is_some() {
+            self.refresh_priorities();
+        }
+        !is_vain
+    }
+
+    /// Sorts the queue where the scheduler looks at all of it and keys change with time.
+    fn refresh_priorities(&mut self) {
         // Before the queue is sorted: whether some job may start is asked of those that are open.
         if self.view().looks_at_each() {
             self.state.open_all(&self.scenario, &self.priority);
-        } else {
+        } else if self.scenario.limits.is_some() {
             self.state.open_counted_down(&self.scenario, &self.priority);
         }
-        self.refresh_calculated();
-        self.cursor.calendar_turn = None;
-        self.cursor.plan_due = None;
+        if self.state.calculation.is_some() {
+            self.refresh_calculated();
+        }
         let keys_change = self.priority.changes_with_time();
         if self.allocator.as_external().is_some() {
             self.scheduler.reexamine();
         }
+        let is_event_to_come = self.next_external_event() != Time::NEVER;
+        self.scheduler.awaits_events(is_event_to_come || self.feed.next_time() != Time::NEVER);
         let view = View { scenario: &self.scenario, state: &self.state };
         let looks_at_all = self.scheduler.begin(view, keys_change);
         self.state.running.forget_changed();
         if looks_at_all && keys_change && !self.priority.is_external() {
             self.state.refresh_priorities(&self.scenario, &self.priority);
         }
-        self.begin_preemption();
+        if self.state.preemption.is_some() {
+            self.begin_preemption();
+        }
     }
 
-    /// Takes the scheduler's proposals until the pass is over, or something outside is asked.
-    pub(super) fn propose(&mut self) -> Option<YieldPoint> {
+    /// Takes the scheduler's proposals until it has no more, or something outside is asked.
+    fn propose(&mut self) -> Option<YieldPoint> {
         loop {
             if self.patience.is_over() {
                 return Some(YieldPoint::Pause);
@@ -58,7 +106,9 @@ impl<F: Feed> Simulation<F> {
                 let question = self.allocator.as_external().and_then(|allocator| allocator.question());
                 return question.map(|question| YieldPoint::Allocation(question.job));
             };
-            self.forget_preempting_jobs(&step);
+            if self.state.preemption.is_some() {
+                self.forget_preempting_jobs(&step);
+            }
             let goes_on = match step {
                 Step::Ask if self.is_asked() => return Some(YieldPoint::Decision),
                 Step::Ask | Step::Continue => true,
@@ -76,7 +126,6 @@ impl<F: Feed> Simulation<F> {
                 Step::Done => false,
             };
             if !goes_on {
-                self.cursor.at = LoopState::AfterPass;
                 return None;
             }
         }
@@ -84,6 +133,9 @@ impl<F: Feed> Simulation<F> {
 
     /// The scheduler's next step.
     fn next_step(&mut self) -> Result<Step, Unanswered> {
+        if self.scheduler.asks_for_running(View { scenario: &self.scenario, state: &self.state }) {
+            self.state.complete_expected_ends(&self.scenario);
+        }
         if self.allocator.as_external().is_some() {
             return self.next_step_asking_outside();
         }
@@ -93,6 +145,7 @@ impl<F: Feed> Simulation<F> {
 
     /// The scheduler's next step under an allocator outside. Where it needs an answer, the scheduler is as it was before,
     /// and the step runs again once the allocator has answered.
+    #[inline(never)]
     fn next_step_asking_outside(&mut self) -> Result<Step, Unanswered> {
         let view = View { scenario: &self.scenario, state: &self.state };
         if let Some(external) = self.allocator.as_external_mut() {
@@ -118,6 +171,7 @@ impl<F: Feed> Simulation<F> {
 
     /// Suspends a job as a discipline wants, unless its end is being taken in, or it was suspended too often at this time
     /// already; whether the pass goes on.
+    #[inline(never)]
     fn suspend(&mut self, job: u32) -> bool {
         let times = self.cursor.suspended.iter().filter(|&&other| other == job).count();
         if times >= MOST_SUSPENSIONS || self.check_interruptible(job).is_err() {
@@ -151,7 +205,7 @@ impl<F: Feed> Simulation<F> {
     }
 
     /// Sees to the jobs that the pass started, and to those that ended before it.
-    pub(super) fn end_pass(&mut self) -> Result<(), F::Error> {
+    fn end_pass(&mut self) -> Result<(), F::Error> {
         if let (Some(log), Some(timer)) = (&mut self.recorders.dispatch, self.cursor.stopwatch.take()) {
             log.end(&timer, View { scenario: &self.scenario, state: &self.state });
         }
@@ -171,11 +225,19 @@ impl<F: Feed> Simulation<F> {
         }
         self.state.started = started;
         self.state.started.clear();
-        self.dismiss_victims();
-        self.look_at_head();
+        if self.state.preemption.is_some() {
+            self.dismiss_victims();
+        }
+        if self.scenario.sleep.is_some() {
+            self.look_at_head();
+        }
         self.cursor.trigger = Trigger::Instant;
-        self.hand_over_ended()?;
-        self.look_at_reasons();
+        if !self.state.ended.is_empty() {
+            self.hand_over_ended()?;
+        }
+        if self.recorders.reasons.is_some() {
+            self.look_at_reasons();
+        }
         Ok(())
     }
 
@@ -189,11 +251,9 @@ impl<F: Feed> Simulation<F> {
         Ok(())
     }
 
-    /// Records why jobs wait, where that was asked for, in the order of the queue as of now.
+    /// Records why jobs wait, in the order of the queue as of now.
+    #[inline(never)]
     fn look_at_reasons(&mut self) {
-        if self.recorders.reasons.is_none() {
-            return;
-        }
         self.complete_queue();
         if self.priority.changes_with_time() && !self.priority.is_external() {
             self.state.refresh_priorities(&self.scenario, &self.priority);

@@ -9,6 +9,7 @@ use super::{Feed, Refusal, Simulation};
 
 impl<F: Feed> Simulation<F> {
     /// Applies what a rule proposes, so that a job fits; whether the pass goes on.
+    #[inline(never)]
     pub(super) fn make_room(&mut self, job: u32, decisions: Vec<Decision>) -> bool {
         if self.view().victims_run_on() {
             self.give_notice(job, &decisions);
@@ -70,6 +71,7 @@ impl<F: Feed> Simulation<F> {
     }
 
     /// A pass begins: jobs whose victims have just given up their nodes are looked at first, in the order of the queue.
+    #[inline(never)]
     pub(super) fn begin_preemption(&mut self) {
         let Some(preemption) = &mut self.state.preemption else { return };
         preemption.pass_exemptions(self.state.now);
@@ -84,6 +86,7 @@ impl<F: Feed> Simulation<F> {
     }
 
     /// The rule has had its next step: jobs that others were preempted for have had their turn, unless it was that of one.
+    #[inline(never)]
     pub(super) fn forget_preempting_jobs(&mut self, step: &Step) {
         let Some(preemption) = &mut self.state.preemption else { return };
         match step {
@@ -98,8 +101,13 @@ impl<F: Feed> Simulation<F> {
         };
         self.check_state(victim, JobState::Running, "running")?;
         self.check_interruptible(victim)?;
-        if let Decision::Preempt { job, keep } = decision {
-            self.cut_short(job, keep)?;
+        let may_wait_again = self.scenario.attributes.may_be_requeued(victim);
+        let keep = match decision {
+            Decision::Preempt { keep, .. } if keep != Preemption::Requeue || may_wait_again => Some(keep),
+            _ => None,
+        };
+        if let Some(keep) = keep {
+            self.cut_short(victim, keep)?;
         } else {
             self.release_nodes(victim);
             self.stop_application(victim);
@@ -112,6 +120,7 @@ impl<F: Feed> Simulation<F> {
     }
 
     /// Those that were preempted in the pass wait again, or end. Jobs that the pass let in have come before.
+    #[inline(never)]
     pub(super) fn dismiss_victims(&mut self) {
         let Some(preemption) = &mut self.state.preemption else { return };
         for job in std::mem::take(&mut preemption.victims) {

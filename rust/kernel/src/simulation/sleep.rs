@@ -44,6 +44,7 @@ impl<F: Feed> Simulation<F> {
     }
 
     /// A pass is over: nodes may wake for the first job that waits then, and is within its limits.
+    #[inline(never)]
     pub(super) fn look_at_head(&mut self) {
         if !self.scenario.sleep.as_ref().is_some_and(|rules| rules.wakes_for_queue) {
             return;

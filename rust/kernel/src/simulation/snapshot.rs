@@ -138,6 +138,8 @@ impl<F: Feed + Serialize + DeserializeOwned> Simulation<F> {
             recorders: changed.recorders,
             agenda: changed.agenda.into(),
             kinds: Vec::new(),
+            has_rare_events: true,
+            has_rare_states: true,
             listeners: changed.listeners,
             cursor: changed.cursor,
             patience: self.patience,

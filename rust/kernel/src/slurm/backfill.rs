@@ -43,18 +43,23 @@ struct Place {
     usable: NodeBits,
 }
 
+/// The nodes of each partition that take jobs.
+fn members(setup: &Setup, available: &NodeBits) -> Vec<NodeBits> {
+    let of_partition = |partition: &Partition| {
+        let mut nodes = partition.nodes.clone();
+        nodes.keep(available);
+        nodes
+    };
+    setup.partitions.iter().map(of_partition).collect()
+}
+
 impl Backfill {
     /// A call that begins now.
     #[must_use]
     pub fn new(setup: &Setup, state: CallState) -> Self {
         let partitions = setup.partitions.len();
-        let members = |partition: &Partition| {
-            let mut nodes = partition.nodes.clone();
-            nodes.keep(&state.available);
-            nodes
-        };
         Self {
-            members: setup.partitions.iter().map(members).collect(),
+            members: members(setup, &state.available),
             space: NodeSpace::new(state.now, state.available.clone(), &setup.backfill),
             state,
             tested: 0,
@@ -83,6 +88,20 @@ impl Backfill {
     #[must_use]
     pub fn into_state(self) -> CallState {
         self.state
+    }
+
+    /// What the call leaves for others until it goes on. It keeps its plans.
+    #[must_use]
+    pub fn pause(&mut self) -> CallState {
+        let done = self.state.done.clone();
+        std::mem::replace(&mut self.state, CallState { done, ..CallState::default() })
+    }
+
+    /// Goes on with what there is now.
+    pub fn resume(&mut self, setup: &Setup, state: CallState) {
+        let done = std::mem::take(&mut self.state.done);
+        self.members = members(setup, &state.available);
+        self.state = CallState { done, ..state };
     }
 
     /// How many entries were looked at.

@@ -13,8 +13,8 @@ use super::victims;
 /// Jobs under `cons_tres` are removed in groups whose ends lie within a window: first so many seconds, then twice as many.
 const WINDOW: f64 = 30.0;
 
-/// When a job fits: the end of the last job removed, None where none is, and what it gets then.
-type Fit = (Option<f64>, Vec<Allotment>);
+/// When a job fits: the last job removed, None where none is, and what it gets then.
+type Fit<'a> = (Option<&'a Held>, Vec<Allotment>);
 
 /// The search for the earliest start.
 pub(super) struct Search<'a> {
@@ -51,7 +51,7 @@ impl<'a> Search<'a> {
     }
 
     /// Whole nodes: as soon as enough of them are idle.
-    pub fn whole(&self, free: &FreeAmounts) -> Option<Fit> {
+    pub fn whole(&self, free: &FreeAmounts) -> Option<Fit<'a>> {
         let Self { setup, entry, usable, .. } = *self;
         let wanted = entry.least_nodes() as usize;
         let mut idle = Idle::of(usable, free);
@@ -64,14 +64,14 @@ impl<'a> Search<'a> {
         let mut removal = self.removal();
         while idle.nodes.count() < wanted {
             let held = removal.next_job().filter(|held| self.is_in_time(held.end))?;
-            last = Some(held.end);
+            last = Some(held);
             idle.give_back(held, setup, usable);
         }
         Some((last, linear::choose_of(entry, &idle.nodes, &setup.machine)?))
     }
 
     /// Shared nodes: tried after each group of jobs that is removed. What is free is the same afterwards.
-    pub fn shared(&self, free: &mut FreeAmounts) -> Option<Fit> {
+    pub fn shared(&self, free: &mut FreeAmounts) -> Option<Fit<'a>> {
         let mut removed = Vec::new();
         let fit = self.shared_removing(free, &mut removed);
         for held in removed {
@@ -81,7 +81,7 @@ impl<'a> Search<'a> {
     }
 
     /// The same; the jobs that were removed for it are put into a list.
-    fn shared_removing(&self, free: &mut FreeAmounts, removed: &mut Vec<&'a Held>) -> Option<Fit> {
+    fn shared_removing(&self, free: &mut FreeAmounts, removed: &mut Vec<&'a Held>) -> Option<Fit<'a>> {
         let Self { setup, entry, usable, weights, .. } = *self;
         let offered = |free: &FreeAmounts, node: u32| offered_cpus(entry, &setup.machine, free, node);
         let wanted = wanted_cpus(entry);
@@ -111,8 +111,9 @@ impl<'a> Search<'a> {
         let mut removal = self.removal();
         loop {
             let mut sum = 0;
-            let last =
-                removal.next_group(|held| sum = remove(held, free)).filter(|&last| self.is_in_time(last))?;
+            let last = removal
+                .next_group(|held| sum = remove(held, free))
+                .filter(|last| self.is_in_time(last.end))?;
             if sum >= wanted
                 && let Some(chosen) = choose(free)
             {
@@ -169,16 +170,16 @@ impl<'a, I: Iterator<Item = &'a Held>> Removal<'a, I> {
         self.jobs.find(|held| held.nodes.meets(usable))
     }
 
-    /// Takes the jobs on usable nodes away whose ends are within the window: the last end. Others are passed over without a
-    /// look at the window.
-    fn next_group(&mut self, mut remove: impl FnMut(&'a Held)) -> Option<f64> {
+    /// Takes the jobs on usable nodes away whose ends are within the window: the last of them. Others are passed over
+    /// without a look at the window.
+    fn next_group(&mut self, mut remove: impl FnMut(&'a Held)) -> Option<&'a Held> {
         let mut last = None;
         while let Some(held) = self.next_job() {
             self.first.get_or_insert_with(|| {
                 let end = held.end + self.epoch;
                 end + (WINDOW - end.rem_euclid(WINDOW)) - self.epoch
             });
-            last = Some(held.end);
+            last = Some(held);
             remove(held);
             if self.next_is_beyond() {
                 break;

@@ -186,7 +186,8 @@ impl Occupation {
             Select::Cores => search.shared(&mut self.free)?,
         };
         let start = last.map_or(now, |last| {
-            if last > now { last } else { (last + setup.backfill.kill_wait).max(now + 1.0) }
+            let late = last.end + setup.backfill.kill_wait + last.over_time;
+            if last.end > now { last.end } else { late.max(now + 1.0) }
         });
         Some((start, chosen))
     }

@@ -112,6 +112,22 @@ impl Setup {
         self.machine.len()
     }
 
+    /// Whether a job fits on the suitable nodes of its partition when all of them are idle. O(nodes).
+    #[must_use]
+    pub fn fits_idle(&self, entry: &Entry) -> bool {
+        let usable = self.suitable_nodes(entry);
+        let idle = FreeAmounts::of(&self.machine, &self.generic);
+        self.select.choose(entry, self.offer(entry, &usable, &self.weights, &idle)).is_some()
+    }
+
+    /// The nodes of the partition that have what a job asks for when they are idle.
+    #[must_use]
+    pub fn suitable_nodes(&self, entry: &Entry) -> NodeBits {
+        let mut nodes = self.partitions[entry.partition].nodes.clone();
+        entry.keep_suitable(&mut nodes);
+        nodes
+    }
+
     /// What a job is offered on these nodes.
     pub(super) fn offer<'a>(
         &'a self,

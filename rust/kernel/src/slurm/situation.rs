@@ -44,6 +44,8 @@ pub struct Held {
     pub classes: Classes,
     /// When it began, where it may be preempted; None where it may not.
     pub began: Option<f64>,
+    /// Seconds that it may run beyond its limit (`OverTimeLimit`).
+    pub over_time: f64,
 }
 
 impl Held {
@@ -51,7 +53,16 @@ impl Held {
     #[must_use]
     pub fn new(job: u32, end: f64, allotments: Vec<Allotment>) -> Self {
         let nodes = SparseNodes::of(allotments.iter().map(|each| each.node));
-        Self { job, end, allotments, generic: Vec::new(), nodes, classes: Classes::default(), began: None }
+        Self {
+            job,
+            end,
+            allotments,
+            generic: Vec::new(),
+            nodes,
+            classes: Classes::default(),
+            began: None,
+            over_time: 0.0,
+        }
     }
 
     /// The same that holds these amounts of generic resources, node after node.
@@ -64,6 +75,12 @@ impl Held {
     #[must_use]
     pub fn of(self, classes: Classes, began: Option<f64>) -> Self {
         Self { classes, began, ..self }
+    }
+
+    /// The same, which may run so many seconds beyond its limit.
+    #[must_use]
+    pub fn late_by(self, over_time: f64) -> Self {
+        Self { over_time, ..self }
     }
 }
 

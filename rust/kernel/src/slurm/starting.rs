@@ -19,7 +19,7 @@ pub(super) enum Begun {
 }
 
 /// What a call of either kind knows of the machine, and changes as it goes.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct CallState {
     /// The second at which the call began.
     pub now: f64,

@@ -180,6 +180,13 @@ impl JobRecords {
         self.of_mut(slot).estimate = estimate;
     }
 
+    /// What schedulers take the job's run_time to be, and what its user asks for, seconds.
+    #[must_use]
+    pub fn times_known(&self, slot: u32) -> (f64, f64) {
+        let record = self.of(slot);
+        (record.estimate, record.requested_time)
+    }
+
     /// The job's work, seconds at rate 1: its run_time, or what a look ahead assumes.
     #[must_use]
     pub fn run_time(&self, slot: u32) -> f64 {

@@ -215,6 +215,7 @@ impl State {
     }
 
     /// Opens all closed jobs: where some limits block, it may be another limit now that they are over. O(closed · log q).
+    #[inline(never)]
     pub fn open_all(&mut self, scenario: &Scenario, priority: &Priority) {
         if self.queue.closed.is_empty() {
             return;
@@ -228,6 +229,7 @@ impl State {
 
     /// Opens jobs that a pass looks at since what running jobs may still use has become less. O(counters), and O(kinds of
     /// closed jobs · log q) for those that are limited so.
+    #[inline(never)]
     pub fn open_counted_down(&mut self, scenario: &Scenario, priority: &Priority) {
         let Some(limits) = scenario.limits.as_ref().filter(|limits| limits.counts_minutes()) else { return };
         for counter in 0..limits.counters_in_all() as u32 {

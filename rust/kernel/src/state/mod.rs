@@ -200,7 +200,8 @@ impl State {
 
     /// Takes into account what a job holds that has got its nodes: for charges, limits and expected ends.
     fn account_for(&mut self, scenario: &Scenario, job: u32) {
-        if !self.running.is_indexed() && self.usage.is_none() && self.limited.is_none() {
+        self.add_expected_end(scenario, job);
+        if self.usage.is_none() && self.limited.is_none() {
             return;
         }
         let mut held = std::mem::take(&mut self.values);
@@ -209,7 +210,6 @@ impl State {
             self.charge(scenario, job, &held);
         }
         self.count_held(scenario, job, &mut held, 1);
-        self.insert_expected_end(scenario, job, &mut held);
         self.values = held;
     }
 
@@ -254,7 +254,7 @@ impl State {
     pub fn start(&mut self, scenario: &Scenario, job: u32, placement: &[NodeTasks]) {
         self.machine.take(scenario.request(job), placement);
         self.queue.index.remove(&self.rank_of(scenario, job));
-        let run = self.running.add(Run { job, phase: Phase::Launching, sequence: 0, gave_back: false });
+        let run = self.running.add(Run::new(job));
         self.jobs.start(job, self.now, placement, run);
         self.started.push(job);
         self.check_nodes(job);
@@ -349,7 +349,7 @@ impl State {
     pub fn leave_running(&mut self, scenario: &Scenario, job: u32) {
         self.end_service(scenario, job);
         if let Some(run) = self.jobs.run(job) {
-            self.work.stop(self.now, run);
+            self.work.stop(run);
             self.limits.remove(run);
             self.expiries.remove(run);
             if let Some(preemption) = &mut self.preemption {
@@ -360,40 +360,55 @@ impl State {
         }
     }
 
-    /// From now on the running jobs are kept by expected end. O(r log r) the first time.
-    pub fn index_running(&mut self, scenario: &Scenario) {
-        if self.running.is_indexed() {
-            return;
+    /// From now on the running jobs are kept by expected end: at any time, or where that is asked seldom as of the latest
+    /// call of `complete_expected_ends`. O(r log r) the first time.
+    pub fn index_running(&mut self, scenario: &Scenario, is_asked_seldom: bool) {
+        self.running.set_asked_seldom(is_asked_seldom);
+        if !self.running.is_indexed() {
+            self.running.begin_index(self.machine.node_sets().count() * self.machine.resources());
+            let mut running = self.running.jobs();
+            running.sort_unstable();
+            for job in running {
+                self.add_expected_end(scenario, job);
+            }
         }
-        self.running.begin_index(self.machine.node_sets().count() * self.machine.resources());
-        let mut running = self.running.jobs();
-        running.sort_unstable();
-        for job in running {
-            self.add_expected_end(scenario, job);
+        if !is_asked_seldom {
+            self.complete_expected_ends(scenario);
         }
     }
 
+    /// Notes when a job is expected to end, where the index is kept; where it is asked seldom, before it is asked next.
     fn add_expected_end(&mut self, scenario: &Scenario, job: u32) {
+        let Some(run) = self.jobs.run(job).filter(|_| self.running.is_indexed()) else { return };
+        if self.running.is_asked_seldom() {
+            self.running.enter_later(run);
+        } else {
+            self.insert_expected_end(scenario, job);
+        }
+    }
+
+    fn insert_expected_end(&mut self, scenario: &Scenario, job: u32) {
         let mut held = std::mem::take(&mut self.values);
         self.held(scenario, job, &mut held);
-        self.insert_expected_end(scenario, job, &mut held);
+        self.add_held_in_sets(scenario, job, &mut held);
+        let end = self.expected_end(scenario, job);
+        if let Some(index) = self.running.by_expected_end_mut() {
+            index.insert(end, &held);
+        }
         self.values = held;
     }
 
-    /// Notes when a job is expected to end, where that is asked for; `held` is what it holds of each resource.
-    fn insert_expected_end(&mut self, scenario: &Scenario, job: u32, held: &mut Vec<i64>) {
-        if !self.running.is_indexed() {
-            return;
-        }
-        self.add_held_in_sets(scenario, job, held);
-        let end = self.expected_end(scenario, job);
-        if let Some(index) = self.running.by_expected_end_mut() {
-            index.insert(end, held);
+    /// Brings the index of expected ends up to date, where it is kept. O(log r) for each job that has got its nodes since,
+    /// and has kept them.
+    pub fn complete_expected_ends(&mut self, scenario: &Scenario) {
+        while let Some(run) = self.running.next_fresh() {
+            self.insert_expected_end(scenario, self.running.get(run).job);
         }
     }
 
     fn remove_expected_end(&mut self, scenario: &Scenario, job: u32) {
-        if !self.running.is_indexed() {
+        let is_fresh = self.jobs.run(job).is_some_and(|run| self.running.enter_never(run));
+        if is_fresh || !self.running.is_indexed() {
             return;
         }
         let end = self.expected_end(scenario, job);

@@ -94,8 +94,8 @@ impl State {
                 fair_share = usage.fair_share(accounts, job);
             }
         }
-        let (estimate, now) = (self.jobs.estimate(job), self.now);
-        let requested_time = self.jobs.requested_time(job);
+        let (estimate, requested_time) = self.jobs.times_known(job);
+        let now = self.now;
         Candidate { scenario, job, estimate, requested_time, work, now, eligible_for, fair_share }
     }
 
@@ -107,22 +107,24 @@ impl State {
 
     pub(super) fn insert(&mut self, scenario: &Scenario, job: u32) {
         let mut values = std::mem::take(&mut self.values);
-        let (resources, sets) = (self.machine.resources(), self.machine.node_sets().count());
+        let (width, sets) = (self.machine.resources() + 1, self.machine.node_sets().count());
         let (estimate, tasks) = (ordered_bits(self.jobs.estimate(job)), scenario.job(job).tasks);
+        let alternatives = scenario.alternatives(job);
         values.clear();
-        values.resize(sets * (resources + 1), i64::MAX);
-        let known = values.len();
-        values.resize(known + request_values(&self.machine), i64::MIN);
-        if let (&[request], [least, minus_most]) = (scenario.alternatives(job), &mut values[known..]) {
-            (*least, *minus_most) = (i64::from(request), -i64::from(request));
-        }
-        for &request in scenario.alternatives(job) {
+        values.resize(sets * width, i64::MAX);
+        for &request in alternatives {
             let request = scenario.requests.get(request);
-            let block = &mut values[request.nodes.block(resources + 1)];
+            let block = &mut values[request.nodes.block(width)];
             block[0] = estimate;
-            for (resource, need) in block[1..].iter_mut().enumerate() {
-                *need = request.need(resource, tasks);
+            for (need, &amount) in block[1..].iter_mut().zip(&request.amounts) {
+                *need = amount.saturating_mul(i64::from(tasks));
             }
+        }
+        if request_values(&self.machine) > 0 {
+            values.extend(match *alternatives {
+                [request] => [i64::from(request), -i64::from(request)],
+                _ => [i64::MIN; 2],
+            });
         }
         self.queue.index.insert(self.rank_of(scenario, job), &values);
         self.values = values;

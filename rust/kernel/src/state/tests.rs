@@ -78,7 +78,7 @@ fn short_jobs_of_a_full_set_hide_no_long_ones_of_a_free_set() {
 #[test]
 fn running_jobs_are_counted_in_each_of_their_sets() {
     let (scenario, mut state, _) = run_of(0, 1);
-    state.index_running(&scenario);
+    state.index_running(&scenario, false);
     let held = state.running.by_expected_end().and_then(|index| index.summary().map(<[i64]>::to_vec));
     assert_eq!(held, Some(vec![5, 4, 1]));
 }

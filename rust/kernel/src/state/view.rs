@@ -81,13 +81,14 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn placement_request_of(self, job: u32, request: u32) -> PlacementRequest<'a> {
         let row = self.scenario.job(job);
+        let (duration, requested_time) = self.state.jobs.times_known(job);
         PlacementRequest {
             job,
             request: self.scenario.requests.get(request),
             tasks: row.tasks,
             row: row.row,
-            duration: self.state.jobs.estimate(job),
-            requested_time: self.state.jobs.requested_time(job),
+            duration,
+            requested_time,
             calendar: self.calendar_of(job),
             order: self.state.machine.order(),
             empty: &self.state.machine,
@@ -452,12 +453,13 @@ impl<'a> View<'a> {
             running.sort_unstable_by_key(|&job| self.expected_end(job));
             return running;
         }
-        let mut running = Vec::with_capacity(self.state.running.len());
-        self.visit_running(&mut |end| {
-            running.push(end.job);
-            true
-        });
-        running
+        let mut ends = self.state.running.indexed();
+        let fresh = self.state.running.fresh();
+        if !fresh.is_empty() {
+            ends.extend(fresh.iter().map(|&run| self.expected_end(self.state.running.get(run).job)));
+            ends.sort();
+        }
+        ends.into_iter().map(|end| end.job).collect()
     }
 
     /// Where there is room for tasks of a job in addition to those that it has.

@@ -16,6 +16,11 @@ pub struct Attributes {
     pub association: Vec<u32>,
     /// The number of the array that it is a task of.
     pub array: Vec<u32>,
+    /// Whether a job may be put back to run again from its start. Empty where all may.
+    pub requeue: Vec<bool>,
+    /// Seconds that jobs may run beyond their limits: in the first partition of each, in the second, and so on. Empty where no
+    /// partition says so, or nothing asks for it.
+    pub over_time_limits: Vec<Vec<f64>>,
     /// What differs among the partitions of a job: the first of each, then the second, and so on. Empty where nothing does, or
     /// nothing asks for it.
     pub places: Vec<PlaceAttributes>,
@@ -74,6 +79,18 @@ impl Attributes {
     #[must_use]
     pub fn queue_priority(&self, slot: u32) -> i32 {
         self.queue_priority.get(slot as usize).copied().unwrap_or_default()
+    }
+
+    /// Seconds that a job may run beyond its limit in the partition at this place among its own; None where none says so.
+    #[must_use]
+    pub fn over_time_limit(&self, slot: u32, place: usize) -> Option<f64> {
+        self.over_time_limits.get(place)?.get(slot as usize).copied()
+    }
+
+    /// Whether a job may be put back to run again from its start.
+    #[must_use]
+    pub fn may_be_requeued(&self, slot: u32) -> bool {
+        self.requeue.get(slot as usize).copied().unwrap_or(true)
     }
 
     /// The fewest nodes that a job takes; 0 unless given.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from batchlab.errors import SystemDescriptionError, one_line
 from batchlab.slurm.place import refuse
 from batchlab.slurm.releases import at
+from batchlab.slurm.values import bounded_seconds
 from batchlab.system import rules
 from batchlab.system.queues import Conditions, Partition
 from batchlab.system.system import NodeGroup
@@ -111,6 +112,7 @@ def partitions_of(configuration: SlurmConfiguration, remarks: Remarks) -> tuple[
             says = f"partition {each.name} has no nodes, and is left out; jobs that name it are refused"
             remarks.add("Nodes", "partitions", says, each.place)
             continue
+        over = each.over_time_limit
         try:
             admits = _conditions(each, configuration, remarks)
             found.append(
@@ -120,6 +122,7 @@ def partitions_of(configuration: SlurmConfiguration, remarks: Remarks) -> tuple[
                     tier=each.tier,
                     admits=admits,
                     priority_factor=each.job_factor,
+                    over_time_limit=None if over is None else bounded_seconds(over),
                 )
             )
         except SystemDescriptionError as error:

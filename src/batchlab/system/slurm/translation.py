@@ -87,6 +87,7 @@ def translate(configuration: SlurmConfiguration) -> Translation:
             fair_share=fair_share_of(configuration, resources, remarks),
             limits=limits_of(configuration, named, resources, remarks),
             preemption=preemption_of(configuration, partitions, qualities, remarks),
+            requeue=configuration.timing.requeue,
         )
     except SystemDescriptionError as error:
         raise _placed(error, configuration) from None

@@ -76,6 +76,16 @@ impl MainThread {
     }
 }
 
+/// A pause of a cycle of backfill.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Pause {
+    until: f64,
+    /// Whether something has changed in it.
+    is_disturbed: bool,
+    /// Whether anything has changed since the cycle began.
+    has_changed: bool,
+}
+
 /// The thread that calls backfill.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct BackfillThread {
@@ -94,6 +104,10 @@ struct BackfillThread {
     goes_on: bool,
     /// How long a cycle takes, seconds.
     length: f64,
+    /// The pause of the cycle that is under way.
+    pause: Option<Pause>,
+    /// Whether no cycle is made before an event: the latest found nothing to start on an idle machine.
+    rests: bool,
 }
 
 impl BackfillThread {
@@ -109,6 +123,13 @@ impl BackfillThread {
 
     /// A change at a time. While a cycle is under way it waits for the end of that.
     fn touch(&mut self, time: f64) {
+        if let Some(pause) = &mut self.pause {
+            (pause.is_disturbed, pause.has_changed) = (true, true);
+            return;
+        }
+        if self.rests {
+            return;
+        }
         self.changed = (time.floor() as i64).max(self.latest);
         if self.next < time {
             // It has woken since then, and had nothing to do.
@@ -137,6 +158,8 @@ pub(super) struct Clock {
     has_begun: bool,
     /// The next cycle of backfill that may matter, if it was looked for since something changed last.
     next_cycle: Option<Time>,
+    /// Whether submissions or external events are still to come.
+    pub awaits_events: bool,
 }
 
 impl Clock {
@@ -153,6 +176,8 @@ impl Clock {
             holds_until: f64::INFINITY,
             goes_on: false,
             length: 0.0,
+            pause: None,
+            rests: false,
         };
         Self {
             main: MainThread {
@@ -170,6 +195,7 @@ impl Clock {
             backfill: settings.backfill.then(thread),
             has_begun: false,
             next_cycle: None,
+            awaits_events: false,
         }
     }
 
@@ -209,7 +235,7 @@ impl Clock {
     /// The next cycle of backfill if nothing changes and the main loop makes none work.
     fn next_idle_cycle(&self) -> Option<f64> {
         let thread = self.backfill.as_ref()?;
-        (!thread.is_stale && thread.has_work()).then_some(thread.next)
+        (thread.pause.is_none() && !thread.is_stale && thread.has_work()).then_some(thread.next)
     }
 
     /// Passes over the next of these calls; the main loop comes first.
@@ -251,6 +277,9 @@ impl Clock {
 
     /// Something has changed: queue, nodes or running jobs.
     pub(super) fn change(&mut self, now: f64) {
+        if let Some(thread) = &mut self.backfill {
+            thread.rests = false;
+        }
         self.touch(now);
         if let Some(thread) = &mut self.backfill {
             thread.is_stale = true;
@@ -306,9 +335,35 @@ impl Clock {
 
     /// Whether backfill is called now.
     pub(super) fn backfill_is_due(&self, now: f64) -> bool {
-        self.backfill.as_ref().is_some_and(|thread| {
-            thread.next <= now && (thread.is_stale || (thread.has_work() && thread.may_differ_in(now)))
+        self.backfill.as_ref().is_some_and(|thread| match thread.pause {
+            Some(pause) => pause.until <= now,
+            None => {
+                thread.next <= now && (thread.is_stale || (thread.has_work() && thread.may_differ_in(now)))
+            }
         })
+    }
+
+    /// Whether something has changed since backfill paused, other than what it decided itself.
+    pub(super) fn was_disturbed(&self) -> bool {
+        self.backfill.as_ref().is_some_and(|thread| thread.pause.is_some_and(|pause| pause.is_disturbed))
+    }
+
+    /// A part of a cycle is over, which goes on then.
+    pub(super) fn pauses(&mut self, now: f64, until: f64, started: bool) {
+        let had_changed = self.end_pause();
+        if started {
+            self.change(now);
+        }
+        self.next_cycle = None;
+        if let Some(thread) = &mut self.backfill {
+            thread.pause = Some(Pause { until, is_disturbed: false, has_changed: started || had_changed });
+        }
+    }
+
+    /// The cycle of backfill that has paused is at work again; whether anything has changed since it began.
+    fn end_pause(&mut self) -> bool {
+        let pause = self.backfill.as_mut().and_then(|thread| thread.pause.take());
+        pause.is_some_and(|pause| pause.has_changed)
     }
 
     /// The main loop was called now, by its thread or directly. Whether it started jobs, met one without room, and left
@@ -330,16 +385,23 @@ impl Clock {
 
     /// Backfill was called now.
     pub(super) fn called_backfill(&mut self, now: f64, found: BackfillCall) {
-        let BackfillCall { started, puts_off, holds_until, length } = found;
         self.next_cycle = None;
+        let has_changed = self.end_pause();
         let Some(thread) = &mut self.backfill else { return };
-        thread.is_stale = false;
-        thread.holds_until = holds_until;
-        thread.goes_on = puts_off;
-        thread.length = length;
-        thread.next = now;
+        thread.is_stale = has_changed;
+        thread.holds_until = found.holds_until;
+        thread.goes_on = found.puts_off;
+        thread.length = found.length;
+        thread.next = found.begin;
         thread.pass_over();
-        if started {
+        if has_changed {
+            thread.changed = thread.latest;
+        } else if found.rests {
+            thread.rests = true;
+            thread.holds_until = f64::INFINITY;
+            thread.changed = LONG_AGO - 1;
+        }
+        if found.started {
             self.change(now);
         }
     }
@@ -356,6 +418,9 @@ impl Clock {
     /// The next cycle of backfill that may matter. O(cycles until then).
     fn look_ahead(&self) -> Time {
         let Some(thread) = &self.backfill else { return Time::NEVER };
+        if let Some(pause) = thread.pause {
+            return Time(pause.until);
+        }
         if thread.is_stale {
             return Time(thread.next);
         }
@@ -388,8 +453,12 @@ pub(super) struct BackfillCall {
     pub(super) started: bool,
     pub(super) puts_off: bool,
     pub(super) holds_until: f64,
+    /// When it began.
+    pub(super) begin: f64,
     /// How long it takes, seconds.
     pub(super) length: f64,
+    /// Whether the next is made after an event only, if it has started nothing.
+    pub(super) rests: bool,
 }
 
 /// A number in [0, 1) for a seed.

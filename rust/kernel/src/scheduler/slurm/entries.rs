@@ -14,10 +14,10 @@ use crate::workload::Job;
 
 use super::settings::SlurmSettings;
 use super::standing;
+use super::time_limits::{TimeLimits, whole_minutes};
 
 /// A job without a limit counts as one of a year.
 const YEAR: f64 = 365.0 * 86_400.0;
-const MINUTE: f64 = 60.0;
 
 /// How jobs and nodes of a simulation are described to the controller.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -30,6 +30,7 @@ pub(super) struct Description {
     select: Select,
     /// By request: how its tasks fill nodes, where that is known.
     filling: Vec<Option<Filling>>,
+    pub(super) time_limits: TimeLimits,
 }
 
 /// How the tasks of a request fill idle nodes of its set.
@@ -43,7 +44,7 @@ struct Filling {
 }
 
 impl Description {
-    pub(super) fn new(settings: &SlurmSettings, resources: usize) -> Self {
+    pub(super) fn new(settings: &SlurmSettings, resources: usize, seed: u64) -> Self {
         let SlurmSettings { core, memory, gpu, select, .. } = *settings;
         let is_generic = |&resource: &usize| ![core, memory].contains(&Some(resource));
         // Whole nodes have all of what they have.
@@ -51,7 +52,8 @@ impl Description {
             Select::Linear => Vec::new(),
             Select::Cores => (0..resources).filter(is_generic).collect(),
         };
-        Self { core, memory, generic, gpu, select, filling: Vec::new() }
+        let time_limits = TimeLimits::new(settings, seed);
+        Self { core, memory, generic, gpu, select, filling: Vec::new(), time_limits }
     }
 
     /// Which of the generic resources counts GPUs.
@@ -204,7 +206,7 @@ impl Description {
         let row = view.scenario.job(job).row as u32;
         let held = Held::new(row, end, placement.iter().map(allot).collect());
         let held = held.with_generic(self.generic_held(asked, &placement, setup));
-        held.of(standing::classes(view.scenario, job), None)
+        held.of(standing::classes(view.scenario, job), None).late_by(self.time_limits.over(job))
     }
 
     /// What a running job holds of generic resources, node after node; nothing where it holds none.
@@ -339,12 +341,8 @@ fn flexible_job(scenario: &Scenario) -> Option<usize> {
 
 /// The time limit of a job, seconds: Slurm counts whole minutes.
 fn limit(view: View<'_>, job: u32) -> f64 {
-    whole_minutes(view.state.jobs.estimate(job)).min(YEAR)
-}
-
-/// Seconds, rounded up to minutes; one at least.
-pub(super) fn whole_minutes(seconds: f64) -> f64 {
-    (seconds / MINUTE).ceil().max(1.0) * MINUTE
+    let estimate = view.state.jobs.estimate(job);
+    if estimate.is_finite() { whole_minutes(estimate) } else { YEAR }
 }
 
 /// The nodes that take jobs: those that offer all that they have.

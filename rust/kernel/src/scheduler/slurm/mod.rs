@@ -4,8 +4,11 @@
 //! of the job + running jobs / 64). A call costs O(nodes / 64) and what it looks at: the main loop up to the first job of each
 //! partition without room, each O(nodes with something free); backfill every waiting job up to `bf_max_job_test`, each
 //! O(ends of plans up to its start · nodes / 64 + running jobs that end until then).
+mod call;
 mod clock;
+mod cycle;
 mod entries;
+mod fitting;
 mod kept;
 mod queue;
 mod settings;
@@ -23,66 +26,24 @@ use crate::decision::{Decision, Where};
 use crate::placement::Allocator;
 use crate::scenario::Scenario;
 use crate::slurm::{
-    Backfill, BackfillParameters, CallState, Entry, MainLoop, MainLoopParameters, Precedence, Setup, Verdict,
+    Backfill, BackfillParameters, Entry, Limits, MainLoop, MainLoopParameters, Precedence, Setup, Verdict,
     evaluate,
 };
 use crate::state::View;
 use crate::time::Time;
-use crate::workload::PreemptionMode;
+use crate::workload::{JobState, PreemptionMode};
 
 use super::{SchedulingRule, Step};
 
+use call::{Call, Kind};
 use clock::{BackfillCall, Clock, MainCall};
+use cycle::{Cycle, Pace, Turn};
 use entries::{Description, used_by};
+use fitting::Fitting;
 use kept::Kept;
 use queue::{Queued, queued};
 pub use settings::SlurmSettings;
 use standing::{Delays, Waiting};
-use time_limits::TimeLimits;
-
-/// A call on its way.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Call {
-    kind: Kind,
-    /// The entries of the queue, in order; and the next of them.
-    queue: Vec<Queued>,
-    next: usize,
-    started: bool,
-}
-
-/// What is called.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-enum Kind {
-    /// The main loop, by its thread or directly; how many entries it looks at.
-    Main(Box<MainLoop>, bool, usize),
-    /// Backfill.
-    Backfill(Box<Backfill>),
-}
-
-impl Kind {
-    fn consider(&mut self, setup: &Setup, entry: &Entry) -> Verdict {
-        match self {
-            Self::Main(main, ..) => main.consider(setup, entry),
-            Self::Backfill(backfill) => backfill.consider(setup, entry),
-        }
-    }
-
-    /// What a call leaves.
-    fn into_state(self) -> CallState {
-        match self {
-            Self::Main(main, ..) => main.into_state(),
-            Self::Backfill(backfill) => backfill.into_state(),
-        }
-    }
-
-    /// Whether nothing becomes of the entries from this place on.
-    fn is_over(&self, setup: &Setup, place: usize) -> bool {
-        match self {
-            Self::Main(main, _, depth) => place >= *depth || main.is_over(setup),
-            Self::Backfill(backfill) => backfill.is_over(setup),
-        }
-    }
-}
 
 /// What has happened since the latest pass, besides submissions and ends.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -103,11 +64,10 @@ pub struct Slurm {
     clock: Clock,
     depth: usize,
     epilog: bool,
-    /// Seconds that backfill takes for each entry.
-    test_time: f64,
+    pace: Pace,
     delays: Delays,
     waiting: Waiting,
-    time_limits: TimeLimits,
+    fitting: Fitting,
     kept: Kept,
     noticed: Noticed,
     /// Whether the keys of the order change with time.
@@ -115,6 +75,8 @@ pub struct Slurm {
     /// Whether the main loop is to be called at once.
     calls_at_once: bool,
     call: Option<Call>,
+    /// A cycle of backfill that goes on later.
+    paused: Option<Call>,
     due: Time,
 }
 
@@ -128,7 +90,7 @@ impl Slurm {
         node_sets: &NodeSets,
         seed: u64,
     ) -> Self {
-        let description = Description::new(settings, resources);
+        let description = Description::new(settings, resources, seed);
         let (nodes, generic, partitions) = description.machine(resources, capacity, node_sets);
         let backfill = BackfillParameters {
             resolution: settings.bf_resolution,
@@ -138,7 +100,7 @@ impl Slurm {
             depths: settings.bf_depths,
             max_starts: settings.bf_max_job_start,
             reserves: settings.bf_reserves,
-            kill_wait: settings.kill_wait + settings.over_time_limit,
+            kill_wait: settings.kill_wait,
         };
         let main_loop = MainLoopParameters {
             entries_of_partition: settings.partition_job_depth,
@@ -166,14 +128,15 @@ impl Slurm {
             // One more than is asked for, as in Slurm, which counts before it compares.
             depth: settings.default_queue_depth.saturating_add(1),
             epilog: settings.epilog,
-            test_time: settings.bf_test_time,
+            pace: Pace::of(settings),
             delays: Delays::of(settings),
             waiting: Waiting::default(),
-            time_limits: TimeLimits::new(settings, seed),
+            fitting: Fitting::default(),
             noticed: Noticed::default(),
             keys_change: false,
             calls_at_once: false,
             call: None,
+            paused: None,
             due: Time::NEVER,
         }
     }
@@ -241,48 +204,78 @@ impl Slurm {
         } else {
             self.clock.put_off_is_due(now).map(|is_full| (false, depth(is_full)))
         };
-        if main.is_none() && !self.clock.backfill_is_due(now) {
-            return None;
-        }
-        let state = self.kept.begin_call(view, &self.setup, &self.description);
-        let (kind, most) = if let Some((by_thread, depth)) = main {
-            let call = MainLoop::new(&self.setup, state);
-            (Kind::Main(Box::new(call), by_thread, depth), depth.saturating_add(1))
-        } else {
-            let call = Backfill::new(&self.setup, state);
-            // Of each job an entry is looked at, unless there are too many of its partition, user, association or array.
-            let BackfillParameters { max_entries, depths, .. } = self.setup.backfill;
-            let leaves_some_out = depths.leave_some_out() || !view.scenario.attributes.array.is_empty();
-            let most = if leaves_some_out { usize::MAX } else { max_entries };
-            (Kind::Backfill(Box::new(call)), most)
+        let Some((by_thread, depth)) = main else {
+            return self.clock.backfill_is_due(now).then(|| self.next_cycle(view));
         };
-        Some(Call {
-            kind,
-            queue: queued(view, self.priorities.as_deref(), &self.waiting, most),
-            next: 0,
-            started: false,
-        })
+        let state = self.kept.begin_call(view, &self.setup, &self.description);
+        let call = MainLoop::new(&self.setup, state);
+        let kind = Kind::Main(Box::new(call), by_thread, depth);
+        Some(self.new_call(view, kind, depth.saturating_add(1)))
+    }
+
+    /// A call at its begin, of the first so many entries at most.
+    fn new_call(&self, view: View<'_>, kind: Kind, most: usize) -> Call {
+        let queue = queued(view, self.priorities.as_deref(), &self.waiting, most);
+        Call { kind, queue, next: 0, started: false }
+    }
+
+    /// The cycle of backfill that begins, goes on, or is over because something has changed since it paused.
+    fn next_cycle(&mut self, view: View<'_>) -> Call {
+        let now = view.now();
+        let state = self.kept.begin_call(view, &self.setup, &self.description);
+        let Some(mut call) = self.paused.take() else {
+            let backfill = Box::new(Backfill::new(&self.setup, state));
+            return self.new_call(view, Kind::Backfill(backfill, Cycle::new(now)), self.most_entries(view));
+        };
+        if let Kind::Backfill(backfill, cycle) = &mut call.kind {
+            backfill.resume(&self.setup, state);
+            cycle.resume(now, backfill.tested());
+        }
+        call.started = false;
+        if self.clock.was_disturbed() && !self.pace.continues {
+            call.queue.clear();
+        }
+        call
+    }
+
+    /// Of how many entries a cycle makes use at most. Of each job an entry is looked at, unless there are too many of its
+    /// partition, user, association or array, or it leaves the queue in a pause.
+    fn most_entries(&self, view: View<'_>) -> usize {
+        let BackfillParameters { max_entries, depths, .. } = self.setup.backfill;
+        let has_arrays = !view.scenario.attributes.array.is_empty();
+        if depths.leave_some_out() || has_arrays || self.pace.may_pause(max_entries) {
+            usize::MAX
+        } else {
+            max_entries
+        }
     }
 
     /// Goes through the entries until one starts: which job, with which request, and what it gets.
     fn next_start(&mut self, view: View<'_>) -> Option<Step> {
         let call = self.call.as_mut()?;
         while let Some(&Queued { job, request, priority }) = call.queue.get(call.next) {
-            if call.kind.is_over(&self.setup, call.next) {
+            if call.kind.is_over(&self.setup, call.next) || call.kind.turn(&self.pace) != Turn::Continues {
                 return None;
             }
             call.next += 1;
-            let entry = Entry {
+            if call.kind.has_paused() && !may_start(view, &self.waiting, job) {
+                continue;
+            }
+            let mut entry = Entry {
                 may_preempt: self.waiting.may_preempt(job, view.now().floor(), &self.delays),
                 eligible: self.waiting.eligible_since(job),
                 priority,
                 ..self.description.entry(view, job, request)
             };
+            if !self.fitting.is_possible(&self.setup, &entry, request) {
+                entry.limits = Limits::Shut;
+            }
             match call.kind.consider(&self.setup, &entry) {
                 Verdict::Started(chosen) => {
                     call.started = true;
                     self.waiting.starts(job);
                     self.kept.starts(job, entry.job);
+                    self.description.time_limits.starts(view.scenario, job, request);
                     let placement = self.description.placement(view, job, request, &chosen);
                     let place = Where::Nodes(placement);
                     return Some(Step::Propose(Decision::Start { job, place, tasks: None }));
@@ -301,16 +294,25 @@ impl Slurm {
         None
     }
 
-    /// Takes note of what a call found.
+    /// Takes note of what a call found; a cycle of backfill may go on later.
     fn end_call(&mut self, view: View<'_>) {
-        let Some(call) = self.call.take() else { return };
+        let Some(mut call) = self.call.take() else { return };
         let now = view.now();
-        // A run in which jobs wait for what never comes ends: another order starts none of them on an idle machine.
+        if let Some(until) = self.pause_of(&call)
+            && let Kind::Backfill(backfill, _) = &mut call.kind
+        {
+            self.kept.end_call(backfill.pause());
+            self.clock.pauses(now, until, call.started);
+            self.paused = Some(call);
+            return;
+        }
+        // A run in which jobs wait for what never comes ends, whatever another order might start on an idle machine.
         let is_idle = view.state.running.is_empty() && !standing::calendar_goes_on(view);
+        let goes_on = !is_idle || self.clock.awaits_events;
         let runs_out = call.queue.iter().any(|entry| standing::may_run_out(view, entry.job));
         let is_pending = runs_out || self.waiting.is_pending(now, &self.delays);
         let order_changes = self.keys_change || order_may_change(view) || self.setup.weighs;
-        let may_differ = is_pending || (!call.queue.is_empty() && !is_idle && order_changes);
+        let may_differ = is_pending || (!call.queue.is_empty() && goes_on && order_changes);
         match call.kind {
             Kind::Main(main, by_thread, _) => {
                 // What is beyond the depth of its partition comes within it when others have started.
@@ -320,15 +322,39 @@ impl Slurm {
                 self.clock.called_main(now, by_thread, MainCall { started, met_no_room, is_cut });
                 self.kept.end_call(main.into_state());
             }
-            Kind::Backfill(backfill) => {
-                let holds_until = if may_differ { now.floor() + 1.0 } else { backfill.holds_until() };
-                let length = backfill.tested() as f64 * self.test_time;
-                let (started, puts_off) = (call.started, backfill.puts_off());
-                self.clock.called_backfill(now, BackfillCall { started, puts_off, holds_until, length });
+            Kind::Backfill(backfill, cycle) => {
+                let is_left = call.next < call.queue.len() && !backfill.is_over(&self.setup);
+                // How far it comes, and what its parts find, may be another thing the next time.
+                let is_irregular = is_left || cycle.may_differ(&self.pace, backfill.tested());
+                let is_later = now.floor() + 1.0;
+                let found = BackfillCall {
+                    started: call.started,
+                    puts_off: backfill.puts_off(),
+                    holds_until: if may_differ || is_irregular { is_later } else { backfill.holds_until() },
+                    begin: cycle.begin,
+                    length: cycle.length(&self.pace, backfill.tested()),
+                    rests: is_irregular && is_idle && !is_pending,
+                };
+                self.clock.called_backfill(now, found);
                 self.kept.end_call(backfill.into_state());
             }
         }
     }
+
+    /// Until when a call pauses that has entries left.
+    fn pause_of(&self, call: &Call) -> Option<f64> {
+        let is_over = call.next >= call.queue.len() || call.kind.is_over(&self.setup, call.next);
+        match call.kind.turn(&self.pace) {
+            Turn::Pauses(until) if !is_over => Some(until),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a job is in the queue and may start now.
+fn may_start(view: View<'_>, waiting: &Waiting, job: u32) -> bool {
+    let waits = view.state.jobs.state(job) == JobState::Queued && !view.state.queue.on_hold.contains(&job);
+    waits && view.is_in_time(job) && waiting.is_eligible(job, view.now())
 }
 
 /// The running jobs of these rows.
@@ -346,8 +372,16 @@ fn order_may_change(view: View<'_>) -> bool {
 }
 
 impl SchedulingRule for Slurm {
+    fn needs_changed_runs(&self) -> bool {
+        true
+    }
+
     fn disturbed(&mut self) {
         self.noticed.disturbed = true;
+    }
+
+    fn awaits_events(&mut self, are_to_come: bool) {
+        self.clock.awaits_events = are_to_come;
     }
 
     fn completing(&mut self) {
@@ -368,6 +402,7 @@ impl SchedulingRule for Slurm {
         self.kept.follow(view, &self.setup, &self.description);
         self.evaluate_arrivals(view);
         self.waiting.end(&view.state.ended);
+        self.description.time_limits.end(&view.state.ended);
         self.waiting.arrive(&view.state.queue.arrived, now, &self.delays);
         self.keys_change = keys_change;
         self.clock.catch_up(now);
@@ -406,7 +441,7 @@ impl SchedulingRule for Slurm {
         self.due
     }
 
-    fn end_of(&self, start: f64, requested_time: f64, now: f64) -> Option<f64> {
-        Some(self.time_limits.end_of(start, requested_time, now))
+    fn end_of(&self, job: u32, start: f64, requested_time: f64, now: f64) -> Option<f64> {
+        Some(self.description.time_limits.end_of(job, start, requested_time, now))
     }
 }

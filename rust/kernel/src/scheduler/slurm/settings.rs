@@ -36,6 +36,14 @@ pub struct SlurmSettings {
     pub backfill: bool,
     /// `bf_interval`: whole seconds from one cycle to the next.
     pub bf_interval: i64,
+    /// `bf_max_time`: whole seconds that a cycle may take.
+    pub bf_max_time: i64,
+    /// `bf_yield_interval`: seconds after which a cycle pauses.
+    pub bf_yield_interval: f64,
+    /// `bf_yield_sleep`: seconds of a pause.
+    pub bf_yield_sleep: f64,
+    /// `bf_continue`: whether a cycle goes on though something has changed in a pause.
+    pub bf_continue: bool,
     /// `bf_resolution`, seconds.
     pub bf_resolution: f64,
     /// `bf_window`, seconds.
