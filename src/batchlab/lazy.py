@@ -4,8 +4,11 @@ The names stand in the package's stub, ``__init__.pyi``, one on each line: ``fro
 So type checkers, which look at nothing else, and the package itself go by the same list.
 """
 
+import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -33,7 +36,8 @@ def lazily(package: str) -> tuple[list[str], Callable[[str], object], Callable[[
             from batchlab.errors import suggest  # noqa: PLC0415  # only needed here
 
             raise AttributeError(f"module {package!r} has no attribute {name!r}.{suggest(name, homes)}")
-        value = _imported(home, name)
+        with _interrupted_afterwards():
+            value = _imported(home, name)
         setattr(sys.modules[package], name, value)
         return value
 
@@ -76,6 +80,31 @@ def _homes(package: str) -> dict[str, str]:
             _from, home, _import, name, *_as = line.split()
             homes[name] = home
     return homes
+
+
+@contextmanager
+def _interrupted_afterwards() -> Iterator[None]:
+    """Hold Ctrl-C back while packages are imported: compiled ones may lose it, or end in a panic.
+
+    Where a program answers Ctrl-C in its own way, that stays.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    is_interrupted = False
+
+    def take_note(*_: object) -> None:
+        nonlocal is_interrupted
+        is_interrupted = True
+
+    signal.signal(signal.SIGINT, take_note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if is_interrupted:
+        raise KeyboardInterrupt
 
 
 def _imported(home: str, name: str) -> object:

@@ -1,0 +1,37 @@
+"""Packages whose names are imported when they are first asked for."""
+
+from __future__ import annotations
+
+import importlib
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PACKAGE = "from batchlab.lazy import lazily\n__all__, __getattr__, __dir__ = lazily(__name__)\n"
+# Ctrl-C comes in the midst of the module.
+MODULE = "import signal\nsignal.raise_signal(signal.SIGINT)\nANSWER = 42\n"
+
+
+def test_ctrl_c_during_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes when the import is over: in its midst, the import system may drop it."""
+    package = tmp_path / "interrupted"
+    package.mkdir()
+    (package / "__init__.py").write_text(PACKAGE)
+    (package / "__init__.pyi").write_text("from interrupted.answers import ANSWER as ANSWER\n")
+    (package / "answers.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    try:
+        interrupted = importlib.import_module("interrupted")
+        with pytest.raises(KeyboardInterrupt):
+            interrupted.ANSWER  # noqa: B018  # to ask is what imports
+        assert sys.modules["interrupted.answers"].ANSWER == 42
+        assert interrupted.ANSWER == 42
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        for name in ("interrupted", "interrupted.answers"):
+            sys.modules.pop(name, None)
