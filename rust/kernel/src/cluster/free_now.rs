@@ -2,20 +2,12 @@
 use std::ops::Range;
 
 use crate::index::{CountedBits, SegmentTree};
-use crate::time::Time;
 
 use super::availability::{Availability, holds_by_index, visit_slots_by_index};
 use super::machine::Machine;
 use super::node_order::NodeOrder;
 use super::node_set::NodeSetId;
 use super::request::Request;
-
-/// Whether indexed values (free amounts; 1 for an idle node, −1 for a drained one) admit a task: necessary for a range, exact for a node.
-fn admits(request: &Request, values: &[i64]) -> bool {
-    let (idle, free) = (values[values.len() - 1], &values[..values.len() - 1]);
-    idle >= i64::from(request.exclusive)
-        && request.amounts.iter().zip(free).all(|(asked, free)| free >= asked)
-}
 
 /// Visits the entries in [from, until) that admit a task, by index, until `visit` says false.
 #[inline]
@@ -32,7 +24,7 @@ fn visit_admitting(
             let admits = |values: &[i64]| matches!(*values, [free, state] if free >= amount && state >= idle);
             tree.visit(range.start, range.end, admits, visit);
         }
-        _ => tree.visit(range.start, range.end, |values| admits(request, values), visit),
+        _ => tree.visit(range.start, range.end, |values| request.admits(values), visit),
     }
 }
 
@@ -67,7 +59,7 @@ impl Availability for Machine {
         let next = |range: Range<u32>| {
             let (from, until) = (range.start as usize, range.end as usize);
             if self.by_order.is_some() {
-                return range.into_iter().find(|&node| admits(request, self.values(node)));
+                return range.into_iter().find(|&node| request.admits(self.values(node)));
             }
             next_admitting(&self.by_index, from..until, request).map(|node| node as u32)
         };
@@ -113,28 +105,12 @@ impl Availability for Machine {
 
     fn previous_place(&self, _: &NodeOrder, until: u32, request: &Request) -> Option<u32> {
         let tree = self.by_order.as_ref()?.tree(request.nodes, &self.by_index);
-        tree.previous(until as usize, |values| admits(request, values)).map(|at| at as u32)
+        tree.previous(until as usize, |values| request.admits(values)).map(|at| at as u32)
     }
 
     fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {
-        let Some(index) = self.by_load.as_ref().map(|all| &all[request.nodes.index()]) else { return };
-        let matches = |values: &[i64]| admits(request, values);
-        if !busiest_first {
-            return index.visit_matching(None, &matches, &mut |(_, node)| visit(node));
-        }
-        // Busiest first, yet by rising index within one load: go load by load from the end.
-        let (mut bound, mut goes_on) = (None, true);
-        while goes_on && let Some((level, _)) = index.last_matching(bound.as_ref(), &matches) {
-            index.visit_matching(below(level).as_ref(), &matches, &mut |(load, node)| {
-                goes_on = load != level || visit(node);
-                goes_on && load == level
-            });
-            bound = Some((level, 0));
+        if let Some(index) = &self.by_load {
+            index.visit(self.node_sets(), request, busiest_first, visit);
         }
     }
-}
-
-/// A key just below all nodes of this load; `None` where nothing can be below.
-fn below(level: Time) -> Option<(Time, u32)> {
-    (level.0 > 0.0).then(|| (Time(level.0.next_down()), u32::MAX))
 }

@@ -7,19 +7,15 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::index::SegmentTree;
-use crate::index::ordered_index::{Greatest, OrderedIndex};
-use crate::time::Time;
 
-use super::availability::{Availability, load};
+use super::availability::Availability;
 use super::breach::Breach;
+use super::load_index::LoadIndex;
 use super::node_order::{NodeOrder, OrderIndex};
 use super::node_set::{NodeSetId, NodeSets, totals_of};
 use super::placement::NodeTasks;
 use super::request::Request;
 use super::unavailable::Unavailable;
-
-/// Nodes by load, then index.
-pub(super) type LoadIndex = OrderedIndex<(Time, u32), Greatest>;
 
 /// The nodes of a system and what is free on them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -33,8 +29,8 @@ pub struct Machine {
     /// What is free on each node; then 1 for an idle node, −1 for a drained one, 0 for others. By index, or by place in the
     /// order of the nodes.
     pub(super) by_index: SegmentTree,
-    /// One for each node set.
-    pub(super) by_load: Option<Vec<LoadIndex>>,
+    /// The nodes by load; None where no allocator asks for it.
+    pub(super) by_load: Option<LoadIndex>,
     /// The order of the nodes; None where the allocator has none.
     pub(super) by_order: Option<Box<OrderIndex>>,
     unavailable: Option<Unavailable>,
@@ -87,16 +83,12 @@ impl Machine {
         if self.by_load.is_some() {
             return;
         }
-        let sets = Arc::clone(&self.node_sets);
-        let by_load = sets.ids().map(|set| {
-            let mut index = LoadIndex::new(self.resources + 1);
-            for node in sets.nodes_from(set, 0) {
-                let load = load(self.capacity_of(node), self.free_of(node));
-                index.insert((Time(load), node), self.values(node));
-            }
-            index
-        });
-        self.by_load = Some(by_load.collect());
+        let equal = self.are_equal.then(|| self.capacity_of(0));
+        let mut index = LoadIndex::new(self.jobs_on.len(), self.resources, equal, &self.node_sets);
+        for node in 0..self.node_count() {
+            index.put(node, self.capacity_of(node), self.values(node), &self.node_sets);
+        }
+        self.by_load = Some(index);
     }
 
     /// From now on nodes are also found in this order; in none where it is None.
@@ -392,7 +384,6 @@ impl Machine {
     }
 
     fn change_one(&mut self, request: &Request, part: NodeTasks, sign: i64) {
-        let before = self.by_load.is_some().then(|| self.load_of(part.node));
         let (node, place, first) =
             (part.node as usize, self.place(part.node), part.node as usize * self.resources);
         let jobs = &mut self.jobs_on[node];
@@ -424,26 +415,9 @@ impl Machine {
             Some(unavailable) if unavailable.drained[node] => -1,
             _ => i64::from(is_empty),
         };
-        if let Some(before) = before {
-            self.move_by_load(part.node, before);
-        }
-    }
-
-    #[inline(never)]
-    fn load_of(&self, node: u32) -> f64 {
-        load(self.capacity_of(node), self.free_of(node))
-    }
-
-    /// Moves a node, whose load was `before`, to its place among the nodes by load.
-    #[inline(never)]
-    fn move_by_load(&mut self, node: u32, before: f64) {
-        let now = self.load_of(node);
-        let place = self.place(node);
-        let Some(indices) = &mut self.by_load else { return };
-        for set in std::iter::once(&NodeSetId::ALL).chain(self.node_sets.others_of(node)) {
-            let index = &mut indices[set.index()];
-            index.remove(&(Time(before), node));
-            index.insert((Time(now), node), self.by_index.values(place));
+        if let Some(index) = &mut self.by_load {
+            let capacity = &self.capacity[first..first + self.resources];
+            index.put(part.node, capacity, self.by_index.values(place), &self.node_sets);
         }
     }
 }

@@ -5,6 +5,8 @@ mod calendar;
 mod empty_machine;
 mod expansion;
 mod free_now;
+mod load_index;
+mod load_levels;
 mod machine;
 mod most_tasks;
 mod node_order;

@@ -36,6 +36,14 @@ impl Request {
         self.amounts[resource].saturating_mul(i64::from(tasks))
     }
 
+    /// Whether indexed values (free amounts; 1 for an idle node, −1 for a drained one) admit a task: necessary for a range, exact
+    /// for a node.
+    #[inline]
+    pub(super) fn admits(&self, values: &[i64]) -> bool {
+        let (idle, free) = (values[values.len() - 1], &values[..values.len() - 1]);
+        idle >= i64::from(self.exclusive) && self.amounts.iter().zip(free).all(|(asked, free)| free >= asked)
+    }
+
     /// Tasks that `free` amounts admit, on a node of its set that is `idle` or not.
     #[must_use]
     pub fn slots(&self, free: &[i64], idle: bool) -> u32 {

@@ -7,6 +7,8 @@ use super::{Availability, EmptyMachine, Machine, NodeSet, NodeSetId, NodeSets, N
 
 const NODES: u32 = 12;
 const RESOURCES: usize = 2;
+/// More than two words have bits.
+const MANY_NODES: u32 = 140;
 
 /// Something that happens to a machine.
 #[derive(Clone, Debug)]
@@ -31,13 +33,14 @@ fn some_sets() -> impl Strategy<Value = Vec<Vec<bool>>> {
     prop::collection::vec(prop::collection::vec(any::<bool>(), NODES as usize), 0..4)
 }
 
-fn machine_of(capacity: Vec<i64>, flags: &[Vec<bool>]) -> (Machine, Vec<NodeSetId>) {
+fn machine_of(resources: usize, capacity: Vec<i64>, flags: &[Vec<bool>]) -> (Machine, Vec<NodeSetId>) {
+    let nodes = (capacity.len() / resources) as u32;
     let as_set = |set: &Vec<bool>| {
-        NodeSet::new((0..NODES).filter(|&node| set[node as usize]).map(|node| node..node + 1))
+        NodeSet::new((0..nodes).filter(|&node| set[node as usize]).map(|node| node..node + 1))
     };
-    let (sets, mut numbers) = NodeSets::with(NODES, flags.iter().map(as_set).collect());
+    let (sets, mut numbers) = NodeSets::with(nodes, flags.iter().map(as_set).collect());
     numbers.insert(0, NodeSetId::ALL);
-    (Machine::new(RESOURCES, capacity, Arc::new(sets), true), numbers)
+    (Machine::new(resources, capacity, Arc::new(sets), true), numbers)
 }
 
 fn happen(machine: &mut Machine, events: &[Event], request: &Request) {
@@ -58,10 +61,24 @@ fn happen(machine: &mut Machine, events: &[Event], request: &Request) {
             Event::GiveBack(_) => {}
             Event::Drain { node, drained } => machine.set_drained(node, drained),
             Event::ReserveCapacity { node, amounts } => {
-                machine.reserve_capacity(node, &amounts);
+                machine.reserve_capacity(node, &amounts[..machine.resources()]);
             }
         }
     }
+}
+
+/// The same events on nodes so many places further on.
+fn moved_by(events: &[Event], places: u32) -> Vec<Event> {
+    let mut moved = events.to_vec();
+    for event in &mut moved {
+        match event {
+            Event::Take { node, .. } | Event::Drain { node, .. } | Event::ReserveCapacity { node, .. } => {
+                *node += places;
+            }
+            Event::GiveBack(_) => {}
+        }
+    }
+    moved
 }
 
 fn all_by_load(machine: &Machine, request: &Request, busiest_first: bool) -> Vec<u32> {
@@ -82,7 +99,7 @@ proptest! {
         asked in (1..3_i64, 0..3_i64),
         from in 0..=NODES,
     ) {
-        let (mut machine, numbers) = machine_of(capacity, &flags);
+        let (mut machine, numbers) = machine_of(RESOURCES, capacity, &flags);
         let request = Request { amounts: vec![asked.0, asked.1], ..Request::NOTHING };
         happen(&mut machine, &events, &request);
         let all_slots: Vec<u32> = (0..NODES).map(|node| machine.slots(node, &request)).collect();
@@ -106,6 +123,31 @@ proptest! {
             let empty = EmptyMachine(&machine);
             let next = (from..NODES).find(|&node| empty.slots(node, &own) > 0);
             prop_assert_eq!(empty.next_with_slots(from, &own), next);
+        }
+    }
+
+    #[test]
+    fn equal_nodes_of_one_resource_stand_by_load(
+        capacity in 1..5_i64,
+        flags in prop::collection::vec(prop::collection::vec(any::<bool>(), MANY_NODES as usize), 0..3),
+        events in prop::collection::vec(some_event(), 0..60),
+        far in 0..MANY_NODES - NODES,
+        asked in 0..4_i64,
+        exclusive in any::<bool>(),
+    ) {
+        let (mut machine, numbers) = machine_of(1, vec![capacity; MANY_NODES as usize], &flags);
+        let one = Request { amounts: vec![1], ..Request::NOTHING };
+        // The same near the first node, and around the words of bits.
+        happen(&mut machine, &events, &one);
+        happen(&mut machine, &moved_by(&events, far), &Request { exclusive, ..one.clone() });
+        for &nodes in &numbers {
+            let request = Request { amounts: vec![asked], exclusive, nodes, partition: nodes, ..Request::NOTHING };
+            let has_slots = |&node: &u32| machine.slots(node, &request) > 0;
+            let mut plain: Vec<u32> = (0..MANY_NODES).filter(has_slots).collect();
+            plain.sort_by_key(|&node| -machine.free_of(node)[0]);
+            prop_assert_eq!(&all_by_load(&machine, &request, false), &plain);
+            plain.sort_by_key(|&node| (machine.free_of(node)[0], node));
+            prop_assert_eq!(&all_by_load(&machine, &request, true), &plain);
         }
     }
 }

@@ -1,4 +1,6 @@
 //! What will be free at EASY's shadow time, node by node.
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Availability, Machine, NodeTasks, PlacementRequest, Request};
@@ -36,8 +38,13 @@ impl ShadowCapacity {
         self.on_node.clear();
         let machine = &view.state.machine;
         if !allocator.is_free_to_spread() {
-            self.slots = slots_now(machine, head.request);
-            self.on_node.extend((0..machine.nodes()).map(|node| machine.slots(node, head.request)));
+            self.on_node.resize(machine.nodes() as usize, 0);
+            self.slots = 0;
+            machine.visit_slots(0..machine.nodes(), head.request, &mut |node, admitted| {
+                self.on_node[node as usize] = admitted;
+                self.slots += u64::from(admitted);
+                true
+            });
             return self.open_by_halves(view, allocator, head, earliest);
         }
         // Up to the earliest instant it need not be known how many slots there are.
@@ -155,13 +162,17 @@ impl ShadowCapacity {
         (request, placement): (&Request, &[NodeTasks]),
         sign: i64,
     ) {
-        let before = self.slots_on(machine, head, placement);
+        if self.on_node.is_empty() {
+            let before = self.slots_on(machine, head, placement);
+            self.change(machine, request, placement, sign);
+            self.slots = self.slots - before + self.slots_on(machine, head, placement);
+            return;
+        }
         self.change(machine, request, placement, sign);
-        self.slots = self.slots - before + self.slots_on(machine, head, placement);
-        if !self.on_node.is_empty() {
-            for part in placement {
-                self.on_node[part.node as usize] = self.slots_then(machine, part.node, head);
-            }
+        for part in placement {
+            let now = self.slots_then(machine, part.node, head);
+            let before = std::mem::replace(&mut self.on_node[part.node as usize], now);
+            self.slots = self.slots - u64::from(before) + u64::from(now);
         }
     }
 
@@ -253,8 +264,18 @@ impl Availability for AvailabilityAtShadow<'_> {
         self.machine.free_with(node, resource, gain)
     }
 
-    fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
-        self.machine.node_sets().nodes_from(request.nodes, from).find(|&node| self.slots(node, request) > 0)
+    fn next_with_slots(&self, from: u32, _: &Request) -> Option<u32> {
+        let slots = &self.room.on_node[from as usize..];
+        slots.iter().position(|&slots| slots > 0).map(|behind| from + behind as u32)
+    }
+
+    fn visit_slots(&self, nodes: Range<u32>, _: &Request, visit: &mut impl FnMut(u32, u32) -> bool) {
+        let slots = &self.room.on_node[nodes.start as usize..nodes.end as usize];
+        for (node, &slots) in nodes.zip(slots) {
+            if slots > 0 && !visit(node, slots) {
+                return;
+            }
+        }
     }
 
     fn visit_by_load(&self, request: &Request, _: bool, visit: &mut dyn FnMut(u32) -> bool) {
