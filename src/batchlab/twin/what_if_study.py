@@ -161,9 +161,10 @@ def _run(
 
 def _check_started(log: str, started: npt.NDArray[np.bool_], missing: Mapping[str, int]) -> None:
     if not started.any():
-        lost = ", ".join(f"{count:,} do not under {name}" for name, count in missing.items() if count)
+        lost = [f"{count:,} do not under {name}" for name, count in missing.items() if count]
+        which = f": {', '.join(lost)}" if lost else ""
         raise TwinError(
-            f"{log}: none of {len(started):,} jobs starts under all configurations{f': {lost}' if lost else ''}. "
+            f"{log}: none of {len(started):,} jobs starts under all configurations{which}. "
             "Their partitions must admit the jobs, and their nodes hold them; batchlab run says why not."
         )
 
