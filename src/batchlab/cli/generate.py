@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from batchlab.cli.amounts import amounts, numbers
-from batchlab.cli.failure import wrong_usage
+from batchlab.cli.failure import is_in_directory, wrong_usage
 from batchlab.cli.machine import described_machine, machine_of_log
 from batchlab.cli.options import (  # typer reads the annotations
     MACHINE,
@@ -117,6 +117,7 @@ _Out = Annotated[
         "-o",
         metavar="FILE",
         dir_okay=False,
+        callback=is_in_directory,
         rich_help_panel=OUTPUT,
         help="The workload: .swf, .swf.gz, .csv or .parquet.",
     ),
@@ -271,8 +272,6 @@ def _writing(out: Path, writer: str | None) -> Callable[[Workload], None]:
     """Find what writes the file, before the workload is made."""
     from batchlab.workload.writer import WRITERS, write_workload  # noqa: PLC0415  # --help does without polars
 
-    if not out.absolute().parent.is_dir():
-        raise wrong_usage(f"{out.parent} is no directory; make it first, or choose another.", "--out")
     if writer is None and not out.name.lower().endswith(tuple(WRITERS)):
         raise wrong_usage(
             f"{out} must end in {', '.join(WRITERS)}; for other formats pass --writer.", "--out"

@@ -88,7 +88,7 @@ class Report:
             With the first line, and for which reasons how many jobs were dropped.
         """
         if self.read and not self.kept:
-            first = self.dropped["line"].min()
+            first = next(iter(self.dropped["line"]), None)
             sign = ":" if self.unit == "line" else ": row "
             place = self.source if first is None else f"{self.source}{sign}{first}"
             raise WorkloadError(none_kept(place, self.read, self.counts()["dropped"]))
