@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -96,7 +97,8 @@ def _target(text: str, count: int) -> Target:
     from batchlab.generate.spelling import columns_of  # noqa: PLC0415  # here too
 
     says = "count" in columns_of(text, "target")[1]
-    return Target.parse(text if says else f"{text}, count={count}")
+    target = Target.parse(text)
+    return target if says else replace(target, count=count)
 
 
 def _weights(texts: list[str]) -> dict[str, float]:

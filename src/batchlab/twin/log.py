@@ -132,7 +132,7 @@ def checked_name(workload: Workload) -> str:
         If the log has no jobs.
     """
     report = workload.report
-    name = "the log" if report.source == "table" else report.source
+    name = report.named("the log")
     if workload.jobs.is_empty():
         found = f"{report.read:,} were read and {report.kept:,} kept"
         raise TwinError(f"{name}: has no jobs: {found}. Give a log of jobs that ran on the cluster.")

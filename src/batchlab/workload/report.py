@@ -93,6 +93,10 @@ class Report:
             place = self.source if first is None else f"{self.source}{sign}{first}"
             raise WorkloadError(none_kept(place, self.read, self.counts()["dropped"]))
 
+    def named(self, other: str = "workload") -> str:
+        """Give the file that was read, for messages; of what was read of no file, the other name."""
+        return other if self.source == "table" else self.source
+
     def __str__(self) -> str:
         lines = [self.summary()]
         if self.stopped_at is not None:
