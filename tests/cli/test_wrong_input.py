@@ -36,6 +36,11 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["run", "good.swf", "--nodes", "8", "--failures", " "], "--failures: is empty; give outages.csv"),
+        (
+            ["run", "good.swf", "--nodes", "8", "--failures", "uptime=0, repair_time=9"],
+            "failures: uptime = 0; must be above 0",
+        ),
         (
             ["generate", "jann", "--like", "none.swf", "--jobs", "9", "--out", "a.swf"],
             "none.swf: 0 jobs; at least",
