@@ -1,5 +1,6 @@
 """A file written atomically is the old one or the new one."""
 
+import errno
 import os
 import signal
 import stat
@@ -88,6 +89,27 @@ def test_a_device_is_written_directly() -> None:
 
 
 def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
-    """The directory is not made."""
-    with pytest.raises(FileNotFoundError), atomic_write(tmp_path / "missing" / "file"):
+    """The directory is not made; the error names the file, not a temporary one."""
+    path = tmp_path / "missing" / "file"
+    with pytest.raises(FileNotFoundError) as caught, atomic_write(path):
         pass
+    assert caught.value.filename == str(path)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [OSError(errno.ENOSPC, "as the system says it"), OSError(f"full (os error {errno.ENOSPC})")],
+)
+def test_errors_of_writing_name_the_file(error: OSError, tmp_path: Path) -> None:
+    """Those of compiled packages, too, which have the system's number in their text alone."""
+    path = tmp_path / "file"
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)) as caught, atomic_write(path):
+        raise error
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(path))
+
+
+def test_errors_about_other_files_stay(tmp_path: Path) -> None:
+    """What is read for the file may be missing itself."""
+    with pytest.raises(FileNotFoundError) as caught, atomic_write(tmp_path / "file"):
+        raise FileNotFoundError(errno.ENOENT, "no such file", "another")
+    assert caught.value.filename == "another"

@@ -1,5 +1,6 @@
 """Files that are there whole or not at all, whatever kills the process that writes them."""
 
+import io
 import os
 import re
 import secrets
@@ -12,9 +13,10 @@ from typing import IO, TYPE_CHECKING, Literal, overload
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["atomic_write", "remove_abandoned", "remove_unfinished", "write_frame"]
+__all__ = ["atomic_write", "named_errors", "remove_abandoned", "remove_unfinished", "write_frame"]
 
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}\.tmp", re.DOTALL)
+_IN_TEXT = re.compile(r"\(os error (\d+)\)")
 _ABANDONED = 3600.0
 _unfinished: set[Path] = set()
 
@@ -49,12 +51,9 @@ def atomic_write(
     Raises
     ------
     OSError
-        The file cannot be written.
+        The file cannot be written; the error names it, and no temporary file.
     """
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        return _open(target, mode)
-    return _replacing(target, mode)
+    return _named(path, mode)
 
 
 def write_frame(frame: "pl.DataFrame", path: str | os.PathLike[str]) -> None:
@@ -70,11 +69,14 @@ def write_frame(frame: "pl.DataFrame", path: str | os.PathLike[str]) -> None:
     Raises
     ------
     OSError
-        If it cannot be written.
+        If it cannot be written; the error names it.
     """
     with atomic_write(path, "wb") as file:
         if os.fspath(path).lower().endswith(".parquet"):
-            frame.write_parquet(file)
+            # Of a full disk the writer of Parquet says "transport error", which is no OSError.
+            content = io.BytesIO()
+            frame.write_parquet(content)
+            file.write(content.getbuffer())
         else:
             frame.write_csv(file)
 
@@ -98,6 +100,41 @@ def remove_unfinished() -> None:
     for path in list(_unfinished):
         with suppress(OSError):
             path.unlink()
+
+
+@contextmanager
+def _named(path: str | os.PathLike[str], mode: Literal["w", "wb"]) -> Iterator[IO[str] | IO[bytes]]:
+    """Open the file so that errors name it."""
+    target = Path(os.path.realpath(path))
+    is_written_directly = target.exists() and not target.is_file()
+    with named_errors(path), _open(target, mode) if is_written_directly else _replacing(target, mode) as file:
+        yield file
+
+
+@contextmanager
+def named_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Have errors of the system that name no file, or a temporary one, name this file.
+
+    Parameters
+    ----------
+    path
+        What is written in the ``with`` block.
+    """
+    try:
+        yield
+    except OSError as error:
+        name = error.filename
+        if name is None or (isinstance(name, str) and _TEMPORARY.fullmatch(Path(name).name)):
+            number = _number(error)
+            reason = str(error) if number is None else os.strerror(number)
+            raise OSError(number, reason, os.fspath(path)) from error
+        raise
+
+
+def _number(error: OSError) -> int | None:
+    """Give the system's number of an error; those of compiled packages have it in their text alone."""
+    found = _IN_TEXT.search(str(error))
+    return int(found[1]) if error.errno is None and found is not None else error.errno
 
 
 @contextmanager

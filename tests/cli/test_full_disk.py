@@ -101,4 +101,52 @@ def test_a_full_standard_output(words: list[str]) -> None:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)  # noqa: S603  # our own code
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert "No space left on device." in done.stderr
+    assert done.stderr == "batchlab: standard output: No space left on device.\n"
+
+
+FULL = Path("/dev/full")
+OF_EACH_COMMAND = [
+    (["run", "LOG", "--nodes", "8", "--events"], "e.jsonl"),
+    (["run", "LOG", "--nodes", "8", "--dispatch"], "d.csv"),
+    (["run", "LOG", "--nodes", "8", "--dispatch"], "d.parquet"),
+    (["run", "LOG", "--nodes", "8", "--report"], "page.html"),
+    (["generate", "lublin", "--jobs", "9", "--out"], "log.swf"),
+    (["generate", "lublin", "--jobs", "9", "--out"], "log.swf.gz"),
+    (["generate", "lublin", "--jobs", "9", "--out"], "log.parquet"),
+    (["mix", "LOG", "--target", "allreduce(size=1024), tasks=2, requested_time=60", "--out"], "mixed.csv"),
+    (["mix", "LOG", "--target", "allreduce(size=1024), tasks=2, requested_time=60", "--out"], "m.parquet"),
+]
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize(("words", "name"), OF_EACH_COMMAND)
+def test_a_full_file_is_named(
+    words: list[str], name: str, log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whichever library writes it."""
+    path = log.parent / name
+    path.symlink_to(FULL)
+    assert main([*(str(log) if word == "LOG" else word for word in words), str(path)]) == 1
+    assert capsys.readouterr().err.startswith(f"batchlab: {path}: No space left on device.")
+
+
+@posix
+@pytest.mark.parametrize("most", [0, 100])
+def test_a_streamed_answer_that_finds_no_room(most: int, log: Path, tmp_path: Path) -> None:
+    """The kernel writes it, whose errors have no file."""
+    out = tmp_path / "out"
+    done = limited(most, "run", log, "--nodes", "8", "--stream", "--out", out)
+    assert done.returncode == 1
+    assert done.stderr == f"batchlab: {out / 'jobs.csv'}: File too large.\n"
+
+
+@not_root
+@pytest.mark.parametrize(("words", "name"), OF_EACH_COMMAND)
+def test_a_closed_directory_is_refused_before_the_work(
+    words: list[str], name: str, log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2; devices in such a directory are written to all the same."""
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o555)
+    assert main([*(str(log) if word == "LOG" else word for word in words), str(closed / name)]) == 2
+    assert f"{closed} may not be written to; choose another directory" in capsys.readouterr().err

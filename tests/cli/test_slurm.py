@@ -66,3 +66,12 @@ def test_what_is_no_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["slurm", "check", str(folder)]) == 2
     assert "slurm.conf:4: KillWait = 'soon'; must be a whole number" in capsys.readouterr().err
     assert main(["slurm", "check", str(tmp_path / "none")]) == 2
+
+
+def test_binary_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line says what the file is, and shows nothing of it."""
+    path = tmp_path / "slurm.conf"
+    path.write_bytes(b"\x7fELF\x02\x01\n")
+    assert main(["slurm", "check", str(path)]) == 2
+    rule = "is a binary file (byte 4 is 2); Slurm's files are text. Give slurm.conf or its folder."
+    assert capsys.readouterr().err == f"batchlab: {path}: {rule}\n"

@@ -76,7 +76,7 @@ def test_machine(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ("options", "match"),
     [
         (["--cores", "2"], "are those of --nodes; pass both"),
-        (["--speed", "0"], "must be a number of seconds > 0"),
+        (["--speed", "0"], "must be a finite number > 0"),
         (["--nodes", "8", "--policy", "esay"], "no policy named 'esay'"),
     ],
 )

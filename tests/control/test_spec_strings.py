@@ -49,7 +49,7 @@ def test_every_rule_is_there() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("", "control = ''; must be the name of a rule with its parameters, as \"workload(1e5, 3e5)\"."),
+        ("", "control = ''; must be the name of a rule with its parameters, as \"workload(1e5, 3e5)\": n"),
         ("count(1, 3", "must be the name of a rule"),
         ("count(1 + x, 3)", "must be the name of a rule"),
         ("count(*[1], 3)", "must be the name of a rule"),

@@ -34,7 +34,7 @@ def test_processors_are_cores_unless_told() -> None:
     [
         ({}, "must map resources"),
         ({"gpu": 1}, "must name a resource that"),
-        ({"core": -1}, ">= 0"),
+        ({"core": -1}, "from 0 to 10"),
         ({"core": None}, "None"),
     ],
     ids=["none", "other", "negative", "no number"],

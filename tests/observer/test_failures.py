@@ -32,6 +32,14 @@ def run(**options: Any) -> bl.Result:  # noqa: ANN401
     return bl.simulate(JOBS, FOUR, "first_fit", observers=[bl.Failures(TRACE, **options)])
 
 
+class WaitsForAll(bl.Scheduler):
+    """Starts a job where all nodes are free; asked at timers that act, and when something has changed."""
+
+    def schedule(self, view: bl.View) -> None:
+        for job in view.candidates():
+            view.start(job)
+
+
 def test_killed() -> None:
     """The job on the node is killed, no other; a node without jobs fails without victims."""
     result = run(on_failure="kill")
@@ -228,6 +236,29 @@ def test_hopeless_jobs_are_given_up() -> None:
         bl.SimulationError, match=r"job 1 was cut short 100000 times .* checkpoints, or set restarts"
     ):
         bl.simulate(workload, FOUR, "fcfs", observers=[failures])
+
+
+def test_a_job_that_can_never_start_keeps_no_run_going() -> None:
+    """The run ends as it would without failures, once no node is being repaired."""
+    jobs = {"submit_time": [0, 1], "run_time": [3000, 5], "tasks": [1, 5]}
+    workload, system = bl.Workload.from_table(jobs), bl.System.homogeneous(nodes=2, resources={"core": 1})
+    failures = bl.Failures.from_distributions(Exponential(1000), Constant(100), seed=1)
+    result = bl.simulate(workload, system, "fcfs", observers=[failures], job_check="none")
+    assert result.jobs["state"].to_list() == ["completed", "queued"]
+    outages = result.observations["failures"]
+    assert outages["end_time"].null_count() == 0
+    assert outages["time"].max() < result.jobs["end_time"].max() + 200  # type: ignore[operator]  # numbers
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative", WaitsForAll()])
+def test_repairs_let_waiting_jobs_start(policy: Any) -> None:  # noqa: ANN401  # whatever is a policy
+    """Nothing runs or comes while a node is down; its repair keeps the run going, and further failures."""
+    trace = {"node": [0, 1, 0], "time": [0, 50, 500], "repair_time": [100, 100, 10]}
+    workload = bl.Workload.from_table({"submit_time": [1], "run_time": [10], "tasks": [2]})
+    system = bl.System.homogeneous(nodes=2, resources={"core": 1})
+    result = bl.simulate(workload, system, policy, observers=[bl.Failures(trace)])
+    assert result.jobs.select("state", "start_time").rows() == [("completed", 150.0)]
+    assert result.observations["failures"]["time"].to_list() == [0.0, 50.0]
 
 
 def test_trace_from_a_file(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def test_names_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     (tmp_path / "theta").mkdir()
     assert bl.read_system("theta").nodes == 4392
     (tmp_path / "folder").mkdir()
-    with pytest.raises(bl.SystemDescriptionError, match=r"^folder: there is no such file"):
+    with pytest.raises(bl.SystemDescriptionError, match=r"^folder: is a folder without slurm.conf"):
         bl.read_system("folder")
     with pytest.raises(bl.SystemDescriptionError, match=r"^mirra: there is no such file; .*mean 'mira'\?"):
         bl.read_system("mirra")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from batchlab.errors import AdequacyError, reason_of
+from batchlab.errors import AdequacyError, WorkloadError, reason_of
 from batchlab.workload.event_files import read_events
 from batchlab.workload.formats import reader_of
 from batchlab.workload.unreadable import UNREADABLE
@@ -59,6 +59,9 @@ def read(path: str | os.PathLike[str], *, overrun: OverrunAction = "extend") -> 
             return read_events(file).jobs if "event" in table.columns else table
         if name.endswith(".parquet"):
             return pl.read_parquet(file, glob=False)
+    except WorkloadError as error:
+        # Of an event, whose file and line it names.
+        raise AdequacyError(str(error)) from error
     except (OSError, *UNREADABLE) as error:
         raise AdequacyError(f"{file}: cannot be read: {reason_of(error)}. {_FORMS}.") from error
     return reader_of(file)(file, overrun=overrun)

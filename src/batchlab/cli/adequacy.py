@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from batchlab.cli.failure import check_page
+from batchlab.cli.failure import check_page, wrong_usage
 from batchlab.cli.options import FormatOption, Overrun, whole_number  # typer reads the annotations
 from batchlab.cli.output import as_json
 from batchlab.cli.recognised import check_kind
+from batchlab.errors import AdequacyError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,6 +65,7 @@ def adequacy(
         path: measure.read(path, overrun=overrun)
         for path in dict.fromkeys([str(real), str(model), *repeated])
     }
+    _check_jobs(runs)
     comparison = measure.compare(runs[str(real)], runs[str(model)], tolerance=tolerance, reference=seconds)
     found: Reference | None = None
     if repeated:
@@ -80,16 +82,35 @@ def adequacy(
         typer.echo(f"\nwritten to      {report}", err=form == "json")
 
 
+def _check_jobs(runs: Mapping[str, Source]) -> None:
+    """Refuse what is wrong with one of the runs by its file's name, which is not known later."""
+    from batchlab.adequacy.stream import as_stream  # noqa: PLC0415  # --help does without
+
+    for name, source in runs.items():
+        if not as_stream(source, name).jobs.height:
+            rule = "nothing can be compared. Give a run or a log that has"
+            raise AdequacyError(f"{name}: has no jobs; {rule}.")
+
+
 def _reference(given: Sequence[str], real: Path) -> tuple[float | None, list[str]]:
     """Take the reference value, or the repetitions from which it is found."""
     if not given:
         return None, []
     if len(given) > 1:
-        return None, [str(Path(each)) for each in given]
+        return None, _different([str(Path(each)) for each in given])
     try:
         return float(given[0]), []
     except ValueError:
-        return None, [str(real), str(Path(given[0]))]
+        return None, _different([str(real), str(Path(given[0]))])
+
+
+def _different(runs: list[str]) -> list[str]:
+    """Refuse repetitions that are the same run."""
+    if len({*runs}) < len(runs):
+        twice = next(run for run in runs if runs.count(run) > 1)
+        rule = "a single one repeats REAL, several repeat each other; give different runs"
+        raise wrong_usage(f"{twice} is compared with itself: {rule}.", "--reference")
+    return runs
 
 
 def _document(comparison: Comparison) -> dict[str, object]:

@@ -22,14 +22,21 @@ def numbers(text: str, option: str) -> dict[str, float]:
     """
     found: dict[str, float] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
-        name, equals, number = part.partition("=")
-        try:
-            found[name.strip()] = float(number)
-        except ValueError:
-            equals = ""
-        if not (equals and name.strip()):
-            raise wrong_usage(f"{part!r}; must be resources and numbers, as in core=4,gpu=2.", option)
+        name, number = _pair(part, option)
+        if name in found:
+            raise wrong_usage(f"{text!r}; names {name} twice. Leave one out.", option)
+        found[name] = number
     return found
+
+
+def _pair(part: str, option: str) -> tuple[str, float]:
+    name, _, number = (each.strip() for each in part.partition("="))
+    try:
+        if name:
+            return name, float(number)
+    except ValueError:
+        pass
+    raise wrong_usage(f"{part!r}; must be resources and numbers, as in core=4,gpu=2.", option)
 
 
 def amounts(text: str, option: str) -> dict[str, int]:

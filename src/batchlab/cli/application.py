@@ -103,7 +103,7 @@ def answer(words: list[str]) -> int:
         if standard_output.is_broken_pipe(error):
             standard_output.discard()
             return 0
-        standard_output.discard_unwritable()
+        standard_output.discard_unwritable(error)
         return explain(error)
     if code == INTERRUPTED:
         # typer has caught it.

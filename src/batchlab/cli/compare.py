@@ -11,7 +11,7 @@ from batchlab.cli.experiment_command import ExperimentRequest, carry_out
 from batchlab.cli.failure import check_directory, check_report, wrong_usage
 from batchlab.cli.log import located, read_log
 from batchlab.cli.machine import described_machine, machine_for
-from batchlab.cli.node_sleep import check_sleep, sleep_of
+from batchlab.cli.node_sleep import check_nodes, sleep_of
 from batchlab.cli.observers import observers_for
 from batchlab.cli.options import (  # typer reads the annotations
     OUTPUT,
@@ -153,7 +153,7 @@ def compare(
         sleep=sleep_of(sleep),
         dispatch=dispatch,
     )
-    check_sleep(described, options)
+    check_nodes(described, options)
     experiment = Experiment(
         {title: workload},
         described,

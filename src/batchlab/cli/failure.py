@@ -18,6 +18,7 @@ __all__ = [
     "check_page",
     "check_report",
     "explain",
+    "is_factor",
     "is_in_directory",
     "is_pace",
     "is_rate",
@@ -98,6 +99,13 @@ def is_pace(value: float | None) -> float | None:
     return value
 
 
+def is_factor(value: float | None) -> float | None:
+    """Refuse what nothing can be multiplied or divided by; for options."""
+    if value is not None and not 0 < value < math.inf:
+        raise typer.BadParameter(f"{value}; must be a finite number > 0")
+    return value
+
+
 def is_rate(value: float | None) -> float | None:
     """Refuse what is no rate of service; for options."""
     if value is not None and not 0 < value < math.inf:
@@ -113,9 +121,11 @@ def is_table(value: Path | None) -> Path | None:
 
 
 def is_in_directory(value: Path | None) -> Path | None:
-    """Refuse files in directories that are not there; for options."""
+    """Refuse files in directories that are not there, or may not be written to; for options."""
     if value is not None and not value.absolute().parent.is_dir():
         raise typer.BadParameter(f"{value.parent} is no directory; make it first, or choose another")
+    if value is not None and _is_closed(value):
+        raise typer.BadParameter(f"{value.parent} may not be written to; choose another directory")
     return value
 
 
@@ -142,6 +152,8 @@ def check_page(path: Path | None, option: str = "--report") -> None:
     """Refuse a page that cannot be written, before the work; `path` is that of an option, if it was given."""
     if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
         raise wrong_usage(f"{path} is no file in a directory that is there; name one.", option)
+    if path is not None and _is_closed(path):
+        raise wrong_usage(f"{path.parent} may not be written to; choose another directory.", option)
 
 
 def check_report(report: Path | None, option: str = "--report") -> None:
@@ -160,6 +172,13 @@ def check_report(report: Path | None, option: str = "--report") -> None:
     from batchlab.report.interactive import find_plotly  # noqa: PLC0415  # an extra, looked for in time
 
     find_plotly()
+
+
+def _is_closed(path: Path) -> bool:
+    """Tell whether no file can be put there: files are replaced whole, devices and pipes are written to."""
+    target = path.resolve()
+    is_replaced = target.is_file() or not target.exists()
+    return is_replaced and target.parent.is_dir() and not os.access(target.parent, os.W_OK | os.X_OK)
 
 
 def _told(error: BaseException) -> tuple[str, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from batchlab.cli.amounts import amounts, numbers
-from batchlab.cli.failure import wrong_usage
+from batchlab.cli.failure import is_in_directory, wrong_usage
 from batchlab.cli.machine import described_machine, machine_of_log
 from batchlab.cli.options import (  # typer reads the annotations
     MACHINE,
@@ -117,6 +116,7 @@ _Out = Annotated[
         "-o",
         metavar="FILE",
         dir_okay=False,
+        callback=is_in_directory,
         rich_help_panel=OUTPUT,
         help="The workload: .swf, .swf.gz, .csv or .parquet.",
     ),
@@ -262,17 +262,19 @@ def _log(request: _Request) -> Workload:
     path = request.like or Path()
     check_kind(path, "--like", "log", "table")
     if is_table(path):
-        return batchlab.read_table(path, start_time=request.start_time)
-    workload = reader_of(path)(path)
-    return workload if request.start_time is None else workload.starting_at(request.start_time)
+        workload = batchlab.read_table(path, start_time=request.start_time)
+    else:
+        workload = reader_of(path)(path)
+        if request.start_time is not None:
+            workload = workload.starting_at(request.start_time)
+    workload.report.check_kept()
+    return workload
 
 
 def _writing(out: Path, writer: str | None) -> Callable[[Workload], None]:
     """Find what writes the file, before the workload is made."""
     from batchlab.workload.writer import WRITERS, write_workload  # noqa: PLC0415  # --help does without polars
 
-    if not out.absolute().parent.is_dir():
-        raise wrong_usage(f"{out.parent} is no directory; make it first, or choose another.", "--out")
     if writer is None and not out.name.lower().endswith(tuple(WRITERS)):
         raise wrong_usage(
             f"{out} must end in {', '.join(WRITERS)}; for other formats pass --writer.", "--out"
@@ -283,17 +285,19 @@ def _writing(out: Path, writer: str | None) -> Callable[[Workload], None]:
 
 def _own_writer(text: str) -> Writer:
     """Load the writer that ``FILE.py:NAME`` names."""
+    from batchlab.errors import WorkloadError  # noqa: PLC0415  # as above
+    from batchlab.python_file import defined_in_file  # noqa: PLC0415  # as above
     from batchlab.workload.writer import Writer  # noqa: PLC0415  # as above
 
     file, _, name = text.rpartition(":")
     if not file or not Path(file).is_file():
         raise wrong_usage(f"{text!r}; must be FILE.py:NAME, of a file that exists.", "--writer")
-    module_spec = importlib.util.spec_from_file_location(Path(file).stem, file)
-    if module_spec is None or module_spec.loader is None:
+    if Path(file).suffix != ".py":
         raise wrong_usage(f"{file} is no Python file.", "--writer")
-    module = importlib.util.module_from_spec(module_spec)
-    module_spec.loader.exec_module(module)
-    found = getattr(module, name, None)
-    if not (isinstance(found, type) and issubclass(found, Writer)):
+    try:
+        writer = defined_in_file(text, "writer", WorkloadError).value
+    except WorkloadError as error:
+        raise wrong_usage(str(error), "--writer") from error
+    if not isinstance(writer, Writer):
         raise wrong_usage(f"{file} has no class {name!r} derived from batchlab.Writer.", "--writer")
-    return found()
+    return writer

@@ -60,9 +60,16 @@ def read_log(log: LogRequest) -> Workload:
     ----------
     log
         The file, and how to read it; what is about the fields of logs is refused for others.
+
+    Raises
+    ------
+    WorkloadError
+        If the file cannot be read, or all its jobs were dropped.
     """
     with reading_bar(log.trace):
-        return _read_any(log)
+        workload = _read_any(log)
+    workload.report.check_kept()
+    return workload
 
 
 def _read_any(log: LogRequest) -> Workload:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from batchlab.cli.failure import wrong_usage
+from batchlab.cli.failure import is_in_directory, wrong_usage
 from batchlab.cli.log import located, read_log
 from batchlab.cli.options import OUTPUT, seed_number, whole_number
 from batchlab.cli.request import LogRequest
@@ -52,6 +53,7 @@ _Out = Annotated[
         "-o",
         metavar="FILE",
         dir_okay=False,
+        callback=is_in_directory,
         rich_help_panel=OUTPUT,
         help="The workload: .csv or .parquet.",
     ),
@@ -75,8 +77,6 @@ def mix(
         raise wrong_usage("is missing, and --background as well; give what is to be mixed in.", "--target")
     if not out.name.lower().endswith(_SUFFIXES):
         raise wrong_usage(f"{out} must end in {' or '.join(_SUFFIXES)}; logs have no applications.", "--out")
-    if not out.absolute().parent.is_dir():
-        raise wrong_usage(f"{out.parent} is no directory; make it first, or choose another.", "--out")
     from batchlab import generate  # noqa: PLC0415  # --help does without NumPy
     from batchlab.workload import write_table  # noqa: PLC0415  # here too
 
@@ -97,7 +97,8 @@ def _target(text: str, count: int) -> Target:
     from batchlab.generate.spelling import columns_of  # noqa: PLC0415  # here too
 
     says = "count" in columns_of(text, "target")[1]
-    return Target.parse(text if says else f"{text}, count={count}")
+    target = Target.parse(text)
+    return target if says else replace(target, count=count)
 
 
 def _weights(texts: list[str]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""The option ``--sleep``: when idle nodes sleep."""
+"""The option ``--sleep``: when idle nodes sleep; and whether a machine's nodes can do what options ask."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from batchlab.options import RunOptions
     from batchlab.system import System
 
-__all__ = ["check_sleep", "sleep_of"]
+__all__ = ["check_nodes", "sleep_of"]
 
 
 def sleep_of(given: str | None) -> NodeSleep | None:
@@ -23,13 +23,15 @@ def sleep_of(given: str | None) -> NodeSleep | None:
         raise wrong_usage(str(error), "--sleep") from None
 
 
-def check_sleep(system: System, options: RunOptions) -> None:
-    """Refuse rules of sleeping that the machine's nodes cannot follow."""
-    if options.sleep is None:
+def check_nodes(system: System, options: RunOptions) -> None:
+    """Refuse rules of sleeping, and of rates, that the machine's nodes cannot follow."""
+    if options.sleep is None and options.control is None:
         return
-    from batchlab.simulation.sleep import sleep_inputs  # noqa: PLC0415  # --help does without NumPy
+    from batchlab.simulation.service import service_inputs  # noqa: PLC0415  # --help does without NumPy
+    from batchlab.simulation.sleep import sleep_inputs  # noqa: PLC0415  # as above
 
-    try:
-        sleep_inputs(system, options)
-    except SimulationError as error:
-        raise wrong_usage(str(error), "--sleep") from None
+    for option, inputs in (("--sleep", sleep_inputs), ("--control", service_inputs)):
+        try:
+            inputs(system, options)
+        except SimulationError as error:
+            raise wrong_usage(str(error), option) from None

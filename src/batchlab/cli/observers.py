@@ -25,6 +25,8 @@ def observers_for(
     own: Sequence[str] | None, power: Sequence[str] | None, failures: str | None, seed: int
 ) -> dict[str, Observer]:
     """Make the observers that the options describe, by their labels; `seed` is that of the run."""
+    if failures is not None and not failures.strip():
+        raise wrong_usage("is empty; give outages.csv, or uptime=… and repair_time=….", "--failures")
     if not (own or power or failures):
         return {}
     from batchlab.observer.description import observers_of  # noqa: PLC0415  # plain runs do without

@@ -9,7 +9,7 @@ from batchlab.cli.fitted import with_fitted
 from batchlab.cli.log import check_counting, check_platform, read_log
 from batchlab.cli.machine import described_machine, machine_for
 from batchlab.cli.monitored import keep_serving, monitored
-from batchlab.cli.node_sleep import check_sleep
+from batchlab.cli.node_sleep import check_nodes
 from batchlab.cli.output import tell_result
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _read(request: RunRequest) -> tuple[Workload, System]:
     if request.options.messages:
         check_counting(described)
     system = machine_for(described, request.log, request.machine, lambda: workload.header)
-    check_sleep(system, request.options)
+    check_nodes(system, request.options)
     return workload, system
 
 

@@ -1,9 +1,12 @@
 """Standard output and error as they may be: without Unicode, or with a reader that goes away."""
 
+import errno
 import os
 import sys
 
 __all__ = ["discard", "discard_unwritable", "is_broken_pipe", "prepare"]
+
+_OF_WRITING = (errno.ENOSPC, errno.EFBIG, errno.EIO)
 
 
 def prepare() -> None:
@@ -23,8 +26,17 @@ def discard() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def discard_unwritable() -> None:
-    """Drop what an output that is full does not take: the exit would fail for it once more."""
+def discard_unwritable(error: BaseException) -> None:
+    """Drop what an output that is full does not take: the exit would fail for it once more.
+
+    Parameters
+    ----------
+    error
+        What ended the command. An error of writing that names no file is one of the output, and gets its
+        name: those of files are named where they are written.
+    """
+    if isinstance(error, OSError) and error.filename is None and error.errno in _OF_WRITING:
+        error.filename = "standard output"
     try:
         sys.stdout.flush()
     except OSError:

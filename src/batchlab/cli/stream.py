@@ -75,17 +75,21 @@ def stream(request: RunRequest) -> None:
     system = machine_for(described, request.log, request.machine, lambda: _header(log))
     _check_streamable(system)
     from batchlab.result.summary import blocks  # noqa: PLC0415  # --help does without
-    from batchlab.result.warnings import warnings_of  # noqa: PLC0415  # --help does without
+    from batchlab.result.warnings import no_jobs, warnings_of  # noqa: PLC0415  # --help does without
 
     began = time.perf_counter()
     events = None if request.external_events is None else scanned(request.external_events, system)
     with _files(request) as files:
         run = _run(log, request, policy, system, events=events, overheads=overheads, files=files)
+        _check_kept(request, run["notes"])
         if files is not None:
             files.complete(run["metrics"], _manifest(request, policy, system, events, run["notes"]))
     elapsed = time.perf_counter() - began
     rejected = cast("Mapping[RejectionReason, int]", run["metrics"].get("rejected", {}))
+    notes = run["notes"]
     warnings = [*warnings_of(_header(log), system, rejected)]
+    if not notes["kept"]:
+        warnings.append(no_jobs(str(request.log.trace), notes["read"], notes["kept"]))
     tell(
         lambda: blocks([*_facts(request, policy, system, run["notes"])], run["metrics"], elapsed, warnings),
         lambda: run["metrics"],
@@ -161,6 +165,14 @@ def _run(
         raise
     except ValueError as error:
         raise _explained(error, request) from error
+
+
+def _check_kept(request: RunRequest, notes: StreamNotes) -> None:
+    """Refuse a log all of whose jobs were dropped."""
+    from batchlab.workload.read_line import none_kept  # noqa: PLC0415  # --help does without
+
+    if notes["read"] and not notes["kept"]:
+        raise WorkloadError(none_kept(str(request.log.trace), notes["read"], notes["dropped"]))
 
 
 def _explained(error: ValueError, request: RunRequest) -> Exception:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from batchlab.cli.failure import check_directory, is_pace, wrong_usage
+from batchlab.cli.failure import check_directory, is_factor, is_pace, wrong_usage
 from batchlab.cli.interruption import wait_no_longer
 from batchlab.cli.log import located, read_log
 from batchlab.cli.machine import described_machine, machine_for
@@ -68,7 +68,7 @@ _Speed = Annotated[
     float,
     typer.Option(
         metavar="X",
-        callback=is_pace,
+        callback=is_factor,
         rich_help_panel=_FEEDING,
         help="Divide all times by it; limits stay whole minutes, and Slurm polls as before.",
     ),
@@ -125,10 +125,14 @@ def vnodes(
     # The cluster is taken down first.
     wait_no_longer()
     from batchlab.bridge import slurm  # noqa: PLC0415  # --help does without
+    from batchlab.policy.policy import as_policy  # noqa: PLC0415  # as above
 
     log = LogRequest(*located(trace), overrun, invalid, processors, use_memory=False)
     configuration = slurm.read_configuration(conf)
     model = None if mode == "real" else policy or slurm.policy_of(configuration)
+    if policy is not None:
+        # What is wrong with it shall not wait for a run of Slurm.
+        as_policy(policy)
     workload = read_log(log)
     machine = _machine(configuration, log, MachineRequest(None, nodes, cores), workload)
     jobs = slurm.submissions(workload, configuration, speed=speed, duration=duration)

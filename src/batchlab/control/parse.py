@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -59,7 +60,8 @@ def parse_control(spec: str) -> RateControl:
     (1.0, 2.0)
     """
     refused = SimulationError(
-        f'control = {shown(spec)}; must be the name of a rule with its parameters, as "workload(1e5, 3e5)".'
+        f'control = {shown(spec)}; must be the name of a rule with its parameters, as "workload(1e5, 3e5)": '
+        "numbers, lists, and texts in quotes."
     )
     if not isinstance(spec, str):
         raise refused
@@ -85,7 +87,7 @@ def _made(rule: type[RateControl], spec: str, given: list[object], named: dict[s
         takes = ", ".join(rule.positional) or "none"
         raise SimulationError(f"control = {spec!r}: {len(given)} values by place; {rule.name} takes {takes}.")
     by_place = dict(zip(rule.positional, given, strict=False))
-    known = [*rule.positional, *(name for name in rule.__dataclass_fields__ if rule.name != "constant")]
+    known = [*rule.positional, *(each.name for each in fields(rule) if rule.name != "constant")]
     known = [*dict.fromkeys([*known, "groups"])]
     for name in named:
         if name not in known:

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING
 
-from batchlab.errors import ExperimentError, shown
+from batchlab.errors import ExperimentError, SimulationError, shown
 from batchlab.experiment.course import CourseKeeper
 from batchlab.experiment.executors import perform, runs_here
 from batchlab.experiment.given_events import digest_of, given_events
@@ -20,6 +20,8 @@ from batchlab.experiment.work import Task, told
 from batchlab.markup import card
 from batchlab.options import RunOptions
 from batchlab.policy.policy import as_policy
+from batchlab.simulation.service import service_inputs
+from batchlab.simulation.sleep import sleep_inputs
 from batchlab.units import is_whole
 
 if TYPE_CHECKING:
@@ -69,7 +71,8 @@ class Experiment:
     Raises
     ------
     ExperimentError
-        If something is missing, has no label of its own, or is of a wrong kind.
+        If something is missing, has no label of its own, or is of a wrong kind; or the nodes of a system
+        cannot sleep, or serve jobs, as the options say.
     PolicyError
         If a policy's spec is wrong.
     SimulationError
@@ -110,6 +113,7 @@ class Experiment:
         self.options = _options(options, arguments)
         self.observers = tuple(observers)
         self._check_seeds()
+        self._check_nodes()
 
     def _check_seeds(self) -> None:
         """Refuse wrong seeds before hours of runs with right ones."""
@@ -119,6 +123,15 @@ class Experiment:
             )
         for seed in self.seeds:
             replace(self.options, seed=seed)
+
+    def _check_nodes(self) -> None:
+        """Refuse options that the nodes of a system cannot follow, before all its runs fail for them."""
+        for label, system in self.systems.items():
+            try:
+                sleep_inputs(system, self.options)
+                service_inputs(system, self.options)
+            except SimulationError as error:
+                raise ExperimentError(f"systems: {label}: {error}") from error
 
     def __len__(self) -> int:
         crossed = len(self.workloads) * len(self.systems) * len(self.policies)

@@ -96,10 +96,13 @@ class LogFile:
 
     def load(self, seed: int) -> Workload:  # noqa: ARG002  # one workload for all seeds
         """Read the file."""
+        read = read_table if is_table(self.path) else reader_of(self.path)
         try:
-            return (read_table if is_table(self.path) else reader_of(self.path))(self.path, **self.options)
+            workload = read(self.path, **self.options)
         except TypeError as error:
             raise ExperimentError(f"{self.path}: options = {shown(dict(self.options))}: {error}.") from error
+        workload.report.check_kept()
+        return workload
 
     def portable(self, store: Store) -> Source:  # noqa: ARG002  # the path is what to send
         """Give itself, with the path from the root."""

@@ -159,7 +159,8 @@ class JannModel:
         """
         size = workload.jobs["tasks"].to_numpy()
         if len(size) < _FEWEST_JOBS:
-            raise WorkloadError(f"workload: {len(size)} jobs; at least 4 are needed to fit the model.")
+            rule = "at least 4 are needed to fit the model"
+            raise WorkloadError(f"{workload.report.named()}: {len(size)} jobs; {rule}.")
         exponent = np.ceil(np.log2(size)).astype(np.int64)
         classes, taken = [], np.zeros(len(size), dtype=np.bool_)
         for highest in range(int(exponent.max()) + 1):

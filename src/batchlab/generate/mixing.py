@@ -135,7 +135,7 @@ def mix(
     [('background', 300), ('target', 10)]
     """
     if not len(workload):
-        raise WorkloadError("workload: has no jobs; mix needs at least one.")
+        raise WorkloadError(f"{workload.report.named()}: has no jobs; mix needs at least one.")
     if not (is_finite(share) and 0 <= share <= 1):
         raise WorkloadError(f"share = {shown(share)}; must be a number from 0 to 1.")
     chosen = weighted(background)

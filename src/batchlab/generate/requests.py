@@ -14,6 +14,7 @@ __all__ = ["Limits", "Requests", "draw_requests"]
 
 CORE = "core"
 _BOUNDS = ("min", "max")
+_MOST = 2**53
 
 
 class Requests(NamedTuple):
@@ -59,7 +60,8 @@ class Limits(NamedTuple):
                     f"more. A node has up to {highest}."
                 )
         if least[CORE] < 1:
-            raise WorkloadError("request_limits['min']['core'] = 0; every job needs a core. Give 1 or more.")
+            rule = "every job needs a core. Give 1 or more"
+            raise WorkloadError(f"request_limits: core from {least[CORE]} to {most[CORE]}; {rule}.")
         names = [name for name in system.resources if name in most]
         return cls({name: least[name] for name in names}, {name: most[name] for name in names})
 
@@ -157,6 +159,7 @@ def _amounts(given: Mapping[str, Mapping[str, int]], bound: str, system: System)
         where = f"request_limits[{bound!r}][{name!r}]"
         if name not in system.resources:
             raise WorkloadError(f"{where}: the system has no such resource.{suggest(name, system.resources)}")
-        if not isinstance(amount, int | np.integer) or amount < 0:
-            raise WorkloadError(f"{where} = {shown(amount)}; must be a whole number >= 0, per node.")
+        if not isinstance(amount, int | np.integer) or not 0 <= amount <= _MOST:
+            rule = "must be a whole number from 0 to 2^53, per node"
+            raise WorkloadError(f"{where} = {shown(amount)}; {rule}.")
     return {name: int(amount) for name, amount in amounts.items()}

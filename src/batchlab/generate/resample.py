@@ -169,9 +169,8 @@ def origin(workload: Workload, system: "System | None" = None) -> float:
 def _submissions(workload: Workload, begin: float) -> Floats:
     times = np.sort(workload.jobs["submit_time"].to_numpy())
     if len(times) < _SMALLEST_LOG:
-        raise WorkloadError(
-            f"workload: {len(times)} jobs; a log of at least 2 is needed to make others like it."
-        )
+        rule = "a log of at least 2 is needed to make others like it"
+        raise WorkloadError(f"{workload.report.named()}: {len(times)} jobs; {rule}.")
     return np.asarray(times + begin, dtype=np.float64)
 
 

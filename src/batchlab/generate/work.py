@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["check_performance", "gflops", "speed"]
 
 _PROCESSOR = {"core": 1}
+_FASTEST = 1e18
 
 
 def gflops(
@@ -101,8 +102,7 @@ def check_performance(performance: Mapping[str, float], name: str = "performance
         )
     for resource, value in performance.items():
         real = isinstance(value, int | float | np.integer | np.floating)
-        if not real or not 0 <= float(value) < float("inf"):
-            raise WorkloadError(
-                f"{name}[{resource!r}] = {shown(value)}; must be a number of GFLOP per second, >= 0."
-            )
+        if not real or not 0 <= value <= _FASTEST:
+            rule = "must be a number of GFLOP per second, from 0 to 10^18"
+            raise WorkloadError(f"{name}[{resource!r}] = {shown(value)}; {rule}.")
     return {resource: float(value) for resource, value in performance.items()}

@@ -169,6 +169,8 @@ def failures_of(given: str, seed: int = 0, folder: Path | None = None) -> Failur
             rule = "write uptime=weibull(0.7, 2.6e6), repair_time=3600, or the path of a CSV file first"
             raise ObserverError(f"failures = {shown(given)}; {name} is missing: {rule}.")
         times[name] = _distribution(name, values[name])
+    if times["uptime"] == distributions.Constant(0):
+        raise ObserverError("failures: uptime = 0; must be above 0: no node would ever be up.")
     drawn = _whole(values["seed"], "seed") if "seed" in values else seed
     return Failures.from_distributions(times["uptime"], times["repair_time"], seed=drawn, **arguments)
 

@@ -223,4 +223,5 @@ class Failures(Observer):
         repair = self._repairs[0][0] if self._repairs else inf
         following = min(repair, self.outages.next_time)
         if isfinite(following):
-            view.wake(following)
+            # Failures let no job start that waits in vain, repairs may: only these keep a run going.
+            view.wake(following, watching=not self._repairs)

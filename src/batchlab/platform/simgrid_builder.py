@@ -88,7 +88,7 @@ class SimgridBuilder:
     def whole(self, element: Element, attribute: str, text: str) -> int:
         """Read a whole number."""
         if not WHOLE.fullmatch(text) or int(text) > LARGEST_COUNT:
-            raise self.wrong(element, attribute, text, "must be a whole number")
+            raise self.wrong(element, attribute, text, f"must be a whole number from 0 to {LARGEST_COUNT}")
         return int(text)
 
     def radical(self, element: Element) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from batchlab.workload import EventStream, Workload
     from batchlab.workload.header import Header
 
-__all__ = ["missed_events", "warnings_in", "warnings_of"]
+__all__ = ["missed_events", "no_jobs", "warnings_in", "warnings_of"]
 
 _SHOWN = 3
 
@@ -82,12 +82,19 @@ def warnings_in(
     """
     import numpy as np  # noqa: PLC0415  # streamed runs do without
 
+    if workload.jobs.is_empty():
+        yield no_jobs(workload.report.source, workload.report.read, workload.report.kept)
     numbers = np.bincount(reason, minlength=1 + len(REJECTION_REASONS))[1:]
     yield from warnings_of(
         workload.header, system, dict(zip(REJECTION_REASONS, numbers.tolist(), strict=True))
     )
     if events is not None:
         yield from missed_events(events, workload)
+
+
+def no_jobs(source: str, read: int, kept: int) -> str:
+    """Say that a workload is empty, and how many jobs were read of its source, and kept."""
+    return f"{source} has no jobs ({read:,} read, {kept:,} kept), so that none was run; give another log"
 
 
 def missed_events(events: EventStream, workload: Workload) -> Iterator[str]:

@@ -20,14 +20,28 @@ _COMMENT = re.compile(r"(?<!\\)#.*")
 _INCLUDE = re.compile(r"include\s+(\S.*?)\s*", re.IGNORECASE)
 _CLUSTER = re.compile(r"\s*clustername\s*=\s*\"?([^\s\"#]+)", re.IGNORECASE)
 _MOST_FILES = 1000
+# Signs that no text has; what ends lines, pages and old files of DOS is not among them.
+_BINARY = re.compile(rb"[\x00-\x07\x0e-\x19\x1c-\x1f]")
 
 
 def text_of(file: str) -> str:
-    """Read a file; what is not UTF-8 in comments and names of people is replaced."""
+    """Read a file; what is not UTF-8 in comments and names of people is replaced.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If the file cannot be read, or is no text.
+    """
     try:
-        return _DOCUMENTS.content(file).decode("utf-8-sig", "replace")
+        content = _DOCUMENTS.content(file)
     except SystemDescriptionError as error:
         raise SystemDescriptionError(f"{shown_path(file)}: {error}") from None
+    if binary := _BINARY.search(content):
+        found = f"is a binary file (byte {binary.start()} is {binary[0][0]})"
+        raise SystemDescriptionError(
+            f"{shown_path(file)}: {found}; Slurm's files are text. Give slurm.conf or its folder."
+        )
+    return content.decode("utf-8-sig", "replace")
 
 
 def joined(text: str, file: str) -> Iterator[tuple[Place, str]]:

@@ -143,9 +143,8 @@ def located(path: str | os.PathLike[str], folder: str | os.PathLike[str] = "") -
     try:
         return os.fspath(machines.find(name).path)
     except SystemDescriptionError as error:
-        raise SystemDescriptionError(
-            f"{shown_path(file)}: there is no such file; {error}{_hint(name)}"
-        ) from None
+        missing = "is a folder without slurm.conf" if Path(file).is_dir() else "there is no such file"
+        raise SystemDescriptionError(f"{shown_path(file)}: {missing}; {error}{_hint(name)}") from None
 
 
 def _hint(name: str) -> str:

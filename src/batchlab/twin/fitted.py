@@ -93,13 +93,19 @@ def read_fitted(path: str | os.PathLike[str]) -> Fitted:
     file = os.fspath(path)
     try:
         content = _DOCUMENTS.toml(_DOCUMENTS.text(_DOCUMENTS.content(file)))
-        tables = {name: _table(name, table) for name, table in content.items()}
+        tables = _tables(content)
     except TwinError as error:
         raise _DOCUMENTS.named(file, error) from None
     return Fitted(
         {name: table["fitted"] for name, table in tables.items()},
         {name: table.get("configured") for name, table in tables.items()},
     )
+
+
+def _tables(content: Mapping[str, object]) -> dict[str, dict[str, float]]:
+    if not content:
+        raise TwinError("has no parameter. Give what batchlab slurm fit wrote by --out.")
+    return {name: _table(name, table) for name, table in content.items()}
 
 
 def _table(name: str, table: object) -> dict[str, float]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Mask = npt.NDArray[np.bool_]
 
-__all__ = ["LEAST_JOBS", "Log"]
+__all__ = ["LEAST_JOBS", "Log", "checked_name"]
 
 LEAST_JOBS = 50
 """Fewer jobs than these say nothing of a cluster."""
@@ -60,9 +60,10 @@ class Log:
         AdequacyError
             If the log has no starts.
         TwinError
-            If too few jobs started and ended.
+            If the log has no jobs, or too few that started and ended.
         """
-        jobs = with_starts(workload.jobs, "the log")
+        name = checked_name(workload)
+        jobs = with_starts(workload.jobs, name)
         start = jobs["start_time"].cast(pl.Float64).fill_null(np.nan).to_numpy()
         run_time = jobs["run_time"].cast(pl.Float64).fill_null(np.nan).to_numpy()
         has_ends = "end_time" in jobs.columns
@@ -71,7 +72,7 @@ class Log:
         kept = int(np.count_nonzero(known))
         if kept < 2 * LEAST_JOBS:
             rule = f"must be >= {2 * LEAST_JOBS} to fit on some and test on others"
-            raise TwinError(f"the log: {kept:,} of {len(jobs):,} jobs started and ended; {rule}.")
+            raise TwinError(f"{name}: {kept:,} of {len(jobs):,} jobs started and ended; {rule}.")
         beyond = float(np.median((end - start - run_time)[known]))
         return cls(
             workload=workload.filter(pl.lit(pl.Series(known))),
@@ -120,3 +121,19 @@ class Log:
         if self.ends_at_release:
             return start, result.outcome.end_time
         return start, start + (self.end - self.start)
+
+
+def checked_name(workload: Workload) -> str:
+    """Give a log's name for messages: its file, where it has one.
+
+    Raises
+    ------
+    TwinError
+        If the log has no jobs.
+    """
+    report = workload.report
+    name = report.named("the log")
+    if workload.jobs.is_empty():
+        found = f"{report.read:,} were read and {report.kept:,} kept"
+        raise TwinError(f"{name}: has no jobs: {found}. Give a log of jobs that ran on the cluster.")
+    return name

@@ -12,6 +12,7 @@ from batchlab.queueing.bootstrap import block_bootstrap
 from batchlab.queueing.checks import positive, whole
 from batchlab.queueing.intervals import confidence_level
 from batchlab.twin.groups import groupings
+from batchlab.twin.log import checked_name
 from batchlab.twin.twin import waits_of
 from batchlab.twin.waits import STATISTICS, GroupedWaits
 from batchlab.twin.what_if_answer import WhatIf
@@ -70,7 +71,8 @@ def what_if(
     Raises
     ------
     TwinError
-        If a configuration cannot run the jobs, no job starts under all of them, or names are not different.
+        If there are no jobs, a configuration cannot run them, none starts under all of them, or names are not
+        different.
     QueueingError
         If a value for the intervals breaks its rule.
 
@@ -94,11 +96,12 @@ def what_if(
     confidence_level(confidence)
     if block is not None:
         positive("block", block)
+    log = checked_name(workload)
     waits, results = _run(workload, named, seeds, progress)
     absent = {name: np.isnan(each).any(axis=0) for name, each in waits.items()}
     missing = {name: int(np.count_nonzero(each)) for name, each in absent.items()}
     started = ~np.any([*absent.values()], axis=0)
-    _check_started(started, missing)
+    _check_started(log, started, missing)
     kept = {name: each[:, started] for name, each in waits.items()}
     compared = workload.filter(pl.lit(pl.Series(started)))
     grouped = groupings(compared)
@@ -156,11 +159,12 @@ def _run(
     return waits, results
 
 
-def _check_started(started: npt.NDArray[np.bool_], missing: Mapping[str, int]) -> None:
+def _check_started(log: str, started: npt.NDArray[np.bool_], missing: Mapping[str, int]) -> None:
     if not started.any():
-        lost = ", ".join(f"{count:,} do not under {name}" for name, count in missing.items() if count)
+        lost = [f"{count:,} do not under {name}" for name, count in missing.items() if count]
+        which = f": {', '.join(lost)}" if lost else ""
         raise TwinError(
-            f"none of {len(started):,} jobs starts under all configurations{f': {lost}' if lost else ''}. "
+            f"{log}: none of {len(started):,} jobs starts under all configurations{which}. "
             "Their partitions must admit the jobs, and their nodes hold them; batchlab run says why not."
         )
 

@@ -1,8 +1,11 @@
 """What a reader did, in one line."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["read_line"]
+__all__ = ["none_kept", "read_line"]
+
+_REASONS = 3
 
 
 def read_line(source: str, read: int, kept: int, mended: int) -> str:
@@ -20,3 +23,25 @@ def read_line(source: str, read: int, kept: int, mended: int) -> str:
     plain = "kept as it is" if read == 1 else "all kept as they are"
     jobs = "job" if read == 1 else "jobs"
     return f"{Path(source).name}: {read:,} {jobs} read, {', '.join(odd) or plain}"
+
+
+def none_kept(place: str, read: int, dropped: Mapping[str, int]) -> str:
+    """Say why no job is left of a log or a table; for an error.
+
+    Parameters
+    ----------
+    place
+        The file, and the first line if it is known.
+    read
+        How many jobs were read.
+    dropped
+        How many of them were dropped, by reason.
+    """
+    frequent = sorted(dropped.items(), key=lambda item: -item[1])
+    said = [f"{count:,} for {reason!r}" for reason, count in frequent[:_REASONS]]
+    said += [f"and for {len(frequent) - _REASONS} more reasons"] if len(frequent) > _REASONS else []
+    jobs = "the one job was" if read == 1 else f"all {read:,} jobs were"
+    return (
+        f"{place}: {jobs} dropped: {', '.join(said)}. Mend the file, or give another; "
+        'pass invalid="raise" to stop at the first wrong job.'
+    )

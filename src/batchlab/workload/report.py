@@ -6,7 +6,8 @@ from typing import Literal, Self
 
 import polars as pl
 
-from batchlab.workload.read_line import read_line
+from batchlab.errors import WorkloadError
+from batchlab.workload.read_line import none_kept, read_line
 
 __all__ = ["Report"]
 
@@ -77,6 +78,24 @@ class Report:
         """Say in one line how many jobs were read, dropped and mended."""
         mended = self.mended["line"].n_unique() if self.mended_jobs is None else self.mended_jobs
         return read_line(self.source, self.read, self.kept, mended)
+
+    def check_kept(self) -> None:
+        """Refuse a source of which jobs were read, and none kept.
+
+        Raises
+        ------
+        WorkloadError
+            With the first line, and for which reasons how many jobs were dropped.
+        """
+        if self.read and not self.kept:
+            first = next(iter(self.dropped["line"]), None)
+            sign = ":" if self.unit == "line" else ": row "
+            place = self.source if first is None else f"{self.source}{sign}{first}"
+            raise WorkloadError(none_kept(place, self.read, self.counts()["dropped"]))
+
+    def named(self, other: str = "workload") -> str:
+        """Give the file that was read, for messages; of what was read of no file, the other name."""
+        return other if self.source == "table" else self.source
 
     def __str__(self) -> str:
         lines = [self.summary()]

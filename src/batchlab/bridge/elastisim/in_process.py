@@ -189,7 +189,7 @@ def run_file(path: Path, url: str, simulate: Callable[[Schedule], None]) -> None
         except OSError as error:
             raise AlgorithmError(_of_file(path, error)) from error
         except Exception as error:
-            raise AlgorithmError(f"{_place(error)}.") from error
+            raise AlgorithmError(f"{_place(error, path)}.") from error
     if not passed:
         raise AlgorithmError(f"{path} never called pass_algorithm; call it as for ElastiSim.")
 
@@ -206,14 +206,14 @@ def _reply(job: elastisim_python.Job) -> Reply:
     )
 
 
-def _place(error: BaseException) -> str:
+def _place(error: BaseException, path: Path | str = "the algorithm") -> str:
     """Say where an algorithm raised what: the innermost line of it that is not ours, else the last."""
     frames = traceback.extract_tb(error.__traceback__)
     here = str(Path(__file__).parent)
     theirs = [frame for frame in frames if not frame.filename.startswith((here, "<frozen"))]
     place = f"{theirs[-1].filename}:{theirs[-1].lineno}" if theirs else "the algorithm"
-    if isinstance(error, SyntaxError) and error.filename:
-        place = f"{error.filename}:{error.lineno}"
+    if isinstance(error, SyntaxError):
+        place = f"{error.filename}:{error.lineno}" if error.filename else str(path)
     return f"{place}: the algorithm raised {type(error).__name__}: {error}"
 
 

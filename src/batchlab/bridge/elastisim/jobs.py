@@ -80,7 +80,7 @@ def read_jobs(path: Path) -> list[ElastisimJob]:
         Naming the file, the job and the key.
     """
     jobs = read_object(path).get("jobs")
-    if not isinstance(jobs, list):
+    if not isinstance(jobs, list) or not jobs:
         raise BridgeError(f'{path}: has no list of jobs; write {{"jobs": [{{…}}, …]}}.')
     read = [_job(f"{path}: jobs[{index}]", job) for index, job in enumerate(jobs)]
     return sorted(read, key=lambda job: job.submit_time)

@@ -58,6 +58,8 @@ def clear(paths: Iterable[Path]) -> None:
                 path.unlink()
         except OSError as error:
             raise BridgeError(f"{path}: {_CANNOT} ({error.strerror}); {_OTHER_PLACE}.") from None
+        if path.is_dir():
+            raise BridgeError(f"{path}: {_CANNOT} (it is a folder); {_OTHER_PLACE}.")
         if not os.access(path.parent, os.W_OK | os.X_OK):
             raise BridgeError(f"{path}: {_CANNOT} (its folder is read-only); {_OTHER_PLACE}.")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
+from batchlab.atomic import named_errors
 from batchlab.bridge.elastisim import outputs
 from batchlab.bridge.elastisim.configuration import OUTPUTS
 from batchlab.bridge.elastisim.in_process import InProcess, Schedule, run_file
@@ -288,6 +289,7 @@ def _node(host: Host) -> tuple[int, int]:
 def _recorder(path: str | Path | None, stack: ExitStack) -> Callable[[Algorithm], Algorithm]:
     if path is None:
         return lambda algorithm: algorithm
+    stack.enter_context(named_errors(path))
     try:
         file = stack.enter_context(Path(path).open("w", encoding="utf-8"))  # noqa: SIM115  # it does
     except OSError as error:

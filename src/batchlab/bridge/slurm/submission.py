@@ -108,7 +108,8 @@ def submissions(
     jobs = workload.jobs.sort("submit_time", maintain_order=True)
     first = jobs["submit_time"].min() if len(jobs) else None
     if first is None:
-        raise BridgeError("virtual nodes: the workload has no jobs; give one that has.")
+        name = workload.report.named("virtual nodes: the workload")
+        raise BridgeError(f"{name} has no jobs; give one that has.")
     cores = pl.col("core") if "core" in workload.resources else pl.lit(equivalence)
     table = jobs.with_columns(
         _submit=(pl.col("submit_time") - first) / speed,
