@@ -49,7 +49,9 @@ def random_machine(rng: Random) -> Machine:
         node_weights=[rng.choice((1, 2)) for _ in range(count)] if rng.random() < 0.3 else [],
         precedence=random_preemptions(rng) if rng.random() < 0.6 else None,
         gpu=rng.randrange(kinds) if kinds and rng.random() < 0.8 else None,
-        least_loaded=select == "cores" and rng.random() < 0.3,
+        least_loaded=select == "cores" and rng.random() < 0.2,
+        serial_at_end=select == "cores" and rng.random() < 0.3,
+        busy_first=select == "cores" and rng.random() < 0.3,
     )
 
 
@@ -166,6 +168,8 @@ def test_every_call(chunk: int) -> None:
             generic=[generic for _, _, *generic in machine.nodes],
             gpu=machine.gpu,
             least_loaded=machine.least_loaded,
+            serial_at_end=machine.serial_at_end,
+            busy_first=machine.busy_first,
             select="linear" if machine.select == "linear" else "cores",
             resolution=machine.resolution,
             window=machine.window,

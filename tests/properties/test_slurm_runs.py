@@ -240,6 +240,13 @@ def weighed(case: SlurmCase, rng: Random) -> SlurmCase:
     return replace(case, machine=replace(case.machine, node_weights=weights, least_loaded=least_loaded))
 
 
+def packed(case: SlurmCase, rng: Random) -> SlurmCase:
+    """Put jobs of one CPU at the end, plan on nodes in use first, or both."""
+    kinds = rng.choice(((True, False), (False, True), (True, True)))
+    serial_at_end, busy_first = kinds if case.machine.select == "cores" else (False, False)
+    return replace(case, machine=replace(case.machine, serial_at_end=serial_at_end, busy_first=busy_first))
+
+
 def constrained(case: SlurmCase, rng: Random) -> SlurmCase:
     """Give each node a feature, and let some jobs ask for one or for one of two."""
     features = [rng.choice("abc") for _ in case.machine.nodes]
@@ -307,6 +314,7 @@ def random_case(number: int) -> SlurmCase:
     over = (
         [rng.choice((None, None, 0, 30, 300)) for _ in case.machine.partitions] if rng.random() < 0.2 else []
     )
+    case = packed(case, rng) if rng.random() < 0.3 else case
     kill_wait = float(case.controller.kill_wait)
     return replace(case, machine=replace(case.machine, kill_wait=kill_wait, over_times=over))
 
@@ -318,6 +326,8 @@ def parameters_of(case: SlurmCase) -> SlurmParameters:
     return SlurmParameters(
         select=machine.select,  # type: ignore[arg-type]  # one of both names
         cr_lln=machine.least_loaded,
+        pack_serial_at_end=machine.serial_at_end,
+        bf_busy_nodes=machine.busy_first,
         bf_resolution=int(machine.resolution),
         bf_window=int(machine.window),
         epoch=int(machine.epoch),

@@ -290,14 +290,19 @@ class Backfill(Calls):
         if found and (chosen := machine.choose(entry, usable, left, self.weights)) is not None:
             return now, chosen
         others = [each for each in self.held if each not in found]
+        busy = self.busy() if machine.busy_first else None
         for removed in self.removals(others, usable):
             for each in removed:
                 move(left, each.allotments, 1)
-            if (chosen := machine.choose(entry, usable, left, self.weights)) is not None:
+            if (chosen := machine.choose(entry, usable, left, self.weights, busy)) is not None:
                 last = removed[-1]
                 late = last.end + machine.kill_wait + last.over_time_limit
                 return (last.end if last.end > now else max(late, now + 1)), chosen
         return None
+
+    def busy(self) -> frozenset[int]:
+        """Give the nodes that jobs hold now, or have not left."""
+        return frozenset(part.node for each in self.held for part in each.allotments) | self.completing
 
     def removals(self, jobs: list[Held], usable: frozenset[int]) -> Iterator[list[Held]]:
         """Give the jobs that are removed before each trial."""

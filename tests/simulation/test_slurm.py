@@ -8,6 +8,7 @@ import pytest
 import batchlab as bl
 from batchlab.errors import PolicyError
 from batchlab.policy import SlurmParameters
+from batchlab.slurm import Allotment, Controller, Entry, Held, Situation
 
 SYSTEM = bl.System.homogeneous(nodes=2, resources={"core": 2, "mem": 8, "gpu": 1})
 
@@ -340,6 +341,34 @@ def test_the_least_loaded_nodes() -> None:
     assert nodes_of("slurm(select=cores)", system, tasks=[1, 1, 1]) == [[0], [0], [0]]
 
 
+def test_jobs_of_one_cpu_at_the_end() -> None:
+    """They get the last node while it has a CPU, others what fits best."""
+    system = bl.System.homogeneous(nodes=3, resources={"core": 4})
+    found = nodes_of("slurm(select=cores, pack_serial_at_end=true)", system, tasks=[1, 1, 2, 1, 1, 1])
+    assert found == [[2], [2], [2], [1], [1], [1]]
+
+
+@pytest.mark.parametrize(
+    ("busy_first", "asked", "suitable", "planned"),
+    [
+        (False, 4, None, [0, 1, 2, 3]),
+        (True, 4, None, [0, 1, 3, 4]),
+        # As in Slurm: one idle node too many.
+        (True, 2, (0, 3, 4), [0, 3, 4]),
+    ],
+)
+def test_plans_on_nodes_in_use(
+    busy_first: bool, asked: int, suitable: tuple[int, ...] | None, planned: list[int]
+) -> None:
+    """Backfill plans a job on nodes that others leave before it plans it on idle ones."""
+    controller = Controller([(4, 0)] * 5, select="cores", busy_first=busy_first)
+    running = [Held(node, 100.0, [Allotment(node, 4)]) for node in (3, 4)]
+    entry = Entry(9, 60.0, nodes=asked, cpus_per_task=4, suitable=suitable)
+    outcome = controller.backfill(Situation(0.0, range(5), running, [], [entry]))[0]
+    assert (outcome.verdict, outcome.start) == ("planned", 100.0)
+    assert [each.node for each in outcome.allotments] == planned
+
+
 @pytest.mark.parametrize("select", ["linear", "cores"])
 def test_features(select: str) -> None:
     """The second job of feature `a` waits; in the main loop it closes the whole partition."""
@@ -508,6 +537,8 @@ def test_reservations() -> None:
         ("slurm(select=serial)", "select = 'serial'; must name how nodes are selected."),
         ("slurm(epilog=yes)", "epilog = 'yes'; must be true or false."),
         ("slurm(cr_lln=true)", "cr_lln = True; goes with select = 'cores', not with 'linear'."),
+        ("slurm(pack_serial_at_end=true)", "pack_serial_at_end = True; goes with select = 'cores'"),
+        ("slurm(bf_busy_nodes=true)", "bf_busy_nodes = True; goes with select = 'cores', not with 'linear'."),
         ("slurm(defer=1)", "defer = 1; must be true or false."),
         ("slurm(bf_min_prio_reserve=9)", "bf_min_prio_reserve = 9; goes with the order multifactor"),
         ("slurm(sched_interval=5, main_phase=5)", "main_phase = 5; must be seconds from 0 to less than 5."),

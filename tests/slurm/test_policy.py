@@ -156,6 +156,15 @@ def test_other_schedulers(tmp_path: Path) -> None:
     assert entry.remarks == ("there is no scheduler hold; jobs start as with builtin",)
 
 
+def test_orders_of_shared_nodes(tmp_path: Path) -> None:
+    """Options that do not bear on nodes that jobs have whole are left out there."""
+    options = "SchedulerParameters=pack_serial_at_end,bf_busy_nodes\n"
+    shared = LINEAR.replace("linear", "cons_tres")
+    expected = "slurm(select=cores, pack_serial_at_end=true, bf_busy_nodes=true)"
+    assert policy_of(f"{shared}{options}", tmp_path) == bl.Policy.parse(expected)
+    assert policy_of(f"{LINEAR}{options}", tmp_path) == bl.Policy.parse("slurm")
+
+
 def test_the_least_loaded_nodes(tmp_path: Path) -> None:
     """CR_LLN is the policy's own, where nodes are shared."""
     shared = "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core,CR_LLN"

@@ -247,6 +247,11 @@ class Controller:
         "linear" for whole nodes (`select/linear`), "cores" for CPUs and memory (`select/cons_tres`).
     least_loaded
         Whether of nodes that jobs share the least loaded are taken first (CR_LLN).
+    serial_at_end
+        Whether jobs of one CPU get the last of these nodes (`pack_serial_at_end`).
+    busy_first
+        Whether starts that are not now are planned on those of them that are in use before the idle ones
+        (`bf_busy_nodes`).
     resolution
         `bf_resolution`, seconds.
     window
@@ -285,6 +290,8 @@ class Controller:
         *,
         select: Literal["linear", "cores"] = "linear",
         least_loaded: bool = False,
+        serial_at_end: bool = False,
+        busy_first: bool = False,
         resolution: float = 60.0,
         window: float = 86_400.0,
         epoch: float = 0.0,
@@ -302,9 +309,8 @@ class Controller:
         times = resolution, window, epoch, kill_wait
         self._weights = [1] * len(machine) if weights is None else [*weights]
         kinds = [list(each) for each in generic or ()], gpu
-        self._kernel = SlurmController(
-            (select, least_loaded), machine, kinds, members, times, self._weights, precedence
-        )
+        order = select, least_loaded, serial_at_end, busy_first
+        self._kernel = SlurmController(order, machine, kinds, members, times, self._weights, precedence)
 
     def main_loop(self, situation: Situation) -> list[Outcome]:
         """Call the main loop: what becomes of each entry of the queue."""

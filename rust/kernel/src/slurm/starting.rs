@@ -1,6 +1,6 @@
 //! A job is to start now: it is evaluated and gets nodes, or others are preempted for it (`select_nodes`).
 use super::node_bits::NodeBits;
-use super::occupation::Occupation;
+use super::occupation::{Occupation, Present};
 use super::parameters::Setup;
 use super::situation::{Allotment, Entry, Reservation, Situation};
 use super::victims::victims;
@@ -92,7 +92,8 @@ impl CallState {
         if until.is_some_and(|until| !self.occupation.may_fit_by(setup, entry, usable, until)) {
             return None;
         }
-        self.occupation.earliest(setup, entry, usable, &self.weights, self.now, until)
+        let present = Present { now: self.now, weights: &self.weights, completing: &self.completing };
+        self.occupation.earliest(setup, entry, usable, present, until)
     }
 
     fn preempt(&mut self, setup: &Setup, entry: &Entry, mut free: NodeBits, usable: &NodeBits) -> Begun {

@@ -101,6 +101,7 @@ impl Slurm {
             max_starts: settings.bf_max_job_start,
             reserves: settings.bf_reserves,
             kill_wait: settings.kill_wait,
+            busy_first: settings.bf_busy_nodes,
         };
         let main_loop = MainLoopParameters {
             entries_of_partition: settings.partition_job_depth,
