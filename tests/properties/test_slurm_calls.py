@@ -59,7 +59,10 @@ def random_preemptions(rng: Random) -> Precedence:
     """Let the last of three classes preempt some of the others."""
     below = rng.choice(([0], [0, 1], [1]))
     return Precedence(
-        [[], [0] if rng.random() < 0.3 else [], below], [1.0, 1.0, 3.0], youngest_first=rng.random() < 0.3
+        [[], [0] if rng.random() < 0.3 else [], below],
+        [1.0, 1.0, 3.0],
+        youngest_first=rng.random() < 0.3,
+        grace_time=rng.choice((0.0, 0.0, 60.0)),
     )
 
 
@@ -129,6 +132,7 @@ def random_situation(machine: Machine, rng: Random) -> Situation:
                     started=float(rng.randrange(90)),
                     may_be_preempted=rng.random() < 0.9,
                     counted_in=own,
+                    noticed=rng.random() < 0.1,
                 )
             )
     completing = [held for held in running if rng.random() < 0.15]

@@ -138,6 +138,7 @@ def random_rules(rng: Random) -> Rules:
         jobs_of_user={1: rng.randint(1, 3)} if limited and rng.random() < 0.4 else {},
         cancels=rng.random() < 0.3,
         exempt_time=rng.choice((0.0, 0.0, 30.5)),
+        grace_time=rng.choice((0.0, 0.0, 5.0, 45.0, 120.0)),
     )
 
 
@@ -156,11 +157,17 @@ def contested(case: SlurmCase, rng: Random) -> SlurmCase:
     """Give jobs qualities of service of which the last preempts the first, and reservations."""
     machine = case.machine
     if rng.random() < 0.7:
-        precedence = Precedence([[], [], [0]], [10.0, 100.0, 1000.0], youngest_first=rng.random() < 0.3)
+        rules = random_rules(rng)
+        precedence = Precedence(
+            [[], [], [0]],
+            [10.0, 100.0, 1000.0],
+            youngest_first=rng.random() < 0.3,
+            grace_time=rules.grace_time,
+        )
         jobs = [replace(job, quality=rng.choice((0, 0, 1, 2)), user=rng.randrange(2)) for job in case.jobs]
         jobs = [replace(job, requeue=rng.random() < 0.8) for job in jobs]
         machine = replace(machine, precedence=precedence)
-        case = replace(case, machine=machine, jobs=jobs, rules=random_rules(rng))
+        case = replace(case, machine=machine, jobs=jobs, rules=rules)
     if rng.random() < 0.5:
         kept = random_reservations(machine, case.jobs[0].submit_time, rng)
         jobs = [reserving(job, kept, machine, rng) for job in case.jobs]
@@ -432,6 +439,7 @@ def contest_of(case: SlurmCase) -> dict[str, Any]:
             by="qos",
             mode="cancel" if rules.cancels else "requeue",
             exempt_time=rules.exempt_time,
+            grace_time=rules.grace_time,
             youngest_first=precedence.youngest_first,
         )
         found["limits"] = tuple(limits_of(rules))

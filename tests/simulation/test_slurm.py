@@ -9,6 +9,7 @@ import batchlab as bl
 from batchlab.errors import PolicyError
 from batchlab.policy import SlurmParameters
 from batchlab.slurm import Allotment, Controller, Entry, Held, Situation
+from batchlab.vocabulary import PreemptionMode
 
 SYSTEM = bl.System.homogeneous(nodes=2, resources={"core": 2, "mem": 8, "gpu": 1})
 
@@ -488,17 +489,13 @@ def test_a_requeued_job_waits() -> None:
 
 
 def test_systems_that_are_not_modelled() -> None:
-    """Nodes that differ, where whole ones are taken; victims that are suspended or run on; flexible ones."""
+    """Nodes that differ, where whole ones are taken; victims that are suspended; flexible reservations."""
     uneven = bl.System((bl.NodeGroup("a", 1, {"core": 2}), bl.NodeGroup("b", 1, {"core": 4})))
     with pytest.raises(PolicyError, match="whole nodes must be alike"):
         starts("slurm", uneven, tasks=[1])
     assert starts("slurm(select=cores, main_phase=0)", uneven, tasks=[1]) == [10.0]
-    for preemption, part in (
-        (bl.Preemption(by="qos", mode="suspend"), "preemption by suspending jobs"),
-        (bl.Preemption(by="qos", grace_time=5), "a grace time of preempted jobs"),
-    ):
-        with pytest.raises(PolicyError, match=f"slurm does not model {part} yet"):
-            starts("slurm", contested(preemption=preemption), tasks=[1])
+    with pytest.raises(PolicyError, match="slurm does not model preemption by suspending jobs yet"):
+        starts("slurm", contested(preemption=bl.Preemption(by="qos", mode="suspend")), tasks=[1])
     kept = bl.Reservation("kept", start=50, duration=100, nodes="0", admits=bl.Conditions(), flexible=True)
     with pytest.raises(PolicyError, match="the job of row 0 may use nodes beyond its reservation"):
         starts("slurm", contested(reservations=(kept,)), tasks=[1], reservation=["kept"])
@@ -519,6 +516,36 @@ def test_preemption() -> None:
     assert starts(f"{spec}, requeue_delay=20)", system, **columns) == [46.25, 16.25]
     killed = contested(preemption=bl.Preemption(by="qos", mode="cancel"))
     assert starts(f"{spec})", killed, **columns) == [10.25, 16.25]
+
+
+@pytest.mark.parametrize(
+    ("run_time", "more", "mode", "expected"),
+    [
+        # It has until 33 s, and leaves at the look at 35 s.
+        (300.0, "limit_phase=5", "requeue", [180.25, 35.25]),
+        (300.0, "limit_phase=5", "cancel", [10.25, 35.25]),
+        (300.0, "limit_phase=5, epilog=true", "cancel", [10.25, 35.0]),
+        # It is done sooner.
+        (15.0, "limit_phase=5", "requeue", [10.25, 25.25]),
+        # The job is evaluated again before the look at 59 s.
+        (300.0, "limit_phase=29, kill_wait=0, sched_interval=5", "cancel", [10.25, 38.25]),
+        # It waits for KillWait and MessageTimeout to pass.
+        (300.0, "limit_phase=29, sched_interval=5", "cancel", [10.25, 58.25]),
+    ],
+)
+def test_grace_time(run_time: float, more: str, mode: PreemptionMode, expected: list[float]) -> None:
+    """A victim that is chosen at 13.25 s runs on for 20 s, and then until somebody looks."""
+    system = contested(preemption=bl.Preemption(by="qos", mode=mode, grace_time=20.0))
+    found = starts(
+        f"slurm(main_phase=0.25, backfill=false, {more})",
+        system,
+        submit_time=[10.0, 11.0],
+        run_time=[run_time, 30.0],
+        requested_time=[600.0, 60.0],
+        tasks=[2, 1],
+        qos=["low", "high"],
+    )
+    assert found == expected
 
 
 def test_reservations() -> None:

@@ -36,6 +36,7 @@ struct Holder {
     may_be_preempted: bool,
     counted_in: Vec<u32>,
     over_time_limit: f64,
+    noticed: bool,
 }
 
 impl Holder {
@@ -52,7 +53,8 @@ impl Holder {
         let held = held.with_generic(generic);
         let classes = Classes { preemption: self.preemption_class, counted: self.counted_in.clone() };
         let held = held.of(classes, self.may_be_preempted.then_some(self.started));
-        Ok(held.late_by(self.over_time_limit))
+        let held = held.late_by(self.over_time_limit);
+        Ok(if self.noticed { held.noticed_until(self.end) } else { held })
     }
 }
 
@@ -150,6 +152,7 @@ pub struct GivenPrecedence {
     preempts: Vec<Vec<u32>>,
     importance: Vec<f64>,
     youngest_first: bool,
+    grace_time: f64,
 }
 
 /// The part of a controller that does not change from call to call.
@@ -194,8 +197,8 @@ impl SlurmController {
         let unlimited = BackfillParameters::unlimited(resolution, window, epoch, kill_wait);
         let backfill = BackfillParameters { busy_first, ..unlimited };
         let precedence = precedence.map_or_else(Precedence::default, |given| {
-            let GivenPrecedence { preempts, importance, youngest_first } = given;
-            Precedence { preempts, importance, youngest_first }
+            let GivenPrecedence { preempts, importance, youngest_first, grace_time } = given;
+            Precedence { preempts, importance, youngest_first, grace_time }
         });
         Ok(Self {
             setup: Setup {

@@ -148,8 +148,8 @@ class SlurmParameters:
         When the main loop looks at the whole queue, seconds within `sched_interval`; drawn from the seed of
         the run unless given.
     limit_phase
-        When within 30 seconds jobs over their limits are ended, under ``walltime="kill"``; drawn unless
-        given.
+        When within 30 seconds jobs over their limits are ended, under ``walltime="kill"``, and victims of
+        preemption whose grace time is over; drawn unless given.
     backfill_phase
         When within a second backfill wakes; drawn unless given.
 

@@ -62,6 +62,8 @@ class Held:
         The numbers of the limits on nodes that count its own: jobs with one in common go to the same nodes.
     over_time_limit
         Seconds that it may run beyond its limit: OverTimeLimit of its partition, or of the cluster.
+    noticed
+        Whether it was chosen for preemption and runs on for its grace time, which is over at `end`.
     """
 
     job: int
@@ -72,6 +74,7 @@ class Held:
     may_be_preempted: bool = True
     counted_in: Sequence[int] = ()
     over_time_limit: float = 0.0
+    noticed: bool = False
 
 
 @dataclass(frozen=True)
@@ -204,11 +207,14 @@ class Precedence:
     youngest_first
         Whether of one class the latest start goes first, and not the fewest nodes (`youngest_first` of
         PreemptParameters).
+    grace_time
+        Seconds that a job runs on after it was chosen for preemption (GraceTime).
     """
 
     preempts: Sequence[Sequence[int]]
     importance: Sequence[float]
     youngest_first: bool = False
+    grace_time: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -225,7 +231,8 @@ class Outcome:
     allotments
         What it gets.
     preempted
-        The numbers of the jobs that go.
+        The numbers of the jobs that go, or are to go after their grace time; those that run on in it already
+        are left out.
     """
 
     verdict: _Verdict

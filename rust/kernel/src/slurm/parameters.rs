@@ -79,6 +79,8 @@ pub struct Precedence {
     pub importance: Vec<f64>,
     /// Whether of one class the latest start comes first, and not the fewest nodes.
     pub youngest_first: bool,
+    /// Seconds that a job runs on after it was chosen (`GraceTime`).
+    pub grace_time: f64,
 }
 
 /// What does not change from call to call.
