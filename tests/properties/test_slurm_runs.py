@@ -20,6 +20,8 @@ from reference.slurm_selection import Machine
 
 CASES = 480
 CHUNKS = 8
+# Runs in which kernel and reference once differed.
+FOUND = (203_658,)
 
 
 @dataclass(frozen=True)
@@ -510,7 +512,7 @@ def expected(case: SlurmCase) -> dict[int, Place]:
 def test_runs(chunk: int) -> None:
     """Every job starts when the reference starts it, with the same tasks on the same nodes."""
     seen = Counter[str]()
-    for number in range(chunk, CASES, CHUNKS):
+    for number in (*range(chunk, CASES, CHUNKS), *FOUND[chunk::CHUNKS]):
         case = random_case(number)
         policy = Policy(case.order, backfill="slurm", slurm=parameters_of(case))
 

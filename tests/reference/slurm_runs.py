@@ -196,8 +196,9 @@ class Run:
         return machine.choose(entry, suitable, machine.left([]), machine.weights()) is not None
 
     def least_nodes(self, job: SlurmJob) -> int:
-        """Give the fewest nodes that a job can run on."""
-        return ceil(job.tasks / max(self.tasks_of_node(job, partition) for partition in job.partitions))
+        """Give the fewest nodes that a job could run on if it might have any of the machine (S11)."""
+        most = max(self.slots(job, node) for node in range(len(self.machine.nodes)))
+        return ceil(job.tasks / (most or 1))
 
     def situation(self, queue: list[Entry]) -> Situation:
         running, completing = list[Held](), list[Held]()
