@@ -275,6 +275,7 @@ class PolicyNames(TypedDict):
 class ControllerSettings(TypedDict):
     select: str
     cr_lln: bool
+    pack_serial_at_end: bool
     core: int | None
     memory: int | None
     gpu: int | None
@@ -292,6 +293,7 @@ class ControllerSettings(TypedDict):
     bf_yield_interval: float
     bf_yield_sleep: float
     bf_continue: bool
+    bf_busy_nodes: bool
     bf_resolution: float
     bf_window: float
     bf_max_job_test: int
@@ -450,7 +452,7 @@ class SlurmController:
 
     def __new__(
         cls,
-        select: tuple[str, bool],
+        select: tuple[str, bool, bool, bool],
         machine: list[tuple[int, int]],
         generic: tuple[list[list[int]], int | None],
         partitions: list[tuple[list[int], int]],

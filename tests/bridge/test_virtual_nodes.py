@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import polars as pl
 import pytest
 
 import batchlab as bl
 from batchlab.bridge import slurm
-from batchlab.bridge.slurm.feed import Fed, Issued
+from batchlab.bridge.slurm.feed import Fed, Issued, feed
 from batchlab.bridge.slurm.hosts import expand
 from batchlab.bridge.slurm.layout import prepare
 from batchlab.bridge.slurm.programs import find_programs
@@ -31,6 +32,13 @@ NodeName=n[01-03] NodeAddr=10.0.0.[1-3]
 NodeName=fat CPUs=64 RealMemory=1000
 PartitionName=day Nodes=n[01-03],fat Default=YES MaxTime=60 AllowGroups=staff
 partitionname=night Nodes=fat
+"""
+
+FEATURES = """
+SchedulerType=sched/builtin
+NodeName=n[1-2] CPUs=1
+NodeName=n3 CPUs=1 Features=gpu,new
+NodeName=n4 CPUs=1 Feature=fat
 """
 
 MULTIFACTOR = "PriorityType=priority/multifactor\nPriorityWeight"
@@ -194,6 +202,34 @@ class TestSubmissions:
         assert (first.cores, second.cores, second.options) == (4, 1, ())
         assert (first.partition, second.partition) == ("night", None)
 
+    def test_features(self, tmp_path: Path) -> None:
+        """What jobs ask for is handed on where nodes have features, and else named in a note."""
+        jobs = {"submit_time": [0, 0], "run_time": [1, 1], "tasks": [1, 1], "constraint": ["gpu|fat", None]}
+        workload = bl.Workload.from_table(jobs)
+        configuration = slurm.read_configuration(configured(tmp_path, FEATURES))
+        found = slurm.submissions(workload, configuration)
+        assert [job.constraint for job in found] == ["gpu|fat", None]
+        assert not any("constraint" in note for note in slurm.notes_of(workload, configuration, found))
+        plain = slurm.nodes_of(bl.System.homogeneous(nodes=2, resources={"core": 1}))
+        found = slurm.submissions(workload, configuration, nodes=plain)
+        assert [job.constraint for job in found] == [None, None]
+        notes = slurm.notes_of(workload, configuration, found)
+        assert "jobs are submitted without constraint" in notes
+
+    @pytest.mark.parametrize(
+        ("asked", "match"),
+        [
+            ("gpus", r"job 1: constraint = 'gpus': no node has the feature 'gpus'\..* Did you mean 'gpu'\?"),
+            ("gpu*2", r"job 1: constraint = 'gpu\*2': .* counts \(\*\)"),
+        ],
+    )
+    def test_unknown_features(self, tmp_path: Path, asked: str, match: str) -> None:
+        """They are refused before anything is started."""
+        jobs = {"submit_time": [0], "run_time": [1], "tasks": [1], "constraint": [asked]}
+        configuration = slurm.read_configuration(configured(tmp_path, FEATURES))
+        with pytest.raises(BridgeError, match=match):
+            slurm.submissions(bl.Workload.from_table(jobs), configuration)
+
     @pytest.mark.parametrize(
         ("more", "match"), [({"mem": [5]}, "the jobs ask for mem. Leave it out"), (None, "has no jobs")]
     )
@@ -267,6 +303,50 @@ def test_partitions(tmp_path: Path) -> None:
     jobs = [submission(1, 0.0, tasks=2), submission(2, 1.0, tasks=3), few]
     run = slurm.run_model(slurm.planned_stream(jobs), configuration.nodes, configuration)
     assert run.jobs["start_time"].to_list() == [0.0, 20.0, 10.0]
+
+
+class Recorder:
+    """A cluster that keeps the options of what is submitted, and has nothing left to run."""
+
+    def __init__(self) -> None:
+        self.options: list[list[str]] = []
+
+    def submit(self, _name: str, *, options: list[str], **_more: object) -> int:
+        self.options.append(options)
+        return len(self.options)
+
+    def queue(self) -> dict[int, str]:
+        return {}
+
+    def check(self) -> None:
+        """All daemons are there."""
+
+    def completions(self) -> str:
+        return ""
+
+
+def test_options_of_sbatch() -> None:
+    """Partition and features are options of sbatch; its answer has them beside the job."""
+    job = replace(submission(1, 0.0), partition="night", constraint="gpu|fat", options=("--exclusive",))
+    recorder = Recorder()
+    fed = feed(cast("Any", recorder), [job])
+    assert recorder.options == [["--exclusive", "--partition=night", "--constraint=gpu|fat"]]
+    assert returned_stream("", fed, ())["constraint"].to_list() == ["gpu|fat"]
+
+
+def test_features(tmp_path: Path) -> None:
+    """The model runs jobs on nodes with the features that they ask for."""
+    configuration = slurm.read_configuration(configured(tmp_path, FEATURES))
+    system = slurm.system_of(configuration.nodes, configuration)
+    assert [(group.count, group.features) for group in system.groups] == [
+        (2, ()),
+        (1, ("gpu", "new")),
+        (1, ("fat",)),
+    ]
+    jobs = [replace(submission(job, 0.0), constraint="gpu&new") for job in (1, 2)]
+    run = slurm.run_model(slurm.planned_stream(jobs), configuration.nodes, configuration)
+    assert run.jobs["start_time"].to_list() == [0.0, 10.0]
+    assert run.placements["node"].to_list() == [2, 2]
 
 
 def test_unknown_node(tmp_path: Path) -> None:

@@ -49,7 +49,9 @@ def random_machine(rng: Random) -> Machine:
         node_weights=[rng.choice((1, 2)) for _ in range(count)] if rng.random() < 0.3 else [],
         precedence=random_preemptions(rng) if rng.random() < 0.6 else None,
         gpu=rng.randrange(kinds) if kinds and rng.random() < 0.8 else None,
-        least_loaded=select == "cores" and rng.random() < 0.3,
+        least_loaded=select == "cores" and rng.random() < 0.2,
+        serial_at_end=select == "cores" and rng.random() < 0.3,
+        busy_first=select == "cores" and rng.random() < 0.3,
     )
 
 
@@ -57,7 +59,10 @@ def random_preemptions(rng: Random) -> Precedence:
     """Let the last of three classes preempt some of the others."""
     below = rng.choice(([0], [0, 1], [1]))
     return Precedence(
-        [[], [0] if rng.random() < 0.3 else [], below], [1.0, 1.0, 3.0], youngest_first=rng.random() < 0.3
+        [[], [0] if rng.random() < 0.3 else [], below],
+        [1.0, 1.0, 3.0],
+        youngest_first=rng.random() < 0.3,
+        grace_time=rng.choice((0.0, 0.0, 60.0)),
     )
 
 
@@ -127,6 +132,7 @@ def random_situation(machine: Machine, rng: Random) -> Situation:
                     started=float(rng.randrange(90)),
                     may_be_preempted=rng.random() < 0.9,
                     counted_in=own,
+                    noticed=rng.random() < 0.1,
                 )
             )
     completing = [held for held in running if rng.random() < 0.15]
@@ -166,6 +172,8 @@ def test_every_call(chunk: int) -> None:
             generic=[generic for _, _, *generic in machine.nodes],
             gpu=machine.gpu,
             least_loaded=machine.least_loaded,
+            serial_at_end=machine.serial_at_end,
+            busy_first=machine.busy_first,
             select="linear" if machine.select == "linear" else "cores",
             resolution=machine.resolution,
             window=machine.window,

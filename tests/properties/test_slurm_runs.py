@@ -20,6 +20,8 @@ from reference.slurm_selection import Machine
 
 CASES = 480
 CHUNKS = 8
+# Runs in which kernel and reference once differed.
+FOUND = (203_658,)
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,7 @@ def random_rules(rng: Random) -> Rules:
         jobs_of_user={1: rng.randint(1, 3)} if limited and rng.random() < 0.4 else {},
         cancels=rng.random() < 0.3,
         exempt_time=rng.choice((0.0, 0.0, 30.5)),
+        grace_time=rng.choice((0.0, 0.0, 5.0, 45.0, 120.0)),
     )
 
 
@@ -156,11 +159,17 @@ def contested(case: SlurmCase, rng: Random) -> SlurmCase:
     """Give jobs qualities of service of which the last preempts the first, and reservations."""
     machine = case.machine
     if rng.random() < 0.7:
-        precedence = Precedence([[], [], [0]], [10.0, 100.0, 1000.0], youngest_first=rng.random() < 0.3)
+        rules = random_rules(rng)
+        precedence = Precedence(
+            [[], [], [0]],
+            [10.0, 100.0, 1000.0],
+            youngest_first=rng.random() < 0.3,
+            grace_time=rules.grace_time,
+        )
         jobs = [replace(job, quality=rng.choice((0, 0, 1, 2)), user=rng.randrange(2)) for job in case.jobs]
         jobs = [replace(job, requeue=rng.random() < 0.8) for job in jobs]
         machine = replace(machine, precedence=precedence)
-        case = replace(case, machine=machine, jobs=jobs, rules=random_rules(rng))
+        case = replace(case, machine=machine, jobs=jobs, rules=rules)
     if rng.random() < 0.5:
         kept = random_reservations(machine, case.jobs[0].submit_time, rng)
         jobs = [reserving(job, kept, machine, rng) for job in case.jobs]
@@ -240,6 +249,13 @@ def weighed(case: SlurmCase, rng: Random) -> SlurmCase:
     return replace(case, machine=replace(case.machine, node_weights=weights, least_loaded=least_loaded))
 
 
+def packed(case: SlurmCase, rng: Random) -> SlurmCase:
+    """Put jobs of one CPU at the end, plan on nodes in use first, or both."""
+    kinds = rng.choice(((True, False), (False, True), (True, True)))
+    serial_at_end, busy_first = kinds if case.machine.select == "cores" else (False, False)
+    return replace(case, machine=replace(case.machine, serial_at_end=serial_at_end, busy_first=busy_first))
+
+
 def constrained(case: SlurmCase, rng: Random) -> SlurmCase:
     """Give each node a feature, and let some jobs ask for one or for one of two."""
     features = [rng.choice("abc") for _ in case.machine.nodes]
@@ -307,6 +323,7 @@ def random_case(number: int) -> SlurmCase:
     over = (
         [rng.choice((None, None, 0, 30, 300)) for _ in case.machine.partitions] if rng.random() < 0.2 else []
     )
+    case = packed(case, rng) if rng.random() < 0.3 else case
     kill_wait = float(case.controller.kill_wait)
     return replace(case, machine=replace(case.machine, kill_wait=kill_wait, over_times=over))
 
@@ -318,6 +335,8 @@ def parameters_of(case: SlurmCase) -> SlurmParameters:
     return SlurmParameters(
         select=machine.select,  # type: ignore[arg-type]  # one of both names
         cr_lln=machine.least_loaded,
+        pack_serial_at_end=machine.serial_at_end,
+        bf_busy_nodes=machine.busy_first,
         bf_resolution=int(machine.resolution),
         bf_window=int(machine.window),
         epoch=int(machine.epoch),
@@ -422,6 +441,7 @@ def contest_of(case: SlurmCase) -> dict[str, Any]:
             by="qos",
             mode="cancel" if rules.cancels else "requeue",
             exempt_time=rules.exempt_time,
+            grace_time=rules.grace_time,
             youngest_first=precedence.youngest_first,
         )
         found["limits"] = tuple(limits_of(rules))
@@ -492,7 +512,7 @@ def expected(case: SlurmCase) -> dict[int, Place]:
 def test_runs(chunk: int) -> None:
     """Every job starts when the reference starts it, with the same tasks on the same nodes."""
     seen = Counter[str]()
-    for number in range(chunk, CASES, CHUNKS):
+    for number in (*range(chunk, CASES, CHUNKS), *FOUND[chunk::CHUNKS]):
         case = random_case(number)
         policy = Policy(case.order, backfill="slurm", slurm=parameters_of(case))
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import inf
 
@@ -78,11 +78,21 @@ class Calls:
         if not gone:
             return WAITS
         self.done.add(entry.job)
-        if entry.may_preempt:
-            self.held = [each for each in self.held if each not in gone]
-            self.completing |= {part.node for each in gone for part in each.allotments}
-            return "preempts", None, [], [each.job for each in gone]
-        return WAITS
+        dismissed = [each.job for each in gone if entry.may_preempt and self.dismiss(each)]
+        return ("preempts", None, [], dismissed) if dismissed else WAITS
+
+    def dismiss(self, victim: Held) -> bool:
+        """Take a victim from its nodes, or let it have its grace time; False where it has it already."""
+        now, rules = self.situation.now, self.machine.precedence
+        grace_time = rules.grace_time if rules else 0.0
+        if victim.noticed and now < victim.end:
+            return False
+        self.held = [each for each in self.held if each is not victim]
+        if victim.noticed or not grace_time:
+            self.completing |= {part.node for part in victim.allotments}
+        else:
+            self.held.append(replace(victim, end=min(victim.end, now + grace_time), noticed=True))
+        return True
 
 
 @dataclass
@@ -290,14 +300,19 @@ class Backfill(Calls):
         if found and (chosen := machine.choose(entry, usable, left, self.weights)) is not None:
             return now, chosen
         others = [each for each in self.held if each not in found]
+        busy = self.busy() if machine.busy_first else None
         for removed in self.removals(others, usable):
             for each in removed:
                 move(left, each.allotments, 1)
-            if (chosen := machine.choose(entry, usable, left, self.weights)) is not None:
+            if (chosen := machine.choose(entry, usable, left, self.weights, busy)) is not None:
                 last = removed[-1]
                 late = last.end + machine.kill_wait + last.over_time_limit
                 return (last.end if last.end > now else max(late, now + 1)), chosen
         return None
+
+    def busy(self) -> frozenset[int]:
+        """Give the nodes that jobs hold now, or have not left."""
+        return frozenset(part.node for each in self.held for part in each.allotments) | self.completing
 
     def removals(self, jobs: list[Held], usable: frozenset[int]) -> Iterator[list[Held]]:
         """Give the jobs that are removed before each trial."""

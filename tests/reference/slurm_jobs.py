@@ -76,6 +76,7 @@ class Rules:
     jobs_of_user: dict[int, int] = field(default_factory=dict)
     cancels: bool = False
     exempt_time: float = 0.0
+    grace_time: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,7 @@ class Run:
     again: dict[SlurmJob, float] = field(default_factory=dict)
     eligible: dict[SlurmJob, float] = field(default_factory=dict)
     gone: list[SlurmJob] = field(default_factory=list)
+    notices: dict[SlurmJob, tuple[float, float]] = field(default_factory=dict)
     over_time: dict[SlurmJob, int] = field(default_factory=dict)
     cycle: Cycle | None = None
     part_end: float = 0.0
@@ -195,24 +196,27 @@ class Run:
         return machine.choose(entry, suitable, machine.left([]), machine.weights()) is not None
 
     def least_nodes(self, job: SlurmJob) -> int:
-        """Give the fewest nodes that a job can run on."""
-        return ceil(job.tasks / max(self.tasks_of_node(job, partition) for partition in job.partitions))
+        """Give the fewest nodes that a job could run on if it might have any of the machine (S11)."""
+        most = max(self.slots(job, node) for node in range(len(self.machine.nodes)))
+        return ceil(job.tasks / (most or 1))
 
     def situation(self, queue: list[Entry]) -> Situation:
         running, completing = list[Held](), list[Held]()
         for job, (start, parts, over) in self.holding.items():
             group = running if over > self.now else completing
             may_be_preempted = start < self.now and start + self.rules.exempt_time <= self.now
+            end = self.notices[job][0] if job in self.notices else floor(start) + job.limit
             group.append(
                 Held(
                     job.row,
-                    floor(start) + job.limit,
+                    end,
                     parts,
                     preemption_class=job.quality,
                     started=start,
                     may_be_preempted=may_be_preempted,
                     counted_in=self.counters(job),
                     over_time_limit=self.over_time[job],
+                    noticed=job in self.notices,
                 )
             )
         away = {each.node for each in self.drained if each.begin <= self.now < each.end}
@@ -351,14 +355,46 @@ class Run:
         return min(begin + job.run_time, max(look, begin))
 
     def preempt(self, job: SlurmJob, victims: list[SlurmJob]) -> None:
-        """Take victims from their nodes; they wait again, or end, when the calls of this instant are over."""
+        """Take victims from their nodes; they wait again, or end, when the calls of this instant are over.
+
+        Where they have a grace time that has not begun, they run on until a look at the limits after it.
+        """
         self.first_victims.setdefault(job, self.now)
         self.change()
         for victim in victims:
-            del self.holding[victim]
+            if self.rules.grace_time and victim not in self.notices:
+                limit = floor(self.holding[victim][0]) + victim.limit
+                end = min(limit, floor(self.now) + self.rules.grace_time)
+                self.notices[victim] = end, self.look_after(end)
+                continue
+            self.leave(victim)
             self.gone.append(victim)
             if self.may_wait_again(victim):
                 self.put_off(victim)
+
+    def look_after(self, end: float) -> float:
+        """Give the first look at the limits, later than now, by which a grace time is over."""
+        look = self.controller.limit_phase
+        while look < end or look <= self.now:
+            look += 30
+        return look
+
+    def leave(self, job: SlurmJob) -> None:
+        del self.holding[job]
+        self.notices.pop(job, None)
+
+    def take_fallen(self) -> list[SlurmJob]:
+        """Take victims from their nodes whose grace time is over, and whose run is not."""
+        found = list[SlurmJob]()
+        for job, (_, look) in [*self.notices.items()]:
+            start, _, over = self.holding[job]
+            is_launched = self.now > start + self.launch or not self.launch
+            if look == self.now and (over > self.now or not is_launched):
+                self.leave(job)
+                found.append(job)
+                if self.may_wait_again(job):
+                    self.put_off(job)
+        return found
 
     def may_wait_again(self, victim: SlurmJob) -> bool:
         return victim.requeue and not self.rules.cancels
@@ -387,11 +423,14 @@ class Run:
         """Take what happens now; whether nodes were released."""
         arrived = [job for job in self.jobs if job.submit_time == self.now]
         requeued, ended = self.take_requeues()
+        fallen = self.take_fallen()
+        requeued += [job for job in fallen if self.may_wait_again(job)]
+        ended += [job for job in fallen if not self.may_wait_again(job)]
         turned = bool(requeued or ended) or any(self.now in (each.begin, each.end) for each in self.drained)
         over = any(over == self.now for _, _, over in self.holding.values())
         gone = [job for job, (_, _, over) in self.holding.items() if over + self.completion == self.now]
         for job in gone:
-            del self.holding[job]
+            self.leave(job)
         gone += ended
         self.queue += [*arrived, *requeued]
         for job in arrived:
@@ -411,7 +450,7 @@ class Run:
         taken = [(job, over) for job, over in may_be if job.row in rows]
         again = [job for job, over in taken if over >= self.now]
         for job, _ in taken:
-            del self.holding[job]
+            self.leave(job)
         for job in again:
             self.put_off(job)
         return again, [job for job, over in taken if over < self.now]
@@ -441,6 +480,7 @@ class Run:
         times += [time for each in self.drained for time in (each.begin, each.end)]
         times += [each.time for each in self.requeues]
         times += [time for each in self.reservations for time in (each.begin, each.end)]
+        times += [look for _, look in self.notices.values()]
         times += [time for _, _, over in self.holding.values() for time in (over, over + self.completion)]
         return min((time for time in times if time > self.now), default=inf)
 

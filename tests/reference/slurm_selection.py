@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import groupby
 from math import floor, inf
 
@@ -14,6 +15,7 @@ __all__ = ["Chosen", "Left", "Machine", "Weights", "evaluate", "move", "reserved
 Left = list[list[int]]
 Chosen = list[Allotment]
 Weights = list[int]
+Filling = Callable[..., dict[int, int] | None]
 # So many GPUs of a node are told apart.
 MOST_GPUS = 255
 
@@ -49,6 +51,8 @@ class Machine:
     factors: Sequence[float] = ()
     gpu: int | None = None
     least_loaded: bool = False
+    serial_at_end: bool = False
+    busy_first: bool = False
     over_times: Sequence[int | None] = ()
 
     def weights(self) -> Weights:
@@ -64,7 +68,15 @@ class Machine:
             move(left, each.allotments, -1)
         return left
 
-    def choose(self, entry: Entry, usable: Iterable[int], left: Left, weights: Weights) -> Chosen | None:
+    def choose(
+        self,
+        entry: Entry,
+        usable: Iterable[int],
+        left: Left,
+        weights: Weights,
+        busy: frozenset[int] | None = None,
+    ) -> Chosen | None:
+        """Choose nodes; where `busy` is given, those in use before the idle ones."""
         most = self.partitions[entry.partition][1]
         if self.select == "linear":
             return whole_nodes(self, entry, sorted(usable), left)
@@ -72,12 +84,19 @@ class Machine:
         for each in offers:
             each.load = -Fraction(left[each.node][0], self.nodes[each.node][0])
         offered = {each.node: each for each in offers if each.cpus > 0}
-        taken = shared_nodes(
-            entry, offered, most, weights, attempt_least_loaded if self.least_loaded else attempt
-        )
+        taken = shared_nodes(entry, offered, most, weights, self.filling(entry, busy))
         if taken is None:
             return None
         return [self.allotment(entry, node, cpus) for node, cpus in sorted(taken.items())]
+
+    def filling(self, entry: Entry, busy: frozenset[int] | None) -> Filling:
+        """Give the order in which nodes are taken for a job."""
+        if busy is not None:
+            return partial(attempt_busy, busy=busy)
+        if self.least_loaded:
+            return attempt_least_loaded
+        is_serial = tasks_of(entry) * entry.cpus_per_task == 1 and entry.nodes <= 1
+        return attempt_last if self.serial_at_end and is_serial else attempt
 
     def allotment(self, entry: Entry, node: int, cpus: int) -> Allotment:
         """Give what a job has on a node where it has so many CPUs."""
@@ -156,7 +175,7 @@ Offers = dict[int, Offer]
 
 
 def shared_nodes(
-    entry: Entry, offers: Offers, most: int, weights: Weights, fill: Callable[..., dict[int, int] | None]
+    entry: Entry, offers: Offers, most: int, weights: Weights, fill: Filling
 ) -> dict[int, int] | None:
     """Give the CPUs of a job on each of its nodes."""
     least = max(entry.nodes, 1)
@@ -248,6 +267,40 @@ def attempt_least_loaded(entry: Entry, offers: Offers, most: int, weights: Weigh
             taken[node] = take(entry, offers[node], missing, nodes_missing)
             missing -= taken[node]
             nodes_missing -= 1
+    return None if missing > 0 or nodes_missing > 0 else taken
+
+
+def attempt_last(entry: Entry, offers: Offers, _most: int, weights: Weights) -> dict[int, int] | None:
+    """Give a job of one CPU the last node of the least weight."""
+    last = min(offers, key=lambda node: (weights[node], offers[node].rank, -node), default=None)
+    return None if last is None else {last: take(entry, offers[last], 1, 1)}
+
+
+def attempt_busy(
+    entry: Entry, offers: Offers, most: int, weights: Weights, busy: frozenset[int]
+) -> dict[int, int] | None:
+    """Fill the job from nodes of the least weight, of these from those in use.
+
+    As in Slurm, it goes on to the idle nodes of a weight though it is done with those in use.
+    """
+    missing = entry.nodes if entry.exclusive else tasks_of(entry) * entry.cpus_per_task
+    nodes_missing, nodes_left = max(entry.nodes, 1), entry.nodes or most
+    taken = dict[int, int]()
+    ranks = {node: (weights[node], each.rank) for node, each in offers.items()}
+    for rank in sorted({*ranks.values()}):
+        alike = [node for node in sorted(offers) if ranks[node] == rank]
+        is_done = False
+        for nodes in ([node for node in alike if node in busy], [node for node in alike if node not in busy]):
+            for node in nodes:
+                taken[node] = take(entry, offers[node], missing, nodes_missing)
+                missing -= taken[node]
+                nodes_missing -= 1
+                nodes_left -= 1
+                if (missing <= 0 and nodes_missing <= 0) or nodes_left == 0:
+                    is_done = True
+                    break
+        if is_done:
+            break
     return None if missing > 0 or nodes_missing > 0 else taken
 
 

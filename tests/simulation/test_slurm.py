@@ -8,6 +8,8 @@ import pytest
 import batchlab as bl
 from batchlab.errors import PolicyError
 from batchlab.policy import SlurmParameters
+from batchlab.slurm import Allotment, Controller, Entry, Held, Situation
+from batchlab.vocabulary import PreemptionMode
 
 SYSTEM = bl.System.homogeneous(nodes=2, resources={"core": 2, "mem": 8, "gpu": 1})
 
@@ -340,6 +342,34 @@ def test_the_least_loaded_nodes() -> None:
     assert nodes_of("slurm(select=cores)", system, tasks=[1, 1, 1]) == [[0], [0], [0]]
 
 
+def test_jobs_of_one_cpu_at_the_end() -> None:
+    """They get the last node while it has a CPU, others what fits best."""
+    system = bl.System.homogeneous(nodes=3, resources={"core": 4})
+    found = nodes_of("slurm(select=cores, pack_serial_at_end=true)", system, tasks=[1, 1, 2, 1, 1, 1])
+    assert found == [[2], [2], [2], [1], [1], [1]]
+
+
+@pytest.mark.parametrize(
+    ("busy_first", "asked", "suitable", "planned"),
+    [
+        (False, 4, None, [0, 1, 2, 3]),
+        (True, 4, None, [0, 1, 3, 4]),
+        # As in Slurm: one idle node too many.
+        (True, 2, (0, 3, 4), [0, 3, 4]),
+    ],
+)
+def test_plans_on_nodes_in_use(
+    busy_first: bool, asked: int, suitable: tuple[int, ...] | None, planned: list[int]
+) -> None:
+    """Backfill plans a job on nodes that others leave before it plans it on idle ones."""
+    controller = Controller([(4, 0)] * 5, select="cores", busy_first=busy_first)
+    running = [Held(node, 100.0, [Allotment(node, 4)]) for node in (3, 4)]
+    entry = Entry(9, 60.0, nodes=asked, cpus_per_task=4, suitable=suitable)
+    outcome = controller.backfill(Situation(0.0, range(5), running, [], [entry]))[0]
+    assert (outcome.verdict, outcome.start) == ("planned", 100.0)
+    assert [each.node for each in outcome.allotments] == planned
+
+
 @pytest.mark.parametrize("select", ["linear", "cores"])
 def test_features(select: str) -> None:
     """The second job of feature `a` waits; in the main loop it closes the whole partition."""
@@ -459,17 +489,13 @@ def test_a_requeued_job_waits() -> None:
 
 
 def test_systems_that_are_not_modelled() -> None:
-    """Nodes that differ, where whole ones are taken; victims that are suspended or run on; flexible ones."""
+    """Nodes that differ, where whole ones are taken; victims that are suspended; flexible reservations."""
     uneven = bl.System((bl.NodeGroup("a", 1, {"core": 2}), bl.NodeGroup("b", 1, {"core": 4})))
     with pytest.raises(PolicyError, match="whole nodes must be alike"):
         starts("slurm", uneven, tasks=[1])
     assert starts("slurm(select=cores, main_phase=0)", uneven, tasks=[1]) == [10.0]
-    for preemption, part in (
-        (bl.Preemption(by="qos", mode="suspend"), "preemption by suspending jobs"),
-        (bl.Preemption(by="qos", grace_time=5), "a grace time of preempted jobs"),
-    ):
-        with pytest.raises(PolicyError, match=f"slurm does not model {part} yet"):
-            starts("slurm", contested(preemption=preemption), tasks=[1])
+    with pytest.raises(PolicyError, match="slurm does not model preemption by suspending jobs yet"):
+        starts("slurm", contested(preemption=bl.Preemption(by="qos", mode="suspend")), tasks=[1])
     kept = bl.Reservation("kept", start=50, duration=100, nodes="0", admits=bl.Conditions(), flexible=True)
     with pytest.raises(PolicyError, match="the job of row 0 may use nodes beyond its reservation"):
         starts("slurm", contested(reservations=(kept,)), tasks=[1], reservation=["kept"])
@@ -492,6 +518,36 @@ def test_preemption() -> None:
     assert starts(f"{spec})", killed, **columns) == [10.25, 16.25]
 
 
+@pytest.mark.parametrize(
+    ("run_time", "more", "mode", "expected"),
+    [
+        # It has until 33 s, and leaves at the look at 35 s.
+        (300.0, "limit_phase=5", "requeue", [180.25, 35.25]),
+        (300.0, "limit_phase=5", "cancel", [10.25, 35.25]),
+        (300.0, "limit_phase=5, epilog=true", "cancel", [10.25, 35.0]),
+        # It is done sooner.
+        (15.0, "limit_phase=5", "requeue", [10.25, 25.25]),
+        # The job is evaluated again before the look at 59 s.
+        (300.0, "limit_phase=29, kill_wait=0, sched_interval=5", "cancel", [10.25, 38.25]),
+        # It waits for KillWait and MessageTimeout to pass.
+        (300.0, "limit_phase=29, sched_interval=5", "cancel", [10.25, 58.25]),
+    ],
+)
+def test_grace_time(run_time: float, more: str, mode: PreemptionMode, expected: list[float]) -> None:
+    """A victim that is chosen at 13.25 s runs on for 20 s, and then until somebody looks."""
+    system = contested(preemption=bl.Preemption(by="qos", mode=mode, grace_time=20.0))
+    found = starts(
+        f"slurm(main_phase=0.25, backfill=false, {more})",
+        system,
+        submit_time=[10.0, 11.0],
+        run_time=[run_time, 30.0],
+        requested_time=[600.0, 60.0],
+        tasks=[2, 1],
+        qos=["low", "high"],
+    )
+    assert found == expected
+
+
 def test_reservations() -> None:
     """No job reaches into one; its own job is first at the call that follows its begin."""
     kept = bl.Reservation("kept", start=50.0, duration=100.0, nodes="0-1", admits=bl.Conditions())
@@ -508,6 +564,8 @@ def test_reservations() -> None:
         ("slurm(select=serial)", "select = 'serial'; must name how nodes are selected."),
         ("slurm(epilog=yes)", "epilog = 'yes'; must be true or false."),
         ("slurm(cr_lln=true)", "cr_lln = True; goes with select = 'cores', not with 'linear'."),
+        ("slurm(pack_serial_at_end=true)", "pack_serial_at_end = True; goes with select = 'cores'"),
+        ("slurm(bf_busy_nodes=true)", "bf_busy_nodes = True; goes with select = 'cores', not with 'linear'."),
         ("slurm(defer=1)", "defer = 1; must be true or false."),
         ("slurm(bf_min_prio_reserve=9)", "bf_min_prio_reserve = 9; goes with the order multifactor"),
         ("slurm(sched_interval=5, main_phase=5)", "main_phase = 5; must be seconds from 0 to less than 5."),

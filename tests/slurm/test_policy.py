@@ -156,6 +156,41 @@ def test_other_schedulers(tmp_path: Path) -> None:
     assert entry.remarks == ("there is no scheduler hold; jobs start as with builtin",)
 
 
+def test_orders_of_shared_nodes(tmp_path: Path) -> None:
+    """Options that do not bear on nodes that jobs have whole are left out there."""
+    options = "SchedulerParameters=pack_serial_at_end,bf_busy_nodes\n"
+    shared = LINEAR.replace("linear", "cons_tres")
+    expected = "slurm(select=cores, pack_serial_at_end=true, bf_busy_nodes=true)"
+    assert policy_of(f"{shared}{options}", tmp_path) == bl.Policy.parse(expected)
+    assert policy_of(f"{LINEAR}{options}", tmp_path) == bl.Policy.parse("slurm")
+
+
+def test_grace_times(tmp_path: Path) -> None:
+    """The policy of a cluster whose victims have a grace time runs: the victim goes when it is over."""
+    text = (
+        "SelectType=select/linear\nPriorityType=priority/basic\n"
+        "PreemptType=preempt/partition_prio\nPreemptMode=CANCEL\nNodeName=n1 CPUs=1\n"
+        "PartitionName=low Nodes=n1 Default=YES GraceTime=60\n"
+        "PartitionName=high Nodes=n1 PriorityTier=2 GraceTime=60\n"
+    )
+    folder = written({"slurm.conf": text}, tmp_path)
+    jobs = bl.Workload.from_table(
+        {
+            "submit_time": [0, 30],
+            "run_time": [900, 60],
+            "requested_time": [900, 60],
+            "tasks": [1, 1],
+            "partition": ["low", "high"],
+        }
+    )
+    policy = read_configuration(folder).policy
+    result = bl.simulate(jobs, bl.read_system(folder), policy)
+    victim, other = result.jobs.iter_rows(named=True)
+    assert victim["state"] == "killed"
+    assert 30 + 60 <= victim["end_time"] <= 30 + 60 + 60 + 30
+    assert victim["end_time"] < other["start_time"]
+
+
 def test_the_least_loaded_nodes(tmp_path: Path) -> None:
     """CR_LLN is the policy's own, where nodes are shared."""
     shared = "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core,CR_LLN"

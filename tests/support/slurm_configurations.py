@@ -31,6 +31,7 @@ DefMemPerCPU=2000
 DependencyParameters=kill_invalid_depend
 Epilog=/etc/slurm/epilog.d/*
 GresTypes=gpu,mps
+JobRequeue=0
 KillWait=60
 Licenses=matlab:10
 MaxArraySize=100001
@@ -48,7 +49,9 @@ PriorityWeightQOS=10000
 PriorityWeightTRES=CPU=500,Mem=500,GRES/gpu=1000
 SchedulerParameters=bf_interval=60,bf_window=10080,\
 bf_resolution=600,bf_max_job_user=20,bf_continue,default_queue_depth=1000,\
-partition_job_depth=100,max_rpc_cnt=150,nohold_on_prolog_fail
+partition_job_depth=100,max_rpc_cnt=150,nohold_on_prolog_fail,\
+bf_busy_nodes,pack_serial_at_end,bf_yield_interval=1000000,bf_yield_sleep=100000,\
+bf_max_time=90,bf_max_job_assoc=50
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory,CR_CORE_DEFAULT_DIST_BLOCK
 SuspendTime=600
@@ -58,7 +61,8 @@ NodeSet=bigs Feature=big Nodes=c[1-2]
 DownNodes=c7 State=DRAIN Reason="bad memory"
 PartitionName=DEFAULT MaxTime=2-0 State=UP OverSubscribe=NO
 PartitionName=DEFAULT TRESBillingWeights="CPU=1.0,Mem=0.25G"
-PartitionName=batch Nodes=c[1-8],g1 Default=YES PriorityTier=10 DefaultTime=60
+PartitionName=batch Nodes=c[1-8],g1 Default=YES PriorityTier=10 DefaultTime=60 \
+  GraceTime=120 OverTimeLimit=10
 PartitionName=gpu Nodes=g[1-2] PriorityTier=20 AllowAccounts=physics AllowQos=high,normal MaxNodes=2 \
   QOS=gpuonly
 PartitionName=big Nodes=bigs PriorityJobFactor=5 DenyAccounts=biology AllowGroups=staff,ops MinNodes=2 \

@@ -32,6 +32,7 @@ pub struct PolicyNames {
 struct ControllerSettings {
     select: String,
     cr_lln: bool,
+    pack_serial_at_end: bool,
     core: Option<usize>,
     memory: Option<usize>,
     gpu: Option<usize>,
@@ -49,6 +50,7 @@ struct ControllerSettings {
     bf_yield_interval: f64,
     bf_yield_sleep: f64,
     bf_continue: bool,
+    bf_busy_nodes: bool,
     bf_resolution: f64,
     bf_window: f64,
     bf_max_job_test: usize,
@@ -82,7 +84,7 @@ impl TryFrom<ControllerSettings> for SlurmSettings {
             .ok_or_else(|| PyValueError::new_err(format!("no selection is called '{}'", given.select)))?;
         Ok(Self {
             select,
-            filling: if given.cr_lln { Filling::LeastLoaded } else { Filling::BestFit },
+            filling: Filling::of(given.cr_lln, given.pack_serial_at_end),
             core: given.core,
             memory: given.memory,
             gpu: given.gpu,
@@ -100,6 +102,7 @@ impl TryFrom<ControllerSettings> for SlurmSettings {
             bf_yield_interval: given.bf_yield_interval,
             bf_yield_sleep: given.bf_yield_sleep,
             bf_continue: given.bf_continue,
+            bf_busy_nodes: given.bf_busy_nodes,
             bf_resolution: given.bf_resolution,
             bf_window: given.bf_window,
             bf_max_job_test: given.bf_max_job_test,

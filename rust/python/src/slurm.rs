@@ -36,6 +36,7 @@ struct Holder {
     may_be_preempted: bool,
     counted_in: Vec<u32>,
     over_time_limit: f64,
+    noticed: bool,
 }
 
 impl Holder {
@@ -52,7 +53,8 @@ impl Holder {
         let held = held.with_generic(generic);
         let classes = Classes { preemption: self.preemption_class, counted: self.counted_in.clone() };
         let held = held.of(classes, self.may_be_preempted.then_some(self.started));
-        Ok(held.late_by(self.over_time_limit))
+        let held = held.late_by(self.over_time_limit);
+        Ok(if self.noticed { held.noticed_until(self.end) } else { held })
     }
 }
 
@@ -150,6 +152,7 @@ pub struct GivenPrecedence {
     preempts: Vec<Vec<u32>>,
     importance: Vec<f64>,
     youngest_first: bool,
+    grace_time: f64,
 }
 
 /// The part of a controller that does not change from call to call.
@@ -160,12 +163,13 @@ pub struct SlurmController {
 
 #[pymethods]
 impl SlurmController {
-    /// `select` is "linear" or "cores", and whether of shared nodes the least loaded are taken first; CPUs and memory of each node; its generic resources, and which of them counts GPUs; the nodes of each partition and the most that a job may
+    /// `select` is "linear" or "cores", and of shared nodes whether the least loaded are taken first, whether jobs of one CPU get the
+    /// last, and whether starts that are not now are planned on those in use first; CPUs and memory of each node; its generic resources, and which of them counts GPUs; the nodes of each partition and the most that a job may
     /// have there; resolution, window, epoch (added to times to get those of the clock) and `KillWait`, seconds; the weight of
     /// each node; which jobs may preempt which.
     #[new]
     fn new(
-        select: (&str, bool),
+        select: (&str, bool, bool, bool),
         machine: Vec<(i64, i64)>,
         generic: (Vec<Vec<i64>>, Option<usize>),
         partitions: Vec<(Vec<u32>, u32)>,
@@ -173,10 +177,10 @@ impl SlurmController {
         weights: Vec<u32>,
         precedence: Option<GivenPrecedence>,
     ) -> PyResult<Self> {
-        let (name, is_least_loaded) = select;
+        let (name, least_loaded, serial_at_end, busy_first) = select;
         let select = Select::named(name)
             .ok_or_else(|| PyValueError::new_err(format!("no selection is called '{name}'")))?;
-        let filling = if is_least_loaded { Filling::LeastLoaded } else { Filling::BestFit };
+        let filling = Filling::of(least_loaded, serial_at_end);
         let nodes = machine.len();
         check_weights(&weights, nodes)?;
         let partitions = partitions
@@ -190,10 +194,11 @@ impl SlurmController {
         let generic = GenericAmounts::new(kinds, generic.concat());
         let (resolution, window, epoch, kill_wait) = times;
         let main_loop = MainLoopParameters::default();
-        let backfill = BackfillParameters::unlimited(resolution, window, epoch, kill_wait);
+        let unlimited = BackfillParameters::unlimited(resolution, window, epoch, kill_wait);
+        let backfill = BackfillParameters { busy_first, ..unlimited };
         let precedence = precedence.map_or_else(Precedence::default, |given| {
-            let GivenPrecedence { preempts, importance, youngest_first } = given;
-            Precedence { preempts, importance, youngest_first }
+            let GivenPrecedence { preempts, importance, youngest_first, grace_time } = given;
+            Precedence { preempts, importance, youngest_first, grace_time }
         });
         Ok(Self {
             setup: Setup {

@@ -135,7 +135,7 @@ def vnodes(
         as_policy(policy)
     workload = read_log(log)
     machine = _machine(configuration, log, MachineRequest(None, nodes, cores), workload)
-    jobs = slurm.submissions(workload, configuration, speed=speed, duration=duration)
+    jobs = slurm.submissions(workload, configuration, nodes=machine, speed=speed, duration=duration)
     notes = slurm.notes_of(workload, configuration, jobs)
     for note in notes:
         typer.echo(f"note: {note}", err=True)

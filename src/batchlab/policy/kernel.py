@@ -64,6 +64,7 @@ def _controller(parameters: SlurmParameters, system: System) -> ControllerSettin
     return {
         "select": parameters.select,
         "cr_lln": parameters.cr_lln,
+        "pack_serial_at_end": parameters.pack_serial_at_end,
         "core": index.get("core"),
         "memory": index.get("mem"),
         "gpu": index.get("gpu"),
@@ -84,6 +85,7 @@ def _controller(parameters: SlurmParameters, system: System) -> ControllerSettin
         "bf_yield_interval": parameters.bf_yield_interval / 1e6,
         "bf_yield_sleep": parameters.bf_yield_sleep / 1e6,
         "bf_continue": parameters.bf_continue,
+        "bf_busy_nodes": parameters.bf_busy_nodes,
         "bf_resolution": float(parameters.bf_resolution),
         "bf_window": float(parameters.bf_window),
         "bf_max_job_test": parameters.bf_max_job_test,

@@ -23,6 +23,9 @@ _MOST = 10**9
 # Seconds from one look at the limits of running jobs to the next.
 _LIMIT_PERIOD = 30
 _NAMED: Mapping[object, object] = {"true": True, "false": False}
+# What is true or false; and of this what goes with `select = "cores"` only.
+_OF_CORES = ("cr_lln", "pack_serial_at_end", "bf_busy_nodes")
+_SWITCHES = (*_OF_CORES, "backfill", "epilog", "defer", "bf_continue", "bf_one_resv_per_job")
 # The least and the most of each whole number.
 _WHOLE = {
     "batch_sched_delay": (0, _YEAR),
@@ -66,6 +69,9 @@ class SlurmParameters:
     cr_lln
         Whether of nodes of equal weight those are taken first of which the greatest part is free (CR_LLN);
         else neighbours that fit best. Goes with ``"cores"``.
+    pack_serial_at_end
+        Whether jobs of one CPU get the last node of the least weight. Goes with ``"cores"``; `cr_lln` comes
+        before it.
     backfill
         Whether there is a backfill scheduler; without one it is ``sched/builtin``.
     epilog
@@ -96,6 +102,8 @@ class SlurmParameters:
         Microseconds of a pause.
     bf_continue
         Whether a cycle goes on with its list although jobs or nodes have changed in a pause; else it is over.
+    bf_busy_nodes
+        Whether starts that are not now are planned on nodes in use before idle ones. Goes with ``"cores"``.
     bf_resolution
         Plans begin and end at multiples of so many seconds of the clock.
     bf_window
@@ -140,8 +148,8 @@ class SlurmParameters:
         When the main loop looks at the whole queue, seconds within `sched_interval`; drawn from the seed of
         the run unless given.
     limit_phase
-        When within 30 seconds jobs over their limits are ended, under ``walltime="kill"``; drawn unless
-        given.
+        When within 30 seconds jobs over their limits are ended, under ``walltime="kill"``, and victims of
+        preemption whose grace time is over; drawn unless given.
     backfill_phase
         When within a second backfill wakes; drawn unless given.
 
@@ -157,6 +165,7 @@ class SlurmParameters:
 
     select: NodeSelection = "linear"
     cr_lln: bool = False
+    pack_serial_at_end: bool = False
     backfill: bool = True
     epilog: bool = False
     defer: bool = False
@@ -171,6 +180,7 @@ class SlurmParameters:
     bf_yield_interval: int = 2_000_000
     bf_yield_sleep: int = 500_000
     bf_continue: bool = False
+    bf_busy_nodes: bool = False
     bf_resolution: int = 60
     bf_window: int = 86_400
     bf_max_job_test: int = 500
@@ -199,12 +209,13 @@ class SlurmParameters:
         if self.select not in NODE_SELECTIONS:
             known = suggest(str(self.select), NODE_SELECTIONS)
             raise PolicyError(f"select = {shown(self.select)}; must name how nodes are selected.{known}")
-        for key in ("cr_lln", "backfill", "epilog", "defer", "bf_continue", "bf_one_resv_per_job"):
+        for key in _SWITCHES:
             value = getattr(self, key)
             if not isinstance(value, bool):
                 raise PolicyError(f"{key} = {shown(value)}; must be true or false.")
-        if self.cr_lln and self.select != "cores":
-            raise PolicyError(f"cr_lln = True; goes with select = 'cores', not with {shown(self.select)}.")
+        for key in _OF_CORES:
+            if getattr(self, key) and self.select != "cores":
+                raise PolicyError(f"{key} = True; goes with select = 'cores', not with {shown(self.select)}.")
         for key, (least, most) in _WHOLE.items():
             object.__setattr__(self, key, _whole(key, getattr(self, key), least, most))
         if self.bf_max_time is not None:
@@ -246,8 +257,8 @@ def slurm_parameters(text: spec.Spec, call: spec.Call) -> SlurmParameters:
             name = value.name if isinstance(value, spec.Call) else value
             chosen[key] = _NAMED.get(name, name)
             # A value that is wrong by itself is found with its place.
-            goes_with: dict[str, dict[str, object]] = {"cr_lln": {"select": "cores"}, "main_phase": chosen}
-            _made(goes_with.get(key, {}) | {key: chosen[key]}, text.where(call.keys[key].position))
+            beside = {"select": "cores"} if key in _OF_CORES else chosen if key == "main_phase" else {}
+            _made({**beside, key: chosen[key]}, text.where(call.keys[key].position))
     return _made(chosen, text.where(call.position))
 
 

@@ -62,6 +62,8 @@ class Held:
         The numbers of the limits on nodes that count its own: jobs with one in common go to the same nodes.
     over_time_limit
         Seconds that it may run beyond its limit: OverTimeLimit of its partition, or of the cluster.
+    noticed
+        Whether it was chosen for preemption and runs on for its grace time, which is over at `end`.
     """
 
     job: int
@@ -72,6 +74,7 @@ class Held:
     may_be_preempted: bool = True
     counted_in: Sequence[int] = ()
     over_time_limit: float = 0.0
+    noticed: bool = False
 
 
 @dataclass(frozen=True)
@@ -204,11 +207,14 @@ class Precedence:
     youngest_first
         Whether of one class the latest start goes first, and not the fewest nodes (`youngest_first` of
         PreemptParameters).
+    grace_time
+        Seconds that a job runs on after it was chosen for preemption (GraceTime).
     """
 
     preempts: Sequence[Sequence[int]]
     importance: Sequence[float]
     youngest_first: bool = False
+    grace_time: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -225,7 +231,8 @@ class Outcome:
     allotments
         What it gets.
     preempted
-        The numbers of the jobs that go.
+        The numbers of the jobs that go, or are to go after their grace time; those that run on in it already
+        are left out.
     """
 
     verdict: _Verdict
@@ -247,6 +254,11 @@ class Controller:
         "linear" for whole nodes (`select/linear`), "cores" for CPUs and memory (`select/cons_tres`).
     least_loaded
         Whether of nodes that jobs share the least loaded are taken first (CR_LLN).
+    serial_at_end
+        Whether jobs of one CPU get the last of these nodes (`pack_serial_at_end`).
+    busy_first
+        Whether starts that are not now are planned on those of them that are in use before the idle ones
+        (`bf_busy_nodes`).
     resolution
         `bf_resolution`, seconds.
     window
@@ -285,6 +297,8 @@ class Controller:
         *,
         select: Literal["linear", "cores"] = "linear",
         least_loaded: bool = False,
+        serial_at_end: bool = False,
+        busy_first: bool = False,
         resolution: float = 60.0,
         window: float = 86_400.0,
         epoch: float = 0.0,
@@ -302,9 +316,8 @@ class Controller:
         times = resolution, window, epoch, kill_wait
         self._weights = [1] * len(machine) if weights is None else [*weights]
         kinds = [list(each) for each in generic or ()], gpu
-        self._kernel = SlurmController(
-            (select, least_loaded), machine, kinds, members, times, self._weights, precedence
-        )
+        order = select, least_loaded, serial_at_end, busy_first
+        self._kernel = SlurmController(order, machine, kinds, members, times, self._weights, precedence)
 
     def main_loop(self, situation: Situation) -> list[Outcome]:
         """Call the main loop: what becomes of each entry of the queue."""

@@ -69,11 +69,14 @@ def policy_of(scheduler: SchedulerParameters, selection: Selection, timing: Timi
         found.append(("select", "cores"))
         if "cr_lln" in selection.options:
             found.append(("cr_lln", "true"))
+        found += _options(scheduler, ("pack_serial_at_end",))
     if timing.epilog:
         found.append(("epilog", "true"))
     found += _options(scheduler, _MAIN_LOOP)
     if scheduler.type == "backfill" and scheduler.bf_interval != _OFF:
         found += _options(scheduler, _BACKFILL)
+        if selection.type != "linear":
+            found += _options(scheduler, ("bf_busy_nodes",))
         if order.startswith("multifactor"):
             # Priorities of the other plug-in begin at 2**32.
             found += _options(scheduler, ("bf_min_prio_reserve",))

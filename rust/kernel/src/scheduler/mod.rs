@@ -121,6 +121,11 @@ pub trait SchedulingRule {
     fn end_of(&self, _job: u32, _start: f64, _requested_time: f64, _now: f64) -> Option<f64> {
         None
     }
+
+    /// When a job that has just been chosen as a victim leaves its nodes, now or later; None where that is after its grace time.
+    fn fall_of(&self, _victim: u32, _now: f64) -> Option<f64> {
+        None
+    }
 }
 
 /// The backfilling rules, and what each has to remember.
@@ -272,6 +277,10 @@ impl SchedulingRule for Scheduler {
 
     fn end_of(&self, job: u32, start: f64, requested_time: f64, now: f64) -> Option<f64> {
         of_rule!(self, rule => rule.end_of(job, start, requested_time, now), None)
+    }
+
+    fn fall_of(&self, victim: u32, now: f64) -> Option<f64> {
+        of_rule!(self, rule => rule.fall_of(victim, now), None)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Preemption by the rules of the kernel (S16): the victims give up their nodes in a pass, and wait again, or end, after it.
 use crate::decision::{Decision, Effect, Preemption};
-use crate::scheduler::Step;
-use crate::state::State;
+use crate::scheduler::{SchedulingRule, Step};
+use crate::state::{Phase, State};
 use crate::time::Time;
 use crate::workload::{JobState, PreemptionMode};
 
@@ -11,11 +11,11 @@ impl<F: Feed> Simulation<F> {
     /// Applies what a rule proposes, so that a job fits; whether the pass goes on.
     #[inline(never)]
     pub(super) fn make_room(&mut self, job: u32, decisions: Vec<Decision>) -> bool {
-        if self.view().victims_run_on() {
-            self.give_notice(job, &decisions);
+        let leaving = if self.view().victims_run_on() { self.give_notice(job, decisions) } else { decisions };
+        if leaving.is_empty() {
             return true;
         }
-        for decision in decisions {
+        for decision in leaving {
             let applied = self.take_from_nodes(decision);
             debug_assert!(applied.is_ok(), "those that a rule preempts are running: {applied:?}");
             if applied.is_err() {
@@ -29,15 +29,21 @@ impl<F: Feed> Simulation<F> {
         true
     }
 
-    /// Has the victims of a job give up their nodes when their grace time is over.
-    fn give_notice(&mut self, job: u32, decisions: &[Decision]) {
+    /// Has the victims of a job give up their nodes when their grace time is over: those that do so at once are given back.
+    fn give_notice(&mut self, job: u32, decisions: Vec<Decision>) -> Vec<Decision> {
         let grace_time = self.scenario.preemption.as_ref().map_or(0.0, |rules| rules.grace_time);
-        let end = self.state.now + grace_time;
+        let (now, mut leaving) = (self.state.now, Vec::new());
         for decision in decisions {
-            if let Decision::Preempt { job: victim, .. } | Decision::Kill(victim) = *decision {
-                self.state.begin_grace(&self.scenario, victim, end, job);
+            if let Decision::Preempt { job: victim, .. } | Decision::Kill(victim) = decision {
+                let end = self.scheduler.fall_of(victim, now).unwrap_or(now + grace_time);
+                if end > now {
+                    self.state.begin_grace(&self.scenario, victim, end, job);
+                } else {
+                    leaving.push(decision);
+                }
             }
         }
+        leaving
     }
 
     /// When the next victim gives up its nodes.
@@ -53,7 +59,7 @@ impl<F: Feed> Simulation<F> {
         let next = |state: &mut State| state.preemption.as_mut()?.pop_grace_end(now);
         while let Some((run, preemptor)) = next(&mut self.state) {
             let victim = self.state.running.get(run).job;
-            if self.view().ends_now(victim) {
+            if self.has_been_faster(victim, run) {
                 continue;
             }
             let decision = if cancels {
@@ -67,6 +73,19 @@ impl<F: Feed> Simulation<F> {
                 preemption.started_for.push(preemptor);
                 preemption.fallen.insert(victim, preemptor);
             }
+        }
+    }
+
+    /// Whether the run of a victim whose grace time is over is over too, or ends at this instant.
+    fn has_been_faster(&self, victim: u32, run: u32) -> bool {
+        if self.scheduler.preempts() {
+            return self.view().ends_now(victim);
+        }
+        // Slurm's controller looks at jobs that run.
+        match self.state.running.get(run).phase {
+            Phase::Launching => false,
+            Phase::Running => self.view().phase_ends_now(run),
+            Phase::Suspending | Phase::Completing(_) => true,
         }
     }
 

@@ -1,7 +1,9 @@
 //! `select/cons_tres`: nodes are shared by CPUs, memory and generic resources; best fit over runs of consecutive usable nodes.
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::free_amounts::FreeAmounts;
+use super::node_bits::NodeBits;
 use super::offer::{Filling, Offer};
 use super::situation::{Allotment, Amounts, Entry, Memory};
 
@@ -181,6 +183,8 @@ fn usable_cpus(entry: &Entry, all: Amounts, left: Amounts) -> i64 {
 /// One attempt to fill a job.
 struct Attempt {
     exclusive: bool,
+    /// Whether it asks for one CPU.
+    is_serial: bool,
     /// CPUs that it takes of each node; 0 where it does not say how many tasks.
     per_node: i64,
     most_nodes: usize,
@@ -195,6 +199,7 @@ impl Attempt {
         let cpus = i64::from(entry.all_tasks()) * i64::from(entry.cpus_per_task);
         Self {
             exclusive: entry.exclusive,
+            is_serial: cpus == 1 && entry.least_nodes() == 1,
             per_node: i64::from(entry.tasks_per_node * entry.cpus_per_task),
             most_nodes: if entry.nodes > 0 { entry.nodes } else { most_nodes } as usize,
             missing: if entry.exclusive { i64::from(entry.nodes) } else { cpus },
@@ -203,10 +208,47 @@ impl Attempt {
     }
 
     fn fill(self, nodes: &mut [Node], offer: Offer<'_>) -> Option<Vec<Node>> {
-        match offer.filling {
-            Filling::BestFit => self.evaluate(nodes),
-            Filling::LeastLoaded => self.evaluate_least_loaded(nodes, offer),
+        if let Some(idle) = offer.idle_now {
+            return self.evaluate_busy_first(nodes, idle);
         }
+        match offer.filling {
+            Filling::LeastLoaded => self.evaluate_least_loaded(nodes, offer),
+            Filling::SerialAtEnd if self.is_serial => self.evaluate_last(nodes),
+            Filling::BestFit | Filling::SerialAtEnd => self.evaluate(nodes),
+        }
+    }
+
+    /// The last node of the least rank.
+    fn evaluate_last(mut self, nodes: &mut [Node]) -> Option<Vec<Node>> {
+        let last = nodes.iter_mut().min_by_key(|node| (node.rank(), Reverse(node.index)))?;
+        Some(vec![self.take(last)])
+    }
+
+    /// The nodes of the least rank, those in use before the idle ones, then those of the next. As in Slurm, a job that is
+    /// done with those in use goes on to the idle ones of that rank until it is done again, and may have one more than the most
+    /// that it may have.
+    fn evaluate_busy_first(mut self, nodes: &mut [Node], idle: &NodeBits) -> Option<Vec<Node>> {
+        let key = |node: &Node| (node.rank(), idle.contains(node.index));
+        let mut order: Vec<usize> = (0..nodes.len()).collect();
+        order.sort_by_key(|&place| key(&nodes[place]));
+        let keys: Vec<_> = order.iter().map(|&place| key(&nodes[place])).collect();
+        let (mut chosen, mut done) = (Vec::new(), None);
+        let mut first = 0;
+        for group in keys.chunk_by(|one, next| one == next) {
+            let (rank, _) = group[0];
+            if done.is_some_and(|done| done != rank) {
+                break;
+            }
+            for &place in &order[first..first + group.len()] {
+                chosen.push(self.take(&mut nodes[place]));
+                if self.is_filled() || chosen.len() == self.most_nodes {
+                    done = Some(rank);
+                    break;
+                }
+            }
+            first += group.len();
+        }
+        self.is_filled().then_some(chosen)
     }
 
     /// The nodes of the least rank of which the greatest part is free, then the next, with the CPUs on each; the first of equal

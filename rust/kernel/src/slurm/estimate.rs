@@ -6,6 +6,7 @@ use super::cores::{offered_cpus, wanted_cpus};
 use super::free_amounts::FreeAmounts;
 use super::linear;
 use super::node_bits::NodeBits;
+use super::offer::Offer;
 use super::parameters::Setup;
 use super::situation::{Allotment, Amounts, Entry, Held, give_back};
 use super::victims;
@@ -23,6 +24,8 @@ pub(super) struct Search<'a> {
     pub usable: &'a NodeBits,
     pub weights: &'a [u32],
     pub held: &'a [Arc<Held>],
+    /// Where nodes in use come before idle ones, those that are idle now.
+    pub idle_now: Option<&'a NodeBits>,
     /// Jobs that end later are not removed.
     pub until: Option<f64>,
 }
@@ -85,11 +88,13 @@ impl<'a> Search<'a> {
         let Self { setup, entry, usable, weights, .. } = *self;
         let offered = |free: &FreeAmounts, node: u32| offered_cpus(entry, &setup.machine, free, node);
         let wanted = wanted_cpus(entry);
-        let choose =
-            |free: &FreeAmounts| setup.select.choose(entry, setup.offer(entry, usable, weights, free));
+        let choose = |free: &FreeAmounts, idle_now| {
+            let offer = setup.offer(entry, usable, weights, free);
+            setup.select.choose(entry, Offer { idle_now, ..offer })
+        };
         let mut sum: i64 = usable.iter_within(free.open()).map(|node| offered(free, node)).sum();
         if sum >= wanted
-            && let Some(chosen) = choose(free)
+            && let Some(chosen) = choose(free, None)
         {
             return Some((None, chosen));
         }
@@ -104,7 +109,7 @@ impl<'a> Search<'a> {
         };
         let most = self.candidates().into_iter().map(|held| remove(held, free)).last();
         if most.is_some_and(|sum| sum >= wanted)
-            && let Some(chosen) = choose(free)
+            && let Some(chosen) = choose(free, None)
         {
             return Some((None, chosen));
         }
@@ -115,7 +120,7 @@ impl<'a> Search<'a> {
                 .next_group(|held| sum = remove(held, free))
                 .filter(|last| self.is_in_time(last.end))?;
             if sum >= wanted
-                && let Some(chosen) = choose(free)
+                && let Some(chosen) = choose(free, self.idle_now)
             {
                 return Some((Some(last), chosen));
             }

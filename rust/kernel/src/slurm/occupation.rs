@@ -31,6 +31,16 @@ pub struct Occupation {
     idle_then: NodeBits,
 }
 
+/// What a call knows of its second.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Present<'a> {
+    pub now: f64,
+    /// The weights that nodes have.
+    pub weights: &'a [u32],
+    /// The nodes whose jobs are over, and that have not answered.
+    pub completing: &'a NodeBits,
+}
+
 impl Occupation {
     /// No job holds a node.
     #[must_use]
@@ -157,6 +167,13 @@ impl Occupation {
         usable.count_in(&self.idle_then) >= entry.least_nodes() as usize
     }
 
+    /// The nodes that are idle, and not among those that are completing.
+    fn idle_beside(&self, completing: &NodeBits) -> NodeBits {
+        let mut idle = self.free.idle().clone();
+        idle.remove(completing);
+        idle
+    }
+
     /// What is free is that of now again. O(jobs that were taken to be gone).
     pub(super) fn return_to_now(&mut self, setup: &Setup) {
         self.idle_then = NodeBits::default();
@@ -173,14 +190,16 @@ impl Occupation {
         setup: &Setup,
         entry: &Entry,
         usable: &NodeBits,
-        weights: &[u32],
-        now: f64,
+        present: Present<'_>,
         until: Option<f64>,
     ) -> Option<(f64, Vec<Allotment>)> {
         self.return_to_now(setup);
+        let Present { now, weights, completing } = present;
+        let idle_now = setup.backfill.busy_first.then(|| self.idle_beside(completing));
         // Jobs that should be over by now end at some time after it.
         let until = until.map(|until| until.max(now));
-        let search = Search { setup, entry, usable, weights, held: &self.held, until };
+        let idle_now = idle_now.as_ref();
+        let search = Search { setup, entry, usable, weights, held: &self.held, idle_now, until };
         let (last, chosen) = match setup.select {
             Select::Linear => search.whole(&self.free)?,
             Select::Cores => search.shared(&mut self.free)?,

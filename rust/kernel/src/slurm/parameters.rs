@@ -36,6 +36,8 @@ pub struct BackfillParameters {
     pub max_starts: usize,
     /// Seconds that a job that is late is taken to run on after its limit: `KillWait`.
     pub kill_wait: f64,
+    /// `bf_busy_nodes`: whether starts that are not now are planned on nodes in use before idle ones.
+    pub busy_first: bool,
     /// Which entries are planned; others may only start now.
     pub reserves: Reserves,
 }
@@ -52,6 +54,7 @@ impl BackfillParameters {
             depths: Depths::default(),
             max_starts: 0,
             kill_wait,
+            busy_first: false,
             reserves: Reserves::default(),
         }
     }
@@ -76,6 +79,8 @@ pub struct Precedence {
     pub importance: Vec<f64>,
     /// Whether of one class the latest start comes first, and not the fewest nodes.
     pub youngest_first: bool,
+    /// Seconds that a job runs on after it was chosen (`GraceTime`).
+    pub grace_time: f64,
 }
 
 /// What does not change from call to call.
@@ -144,6 +149,7 @@ impl Setup {
             gpu: self.gpu,
             weights,
             filling: self.filling,
+            idle_now: None,
             most_nodes,
         }
     }

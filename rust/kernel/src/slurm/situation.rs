@@ -46,6 +46,8 @@ pub struct Held {
     pub began: Option<f64>,
     /// Seconds that it may run beyond its limit (`OverTimeLimit`).
     pub over_time: f64,
+    /// Whether it was chosen for preemption and runs on for its grace time, which is over at `end`.
+    pub noticed: bool,
 }
 
 impl Held {
@@ -62,6 +64,7 @@ impl Held {
             classes: Classes::default(),
             began: None,
             over_time: 0.0,
+            noticed: false,
         }
     }
 
@@ -81,6 +84,12 @@ impl Held {
     #[must_use]
     pub fn late_by(self, over_time: f64) -> Self {
         Self { over_time, ..self }
+    }
+
+    /// The same, chosen for preemption, which runs on until then at the latest.
+    #[must_use]
+    pub fn noticed_until(self, end: f64) -> Self {
+        Self { end: self.end.min(end), noticed: true, ..self }
     }
 }
 

@@ -1,12 +1,13 @@
 //! A job is to start now: it is evaluated and gets nodes, or others are preempted for it (`select_nodes`).
 use super::node_bits::NodeBits;
-use super::occupation::Occupation;
+use super::occupation::{Occupation, Present};
 use super::parameters::Setup;
 use super::situation::{Allotment, Entry, Reservation, Situation};
 use super::victims::victims;
 use super::weights::evaluate;
 
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// What becomes of a job that is to start now.
 pub(super) enum Begun {
@@ -92,7 +93,8 @@ impl CallState {
         if until.is_some_and(|until| !self.occupation.may_fit_by(setup, entry, usable, until)) {
             return None;
         }
-        self.occupation.earliest(setup, entry, usable, &self.weights, self.now, until)
+        let present = Present { now: self.now, weights: &self.weights, completing: &self.completing };
+        self.occupation.earliest(setup, entry, usable, present, until)
     }
 
     fn preempt(&mut self, setup: &Setup, entry: &Entry, mut free: NodeBits, usable: &NodeBits) -> Begun {
@@ -112,12 +114,22 @@ impl CallState {
         if !entry.may_preempt {
             return Begun::Not;
         }
-        for &job in &gone {
-            if let Some(held) = self.occupation.remove(setup, job) {
-                held.nodes.add_to(&mut self.completing);
-            }
+        let dismissed: Vec<u32> = gone.into_iter().filter(|&job| self.dismiss(setup, job)).collect();
+        if dismissed.is_empty() { Begun::Not } else { Begun::Preempted(dismissed) }
+    }
+
+    /// Takes a victim from its nodes, or lets it run on for its grace time; false where it does so already.
+    fn dismiss(&mut self, setup: &Setup, job: u32) -> bool {
+        let Some(held) = self.occupation.remove(setup, job) else { return false };
+        let grace_time = setup.precedence.grace_time;
+        let runs_on = held.noticed && self.now < held.end;
+        if runs_on || (grace_time > 0.0 && !held.noticed) {
+            let end = if runs_on { held.end } else { self.now + grace_time };
+            self.occupation.insert(setup, Arc::unwrap_or_clone(held).noticed_until(end));
+        } else {
+            held.nodes.add_to(&mut self.completing);
         }
-        Begun::Preempted(gone)
+        !runs_on
     }
 
     /// The nodes to which a job is bound that begins then, of these, and whether others are reserved.

@@ -48,6 +48,7 @@ _SCRIPTS = frozenset({"epilog", "epilogslurmctld", "prolog", "prologslurmctld"})
 _NOTHING = "/bin/true"
 _OF_MACHINE = frozenset({"nodename", "nodehostname", "nodeaddr", "port", "state", "bcastaddr", "reason"})
 _OF_PEOPLE = frozenset({"allowgroups", "allowallocnodes"})
+_FEATURES = frozenset({"feature", "features"})
 # What makes Slurm ask for accounts, and the values that do not.
 _ACCOUNTS_NEEDED = frozenset(
     {
@@ -71,6 +72,13 @@ class Node:
     name: str
     cores: int
     more: tuple[str, ...] = ()
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The features that its line gives it."""
+        words = (word.partition("=") for word in self.more)
+        given = [value for key, _, value in words if key.lower() in _FEATURES]
+        return tuple(name for name in ",".join(given).strip('"').split(",") if name)
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,7 @@ def run_real(
 def notes_of(workload: Workload, configuration: Configuration, jobs: list[Submission]) -> list[str]:
     """Say what of a workload and a configuration a virtual cluster does not have, a sentence each."""
     found = []
-    if unused := unused_columns(workload):
+    if unused := unused_columns(workload, jobs):
         found.append(f"jobs are submitted without {', '.join(unused)}")
     if configuration.replaced:
         named = ", ".join(configuration.replaced[:_MOST_SHOWN])

@@ -98,6 +98,7 @@ def feed(
 def _issue(cluster: VirtualCluster, job: Submission, begin: float) -> Issued:
     called = time.time() - begin
     named = [] if job.partition is None else [f"--partition={job.partition}"]
+    named += [] if job.constraint is None else [f"--constraint={job.constraint}"]
     refusal = number = None
     try:
         number = cluster.submit(

@@ -78,10 +78,10 @@ def policy_of(configuration: Configuration) -> str:
 
 def system_of(nodes: Sequence[Node], configuration: Configuration) -> System:
     """Make the machine of a virtual cluster: groups of equal nodes, in its order, and its partitions."""
-    runs = [(cores, len(list(each))) for cores, each in groupby(node.cores for node in nodes)]
+    runs = [(kind, len(list(each))) for kind, each in groupby((node.cores, node.features) for node in nodes)]
     groups = tuple(
-        NodeGroup(name=f"n{place}", count=count, resources={"core": cores})
-        for place, (cores, count) in enumerate(runs)
+        NodeGroup(name=f"n{place}", count=count, resources={"core": cores}, features=features)
+        for place, ((cores, features), count) in enumerate(runs)
     )
     partitions = partitions_of(configuration, nodes)
     return System(groups=groups, name="virtual nodes", partitions=partitions)
@@ -104,10 +104,20 @@ def nodes_of(system: System) -> tuple[Node, ...]:
 def planned_stream(jobs: Sequence[Submission]) -> pl.DataFrame:
     """Make the table of a stream that is not submitted to a cluster, for model time alone."""
     rows = [
-        (job.job_id, job.submit_time, job.run_time, job.limit * _MINUTE, job.tasks, job.cores, job.partition)
+        (
+            job.job_id,
+            job.submit_time,
+            job.run_time,
+            job.limit * _MINUTE,
+            job.tasks,
+            job.cores,
+            job.partition,
+            job.constraint,
+        )
         for job in jobs
     ]
-    return pl.DataFrame(rows, schema={**_COLUMNS, "partition": pl.String}, orient="row")
+    schema = {**_COLUMNS, "partition": pl.String, "constraint": pl.String}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def run_model(
@@ -124,7 +134,8 @@ def run_model(
     ----------
     stream
         Columns ``job_id``, ``submit_time``, ``run_time``, ``requested_time`` (s), ``tasks``, ``core`` (per
-        task) and ``partition``. Its start times are not looked at; jobs without a run time are left out.
+        task), ``partition`` and, where nodes have features, ``constraint``. Its start times are not looked
+        at; jobs without a run time are left out.
     nodes, configuration
         The cluster's.
     policy
@@ -134,6 +145,7 @@ def run_model(
     """
     system = system_of(nodes, configuration)
     named = [pl.col("partition").fill_null(default_partition(configuration))] if system.partitions else []
+    named += [pl.col("constraint")] if any(node.features for node in nodes) else []
     table = stream.filter(pl.col("run_time").is_not_null()).select(*_COLUMNS, *named)
     if configuration.whole_nodes:
         table = table.with_columns(exclusive=True)

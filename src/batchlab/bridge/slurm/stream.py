@@ -34,6 +34,7 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "allocated_core": pl.Int64,
     "core": pl.Int64,
     "partition": pl.String,
+    "constraint": pl.String,
     "planned_submit_time": pl.Float64,
     "lateness": pl.Float64,
     "slurm_id": pl.Int64,
@@ -60,8 +61,9 @@ def returned_stream(completions: str, fed: Fed, nodes: Sequence[Node]) -> pl.Dat
         ``"killed"``: ended otherwise after its start; ``"queued"``: never started; ``"rejected"``: refused by
         sbatch), ``submit_time``, ``start_time``, ``end_time`` (whole seconds since the stream's origin, as
         Slurm keeps them), ``run_time`` (s, from start to end), ``requested_time`` (s, the limit), ``tasks``,
-        ``nodes``, ``allocated_core``. Then ``core`` (per task), ``partition``, ``planned_submit_time``,
-        ``lateness`` (s, from the planned instant to sbatch's answer), ``slurm_id`` and ``slurm_state``.
+        ``nodes``, ``allocated_core``. Then ``core`` (per task), ``partition``, ``constraint``,
+        ``planned_submit_time``, ``lateness`` (s, from the planned instant to sbatch's answer), ``slurm_id``
+        and ``slurm_state``.
     """
     places = {node.name: place for place, node in enumerate(nodes)}
     records: dict[int, list[dict[str, str]]] = {}
@@ -86,6 +88,7 @@ def _row(
         "allocated_core": 0,
         "core": job.cores,
         "partition": job.partition,
+        "constraint": job.constraint,
         "planned_submit_time": job.submit_time,
         "lateness": issued.returned - job.submit_time,
         "slurm_id": issued.slurm_id,

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from batchlab.errors import BridgeError
+from batchlab.errors import BridgeError, shown, suggest
 from batchlab.workload.attribute_columns import Attribute, attribute_in
+from batchlab.workload.constraints import CONSTRAINT, Constraint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
-    from batchlab.bridge.slurm.configuration import Configuration
+    from batchlab.bridge.slurm.configuration import Configuration, Node
     from batchlab.workload import Workload
 
 __all__ = ["Rounding", "Submission", "rounding", "submissions", "unused_columns"]
@@ -44,6 +45,8 @@ class Submission:
         Further options of ``sbatch``.
     partition
         The partition, where the job names one that the cluster has.
+    constraint
+        The features that the job asks for, where nodes of the cluster have some.
     """
 
     job_id: int
@@ -55,6 +58,7 @@ class Submission:
     cores: int
     options: tuple[str, ...] = ()
     partition: str | None = None
+    constraint: str | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,7 @@ def submissions(
     workload: Workload,
     configuration: Configuration,
     *,
+    nodes: Sequence[Node] | None = None,
     equivalence: int = 1,
     speed: float = 1.0,
     duration: float | None = None,
@@ -81,6 +86,8 @@ def submissions(
         Its jobs have run times, and ask for cores only.
     configuration
         The cluster's: its partitions, and whether it has accounts.
+    nodes
+        The cluster's, whose features jobs may ask for; those of the configuration unless given.
     equivalence
         The cores of a task, where the workload does not say.
     speed
@@ -96,7 +103,8 @@ def submissions(
     Raises
     ------
     BridgeError
-        If the workload has jobs that cannot be slept, or none.
+        If the workload has jobs that cannot be slept, or none; or one asks for a feature that no node has,
+        where some have features.
     """
     more = [name for name in workload.resources if name != "core"]
     if more:
@@ -119,7 +127,8 @@ def submissions(
     )
     if duration is not None:
         table = table.filter(pl.col("_submit") <= duration)
-    return list(_each(table, configuration))
+    features = _features(configuration.nodes if nodes is None else nodes)
+    return list(_each(table, configuration, features))
 
 
 def rounding(jobs: Sequence[Submission]) -> Rounding:
@@ -128,17 +137,51 @@ def rounding(jobs: Sequence[Submission]) -> Rounding:
     return Rounding(sum(added) / len(added), max(added)) if added else Rounding(0.0, 0.0)
 
 
-def unused_columns(workload: Workload) -> list[str]:
-    """Give the columns that say what jobs wait for, and which a virtual cluster is not given."""
-    return [name for name in _CONDITIONS if name in workload.jobs.columns and workload.jobs[name].count()]
+def unused_columns(workload: Workload, jobs: Sequence[Submission]) -> list[str]:
+    """Give the columns that say what jobs wait for or ask for, and which a virtual cluster is not given."""
+    names = _CONDITIONS if any(job.constraint for job in jobs) else (*_CONDITIONS, CONSTRAINT)
+    return [name for name in names if name in workload.jobs.columns and workload.jobs[name].count()]
 
 
-def _each(table: pl.DataFrame, configuration: Configuration) -> Iterator[Submission]:
+def _each(
+    table: pl.DataFrame, configuration: Configuration, features: Collection[str]
+) -> Iterator[Submission]:
     options, partitions = _options(table, configuration), _partitions(table, configuration)
     columns = ("job_id", "_submit", "_run", "_requested", "tasks", "_cores")
-    for row, more, named in zip(table.select(columns).iter_rows(), options, partitions, strict=True):
+    constraints = _constraints(table, features)
+    rows = zip(table.select(columns).iter_rows(), options, partitions, constraints, strict=True)
+    for row, more, named, asked in rows:
         job_id, submit, run, requested, tasks, cores = row
-        yield Submission(job_id, submit, run, requested, _minutes(requested), tasks, cores, more, named)
+        limit = _minutes(requested)
+        yield Submission(job_id, submit, run, requested, limit, tasks, cores, more, named, asked)
+
+
+def _features(nodes: Sequence[Node]) -> list[str]:
+    return list(dict.fromkeys(name for node in nodes for name in node.features))
+
+
+def _constraints(table: pl.DataFrame, features: Collection[str]) -> list[str | None]:
+    """Give the features that each job asks for; none where no node has any."""
+    if not features or CONSTRAINT not in table.columns:
+        return [None] * len(table)
+    asked = table[CONSTRAINT].to_list()
+    for job, text in zip(table["job_id"], asked, strict=True):
+        if text is not None:
+            _check_constraint(text, f"job {job}: {CONSTRAINT} = {shown(text)}", features)
+    return asked
+
+
+def _check_constraint(text: str, where: str, features: Collection[str]) -> None:
+    try:
+        names = Constraint.of(text).names
+    except ValueError as broken:
+        raise BridgeError(f"{where}: {broken}.") from None
+    unknown = next((name for name in names if name not in features), None)
+    if unknown is not None:
+        raise BridgeError(
+            f"{where}: no node has the feature {unknown!r}. Give it to nodes in slurm.conf, or change the "
+            f"column.{suggest(unknown, features)}"
+        )
 
 
 def _minutes(seconds: float) -> int:

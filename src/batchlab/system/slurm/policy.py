@@ -32,7 +32,8 @@ def remark_on_policy(configuration: SlurmConfiguration, remarks: Remarks) -> Non
             remarks.add("PriorityWeightTRES", "slurm_conf", says)
     if configuration.timing.kill_wait != Timing.kill_wait:
         says = (
-            "jobs leave their nodes at once when they reach their limits; estimates and preemption go by it"
+            "no job ignores SIGTERM at its limit: all leave their nodes at once; estimates and preemption "
+            "go by it"
         )
         remarks.add("KillWait", "slurm_conf", says)
     if configuration.scheduler.type not in {"backfill", "builtin"}:

@@ -206,7 +206,28 @@ impl Description {
         let row = view.scenario.job(job).row as u32;
         let held = Held::new(row, end, placement.iter().map(allot).collect());
         let held = held.with_generic(self.generic_held(asked, &placement, setup));
-        held.of(standing::classes(view.scenario, job), None).late_by(self.time_limits.over(job))
+        let held = held.of(standing::classes(view.scenario, job), None).late_by(self.time_limits.over(job));
+        match self.time_limits.notice_end(job) {
+            Some(end) => held.noticed_until(end),
+            None => held,
+        }
+    }
+
+    /// These jobs are chosen for preemption: those of them that leave their nodes at once, since they have no grace time, or had
+    /// it. The others have theirs from now on.
+    pub(super) fn notice(&mut self, view: View<'_>, jobs: &[u32]) -> Vec<u32> {
+        let grace_time = view.scenario.preemption.as_ref().map_or(0.0, |rules| rules.grace_time);
+        let mut leaving = Vec::new();
+        for &job in jobs {
+            if grace_time > 0.0 && self.time_limits.notice_end(job).is_none() {
+                let limit = view.state.jobs.start_time(job).floor() + limit(view, job);
+                self.time_limits.notice(job, limit.min(view.now().floor() + grace_time));
+            } else {
+                leaving.push(job);
+            }
+        }
+        self.time_limits.forget_notices(&leaving);
+        leaving
     }
 
     /// What a running job holds of generic resources, node after node; nothing where it holds none.

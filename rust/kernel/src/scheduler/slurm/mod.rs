@@ -101,6 +101,7 @@ impl Slurm {
             max_starts: settings.bf_max_job_start,
             reserves: settings.bf_reserves,
             kill_wait: settings.kill_wait,
+            busy_first: settings.bf_busy_nodes,
         };
         let main_loop = MainLoopParameters {
             entries_of_partition: settings.partition_job_depth,
@@ -149,7 +150,6 @@ impl Slurm {
                 preemption.is_some_and(|rules| rules.mode == PreemptionMode::Suspend),
                 "preemption by suspending jobs",
             ),
-            (preemption.is_some_and(|rules| rules.grace_time > 0.0), "a grace time of preempted jobs"),
             (scenario.sleep.is_some(), "nodes that sleep"),
             (scenario.applications.is_some(), "applications"),
             (scenario.service.is_some(), "service rates"),
@@ -284,7 +284,8 @@ impl Slurm {
                     call.started = true;
                     let gone = slots(view, &rows);
                     self.kept.preempts(&gone);
-                    self.waiting.preempts(job, &gone, view.now(), &self.delays);
+                    let leaving = self.description.notice(view, &gone);
+                    self.waiting.preempts(job, &leaving, view.now(), &self.delays);
                     let dismiss = |&victim: &u32| standing::dismissal(view, victim);
                     return Some(Step::Preempt(job, gone.iter().map(dismiss).collect()));
                 }
@@ -310,7 +311,8 @@ impl Slurm {
         let is_idle = view.state.running.is_empty() && !standing::calendar_goes_on(view);
         let goes_on = !is_idle || self.clock.awaits_events;
         let runs_out = call.queue.iter().any(|entry| standing::may_run_out(view, entry.job));
-        let is_pending = runs_out || self.waiting.is_pending(now, &self.delays);
+        let run_on = self.description.time_limits.has_notices();
+        let is_pending = runs_out || run_on || self.waiting.is_pending(now, &self.delays);
         let order_changes = self.keys_change || order_may_change(view) || self.setup.weighs;
         let may_differ = is_pending || (!call.queue.is_empty() && goes_on && order_changes);
         match call.kind {
@@ -403,6 +405,7 @@ impl SchedulingRule for Slurm {
         self.evaluate_arrivals(view);
         self.waiting.end(&view.state.ended);
         self.description.time_limits.end(&view.state.ended);
+        self.description.time_limits.forget_notices(&view.state.queue.arrived);
         self.waiting.arrive(&view.state.queue.arrived, now, &self.delays);
         self.keys_change = keys_change;
         self.clock.catch_up(now);
@@ -443,5 +446,10 @@ impl SchedulingRule for Slurm {
 
     fn end_of(&self, job: u32, start: f64, requested_time: f64, now: f64) -> Option<f64> {
         Some(self.description.time_limits.end_of(job, start, requested_time, now))
+    }
+
+    fn fall_of(&self, victim: u32, now: f64) -> Option<f64> {
+        let limits = &self.description.time_limits;
+        Some(limits.notice_end(victim).map_or(now, |end| limits.look_after(end, now)))
     }
 }

@@ -4,11 +4,12 @@ use std::iter::{repeat, repeat_n};
 use crate::slurm::{Depths, Filling, Reserves, Select};
 
 /// The parameters of the rule, whose names are Slurm's.
+#[expect(clippy::struct_excessive_bools, reason = "options of slurm.conf")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlurmSettings {
     /// Which nodes jobs get.
     pub select: Select,
-    /// `CR_LLN`: in which order shared nodes are taken.
+    /// `CR_LLN` and `pack_serial_at_end`: in which order shared nodes are taken.
     pub filling: Filling,
     /// The resource that counts CPUs; None where each node is one.
     pub core: Option<usize>,
@@ -44,6 +45,8 @@ pub struct SlurmSettings {
     pub bf_yield_sleep: f64,
     /// `bf_continue`: whether a cycle goes on though something has changed in a pause.
     pub bf_continue: bool,
+    /// `bf_busy_nodes`: whether starts that are not now are planned on nodes in use before idle ones.
+    pub bf_busy_nodes: bool,
     /// `bf_resolution`, seconds.
     pub bf_resolution: f64,
     /// `bf_window`, seconds.

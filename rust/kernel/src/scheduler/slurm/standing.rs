@@ -18,6 +18,7 @@ pub(super) fn precedence(scenario: &Scenario) -> Precedence {
         preempts: rules.preempts.clone(),
         importance: rules.importance.clone(),
         youngest_first: rules.youngest_first,
+        grace_time: rules.grace_time,
     })
 }
 
@@ -125,12 +126,12 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// Others are preempted for a job.
-    pub fn preempts(&mut self, job: u32, victims: &[u32], now: f64, settings: &Delays) {
+    /// Others are preempted for a job, of which these leave their nodes at once.
+    pub fn preempts(&mut self, job: u32, leaving: &[u32], now: f64, settings: &Delays) {
         self.first.entry(job).or_insert(now);
-        self.has_left = true;
+        self.has_left |= !leaving.is_empty();
         let again = now + settings.requeue_delay;
-        self.again.extend(victims.iter().map(|&victim| (victim, again)));
+        self.again.extend(leaving.iter().map(|&victim| (victim, again)));
     }
 
     /// Whether victims have left their nodes since the latest pass.

@@ -22,12 +22,14 @@ pub(super) struct TimeLimits {
     over: f64,
     /// The same for the jobs that hold nodes, where partitions have some.
     over_of: BTreeMap<u32, f64>,
+    /// When the grace times of jobs are over that were chosen for preemption.
+    notices: BTreeMap<u32, f64>,
 }
 
 impl TimeLimits {
     pub fn new(settings: &SlurmSettings, seed: u64) -> Self {
         let phase = settings.limit_phase.unwrap_or_else(|| drawn(seed, LIMIT_PHASE) * PERIOD);
-        Self { phase, over: settings.over_time_limit, over_of: BTreeMap::new() }
+        Self { phase, over: settings.over_time_limit, over_of: BTreeMap::new(), notices: BTreeMap::new() }
     }
 
     /// A job starts with this of its requests.
@@ -38,8 +40,33 @@ impl TimeLimits {
         }
     }
 
+    /// A job is chosen for preemption, and runs on until then, or until a look after that.
+    pub fn notice(&mut self, job: u32, end: f64) {
+        self.notices.insert(job, end);
+    }
+
+    /// When the grace time of a job is over; None where it is not chosen for preemption.
+    pub fn notice_end(&self, job: u32) -> Option<f64> {
+        self.notices.get(&job).copied()
+    }
+
+    /// Whether some job runs on for its grace time.
+    pub fn has_notices(&self) -> bool {
+        !self.notices.is_empty()
+    }
+
+    /// Jobs run on no more.
+    pub fn forget_notices(&mut self, jobs: &[u32]) {
+        if !self.notices.is_empty() {
+            for job in jobs {
+                self.notices.remove(job);
+            }
+        }
+    }
+
     /// Jobs hold nodes no more.
     pub fn end(&mut self, jobs: &[u32]) {
+        self.forget_notices(jobs);
         if !self.over_of.is_empty() {
             for job in jobs {
                 self.over_of.remove(job);
@@ -57,7 +84,17 @@ impl TimeLimits {
         if requested_time.is_infinite() {
             return f64::INFINITY;
         }
-        let due = now.max(start.floor() + whole_minutes(requested_time) + self.over(job));
+        self.look_from(now.max(start.floor() + whole_minutes(requested_time) + self.over(job)))
+    }
+
+    /// The first look, later than now, by which a grace time is over.
+    pub fn look_after(&self, end: f64, now: f64) -> f64 {
+        let look = self.look_from(end.max(now));
+        if look > now { look } else { look + PERIOD }
+    }
+
+    /// The first look at this time or later.
+    fn look_from(&self, due: f64) -> f64 {
         let number = ((due - self.phase) / PERIOD).ceil();
         let at = |number: f64| self.phase + number * PERIOD;
         // The quotient was rounded.
