@@ -2,16 +2,20 @@
 
 from pathlib import Path
 
+import pytest
+
 import batchlab as bl
 from batchlab.experiment.course import Course, CourseKeeper, Underway
 from batchlab.generate import demo_system, demo_workload
+from batchlab.vocabulary import ExecutorName
 
 
-def test_runs_under_way_are_seen(tmp_path: Path) -> None:
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+def test_runs_under_way_are_seen(executor: ExecutorName, tmp_path: Path) -> None:
     """Jobs that are over and simulated times only grow; in the end all runs are over and all jobs counted."""
     experiment = bl.Experiment(demo_workload(3000), demo_system(), ["fcfs", "conservative"])
     seen: list[Course] = []
-    experiment.run("threads", tmp_path / "store", watch=seen.append)
+    experiment.run(executor, tmp_path / "store", watch=seen.append)
     assert [seen[0].done, seen[0].underway] == [0, ()]
     assert [seen[-1].done, seen[-1].runs, seen[-1].underway] == [2, 2, ()]
     assert seen[-1].jobs_done == 6000
@@ -36,3 +40,31 @@ def test_alike_runs_count_each() -> None:
         (3, 3, 10),
     ]
     assert CourseKeeper(1, {"a": 1}, None, None).watch is None
+
+
+def test_news_of_a_run_that_is_over() -> None:
+    """What another process tells of a run may come after its end: its jobs count, and it is not under way."""
+    seen: list[Course] = []
+    keeper = CourseKeeper(2, {"a": 1, "b": 1}, None, seen.append)
+    assert keeper.watch is not None
+    keeper.over("a")
+    keeper.watch("a", Underway(10, 10, 60.0, None))
+    keeper.watch("a", Underway(10, 10, 60.0, None))
+    assert [(course.done, course.jobs_done, course.underway) for course in seen[1:]] == [
+        (1, 0, ()),
+        (1, 10, ()),
+        (1, 10, ()),
+    ]
+
+
+def test_an_error_of_the_watcher_ends_no_process(tmp_path: Path) -> None:
+    """Runs in processes go on to their ends; then the error is raised."""
+    experiment = bl.Experiment(demo_workload(3000), demo_system(), ["fcfs", "conservative"])
+
+    def watch(course: Course) -> None:
+        if course.underway:
+            raise ValueError("no more")
+
+    with pytest.raises(ValueError, match="no more"):
+        experiment.run("processes", tmp_path / "store", watch=watch)
+    assert set(experiment.load(tmp_path / "store").table["status"]) == {"done"}

@@ -42,9 +42,9 @@ class Course:
     done, runs
         How many runs are over, and how many there are.
     jobs_done
-        How many jobs are over, in all runs since the beginning that are done in this process.
+        How many jobs are over, in all runs since the beginning that are watched.
     underway
-        The runs that this process does now, in the order in which they began.
+        The runs that threads or processes of the experiment do now, in the order in which they began.
     """
 
     done: int
@@ -84,6 +84,7 @@ class CourseKeeper:
         self._done = total - sum(rows.values())
         self._jobs_done = 0
         self._underway: dict[str, Underway] = {}
+        self._jobs_of: dict[str, int] = {}
         self._lock = Lock()
         self._report()
 
@@ -94,14 +95,20 @@ class CourseKeeper:
 
     def _take(self, key: str, state: Underway) -> None:
         with self._lock:
-            self._underway[key] = state
+            if key in self._jobs_of:
+                # What another process sent came after the news that its run is over.
+                self._jobs_done += state.jobs - self._jobs_of[key]
+                self._jobs_of[key] = state.jobs
+            else:
+                self._underway[key] = state
             self._show()
 
     def over(self, key: str) -> None:
         """Take that a run is over."""
         with self._lock:
             state = self._underway.pop(key, None)
-            self._jobs_done += 0 if state is None else state.jobs
+            self._jobs_of[key] = 0 if state is None else state.jobs
+            self._jobs_done += self._jobs_of[key]
             self._done += self._rows[key]
         self._report()
 

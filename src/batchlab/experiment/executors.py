@@ -20,6 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from batchlab.errors import ExperimentError, shown, suggest
+from batchlab.experiment.relay import execute_and_tell, join, relay
 from batchlab.experiment.work import Task, Watch, execute
 from batchlab.vocabulary import EXECUTORS, ExecutorName
 
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 __all__ = ["perform", "runs_here"]
 
 Report = Callable[[Task, BaseException | None], None]
+MakePool = Callable[[int], ProcessPoolExecutor]
+
+# Threads do not survive a fork: a child may wait for ever for a lock that one of them held.
+_CONTEXT = multiprocessing.get_context("spawn")
 
 
 def runs_here(executor: Executor | ExecutorName | None) -> bool:
@@ -62,7 +67,8 @@ def perform(
         Called with each task that is over, and with the error of the executor where it did not come to an
         end by itself.
     watch
-        Called now and then by threads of this process with the key of a run, and how far it is.
+        Called now and then by a thread of this process with the key of a run, and how far it is; not of runs
+        of an executor.
     """
     _check(executor)
     if not tasks:
@@ -75,7 +81,9 @@ def perform(
             _submit(tasks, threads, report, work, lambda: _stop_threads(threads, stopped))
     elif executor == "processes":
         _check_picklable(tasks)
-        _in_processes(tasks, count, store, report)
+        with relay(_CONTEXT, watch) as to_parent:
+            pool = partial(ProcessPoolExecutor, mp_context=_CONTEXT, initializer=join, initargs=(to_parent,))
+            _in_processes(tasks, count, store, report, pool)
     elif isinstance(executor, Executor):
         if isinstance(executor, ProcessPoolExecutor):
             _check_picklable(tasks)
@@ -151,9 +159,11 @@ def _submit(
     return lost
 
 
-def _in_processes(tasks: Sequence[Task], count: int, store: Store, report: Report) -> None:
+def _in_processes(
+    tasks: Sequence[Task], count: int, store: Store, report: Report, make_pool: MakePool
+) -> None:
     """Do tasks in processes of our own; where some die, find out which run it was, and go on."""
-    waiting = _pool(tasks, count, report)
+    waiting = _pool(tasks, make_pool(count), report)
     while waiting:
         # A run that was begun and has not come to an end is one of those in which a process died. Each gets
         # a process to itself, so that it cannot take others along.
@@ -165,16 +175,14 @@ def _in_processes(tasks: Sequence[Task], count: int, store: Store, report: Repor
                 'keep what it does under `if __name__ == "__main__":`.'
             )
         for task in suspects:
-            if _pool([task], 1, report):
+            if _pool([task], make_pool(1), report):
                 report(task, BrokenProcessPool("the process died in this run: killed, or out of memory."))
-        tasks, waiting = others, _pool(others, count, report)
+        tasks, waiting = others, _pool(others, make_pool(count), report)
 
 
-def _pool(tasks: Sequence[Task], count: int, report: Report) -> list[Task]:
-    # Threads do not survive a fork: a child may wait for ever for a lock that one of them held.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(count, context) as pool:
-        return _submit(tasks, pool, report, stop=lambda: _stop_processes(pool))
+def _pool(tasks: Sequence[Task], processes: ProcessPoolExecutor, report: Report) -> list[Task]:
+    with processes as pool:
+        return _submit(tasks, pool, report, execute_and_tell, stop=lambda: _stop_processes(pool))
 
 
 def _stop_threads(pool: ThreadPoolExecutor, stopped: threading.Event) -> None:

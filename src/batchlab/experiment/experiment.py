@@ -233,7 +233,7 @@ class Experiment:
             How many runs at a time, for threads and processes; as many as there are processors unless given.
         watch
             Called now and then with the course of the experiment, one call at a time. Of runs under way it
-            has those of ``"threads"``.
+            has those of ``"threads"`` and ``"processes"``.
 
         Returns
         -------
