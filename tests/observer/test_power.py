@@ -225,6 +225,12 @@ def test_example_keeps_to_the_cap(case: Case, seed: int) -> None:
         assert drawn.at(time) <= cap.at(time)
 
 
+def test_a_cap_below_nothing_is_refused() -> None:
+    """A machine cannot draw less than nothing."""
+    with pytest.raises(bl.ObserverError, match=r"cap = -1; must be >= 0"):
+        bl.Power(bl.NodePower(idle=10), cap=Steps([0, 60], [100, -1]))
+
+
 def test_policy_is_asked_when_the_cap_rises() -> None:
     """A job that the cap forbids starts when the cap allows it, though nothing else happens then."""
     workload = bl.Workload.from_table({"submit_time": [0.0], "run_time": [50.0], "tasks": [4]})

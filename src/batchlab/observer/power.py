@@ -224,6 +224,8 @@ class Power(Observer):
     def __init__(self, nodes: Draws | Mapping[str, Draws], *, cap: Source | None = None) -> None:
         self.nodes = nodes
         self.cap = None if cap is None else steps_of(cap, "Power: cap")
+        if self.cap is not None and (lowest := self.cap.values.min()) < 0:
+            raise ObserverError(f"Power: cap = {lowest:g}; must be >= 0, in watts, at all times.")
 
     def begin(self, view: View) -> None:
         """Put the meter on."""
