@@ -16,6 +16,9 @@ use super::freed::{Freed, Openings, Reserved};
 use super::plan::{earliest, hold_running};
 use super::{SchedulingRule, Step};
 
+/// To look up openings anew costs about as much as so many trials for which they gave hope in vain.
+const MOST_VAIN_TRIALS: u32 = 4;
+
 /// Where and when a queued job is to run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Reservation {
@@ -65,8 +68,9 @@ pub struct Conservative {
     freed_twice: Freed,
     /// What that offers to each class of requests.
     openings: Vec<Openings>,
-    /// Whether something was planned since the openings were looked up.
+    /// Whether something was planned since the openings were looked up, and how many trials have been in vain since then.
     are_openings_wide: bool,
+    vain_trials: u32,
     /// Whether something happened that no plan foresees, so that all of it is made anew.
     is_void: bool,
     /// Whether jobs for which no place was found are asked about again in this pass.
@@ -88,6 +92,7 @@ impl Conservative {
             freed_twice: Freed::new(nodes),
             openings: Vec::new(),
             are_openings_wide: false,
+            vain_trials: 0,
             is_void: false,
             reexamines: false,
             pass: Pass::Over,
@@ -184,8 +189,7 @@ impl Conservative {
         if self.freed_twice.is_over(view.now()) {
             return Pass::Reserve(self.unreserved(view), 0);
         }
-        self.openings.iter_mut().for_each(Openings::forget);
-        self.are_openings_wide = false;
+        self.forget_openings();
         Pass::Compress(view.state.queue.jobs(), 0)
     }
 
@@ -199,6 +203,13 @@ impl Conservative {
             view.sort_by_rank(&mut jobs);
         }
         jobs
+    }
+
+    /// What is free where something was freed is looked up when it is asked next.
+    fn forget_openings(&mut self) {
+        self.openings.iter_mut().for_each(Openings::forget);
+        self.are_openings_wide = false;
+        self.vain_trials = 0;
     }
 
     /// Jobs that ended before their estimate give the rest of their time back to the plan.
@@ -289,8 +300,9 @@ impl Conservative {
         let Some(start) = earlier else {
             self.scratch = tried;
             self.profile.hold(want.request, &reservation.placement, old, old + duration);
-            if std::mem::take(&mut self.are_openings_wide) {
-                self.openings.iter_mut().for_each(Openings::forget);
+            self.vain_trials += u32::from(self.are_openings_wide);
+            if self.vain_trials >= MOST_VAIN_TRIALS {
+                self.forget_openings();
             }
             return Ok(());
         };
