@@ -118,8 +118,8 @@ impl Level {
 
 /// Visits the nodes of two levels within a range that is not empty, by index; whether all were visited.
 fn visit_both(both: [&Level; 2], range: Range<usize>, visit: &mut dyn FnMut(u32) -> bool) -> bool {
-    let words = range.start / WORD..(range.end - 1) / WORD + 1;
-    for block in words.start / WORD..(words.end - 1) / WORD + 1 {
+    let words = range.start / WORD..range.end.div_ceil(WORD);
+    for block in words.start / WORD..words.end.div_ceil(WORD) {
         let some = within(both[0].words[block] | both[1].words[block], block, &words);
         for word in ones(some).map(|bit| block * WORD + bit) {
             let nodes = within(both[0].nodes[word] | both[1].nodes[word], word, &range);

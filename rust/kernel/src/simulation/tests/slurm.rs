@@ -27,6 +27,7 @@ fn settings(select: Select) -> SlurmSettings {
         bf_yield_interval: 0.5,
         bf_yield_sleep: 0.25,
         bf_continue: true,
+        bf_busy_nodes: false,
         bf_resolution: 1.0,
         bf_window: 600.0,
         bf_max_job_test: 500,
