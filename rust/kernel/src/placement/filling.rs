@@ -59,11 +59,10 @@ impl<'a, A: Availability> Filling<'a, A> {
     pub(super) fn at_random(&mut self, seed: u64) {
         let key = mix(seed, self.want.row);
         let mut nodes = Vec::new();
-        let mut from = 0;
-        while let Some(node) = self.room.next_with_slots(from, self.want.request) {
+        self.room.visit_slots(0..self.room.nodes(), self.want.request, &mut |node, _| {
             nodes.push((mix(key, u64::from(node)), node));
-            from = node + 1;
-        }
+            true
+        });
         // Each takes a task at least, so that no more of them are needed than there are tasks.
         let most = self.left as usize;
         if most > 0 && most < nodes.len() {
