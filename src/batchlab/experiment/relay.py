@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["execute_and_tell", "join", "relay"]
 
-_INTERVAL = 0.1
 _to_parent: Connection | None = None
 
 
@@ -47,28 +46,23 @@ def relay(context: SpawnContext, watch: Watch | None) -> Iterator[Connection | N
         yield None
         return
     here, there = context.Pipe(duplex=False)
-    over = threading.Event()
     errors: list[Exception] = []
 
     def hand_on() -> None:
-        while here.poll(0 if over.is_set() else _INTERVAL) or not over.is_set():
-            if here.poll():
-                tell(*here.recv())
-
-    def tell(key: str, state: Underway) -> None:
-        # Processes wait where nobody reads what they send: an error ends the telling, not the reading.
-        try:
-            if not errors:
-                watch(key, state)
-        except Exception as error:  # noqa: BLE001  # whatever the caller's function raises
-            errors.append(error)
+        # Also after an error of `watch`: once the pipe is full, processes would wait for ever.
+        for key, state in iter(here.recv, None):
+            try:
+                if not errors:
+                    watch(key, state)
+            except Exception as error:  # noqa: BLE001  # whatever the caller's function raises
+                errors.append(error)
 
     thread = threading.Thread(target=hand_on, name="batchlab-relay", daemon=True)
     thread.start()
     try:
         yield there
     finally:
-        over.set()
+        there.send(None)
         thread.join()
         here.close()
         there.close()
