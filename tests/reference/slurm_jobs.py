@@ -1,9 +1,10 @@
 """What goes into runs under Slurm's controller: jobs, what happens from outside, rules, parameters (S25)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import ceil
+from math import ceil, floor
 
-__all__ = ["Controller", "DrainedNode", "Kept", "Requeue", "Rules", "SlurmJob"]
+__all__ = ["KEYS", "Controller", "DrainedNode", "Kept", "Requeue", "Rules", "SlurmJob"]
 
 
 @dataclass(frozen=True)
@@ -104,3 +105,14 @@ class Controller:
     main_phase: float = 0.0
     backfill_phase: float = 0.0
     limit_phase: float = 0.0
+
+
+KEYS: dict[str, Callable[[SlurmJob, float, float], float]] = {
+    "fcfs": lambda _job, _now, _factor: 0.0,
+    "sjf": lambda job, _now, _factor: job.requested_time,
+    'expression("30 * tasks - wait_time * tasks")': lambda job, now, _factor: (
+        30 * job.tasks - (now - job.submit_time) * job.tasks
+    ),
+    "multifactor(partition=1000)": lambda job, _now, factor: -floor(1000.0 * factor - job.nice),
+}
+"""The keys of orders in a partition with a factor; that of the expression changes with time."""

@@ -1,28 +1,18 @@
 """Whole runs under Slurm's controller in plain Python: both threads wake at each of their times (S25)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, floor, inf
 
 from batchlab.slurm import Allotment, Entry, Held, ReservedNodes, Situation
 from reference.slurm import Backfill, Verdict, Waiting, begun, main_begun, suitable_of
-from reference.slurm_jobs import Controller, DrainedNode, Kept, Requeue, Rules, SlurmJob
+from reference.slurm_asking import fits_idle, least_nodes, suitable, tasks_of_node, whole
+from reference.slurm_jobs import KEYS, Controller, DrainedNode, Kept, Requeue, Rules, SlurmJob
 from reference.slurm_selection import Machine, Weights, evaluate
 
-__all__ = ["KEYS", "Place", "run"]
+__all__ = ["Place", "run"]
 
 Place = tuple[float, tuple[tuple[int, int], ...]]
-
-
-KEYS: dict[str, Callable[[SlurmJob, float, float], float]] = {
-    "fcfs": lambda _job, _now, _factor: 0.0,
-    "sjf": lambda job, _now, _factor: job.requested_time,
-    'expression("30 * tasks - wait_time * tasks")': lambda job, now, _factor: (
-        30 * job.tasks - (now - job.submit_time) * job.tasks
-    ),
-    "multifactor(partition=1000)": lambda job, _now, factor: -floor(1000.0 * factor - job.nice),
-}
-"""The keys of orders in a partition with a factor; that of the expression changes with time."""
 
 
 @dataclass
@@ -78,29 +68,6 @@ class Run:
     def __post_init__(self) -> None:
         self.weights = self.machine.weights()
 
-    def whole(self, job: SlurmJob) -> bool:
-        return self.machine.select == "linear" or job.exclusive
-
-    def tasks_of_node(self, job: SlurmJob, partition: int) -> int:
-        return max((self.slots(job, node) for node in self.bound(job, partition)), default=0) or 1
-
-    def bound(self, job: SlurmJob, partition: int) -> frozenset[int]:
-        nodes = self.machine.partitions[partition][0]
-        return nodes if job.bound is None else nodes & job.bound
-
-    def slots(self, job: SlurmJob, node: int) -> int:
-        """Give how many tasks an idle node takes."""
-        asked = job.cpus, job.memory, job.gpus
-        most = min(
-            left // amount for left, amount in zip(self.machine.nodes[node], asked, strict=False) if amount
-        )
-        return min(most, job.tasks_per_node or most)
-
-    def suitable(self, job: SlurmJob, partition: int) -> list[int]:
-        """Give the nodes with a job's features that take some of its tasks, where it takes them whole."""
-        nodes = self.bound(job, partition)
-        return [node for node in nodes if not self.whole(job) or self.slots(job, node)]
-
     def waiting(self) -> list[tuple[SlurmJob, int]]:
         """Give the entries that a call looks at, each a job and one of its partitions, in order."""
         may_start = [
@@ -147,7 +114,7 @@ class Run:
         mine = [other for other in alike if other.user == job.user]
 
         def nodes_with(jobs: list[SlurmJob]) -> int:
-            return sum(len(self.holding[other][1]) for other in jobs) + self.least_nodes(job)
+            return sum(len(self.holding[other][1]) for other in jobs) + least_nodes(self.machine, job)
 
         if nodes_with(alike) > rules.nodes.get(job.quality, 10**6):
             return False, True
@@ -156,10 +123,10 @@ class Run:
         return len(mine) < rules.jobs_of_user.get(job.quality, 10**6), False
 
     def entry(self, job: SlurmJob, partition: int) -> Entry:
-        per_node = 0 if self.whole(job) else min(job.tasks_per_node, job.tasks)
+        per_node = 0 if whole(self.machine, job) else min(job.tasks_per_node, job.tasks)
         nodes = 0
-        if self.whole(job):
-            nodes = ceil(job.tasks / self.tasks_of_node(job, partition))
+        if whole(self.machine, job):
+            nodes = ceil(job.tasks / tasks_of_node(self.machine, job, partition))
         elif per_node:
             nodes = ceil(job.tasks / per_node)
         is_open, is_evaluated = self.limits(job)
@@ -184,21 +151,10 @@ class Run:
             memory_is_per_cpu=True,
             generic=(job.gpus,) if len(self.machine.nodes[0]) > 2 else (),
             generic_is_per_task=True,
-            suitable=self.suitable(job, partition),
+            suitable=suitable(self.machine, job, partition),
             exclusive=job.exclusive,
         )
-        return entry if self.fits_idle(entry) else replace(entry, is_open=False, is_evaluated=False)
-
-    def fits_idle(self, entry: Entry) -> bool:
-        """Tell whether a job fits on the suitable nodes of its partition when these are idle."""
-        machine = self.machine
-        suitable = suitable_of(entry, machine.partitions[entry.partition][0])
-        return machine.choose(entry, suitable, machine.left([]), machine.weights()) is not None
-
-    def least_nodes(self, job: SlurmJob) -> int:
-        """Give the fewest nodes that a job could run on if it might have any of the machine (S11)."""
-        most = max(self.slots(job, node) for node in range(len(self.machine.nodes)))
-        return ceil(job.tasks / (most or 1))
+        return entry if fits_idle(self.machine, entry) else replace(entry, is_open=False, is_evaluated=False)
 
     def situation(self, queue: list[Entry]) -> Situation:
         running, completing = list[Held](), list[Held]()
@@ -332,9 +288,9 @@ class Run:
     def start(self, job: SlurmJob, entry: Entry, parts: list[Allotment]) -> None:
         left = job.tasks
         spread = list[tuple[int, int]]()
+        of_node = tasks_of_node(self.machine, job, entry.partition) if whole(self.machine, job) else None
         for part in parts:
-            of_node = self.tasks_of_node(job, entry.partition) if self.whole(job) else part.cpus // job.cpus
-            tasks = min(of_node, left)
+            tasks = min(of_node or part.cpus // job.cpus, left)
             left -= tasks
             spread.append((part.node, tasks))
         self.queue.remove(job)

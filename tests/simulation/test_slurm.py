@@ -1,4 +1,4 @@
-"""When jobs start and end under Slurm's controller (S24 to S26), by hand."""
+"""When jobs start and end under Slurm's controller (S24, S25), by hand."""
 
 import re
 from typing import Any
@@ -8,8 +8,7 @@ import pytest
 import batchlab as bl
 from batchlab.errors import PolicyError
 from batchlab.policy import SlurmParameters
-from batchlab.vocabulary import PreemptionMode
-from support.slurm_small_runs import SYSTEM, starts
+from support.slurm_small_runs import SYSTEM, contested, starts
 
 
 def test_the_main_loop_is_called_at_times_of_its_own() -> None:
@@ -384,61 +383,6 @@ def test_systems_that_are_not_modelled() -> None:
     kept = bl.Reservation("kept", start=50, duration=100, nodes="0", admits=bl.Conditions(), flexible=True)
     with pytest.raises(PolicyError, match="the job of row 0 may use nodes beyond its reservation"):
         starts("slurm", contested(reservations=(kept,)), tasks=[1], reservation=["kept"])
-
-
-def contested(**options: Any) -> bl.System:  # noqa: ANN401  # options of several types
-    """Give a system of two nodes where jobs of `high` preempt those of `low`."""
-    quality = bl.QualityOfService("high", 10, preempts=("low",)), bl.QualityOfService("low")
-    return bl.System.homogeneous(nodes=2, resources={"core": 1}, qos=quality, **options)
-
-
-def test_preemption() -> None:
-    """A victim goes at 13.25 s; the job starts in the next call, the victim when it may, and finds nodes."""
-    system = contested(preemption=bl.Preemption(by="qos"))
-    columns: dict[str, Any] = {"submit_time": [10.0, 11.0], "tasks": [2, 1], "qos": ["low", "high"]}
-    spec = "slurm(main_phase=0.25, backfill=false"
-    assert starts(f"{spec})", system, **columns) == [180.25, 16.25]
-    assert starts(f"{spec}, requeue_delay=20)", system, **columns) == [46.25, 16.25]
-    killed = contested(preemption=bl.Preemption(by="qos", mode="cancel"))
-    assert starts(f"{spec})", killed, **columns) == [10.25, 16.25]
-
-
-@pytest.mark.parametrize(
-    ("run_time", "more", "mode", "expected"),
-    [
-        # It has until 33 s, and leaves at the look at 35 s.
-        (300.0, "limit_phase=5", "requeue", [180.25, 35.25]),
-        (300.0, "limit_phase=5", "cancel", [10.25, 35.25]),
-        (300.0, "limit_phase=5, epilog=true", "cancel", [10.25, 35.0]),
-        # It is done sooner.
-        (15.0, "limit_phase=5", "requeue", [10.25, 25.25]),
-        # The job is evaluated again before the look at 59 s.
-        (300.0, "limit_phase=29, kill_wait=0, sched_interval=5", "cancel", [10.25, 38.25]),
-        # It waits for KillWait and MessageTimeout to pass.
-        (300.0, "limit_phase=29, sched_interval=5", "cancel", [10.25, 58.25]),
-    ],
-)
-def test_grace_time(run_time: float, more: str, mode: PreemptionMode, expected: list[float]) -> None:
-    """A victim that is chosen at 13.25 s runs on for 20 s, and then until somebody looks."""
-    system = contested(preemption=bl.Preemption(by="qos", mode=mode, grace_time=20.0))
-    found = starts(
-        f"slurm(main_phase=0.25, backfill=false, {more})",
-        system,
-        submit_time=[10.0, 11.0],
-        run_time=[run_time, 30.0],
-        requested_time=[600.0, 60.0],
-        tasks=[2, 1],
-        qos=["low", "high"],
-    )
-    assert found == expected
-
-
-def test_reservations() -> None:
-    """No job reaches into one; its own job is first at the call that follows its begin."""
-    kept = bl.Reservation("kept", start=50.0, duration=100.0, nodes="0-1", admits=bl.Conditions())
-    columns: dict[str, Any] = {"tasks": [1, 2], "reservation": [None, "kept"]}
-    found = starts("slurm(main_phase=0.25)", contested(reservations=(kept,)), **columns)
-    assert found == [150.25, 50.25]
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from batchlab.slurm import Precedence
-from reference.slurm_jobs import Controller, DrainedNode, Kept, Requeue, Rules, SlurmJob
-from reference.slurm_runs import KEYS
+from reference.slurm_jobs import KEYS, Controller, DrainedNode, Kept, Requeue, Rules, SlurmJob
 from reference.slurm_selection import Machine
 
 

@@ -17,6 +17,12 @@ def nodes_of(spec: str, system: bl.System, **columns: Any) -> list[list[int]]:  
     return _simulate(spec, system, columns).jobs["nodes"].to_list()
 
 
+def contested(**options: Any) -> bl.System:  # noqa: ANN401  # options of several types
+    """Give a system of two nodes where jobs of `high` preempt those of `low`."""
+    quality = bl.QualityOfService("high", 10, preempts=("low",)), bl.QualityOfService("low")
+    return bl.System.homogeneous(nodes=2, resources={"core": 1}, qos=quality, **options)
+
+
 def _simulate(spec: str, system: bl.System, columns: dict[str, Any]) -> bl.Result:
     count = len(columns["tasks"])
     usual = {
