@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use crate::index::{WORD, ones_of};
+
 use super::node_set::{NodeSetId, NodeSets};
 use super::request::Request;
 
-const WORD: usize = u64::BITS as usize;
 /// Beyond so many units of the resource, a search tree is cheaper.
 const MOST_UNITS: i64 = 256;
 /// A node that takes no job.
@@ -121,9 +122,9 @@ fn visit_both(both: [&Level; 2], range: Range<usize>, visit: &mut dyn FnMut(u32)
     let words = range.start / WORD..range.end.div_ceil(WORD);
     for block in words.start / WORD..words.end.div_ceil(WORD) {
         let some = within(both[0].words[block] | both[1].words[block], block, &words);
-        for word in ones(some).map(|bit| block * WORD + bit) {
+        for word in ones_of(some).map(|bit| block * WORD + bit) {
             let nodes = within(both[0].nodes[word] | both[1].nodes[word], word, &range);
-            if !ones(nodes).all(|bit| visit((word * WORD + bit) as u32)) {
+            if !ones_of(nodes).all(|bit| visit((word * WORD + bit) as u32)) {
                 return false;
             }
         }
@@ -137,13 +138,4 @@ fn within(word: u64, at: usize, range: &Range<usize>) -> u64 {
     let from = if range.start > first { u64::MAX << (range.start - first) } else { u64::MAX };
     let until = if range.end < first + WORD { !(u64::MAX << (range.end - first)) } else { u64::MAX };
     word & from & until
-}
-
-/// The bits that are set, lowest first.
-fn ones(mut word: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bit = word.trailing_zeros() as usize;
-        word &= word.wrapping_sub(1);
-        (bit < WORD).then_some(bit)
-    })
 }

@@ -3,7 +3,8 @@
 //! O(1) to change a bit; O(n / 4096) to count those before a place, and 64 words more to find one by its number.
 use serde::{Deserialize, Serialize};
 
-const WORD: usize = u64::BITS as usize;
+use super::words::{WORD, ones_of};
+
 /// Words whose ones are counted together.
 const WORDS: usize = 64;
 
@@ -70,13 +71,6 @@ impl CountedBits {
         let words = self.words.iter().enumerate().skip(first);
         words.flat_map(|(at, &word)| ones_of(word).map(move |bit| at * WORD + bit)).skip(left)
     }
-}
-
-/// The bits that are set in a word.
-fn ones_of(word: u64) -> impl Iterator<Item = usize> {
-    let rest = |word: &u64| Some(word & (word - 1)).filter(|&rest| rest != 0);
-    std::iter::successors(Some(word).filter(|&word| word != 0), rest)
-        .map(|word| word.trailing_zeros() as usize)
 }
 
 #[cfg(test)]

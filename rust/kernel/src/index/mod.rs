@@ -6,6 +6,7 @@ pub mod ordered_index;
 mod segment_tree;
 mod shared_column;
 mod staircase;
+mod words;
 
 pub use counted_bits::CountedBits;
 pub use indexed_heap::IndexedHeap;
@@ -14,3 +15,4 @@ pub use ordered_index::OrderedIndex;
 pub use segment_tree::SegmentTree;
 pub use shared_column::SharedColumn;
 pub use staircase::Staircase;
+pub use words::{WORD, ones_of};

@@ -83,8 +83,9 @@ impl<F: Feed> Simulation<F> {
         if self.allocator.as_external().is_some() {
             self.scheduler.reexamine();
         }
-        let is_event_to_come = self.next_external_event() != Time::NEVER;
-        self.scheduler.awaits_events(is_event_to_come || self.feed.next_time() != Time::NEVER);
+        // Submissions are nearly always to come, and cost less to ask for.
+        let are_to_come = self.feed.next_time() != Time::NEVER || self.next_external_event() != Time::NEVER;
+        self.scheduler.awaits_events(are_to_come);
         let view = View { scenario: &self.scenario, state: &self.state };
         let looks_at_all = self.scheduler.begin(view, keys_change);
         self.state.running.forget_changed();

@@ -1,7 +1,7 @@
 //! Sets of nodes as bits: what Slurm keeps for each instant of its plan.
-use std::iter;
-
 use serde::{Deserialize, Serialize};
+
+use crate::index::ones_of;
 
 /// Some of the nodes of a machine. All operations O(nodes / 64); both sides are of one machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,6 +135,5 @@ impl NodeBits {
 
 /// The nodes of a word.
 fn members(word: u64, place: u32) -> impl Iterator<Item = u32> {
-    let lowest_first = iter::successors(Some(word), |rest| Some(rest & rest.wrapping_sub(1)));
-    lowest_first.take_while(|&rest| rest != 0).map(move |rest| place * 64 + rest.trailing_zeros())
+    ones_of(word).map(move |bit| place * 64 + bit as u32)
 }

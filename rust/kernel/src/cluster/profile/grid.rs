@@ -5,9 +5,6 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// Nodes in a word of bits, where the values of a row are such words.
-pub(super) const WORD: usize = 64;
-
 /// One row for each step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Grid<T> {

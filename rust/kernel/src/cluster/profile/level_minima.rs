@@ -5,8 +5,8 @@ use crate::cluster::availability::{Availability, PlacementRequest, holds_by_inde
 use crate::cluster::node_set::NodeSetId;
 use crate::cluster::placement::NodeTasks;
 use crate::cluster::request::Request;
+use crate::index::WORD;
 
-use super::grid::WORD;
 use super::levels::Levels;
 use super::window::visit_sorted_by_load;
 use super::{OverTime, Profile};

@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::cluster::node_set::{NodeSetId, NodeSets};
 use crate::cluster::request::Request;
+use crate::index::WORD;
 
-use super::grid::{Grid, WORD};
+use super::grid::Grid;
 use super::held::Held;
 
 /// Beyond so many levels of all resources together, rows of amounts are cheaper.

@@ -7,8 +7,9 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::request::Request;
+use crate::index::WORD;
 
-use super::grid::{Grid, WORD};
+use super::grid::Grid;
 use super::held::Held;
 use super::levels::Levels;
 

@@ -4,9 +4,9 @@
 //! whole rows: O(steps in the time, and in the runs), for 64 nodes at once. Node by node they are O(steps of the node).
 use crate::cluster::placement::NodeTasks;
 use crate::cluster::request::Request;
+use crate::index::{WORD, ones_of};
 
 use super::grid::Grid;
-use super::grid::WORD;
 use super::levels::Levels;
 use super::rows::Rows;
 use super::steps::Steps;
@@ -106,7 +106,7 @@ impl Profile {
         let (mut step, mut earlier) = (first, open);
         while earlier != 0 && step > 0 {
             let before = feasible.word(step - 1, word);
-            for bit in bits(earlier & !before) {
+            for bit in ones_of(earlier & !before) {
                 since[bit] = times[step].max(self.now);
             }
             earlier &= before;
@@ -116,10 +116,10 @@ impl Profile {
             // What begins after the span is of no interest.
             let of_interest = if time >= end { open } else { mask };
             let now_open = of_interest & feasible.word(step, word);
-            for bit in bits(open & !now_open) {
+            for bit in ones_of(open & !now_open) {
                 visit(node(bit), since[bit], time);
             }
-            for bit in bits(now_open & !open) {
+            for bit in ones_of(now_open & !open) {
                 since[bit] = time;
             }
             open = now_open;
@@ -127,7 +127,7 @@ impl Profile {
                 return;
             }
         }
-        for bit in bits(open) {
+        for bit in ones_of(open) {
             visit(node(bit), since[bit], f64::INFINITY);
         }
     }
@@ -190,14 +190,4 @@ impl Steps {
     fn has_slot(&self, step: usize, request: &Request) -> bool {
         slots_of_step(request, self.at(step)) > 0
     }
-}
-
-/// The bits that are set, lowest first.
-fn bits(word: u64) -> impl Iterator<Item = usize> {
-    let mut left = word;
-    std::iter::from_fn(move || {
-        let bit = left.trailing_zeros() as usize;
-        left &= left.wrapping_sub(1);
-        (bit < WORD).then_some(bit)
-    })
 }
