@@ -57,14 +57,27 @@ def test_news_of_a_run_that_is_over() -> None:
     ]
 
 
-def test_an_error_of_the_watcher_ends_no_process(tmp_path: Path) -> None:
-    """Runs in processes go on to their ends; then the error is raised."""
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+def test_an_error_of_the_watcher_ends_no_run(executor: ExecutorName, tmp_path: Path) -> None:
+    """Runs go on to their ends, whichever thread called it; then the error is raised."""
     experiment = bl.Experiment(demo_workload(3000), demo_system(), ["fcfs", "conservative"])
+    calls = []
 
     def watch(course: Course) -> None:
+        calls.append(course)
         if course.underway:
             raise ValueError("no more")
 
     with pytest.raises(ValueError, match="no more"):
-        experiment.run("processes", tmp_path / "store", watch=watch)
+        experiment.run(executor, tmp_path / "store", watch=watch)
     assert set(experiment.load(tmp_path / "store").table["status"]) == {"done"}
+    assert [bool(course.underway) for course in calls] == [False] * (len(calls) - 1) + [True]
+
+
+def test_an_error_when_a_run_is_over() -> None:
+    """It is raised at the end, as another is."""
+    keeper = CourseKeeper(2, {"a": 1, "b": 1}, None, lambda course: 1 / (1 - course.done))
+    keeper.over("a")
+    keeper.over("b")
+    with pytest.raises(ZeroDivisionError):
+        keeper.close()

@@ -70,7 +70,8 @@ class CourseKeeper:
     progress
         Called with the numbers of runs that are over and of all, at the beginning and after each.
     watch
-        Called with the course then too, and while runs are under way. Calls do not overlap.
+        Called with the course then too, and while runs are under way. Calls do not overlap. After an error it
+        is not called again, and the runs go on: it may be in the thread of one of them.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class CourseKeeper:
         self._jobs_done = 0
         self._underway: dict[str, Underway] = {}
         self._jobs_of: dict[str, int] = {}
+        self._error: Exception | None = None
         self._lock = Lock()
         self._report()
 
@@ -112,6 +114,11 @@ class CourseKeeper:
             self._done += self._rows[key]
         self._report()
 
+    def close(self) -> None:
+        """Raise what `watch` raised, once all runs are over."""
+        if self._error is not None:
+            raise self._error
+
     def _report(self) -> None:
         if self._progress is not None:
             self._progress(self._done, self._total)
@@ -119,7 +126,11 @@ class CourseKeeper:
             self._show()
 
     def _show(self) -> None:
-        if self._watch is not None:
-            underway = tuple(self._underway.values())
-            jobs_done = self._jobs_done + sum(each.jobs_done for each in underway)
+        if self._watch is None or self._error is not None:
+            return
+        underway = tuple(self._underway.values())
+        jobs_done = self._jobs_done + sum(each.jobs_done for each in underway)
+        try:
             self._watch(Course(self._done, self._total, jobs_done, underway))
+        except Exception as error:  # noqa: BLE001  # whatever the caller's function raises
+            self._error = error

@@ -233,7 +233,8 @@ class Experiment:
             How many runs at a time, for threads and processes; as many as there are processors unless given.
         watch
             Called now and then with the course of the experiment, one call at a time. Of runs under way it
-            has those of ``"threads"`` and ``"processes"``.
+            has those of ``"threads"`` and ``"processes"``. After an error it is not called again; the runs go
+            on to their ends, and then the error is raised.
 
         Returns
         -------
@@ -275,6 +276,7 @@ class Experiment:
             course.over(task.key)
 
         perform(tasks, executor, _workers(workers), place, report, watch=course.watch)
+        course.close()
 
     def load(self, store: str | os.PathLike[str] = "runs/") -> Runs:
         """Give what the store has of the experiment, without running anything.

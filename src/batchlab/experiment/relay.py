@@ -30,32 +30,21 @@ def relay(context: SpawnContext, watch: Watch | None) -> Iterator[Connection | N
     context
         In which the processes are made.
     watch
-        Called by a thread with the key of a run, and how far it is.
+        Called by a thread with the key of a run, and how far it is; it raises nothing.
 
     Yields
     ------
     Connection or None
         What the processes are to `join`; None where nobody watches.
-
-    Raises
-    ------
-    Exception
-        What `watch` raised, once all is done.
     """
     if watch is None:
         yield None
         return
     here, there = context.Pipe(duplex=False)
-    errors: list[Exception] = []
 
     def hand_on() -> None:
-        # Also after an error of `watch`: once the pipe is full, processes would wait for ever.
         for key, state in iter(here.recv, None):
-            try:
-                if not errors:
-                    watch(key, state)
-            except Exception as error:  # noqa: BLE001  # whatever the caller's function raises
-                errors.append(error)
+            watch(key, state)
 
     thread = threading.Thread(target=hand_on, name="batchlab-relay", daemon=True)
     thread.start()
@@ -66,8 +55,6 @@ def relay(context: SpawnContext, watch: Watch | None) -> Iterator[Connection | N
         thread.join()
         here.close()
         there.close()
-    if errors:
-        raise errors[0]
 
 
 def join(to_parent: Connection | None) -> None:
