@@ -2,7 +2,8 @@
 //!
 //! Reservations are made once a job behind those that do not fit could start, and are kept from pass to pass as long as they
 //! would be the same again. Each candidate that the totals admit is checked by placing again the reservations that begin
-//! before it is expected to end.
+//! before it is expected to end. Where totals decide whether a job fits and when the first reservation begins, they tell first
+//! which jobs would delay it, in O(log n): a plan is made only once one would not.
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -10,9 +11,12 @@ use serde::{Deserialize, Serialize};
 use crate::cluster::{NodeSets, Unanswered};
 use crate::placement::Allocator;
 use crate::state::{Rank, View};
+use crate::time::ordered_bits;
 
 use super::free_slots::FreeSlots;
 use super::plan::Plan;
+use super::shadow::{Shadow, limiting_resource};
+use super::shadow_capacity::ShadowCapacity;
 use super::victims::preempt_for;
 use super::{Chance, SchedulingRule, Step, chance_of, start_chosen};
 
@@ -31,8 +35,15 @@ pub struct EasyReservations {
     plan: Plan,
     /// The jobs for which this pass reserves.
     heads: Vec<u32>,
+    /// The reservation of the first of them as totals tell it, until there is a plan.
+    first: Option<Shadow>,
+    #[serde(skip)]
+    room: ShadowCapacity,
     /// Whether the plan is that of this pass.
     is_planned: bool,
+    /// Of the job that is looked at, as in the queue.
+    #[serde(skip)]
+    values: Vec<i64>,
     #[serde(skip)]
     slots: FreeSlots,
     pass: Pass,
@@ -43,8 +54,17 @@ impl EasyReservations {
     #[must_use]
     pub fn new(count: usize, resources: usize, capacity: &[i64], node_sets: &Arc<NodeSets>) -> Self {
         let plan = Plan::new(resources, capacity, node_sets);
-        let slots = FreeSlots::default();
-        Self { count, plan, heads: Vec::new(), is_planned: false, slots, pass: Pass::Over }
+        Self {
+            count,
+            plan,
+            heads: Vec::new(),
+            first: None,
+            room: ShadowCapacity::default(),
+            is_planned: false,
+            values: Vec::new(),
+            slots: FreeSlots::default(),
+            pass: Pass::Over,
+        }
     }
 
     /// Reserves for the jobs that did not fit.
@@ -70,6 +90,31 @@ impl EasyReservations {
         Ok(())
     }
 
+    /// Whether totals tell that a job fits now and delays a reservation wherever it goes, so that no nodes need be chosen.
+    fn surely_delays(
+        &mut self,
+        view: View<'_>,
+        allocator: &mut Allocator,
+        job: u32,
+    ) -> Result<bool, Unanswered> {
+        let Some(&head) = self.heads.first() else { return Ok(false) };
+        if !totals_decide(view, allocator, job) || view.over_limit(job).is_some() || !view.may_fit_job(job) {
+            return Ok(false);
+        }
+        self.values.clear();
+        self.values.push(ordered_bits(view.state.jobs.estimate(job)));
+        self.values.extend((0..view.state.machine.resources()).map(|resource| view.need(job, resource)));
+        if !self.is_planned && totals_decide(view, allocator, head) {
+            let room = &mut self.room;
+            let first = self.first.get_or_insert_with(|| Shadow::of(view, allocator, head, room));
+            if !first.may_admit(view, view.request(job).nodes, &self.values) {
+                return Ok(true);
+            }
+        }
+        self.reserve(view, allocator)?;
+        Ok(!self.plan.may_admit(view, &self.values))
+    }
+
     /// Whether a job that would go where the allocator has chosen leaves each reservation its instant.
     fn admits(&mut self, view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<bool, Unanswered> {
         if self.heads.is_empty() {
@@ -87,17 +132,26 @@ impl EasyReservations {
 
     /// The next job behind `after` that matters: jobs that cannot fit do while reservations are left to make.
     fn next_behind(&mut self, view: View<'_>, allocator: &Allocator, after: Option<Rank>) -> Option<Rank> {
-        let Self { plan, slots, is_planned, .. } = self;
+        let (plan, first, is_planned, slots) =
+            (&self.plan, self.first.as_ref(), self.is_planned, &mut self.slots);
         if self.heads.len() < self.count || view.looks_at_each() {
             return view.state.queue.first_matching(after.as_ref(), &|_| true);
         }
         let has_slots = slots.test(view, allocator);
-        let may_start = |values: &[i64]| {
-            view.may_fit_where(values, |_, own| !*is_planned || plan.may_admit(view, own))
-                && has_slots(values)
+        let admits = |set, own: &[i64]| match first {
+            _ if is_planned => plan.may_admit(view, own),
+            Some(first) => first.may_admit(view, set, own),
+            None => true,
         };
+        let may_start = |values: &[i64]| view.may_fit_where(values, admits) && has_slots(values);
         view.state.queue.first_matching(after.as_ref(), &may_start)
     }
+}
+
+/// Whether totals decide when a job fits, now and later.
+fn totals_decide(view: View<'_>, allocator: &Allocator, job: u32) -> bool {
+    let request = view.scenario.job(job).request;
+    view.scenario.calendar.is_none() && limiting_resource(view, allocator, job, request).is_some()
 }
 
 impl SchedulingRule for EasyReservations {
@@ -113,6 +167,7 @@ impl SchedulingRule for EasyReservations {
         let begins = view.may_start_some();
         self.pass = if begins { Pass::Behind(None) } else { Pass::Over };
         self.heads.clear();
+        self.first = None;
         self.is_planned = false;
         begins
     }
@@ -124,6 +179,9 @@ impl SchedulingRule for EasyReservations {
             return Ok(Step::Done);
         };
         self.pass = Pass::Behind(Some(rank));
+        if self.surely_delays(view, allocator, rank.job)? {
+            return Ok(Step::PassOver(rank.job));
+        }
         match chance_of(view, allocator, rank.job)? {
             Chance::Fits => {
                 let admitted = self.admits(view, allocator, rank.job)?;

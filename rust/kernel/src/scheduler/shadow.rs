@@ -148,7 +148,12 @@ fn by_totals(view: View<'_>, head: u32, request: u32) -> Time {
 }
 
 /// The one resource whose free total in the node set of a request decides whether a job fits, if there is one.
-fn limiting_resource(view: View<'_>, allocator: &Allocator, job: u32, request: u32) -> Option<usize> {
+pub(super) fn limiting_resource(
+    view: View<'_>,
+    allocator: &Allocator,
+    job: u32,
+    request: u32,
+) -> Option<usize> {
     if !allocator.is_free_to_spread() || !view.fits_alone(job) {
         return None;
     }
