@@ -25,6 +25,8 @@ def test_ctrl_c_during_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (package / "__init__.pyi").write_text("from interrupted.answers import ANSWER as ANSWER\n")
     (package / "answers.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
+    # A shell that starts the tests in the background has them ignore Ctrl-C.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         interrupted = importlib.import_module("interrupted")
         with pytest.raises(KeyboardInterrupt):
@@ -33,5 +35,6 @@ def test_ctrl_c_during_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert interrupted.ANSWER == 42
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
+        signal.signal(signal.SIGINT, before)
         for name in ("interrupted", "interrupted.answers"):
             sys.modules.pop(name, None)

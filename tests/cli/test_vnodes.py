@@ -32,12 +32,12 @@ def alone() -> Iterator[None]:
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Path:
-    """Write a stream of 14 jobs of 1 to 9 s within 20 s, which fill 8 nodes for about a minute."""
-    count = 14
+    """Write a stream of 8 jobs of 1 to 4 s within 11 s, which fill 8 nodes for about 20 s."""
+    count = 8
     jobs = {
         "job_id": range(1, count + 1),
         "submit_time": [1.5 * place for place in range(count)],
-        "run_time": [1.0 + place * 7 % 9 for place in range(count)],
+        "run_time": [1.0 + place * 7 % 4 for place in range(count)],
         "requested_time": [60 + 30 * (place % 2) for place in range(count)],
         "tasks": [1 + place * 5 % 8 for place in range(count)],
     }
@@ -53,7 +53,7 @@ def test_model_time(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     printed = capsys.readouterr()
     numbers = json.loads(printed.out)
     assert numbers == json.loads((tmp_path / "out/metrics.json").read_text())
-    assert numbers["model"]["states"]["completed"] == 14
+    assert numbers["model"]["states"]["completed"] == 8
     assert "real" not in numbers
     assert "limits are whole minutes: 15.0 s longer on average, 30.0 s at most" in printed.err
     jobs = pl.read_csv(tmp_path / "out/jobs.csv")

@@ -14,7 +14,7 @@ from support.schedule_cases import ALLOCATORS, BACKFILLS, FORMULAS, ORDERS, Case
 from support.schedule_runs import fail_if_different
 
 COMBINATIONS = tuple(product(ORDERS, BACKFILLS, ALLOCATORS))
-CASES = 7 * len(COMBINATIONS)
+CASES = 5 * len(COMBINATIONS)
 CHUNKS = 36
 LARGE = 60
 LARGE_CHUNKS = 12

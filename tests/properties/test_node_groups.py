@@ -9,7 +9,7 @@ import pytest
 from support.combinations import COMBINATIONS, Combinations
 from support.schedule_cases import BACKFILLS, grouped
 
-CASES = 3 * len(COMBINATIONS)
+CASES = 2 * len(COMBINATIONS)
 CHUNKS = 12
 # `BATCHLAB_CASES=10000 pytest -m campaign tests/properties/test_node_groups.py`
 CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "10000"))

@@ -15,7 +15,7 @@ from support.rate_cases import RULES, controlled
 from support.schedule_cases import Case, grouped
 from support.schedule_runs import simulation_of
 
-CASES = 1008
+CASES = 504
 CHUNKS = 12
 # `BATCHLAB_CASES=10000 pytest -m campaign tests/properties/test_rates.py`
 CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "10000"))

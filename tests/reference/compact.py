@@ -64,7 +64,7 @@ def fewest_groups(job: Job, listed: list[int], room: Room, network: Network) -> 
 def free_box(job: Job, listed: list[int], room: Room, network: Network) -> Placement | None:
     """Place a job on the first nodes of a box of routers whose nodes are all free for it."""
     empty = [
-        slots(job, Node(node.capacity, node.capacity, 0, closed=False, group=node.group, index=node.index))
+        slots(job, Node(node.capacity, node.capacity, 0, closed=False, group=node.group, number=node.number))
         for node in room
         if may_use(job, node)
     ]

@@ -64,12 +64,10 @@ def over_limit(state: State, job: Job) -> Limit | None:
 def first_over(state: State, job: Job) -> Limit | None:
     if not in_time(job, state.machine, state.now):
         return OUT_OF_TIME
-    for limit, group in groups(job, state.machine):
-        others = [
-            each
-            for each in state.running
-            if each.holds and group in [other for _, other in groups(each.job, state.machine)]
-        ]
+    own = groups(job, state.machine)
+    counted = [(each, groups_of(each.job, state.machine)) for each in state.running if own and each.holds]
+    for limit, group in own:
+        others = [each for each, theirs in counted if group in theirs]
         nodes = sum(len(each.placement) for each in others)
         if len(others) >= limit.running_jobs or nodes + least_nodes(job, state.machine) > limit.nodes:
             return limit
@@ -91,7 +89,7 @@ def exceeds_minutes(state: State, job: Job, place: int, limit: Limit, group: Gro
         left = sum(
             held(each, place, state.machine) * max(0, end_of(each) - now)
             for each in state.running
-            if each.holds and counts_in(each.job, group, state.machine)
+            if each.holds and group in groups_of(each.job, state.machine)
         )
         if left + asked > limit.running_minutes[resource] * 60_000_000:
             return True
@@ -103,13 +101,13 @@ def exceeds_minutes(state: State, job: Job, place: int, limit: Limit, group: Gro
     total = sum(
         held(each, place, state.machine) * max(0, end - microseconds(each.start))
         for each, end in runs
-        if counts_in(each.job, group, state.machine)
+        if group in groups_of(each.job, state.machine)
     )
     return total + asked > limit.total_minutes[resource] * 60_000_000
 
 
-def counts_in(job: Job, group: Group, machine: Machine) -> bool:
-    return group in [other for _, other in groups(job, machine)]
+def groups_of(job: Job, machine: Machine) -> list[Group]:
+    return [group for _, group in groups(job, machine)]
 
 
 def end_of(running: Running) -> int:
@@ -134,7 +132,7 @@ def refuses_submission(state: State, job: Job, waiting: list[Job]) -> bool:
     """Tell whether as many jobs wait and run as one of the job's limits allows, or it asks for more time."""
     alive = [*waiting, *state.queue, *state.held.values(), *(each.job for each in state.running)]
     for limit, group in groups(job, state.machine):
-        count = sum(group in [other for _, other in groups(each, state.machine)] for each in alive)
+        count = sum(group in groups_of(each, state.machine) for each in alive)
         if count >= limit.submitted_jobs or job.requested_time > limit.time:
             return True
     return False

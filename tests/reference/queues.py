@@ -51,6 +51,14 @@ def in_partitions(job: Job, machine: Machine) -> Job | str:
 
 def admits(conditions: Conditions, job: Job, machine: Machine) -> bool:
     """Tell whether a job meets all conditions."""
+    names = [
+        (conditions.users, job.user),
+        (conditions.groups, job.group),
+        (conditions.accounts, job.account),
+        (conditions.qos, job.qos),
+    ]
+    if not all(known is None or name in known for known, name in names):
+        return False
     within = [
         (
             conditions.processors,
@@ -59,14 +67,7 @@ def admits(conditions: Conditions, job: Job, machine: Machine) -> bool:
         (conditions.nodes, least_nodes(job, machine)),
         (conditions.time, job.first_limit),
     ]
-    names = [
-        (conditions.users, job.user),
-        (conditions.groups, job.group),
-        (conditions.accounts, job.account),
-        (conditions.qos, job.qos),
-    ]
-    fits = all(least <= value <= most for (least, most), value in within)
-    return fits and all(known is None or name in known for known, name in names)
+    return all(least <= value <= most for (least, most), value in within)
 
 
 def least_nodes(job: Job, machine: Machine) -> float:

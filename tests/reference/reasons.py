@@ -60,7 +60,7 @@ def reasons_of(state: State) -> dict[int, str]:
     found = {}
     for job in state.ordered_queue():
         limit = over_limit(state, job)
-        own = {node.index for node in offered if may_use(job, node)}
+        own = {node.number for node in offered if may_use(job, node)}
         if limit is OUT_OF_TIME:
             found[job.row] = "reservation"
         elif limit is FALLEN:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -74,7 +73,7 @@ def opened(room: Room, job: Job, machine: Machine, start: float) -> Room:
         )
         for node in each.nodes
     }
-    return [replace(node, closed=node.closed or node.index in closed) for node in room]
+    return [node._replace(closed=True) if node.number in closed else node for node in room]
 
 
 def unused(job: Job, reservation: Reservation) -> bool:

@@ -1,14 +1,14 @@
 """What is free on the nodes, and how many tasks of a job it admits (S3)."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
+from typing import NamedTuple
 
 from reference.model import Job, Machine, Placement
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """What is free of a node's capacity; `jobs` are there; `closed`: it takes no job, or one is exclusive."""
 
     capacity: tuple[int, ...]
@@ -16,7 +16,7 @@ class Node:
     jobs: int
     closed: bool
     group: int
-    index: int
+    number: int
 
 
 Room = list[Node]
@@ -27,7 +27,7 @@ def room_beside(machine: Machine, holdings: Iterable[tuple[Job, Placement]]) -> 
     counts = machine.groups or (len(machine.capacity),)
     groups = [group for group, count in enumerate(counts) for _ in range(count)]
     room = [
-        Node(capacity, capacity, 0, closed=False, group=group, index=index)
+        Node(capacity, capacity, 0, closed=False, group=group, number=index)
         for index, (capacity, group) in enumerate(zip(machine.capacity, groups, strict=True))
     ]
     for job, placement in holdings:
@@ -36,25 +36,29 @@ def room_beside(machine: Machine, holdings: Iterable[tuple[Job, Placement]]) -> 
             taken = node.capacity if job.exclusive else [tasks * asked for asked in job.request]
             free = tuple(max(0, before - less) for before, less in zip(node.free, taken, strict=True))
             closed = node.closed or job.exclusive
-            room[index] = replace(node, free=free, jobs=node.jobs + 1, closed=closed)
+            room[index] = node._replace(free=free, jobs=node.jobs + 1, closed=closed)
     return [offered(machine, index, node) for index, node in enumerate(room)]
 
 
 def offered(machine: Machine, index: int, node: Node) -> Node:
     """Take what a node does not offer from what is free: all where it is closed, else what it withholds."""
+    if index not in machine.closed and index not in machine.withheld:
+        return node
     withheld = machine.capacity[index] if index in machine.closed else machine.withheld.get(index, ())
     free = tuple(max(0, free - less) for free, less in zip_longest(node.free, withheld, fillvalue=0))
-    return replace(node, free=free, closed=node.closed or index in machine.closed)
+    return node._replace(free=free, closed=node.closed or index in machine.closed)
 
 
 def least(rooms: list[Room]) -> Room:
     """Give the minimum of what is free, node by node and resource by resource."""
+    if len(rooms) == 1:
+        return rooms[0]
     minima = []
     for nodes in zip(*rooms, strict=True):
         free = tuple(min(amounts) for amounts in zip(*(node.free for node in nodes), strict=True))
         jobs = max(node.jobs for node in nodes)
         closed = any(node.closed for node in nodes)
-        minima.append(replace(nodes[0], free=free, jobs=jobs, closed=closed))
+        minima.append(nodes[0]._replace(free=free, jobs=jobs, closed=closed))
     return minima
 
 
@@ -73,7 +77,7 @@ def slots(job: Job, node: Node) -> int:
 def may_use(job: Job, node: Node) -> bool:
     """Tell whether the node is in the job's groups, and in one of its node sets."""
     in_group = not job.node_groups or node.group in job.node_groups
-    return in_group and (not job.node_sets or any(node.index in nodes for nodes in job.node_sets))
+    return in_group and (not job.node_sets or any(node.number in nodes for nodes in job.node_sets))
 
 
 def in_each_set(job: Job) -> list[Job]:

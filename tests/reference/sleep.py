@@ -190,7 +190,7 @@ class Sleeping:
             return set()
         room = state.room_now()
         jobs = in_each_set(self.head)
-        has = {node.index: max(slots(job, node) for job in jobs) for node in room}
+        has = {node.number: max(slots(job, node) for job in jobs) for node in room}
         awake = sum(count for node, count in has.items() if self.nodes[node].is_awake)
         for node, count in has.items():
             if awake < self.head.tasks and count and self.nodes[node].name == "asleep":
@@ -240,8 +240,8 @@ def room_awake(state: State, room: Room) -> Room:
     """Close the nodes that are not on."""
 
     def seen(node: Node) -> Node:
-        is_on = state.sleep is None or state.sleep.nodes[node.index].name == "on"
-        return node if is_on else replace(node, closed=True)
+        is_on = state.sleep is None or state.sleep.nodes[node.number].name == "on"
+        return node if is_on else node._replace(closed=True)
 
     return [seen(node) for node in room]
 
