@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from support.combinations import COMBINATIONS, Combinations
+from support.combinations import COMBINATIONS, UNSEEN, Combinations
 from support.schedule_cases import BACKFILLS, grouped
 
 CASES = 2 * len(COMBINATIONS)
@@ -57,7 +57,7 @@ def test_coverage() -> None:
 @pytest.mark.parametrize("begin", range(0, CAMPAIGN, CAMPAIGN_CHUNK))
 def test_campaign(begin: int) -> None:
     """Cases that no other run has seen, one in ten of them with policies written in Python."""
-    for number in range(1_000_000 + begin, 1_000_000 + min(begin + CAMPAIGN_CHUNK, CAMPAIGN)):
+    for number in range(UNSEEN + begin, UNSEEN + min(begin + CAMPAIGN_CHUNK, CAMPAIGN)):
         GROUPED.check(number)
         if number % 10 == 0:
             GROUPED.check_in_python(number)

@@ -12,7 +12,7 @@ import pytest
 from reference import Job, Multifactor, preemption
 from reference.preemption import victims
 from reference.state import Running, State
-from support.combinations import Combinations
+from support.combinations import UNSEEN, Combinations
 from support.preemption_cases import preempting
 from support.priority_cases import prioritised, scored
 from support.queue_cases import limited
@@ -104,5 +104,5 @@ def test_coverage_of_preemption_and_limits(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("begin", range(0, CAMPAIGN, CAMPAIGN_CHUNK))
 def test_campaign(begin: int) -> None:
     """Cases that no other run has seen."""
-    for number in range(1_000_000 + begin, 1_000_000 + min(begin + CAMPAIGN_CHUNK, CAMPAIGN)):
+    for number in range(UNSEEN + begin, UNSEEN + min(begin + CAMPAIGN_CHUNK, CAMPAIGN)):
         PRIORITISED.check(number)

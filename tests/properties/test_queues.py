@@ -13,7 +13,7 @@ import pytest
 from reference import kernel, preemption
 from reference.preemption import end_graces, fall
 from reference.queues import routed
-from support.combinations import COMBINATIONS, Combinations
+from support.combinations import COMBINATIONS, UNSEEN, Combinations
 from support.preemption_cases import preempting
 from support.queue_cases import limited, queued, reserved
 from support.schedule_cases import BACKFILLS, Case, grouped
@@ -138,7 +138,7 @@ def test_coverage_of_preemption(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("begin", range(0, CAMPAIGN, CAMPAIGN_CHUNK))
 def test_campaign(begin: int) -> None:
     """Cases that no other run has seen, one in ten of them with policies written in Python."""
-    for number in range(1_000_000 + begin, 1_000_000 + min(begin + CAMPAIGN_CHUNK, CAMPAIGN)):
+    for number in range(UNSEEN + begin, UNSEEN + min(begin + CAMPAIGN_CHUNK, CAMPAIGN)):
         QUEUED.check(number)
         if number % 10 == 0:
             QUEUED.check_in_python(number)

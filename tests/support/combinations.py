@@ -17,12 +17,14 @@ from support.schedule_runs import differences, fail_if_different, reason_differe
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["COMBINATIONS", "Combinations"]
+__all__ = ["COMBINATIONS", "UNSEEN", "Combinations"]
 
 COMBINATIONS = [*product(ORDERS, BACKFILLS, ALLOCATORS)]
 SHORT = 25
 # The reference takes O(q³) for a long queue that is planned; properties/test_long_queues.py has longer ones.
 LONGEST = {"none": 100, "first_fit": 100, "easy": 80, "conservative": 40}
+# The cases of campaigns, which begin here, are twice as long.
+UNSEEN = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ class Combinations:
             allocator=allocator,
             reservations=rng.choice((1, 1, 1, 2, 3, 4)) if backfill == "easy" else 1,
         )
-        case = replace(case, jobs=case.jobs[: LONGEST[backfill]])
+        longest = LONGEST[backfill] * (2 if number >= UNSEEN else 1)
+        case = replace(case, jobs=case.jobs[:longest])
         case = self.changed(case, rng)
         case = conditioned(case, rng) if number % 2 else case
         return disturbed(case, rng) if number % 3 == 0 else case
