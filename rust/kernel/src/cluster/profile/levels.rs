@@ -18,6 +18,9 @@ use super::held::Held;
 /// Beyond so many levels of all resources together, rows of amounts are cheaper.
 const MOST_LEVELS: i64 = 16;
 
+/// A row of more words takes too much memory: there is one of them, of up to 64 KiB, for each step.
+const MOST_WORDS: usize = 8192;
+
 /// Which nodes have how much free, step by step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Levels {
@@ -64,6 +67,9 @@ impl Levels {
             first.push(first[first.len() - 1] + levels as usize);
         }
         let words = (offered.len() / resources).div_ceil(WORD);
+        if words * first[resources] > MOST_WORDS {
+            return None;
+        }
         let mut row = vec![0; words * first[resources]];
         for (node, amounts) in offered.chunks_exact(resources).enumerate() {
             for (resource, &amount) in amounts.iter().enumerate() {

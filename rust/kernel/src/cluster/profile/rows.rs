@@ -1,6 +1,6 @@
 //! Free amounts of all nodes at one time: a row for each step of the totals.
 //!
-//! The minima over a window of rows are taken by whole vectors, which pays on machines of some thousand nodes. A change costs
+//! The minima over a window of rows are taken by whole vectors, which pays on machines of up to some ten thousand nodes. A change costs
 //! O(steps · nodes of the job), a new step O(nodes).
 use std::ops::Range;
 
@@ -13,8 +13,8 @@ use super::grid::Grid;
 use super::held::Held;
 use super::levels::Levels;
 
-/// Beyond so many values in a row, steps node by node are cheaper.
-const MOST_VALUES: usize = 8192;
+/// A row of more values takes too much memory: there is one of them, of up to 128 KiB, for each step.
+const MOST_VALUES: usize = 65_536;
 
 /// Amounts are this much smaller than what a value can be: what is promised twice is below zero by a few times as much.
 pub(super) const MOST_AMOUNT: i64 = i16::MAX as i64 / 8;
