@@ -5,6 +5,7 @@ import sys
 from typing import TypeGuard
 
 __all__ = [
+    "LARGEST_POWER",
     "format_duration",
     "format_energy",
     "format_latency",
@@ -14,6 +15,9 @@ __all__ = [
     "is_finite",
     "is_whole",
 ]
+
+LARGEST_POWER = 1e15
+"""Watts that a node may draw at most; sums over machines and years are finite then."""
 
 # From here on float64 has no halves, and digits say nothing to people.
 _TOO_LONG = 1e15
