@@ -4,7 +4,14 @@ import math
 
 import pytest
 
-from batchlab.units import format_duration, format_energy, format_latency, format_power, format_rate
+from batchlab.units import (
+    format_duration,
+    format_energy,
+    format_latency,
+    format_number,
+    format_power,
+    format_rate,
+)
 
 
 @pytest.mark.parametrize(
@@ -19,6 +26,9 @@ from batchlab.units import format_duration, format_energy, format_latency, forma
         (7384, "02:03:04"),
         (93784, "1 d 02:03:04"),
         (-93784, "-1 d 02:03:04"),
+        (1e14, "1157407407 d 09:46:40"),
+        (-1e15, "-1e+15 s"),
+        (1e308, "1e+308 s"),
         (math.inf, "∞"),
         (-math.inf, "-∞"),
         (math.nan, "–"),
@@ -27,6 +37,15 @@ from batchlab.units import format_duration, format_energy, format_latency, forma
 def test_durations(seconds: float, text: str) -> None:
     """Durations read like clocks, and carry over at full minutes, hours and days."""
     assert format_duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(2.0, "2"), (0.5, "0.5"), (3, "3"), (1e14, "100000000000000"), (1e308, "1e+308")]
+)
+def test_numbers(value: float, text: str) -> None:
+    """A number is read back as it was, and huge ones are short."""
+    assert format_number(value) == text
+    assert float(text) == value
 
 
 def test_power_and_energy() -> None:

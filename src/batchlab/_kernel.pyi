@@ -1319,7 +1319,7 @@ class View:
         """Let jobs start on a drained node again."""
     def reserve_capacity(self, node: int, amounts: dict[str, int]) -> None:
         """Keep amounts of a node's resources from jobs, by name, in place of what was kept from them before."""
-    def wake(self, time: float, *, watching: bool = False) -> None:
+    def wake(self, time: float, *, watching: bool = False, repairing: bool = False) -> None:
         """Ask to be called at a time.
 
         Parameters
@@ -1328,6 +1328,14 @@ class View:
             Seconds; not before now.
         watching
             Only to watch: it keeps no run going, and no pass follows.
+        repairing
+            Only to let jobs start on nodes again, with ``resume``: it keeps a run going while a waiting job fits on
+            the machine with all its nodes.
+
+        Raises
+        ------
+        DecisionError
+            If the time is before now, or a timer is to watch only and to repair.
         """
 
 def read_swf_file(

@@ -15,7 +15,7 @@ from batchlab.errors import shown
 if TYPE_CHECKING:
     from batchlab.errors import BatchlabError
 
-__all__ = ["DocumentReader", "shown_path"]
+__all__ = ["DocumentReader", "DuplicateKey", "shown_path", "without_duplicates"]
 
 _USUAL_BYTES = 2**16
 _MEBIBYTE = 2**20
@@ -74,11 +74,13 @@ class DocumentReader:
 
     def json(self, text: str, *, lenient: bool = False) -> object:
         """Parse JSON; unless lenient, an object that names a key twice is refused."""
-        hook = None if lenient else self._without_duplicates
+        hook = None if lenient else without_duplicates
         try:
             return json.loads(text, object_pairs_hook=hook, parse_constant=self._no_constant)
         except json.JSONDecodeError as error:
             raise self.error(f":{error.lineno}:{error.colno}: is not JSON: {error.msg}.") from None
+        except DuplicateKey as error:
+            raise self.error(str(error)) from None
         except self.error:
             # It may be a ValueError too.
             raise
@@ -104,18 +106,29 @@ class DocumentReader:
         message = str(error)
         return self.error(f"{shown_path(file)}{'' if message.startswith(':') else ': '}{message}")
 
-    def _without_duplicates(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
-        # Python would silently keep the last value.
-        found: dict[str, object] = {}
-        for key, value in pairs:
-            if key in found:
-                raise self.error(f"key {shown(key)} appears twice in one object; keep one of them.")
-            found[key] = value
-        return found
-
     def _no_constant(self, name: str) -> NoReturn:
         # Python's parser takes what JSON does not have.
         raise self.error(f"{name} is not a number of JSON; write a finite one.")
+
+
+class DuplicateKey(ValueError):  # noqa: N818  # it says what is wrong
+    """An object of JSON names a key twice."""
+
+
+def without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Make an object of JSON of its keys and values; Python would silently keep the last value of a key.
+
+    Raises
+    ------
+    DuplicateKey
+        If a key is there twice.
+    """
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        if key in found:
+            raise DuplicateKey(f"key {shown(key)} appears twice in one object; keep one of them.")
+        found[key] = value
+    return found
 
 
 def shown_path(file: str) -> str:

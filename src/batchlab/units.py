@@ -5,14 +5,22 @@ import sys
 from typing import TypeGuard
 
 __all__ = [
+    "LARGEST_POWER",
     "format_duration",
     "format_energy",
     "format_latency",
+    "format_number",
     "format_power",
     "format_rate",
     "is_finite",
     "is_whole",
 ]
+
+LARGEST_POWER = 1e15
+"""Watts that a node may draw at most; sums over machines and years are finite then."""
+
+# From here on float64 has no halves, and digits say nothing to people.
+_TOO_LONG = 1e15
 
 
 def is_finite(value: object) -> TypeGuard[float]:
@@ -24,6 +32,23 @@ def is_finite(value: object) -> TypeGuard[float]:
 def is_whole(value: object) -> TypeGuard[int]:
     """Tell whether a value is a whole number, and no truth value."""
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def format_number(value: float) -> str:
+    """Write a number as short as it can be read back.
+
+    Parameters
+    ----------
+    value
+        A number.
+
+    Returns
+    -------
+    str
+        ``"2"`` for whole ones below 10^15, else as Python writes it: ``"0.5"``, ``"1e+300"``.
+    """
+    is_short = isinstance(value, float) and value.is_integer() and abs(value) < _TOO_LONG
+    return str(int(value)) if is_short else repr(value)
 
 
 def format_duration(seconds: float) -> str:
@@ -38,7 +63,8 @@ def format_duration(seconds: float) -> str:
     -------
     str
         ``"12.5 s"`` below a minute (at most two decimals), ``"02:03:04"`` below a day, then
-        ``"1 d 02:03:04"``, rounded to whole seconds; ``"–"`` for NaN and ``"∞"`` for infinity.
+        ``"1 d 02:03:04"``, rounded to whole seconds; ``"1e+15 s"`` from 10^15 s on; ``"–"`` for NaN and
+        ``"∞"`` for infinity.
 
     Examples
     --------
@@ -51,6 +77,8 @@ def format_duration(seconds: float) -> str:
     if math.isinf(seconds):
         return f"{sign}∞"
     length = abs(seconds)
+    if length >= _TOO_LONG:
+        return f"{seconds:.3g} s"
     if round(length, 2) < 60:  # noqa: PLR2004  # a minute
         return f"{round(seconds, 2) + 0.0:.12g} s"  # + 0.0: no "-0 s"
     minutes, second = divmod(round(length), 60)

@@ -144,6 +144,12 @@ def test_foreign_keys_are_passed_over(root: Path) -> None:
         ({"sensing": "yes"}, r"sensing = 'yes'; must be true or false"),
         ({"scheduling_interval": -1}, r"scheduling_interval = -1; must be finite and >= 0 seconds"),
         ({"scheduling_interval": 1 << 999}, r"whole number of 1000 bits; must be less than 2\^64"),
+        ({"scheduling_interval": 1e300}, r"scheduling_interval = 1e\+300; must be at most 10\^10 seconds"),
+        (
+            {"min_scheduling_interval": 1 << 60},
+            r"min_scheduling_interval = \d+; must be at most 10\^10",
+        ),
+        ({"sensing_interval": 2e10}, r"sensing_interval = 2.*; must be at most 10\^10 seconds"),
         ({"scheduling_interval": True}, r"scheduling_interval = True; must be a number"),
         ({"scheduling_interval": 0}, r"must be > 0 seconds unless schedule_on_job_submit and"),
         ({"sensing": True}, r"sensing_interval = 0; must be > 0"),
@@ -166,7 +172,9 @@ def test_refused_configurations(root: Path, change: dict[str, object], message: 
         (b"{", r"configuration\.json:1:2: not JSON"),
         (b"[]", "holds a list; must hold one object"),
         (b"\xff\xfe", "byte 0 is not UTF-8"),
-        (b'{"a": NaN}', "NaN is not a number of JSON"),
+        (b'{"a": NaN}', r"configuration\.json: not JSON \('a' = nan, and numbers of JSON are finite\)"),
+        (b'{"a": 1e999}', "'a' = inf, and numbers"),
+        (b'{"a": 1, "a": 2}', r"configuration\.json: key 'a' appears twice in one object; keep one of them"),
         (b"[" * 100_000, "not JSON"),
     ],
 )

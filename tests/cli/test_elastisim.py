@@ -252,3 +252,14 @@ def test_wrong_usage(
     monkeypatch.chdir(project / "input")
     assert main(arguments(project, *more)) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("key", ["scheduling_interval", "sensing_interval"])
+def test_intervals_that_are_too_short_are_bad_input(
+    project: Path, capsys: pytest.CaptureFixture[str], key: str
+) -> None:
+    """The line names file, key, value and rule, before anything is simulated."""
+    changed(project, "configuration.json", sensing=True, **{key: 1e-9})
+    assert main(arguments(project, *algorithm(project))) == 2
+    said = capsys.readouterr().err
+    assert f"configuration.json: {key} = 1e-09: 90 s ÷ 1e-09 s are more than 10,000,000; take" in said

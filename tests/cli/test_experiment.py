@@ -119,6 +119,18 @@ def test_failures_are_told_at_the_end(specification: Path, capsys: pytest.Captur
     assert written.err.count("\n") == 1
 
 
+def test_no_table_compares_runs_that_all_failed(
+    specification: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There is nothing to compare: no rows of names alone."""
+    wrong = "'expression(\"no_column\")'"
+    specification.write_text(SPEC.replace('"sjf"', wrong).replace('"fcfs"', wrong.replace("no_", "such_")))
+    assert main(["experiment", str(specification)]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("Small: 4 failed")
+    assert "policy" not in said
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -111,3 +111,20 @@ def test_kinds_of_topologies(capsys: pytest.CaptureFixture[str], tmp_path: Path)
         )
         assert main(["platform", str(path)]) == 0
         assert f"  c  {shown}\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "route", [["--route", "node0"], ["--route"], ["--route", "node0", "--format", "json"]]
+)
+def test_a_route_needs_two_hosts(route: list[str], file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The line shows how, also where the next option would have been taken for a host."""
+    assert main(["platform", file, *route]) == 2
+    said = capsys.readouterr().err
+    assert "needs two" in said
+    assert "SOURCE TARGET: --route node0 node1. See batchlab platform --help.\n" in said
+
+
+def test_an_option_without_a_value_names_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """The help that it points at has the option."""
+    assert main(["run", "log.swf", "--nodes"]) == 2
+    assert "See batchlab run --help." in capsys.readouterr().err

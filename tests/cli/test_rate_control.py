@@ -114,3 +114,17 @@ def test_experiments_take_controls(specification: Path, log: Path, tmp_path: Pat
     for table in tables:
         assert table["rates_all_switches"].item() == 2
         assert table["makespan"].item() == tables[0]["makespan"].item()
+
+
+def test_a_huge_rate_is_written_short(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder
+) -> None:
+    """No line of the answer has hundreds of digits, and the mean of huge rates is a number."""
+    out = tmp_path / "out"
+    assert main(["run", str(log), "--nodes", "8", "--rate", "1e308", "--out", str(out)]) == 0
+    answer = capsys.readouterr().out
+    assert "control = constant(1e+308)" in answer
+    assert "1e+308 on average" in answer
+    assert "100.0 % of time at 1e+308" in answer
+    assert json.loads((out / "metrics.json").read_text())["rates"]["all"]["mean"] == pytest.approx(1e308)
+    assert not recwarn.list

@@ -75,3 +75,10 @@ def test_binary_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["slurm", "check", str(path)]) == 2
     rule = "is a binary file (byte 4 is 2); Slurm's files are text. Give slurm.conf or its folder."
     assert capsys.readouterr().err == f"batchlab: {path}: {rule}\n"
+
+
+def test_one_node_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The line of counts is in the singular."""
+    (tmp_path / "slurm.conf").write_text("ClusterName=c\nNodeName=n1 CPUs=1\nPartitionName=a Nodes=n1\n")
+    main(["slurm", "check", str(tmp_path)])
+    assert "\n1 node, 1 CPU, 1 partition.\n" in capsys.readouterr().out

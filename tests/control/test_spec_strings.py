@@ -15,6 +15,7 @@ from batchlab.errors import SimulationError
 INF = float("inf")
 
 SPECS = {
+    "constant(1e+308)": bl.ConstantRate(1e308),
     "constant(2.66)": bl.ConstantRate(2.66),
     "constant(2, groups=['cpu', 'fat'])": bl.ConstantRate(2, groups=["cpu", "fat"]),
     "random(0.6, 0.4, rates=[2, 2.66], coins=[0.5, 0], seed=7)": bl.RandomisedRate(

@@ -82,7 +82,12 @@ def test_parameters_of_ones_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"), [({"nodes": 0}, "nodes = 0"), ({"load": 0}, "load = 0; must be a number above 0")]
+    ("given", "said"),
+    [
+        ({"nodes": 0}, "nodes = 0"),
+        ({"nodes": 3.5}, "nodes = 3.5; must be a whole number"),
+        ({"load": 0}, "load = 0; must be a number above 0"),
+    ],
 )
 def test_wrong_arguments_are_told(given: dict[str, float], said: str) -> None:
     """By their names."""

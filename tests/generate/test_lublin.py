@@ -194,7 +194,7 @@ def test_other_machines(nodes: int) -> None:
 
 def test_wrong_arguments_are_told() -> None:
     """By their names."""
-    with pytest.raises(WorkloadError, match="nodes = 0; must be from 1 to"):
+    with pytest.raises(WorkloadError, match="nodes = 0; must be a whole number from 1 to"):
         bl.generate.lublin(1, nodes=0)
     with pytest.raises(WorkloadError, match=r"kind = 'bath'.*Did you mean 'batch'"):
         bl.generate.lublin(1, kind="bath")  # type: ignore[arg-type]

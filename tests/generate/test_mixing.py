@@ -159,6 +159,14 @@ def test_one_job_is_enough_of_a_log() -> None:
         ({"background": "ring"}, "must be a list of applications"),
         ({"background": {"ring": 0}}, "the weight of ring is 0; must be > 0"),
         ({"background": ["ring, tasks=2"]}, "must be a name and its arguments"),
+        (
+            {"targets": ["ring, tasks=2, count=1000000000"]},
+            "count = 1,000,000,000; a mix has at most 10^7",
+        ),
+        (
+            {"targets": ["ring, tasks=2, count=6000000"] * 2},
+            "count = 12,000,000; a mix has at most 10^7",
+        ),
         ({"share": 1.5}, "share = 1.5"),
         ({"seed": -1}, "seed = -1"),
     ],

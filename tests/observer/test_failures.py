@@ -250,6 +250,29 @@ def test_a_job_that_can_never_start_keeps_no_run_going() -> None:
     assert outages["time"].max() < result.jobs["end_time"].max() + 200  # type: ignore[operator]  # numbers
 
 
+@pytest.mark.parametrize("policy", ["easy", "easy(allocator=contiguous)", WaitsForAll()])
+def test_repairs_for_jobs_that_never_fit_keep_no_run_going(policy: Any) -> None:  # noqa: ANN401  # whatever is a policy
+    """A node is always under repair; the run ends when all that waits is larger than the machine."""
+    trace = {"node": [0, 1] * 2000, "time": range(0, 40_000, 10), "repair_time": [15] * 4000}
+    jobs = {"submit_time": [0, 0], "run_time": [5, 10], "tasks": [5, 2]}
+    result = bl.simulate(
+        bl.Workload.from_table(jobs), FOUR, policy, observers=[bl.Failures(trace)], job_check="none"
+    )
+    assert result.jobs["state"].to_list() == ["queued", "completed"]
+    assert result.observations["failures"]["time"].max() < 100  # type: ignore[operator]  # numbers
+
+
+def test_a_timer_does_not_both_watch_and_repair() -> None:
+    """What a timer is for is said once."""
+
+    class Both(bl.Observer):
+        def begin(self, view: Any) -> None:  # noqa: ANN401
+            view.wake(1.0, watching=True, repairing=True)
+
+    with pytest.raises(bl.DecisionError, match="one that only watches repairs nothing; set one of them"):
+        bl.simulate(JOBS, FOUR, "fcfs", observers=[Both()])
+
+
 @pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative", WaitsForAll()])
 def test_repairs_let_waiting_jobs_start(policy: Any) -> None:  # noqa: ANN401  # whatever is a policy
     """Nothing runs or comes while a node is down; its repair keeps the run going, and further failures."""

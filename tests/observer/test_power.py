@@ -282,7 +282,8 @@ def test_without_a_cap() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: bl.NodePower(-1), "idle = -1; must be a number of watts >= 0"),
+        (lambda: bl.NodePower(-1), r"idle = -1; must be a number of watts from 0 to 10\^15"),
+        (lambda: bl.NodePower(1e308), r"idle = 1e\+308; must be a number of watts from 0"),
         (lambda: bl.NodePower(10, 5), "busy = 5 W; must not be below idle = 10 W"),
         (lambda: bl.NodePower(10, per_unit={"core": inf}), r"per_unit\['core'\] = inf"),
         (lambda: bl.Power(bl.NodePower(1), cap="nowhere.csv"), "Power: cap: nowhere.csv: No such file"),

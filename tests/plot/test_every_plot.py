@@ -224,7 +224,9 @@ def test_power_must_have_been_observed() -> None:
     result = simulated("fcfs", 10)
     other = replace(result, observations={"power": result.timeline})
     for without in (result, other):
-        with pytest.raises(ResultError, match="has no observations of power; pass simulate"):
+        with pytest.raises(
+            ResultError, match="has no observations of power; run it with --power, or pass simulate"
+        ):
             bl.plot.power(without)
 
 

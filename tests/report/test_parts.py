@@ -189,6 +189,16 @@ def test_breakdowns() -> None:
     assert "by size" not in words
 
 
+def test_breakdown_of_runs_of_other_logs() -> None:
+    """A log of one user has one class; where a log says nothing of users, no run is broken down by them."""
+    two = make_result([Job(0, 0, 100, nodes=((0, 1),)), Job(0, 0, 60, nodes=((1, 1),))], user_id=[7, 8])
+    one = make_result([Job(0, 0, 100, nodes=((0, 1),))], user_id=[7])
+    unknown = make_result([Job(0, 0, 100, nodes=((0, 1),))], user_id=[-1])
+    words = text_of(breakdowns(groups({"two": two, "one": one})))
+    assert "user 8 1 37.50 % 0 s –" in words
+    assert "by user" not in text_of(breakdowns(groups({"two": two, "unknown": unknown})))
+
+
 def test_breakdown_by_state() -> None:
     """States differ between policies: those of all are rows, and what did not run has a dash."""
     ran, not_ran = Job(0, 5, 100, nodes=((0, 1),)), Job(0, state="rejected", tasks=99)

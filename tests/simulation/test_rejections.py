@@ -96,10 +96,37 @@ def test_the_command_says_why(stream: list[str], tmp_path: Path, capsys: pytest.
     assert json.loads((out / "metrics.json").read_text())["rejected"] == {"never_fits": 1}
 
 
+@pytest.mark.parametrize(
+    "words", [[], ["--stream"], ["--report", "REPORT"]], ids=["plain", "streamed", "whole"]
+)
+def test_the_command_says_what_waits_in_vain(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run that ends with a queued job says so; one that is read whole, streamed, or with its tables."""
+    log = tmp_path / "small.swf"
+    log.write_text("1 0 -1 9 3 -1 -1 3 9 -1 1 1 1 -1 -1 -1 -1 -1\n")
+    page = [str(tmp_path / "page.html") if word == "REPORT" else word for word in words]
+    assert main(["run", str(log), "--nodes", "2", "--job-check", "none", *page]) == 0
+    said = capsys.readouterr().out
+    waits = "1 job waits in vain, as nothing runs or is to be submitted; the column reason of jobs says why"
+    assert f"warning       {waits}\n" in said
+    assert "1 job read, kept as it is" in said
+
+
+def test_jobs_that_wait_while_others_run_are_no_warning() -> None:
+    """They may well start."""
+    workload = bl.Workload.from_table({"submit_time": [0, 0], "run_time": [9, 9], "tasks": [2, 2]})
+    simulation = bl.Simulation(workload, bl.System.homogeneous(nodes=2, resources={"core": 1}), "fcfs")
+    simulation.run_until(1)
+    assert simulation.result().jobs["state"].to_list() == ["running", "queued"]
+    assert simulation.result().warnings == ()
+
+
 @pytest.mark.parametrize("reason", REJECTION_REASONS)
 def test_every_reason_has_a_warning(reason: RejectionReason) -> None:
     """The summary says what each reason means."""
-    lines = [*warnings_of(Header(()), bl.System.homogeneous(nodes=1, resources={"core": 1}), {reason: 2})]
+    system = bl.System.homogeneous(nodes=1, resources={"core": 1})
+    lines = [*warnings_of(Header(()), system, {reason: 2}, {})]
     assert lines[-1].startswith("2 jobs were rejected: 2 ")
     assert lines[-1].endswith(f"({reason})")
 

@@ -2,6 +2,7 @@
 
 import math
 import signal
+from typing import Any
 
 import pytest
 
@@ -118,7 +119,15 @@ def test_interrupted_by_a_signal(long_workload: bl.Workload, pair: bl.System) ->
     assert simulation.finished < JOBS
 
 
-def test_no_time_is_refused(four: bl.Workload, pair: bl.System) -> None:
-    """NaN is no time to run until."""
-    with pytest.raises(bl.SimulationError, match="until = nan"):
-        bl.Simulation(four, pair, "fcfs").run_until(float("nan"))
+@pytest.mark.parametrize(("until", "shown"), [(float("nan"), "nan"), ("5", "'5'"), (None, "None")])
+def test_no_time_is_refused(four: bl.Workload, pair: bl.System, until: Any, shown: str) -> None:  # noqa: ANN401  # wrong on purpose
+    """NaN is no time to run until, nor is what is no number."""
+    with pytest.raises(bl.SimulationError, match=f"until = {shown}; must be a time in seconds"):
+        bl.Simulation(four, pair, "fcfs").run_until(until)
+
+
+@pytest.mark.parametrize("observers", [bl.Power(bl.NodePower(1)), None])
+def test_observers_are_a_list(four: bl.Workload, pair: bl.System, observers: Any) -> None:  # noqa: ANN401  # wrong on purpose
+    """One alone, or None, is told by a rule, not by Python."""
+    with pytest.raises(bl.SimulationError, match=r"^observers = .*; must be a list of observers"):
+        bl.simulate(four, pair, "fcfs", observers=observers)

@@ -377,3 +377,10 @@ def test_values() -> None:
     weights = KINDS["weights"]("CPU=1.0,Mem=0.25G,GRES/gpu=2")
     assert weights == {"cpu": 1.0, "mem": 0.25 / 1024, "gres/gpu": 2.0}
     assert separated("a[1,3],b, c{d,e}") == ("a[1,3]", "b", "c{d,e}")
+
+
+@pytest.mark.parametrize("value", ["-1", "UNLIMITED", "infinite"])
+def test_cpus_without_a_bound_are_refused(value: str, tmp_path: Path) -> None:
+    """A node has a number of them; an unbounded one is not taken for one CPU."""
+    said = refused(f"ClusterName=c\nNodeName=n1 CPUs={value}\nPartitionName=a Nodes=n1\n", tmp_path)
+    assert f":2: CPUs = {value}; must be a number below 65,536." in said

@@ -174,6 +174,10 @@ def test_plain_tables_are_left_alone() -> None:
         ({"tasks_max": [8, None]}, "tasks_min = 4.0; must be equal to tasks_max where the job is rigid"),
         ({"tasks_min": [[1], None]}, "column 'tasks_min' is of the kind List"),
         ({"arguments": ["{", None]}, "job 1: arguments = '{'; must be a JSON object.*line 1 column 2"),
+        (
+            {"arguments": ['{"a": 1, "a": 2}', None]},
+            r"arguments = .*key 'a' appears twice",
+        ),
         ({"arguments": ["[1]", None]}, r"job 1: arguments = '\[1\]'; must be a JSON object"),
         (
             {"arguments": ['{"work": [1]}', None]},

@@ -147,6 +147,11 @@ def test_wrong_events(event: object, message: str) -> None:
             '{"time": 1,\n',
             "a.jsonl:1: '{\"time\": 1,'; must be an object of JSON",
         ),
+        (
+            "a.jsonl",
+            '{"time": 1, "event": "cancel", "job_id": 1}\n{"time": 2, "time": 3, "event": "end"}\n',
+            "a.jsonl:2: key 'time' appears twice in one object; keep one of them.",
+        ),
         ("a.jsonl", "[1]\n", "a.jsonl:1: '[1]'; must be an object of JSON."),
         ("a.csv", "time\n1\n", "a.csv: there is no column 'event'; the columns are time, event, job_id"),
         ("a.csv", "time,event,job_id\n1,cancel,x\n", "a.csv:2: job_id = 'x'; must be a number."),

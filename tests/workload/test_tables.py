@@ -71,6 +71,27 @@ def test_broken_rules_name_file_and_row(tmp_path: Path) -> None:
         read_table(path, invalid="raise")
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "submit_time,run_time,tasks,run_time\n0,5,1,9\n",
+            "two columns are called 'run_time'; keep one of them",
+        ),
+        (
+            "submit_time;run_time;tasks\n0;5;1\n",
+            "is one column, with ';' in its name; separate columns by commas",
+        ),
+        ("submit_time\trun_time\n0\t5\n", r"with '\\t' in its name"),
+    ],
+)
+def test_headers_that_are_no_names(text: str, said: str, tmp_path: Path) -> None:
+    """A name is there once, and names are separated by commas."""
+    (tmp_path / "jobs.csv").write_text(text)
+    with pytest.raises(WorkloadError, match=rf"jobs\.csv.*{said}"):
+        read_table(tmp_path / "jobs.csv")
+
+
 def test_unreadable_tables(tmp_path: Path) -> None:
     """A missing file, an unknown suffix and a damaged file are one error each."""
     with pytest.raises(WorkloadError, match=r"jobs\.csv: cannot be read: .*o such file"):

@@ -123,9 +123,21 @@ pub enum Decision {
         time: f64,
         /// The caller's number.
         caller: u32,
-        /// Only to watch, which keeps no run going and makes no pass due.
-        watching: bool,
+        /// What for.
+        purpose: TimerPurpose,
     },
+}
+
+/// What a timer is set for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TimerPurpose {
+    /// For anything.
+    #[default]
+    Act,
+    /// To give nodes back, which keeps a run going only while a waiting job fits on the machine with all its nodes.
+    Repair,
+    /// Only to watch, which keeps no run going and makes no pass due.
+    Watch,
 }
 
 /// What a decision brought about.

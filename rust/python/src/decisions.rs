@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use batchlab_kernel::cluster::NodeTasks;
-use batchlab_kernel::decision::{Decision, Effect, Preemption, Size, Where};
+use batchlab_kernel::decision::{Decision, Effect, Preemption, Size, TimerPurpose, Where};
 use batchlab_kernel::simulation::Refusal;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -319,10 +319,27 @@ impl View {
     ///     Seconds; not before now.
     /// watching
     ///     Only to watch: it keeps no run going, and no pass follows.
-    #[pyo3(signature = (time, *, watching=false))]
-    fn wake(&self, py: Python<'_>, time: f64, watching: bool) -> PyResult<()> {
+    /// repairing
+    ///     Only to let jobs start on nodes again, with ``resume``: it keeps a run going while a waiting job fits on
+    ///     the machine with all its nodes.
+    ///
+    /// Raises
+    /// ------
+    /// DecisionError
+    ///     If the time is before now, or a timer is to watch only and to repair.
+    #[pyo3(signature = (time, *, watching=false, repairing=false))]
+    fn wake(&self, py: Python<'_>, time: f64, watching: bool, repairing: bool) -> PyResult<()> {
+        let purpose = match (watching, repairing) {
+            (true, true) => {
+                let rule = "watching = True and repairing = True: one that only watches repairs nothing; set one of them";
+                return Err(decision_error(py, &format!("no timer can be set: {rule}.")));
+            }
+            (true, false) => TimerPurpose::Watch,
+            (false, true) => TimerPurpose::Repair,
+            (false, false) => TimerPurpose::Act,
+        };
         let caller = self.caller.load(Ordering::Relaxed);
-        let decision = Decision::Wake { time, caller, watching };
+        let decision = Decision::Wake { time, caller, purpose };
         let done = self.simulation.borrow_mut(py).kernel.decide(decision).map(drop);
         done.map_err(|refusal| decision_error(py, &format!("no timer can be set: {refusal}.")))
     }

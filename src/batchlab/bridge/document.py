@@ -4,14 +4,28 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NoReturn, TypeVar, cast
+from typing import TypeVar, cast
 
+from batchlab.documents import DuplicateKey, without_duplicates
 from batchlab.errors import BridgeError, shown, suggest
 from batchlab.units import is_finite
 
-__all__ = ["amount", "amounts", "field", "flag", "nearest", "read_object", "seconds", "text", "texts"]
+__all__ = [
+    "amount",
+    "amounts",
+    "field",
+    "flag",
+    "interval",
+    "nearest",
+    "read_object",
+    "seconds",
+    "text",
+    "texts",
+]
 
 _LARGEST_INTEGER = 2**64
+# 317 years: whatever is asked for less often is not asked for at all.
+_LONGEST_INTERVAL = 1e10
 _Value = TypeVar("_Value")
 
 
@@ -34,13 +48,15 @@ def read_object(path: Path) -> dict[str, object]:
         If it cannot be read, is not JSON (``file:line:column``), or holds something else.
     """
     try:
-        document = json.loads(path.read_bytes().decode("utf-8-sig"), parse_constant=_no_constant)
+        document = json.loads(path.read_bytes().decode("utf-8-sig"), object_pairs_hook=_object)
     except OSError as error:
         raise BridgeError(f"{path}: {error.strerror or error}; check the path.") from None
     except UnicodeDecodeError as error:
         raise BridgeError(f"{path}: byte {error.start} is not UTF-8; store the file as UTF-8.") from None
     except json.JSONDecodeError as error:
         raise BridgeError(f"{path}:{error.lineno}:{error.colno}: not JSON ({error.msg}).") from None
+    except DuplicateKey as error:
+        raise BridgeError(f"{path}: {error}") from None
     except (RecursionError, ValueError) as error:
         raise BridgeError(f"{path}: not JSON ({_plain(error)}).") from None
     if not isinstance(document, dict):
@@ -82,6 +98,14 @@ def seconds(value: object) -> float:
     return float(value)
 
 
+def interval(value: object) -> float:
+    """Take a number of seconds after which something is done again; 0 for never."""
+    length = seconds(value)
+    if length > _LONGEST_INTERVAL:
+        raise ValueError(f"{shown(value)}; must be at most 10^10 seconds; take a shorter one")
+    return length
+
+
 def amount(value: object) -> float:
     """Take a finite number >= 0."""
     if not is_finite(value) or value < 0:
@@ -110,8 +134,12 @@ def texts(value: object) -> tuple[str, ...]:
     return tuple(text(each) for each in value)
 
 
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number of JSON")
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Make an object of its keys and values; Python's parser takes what JSON does not have."""
+    for key, value in pairs:
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"{shown(key)} = {value}, and numbers of JSON are finite")
+    return without_duplicates(pairs)
 
 
 def _plain(error: Exception) -> str:

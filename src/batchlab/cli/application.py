@@ -104,7 +104,7 @@ def answer(words: list[str]) -> int:
             standard_output.discard()
             return 0
         standard_output.discard_unwritable(error)
-        return explain(error)
+        return explain(error, " ".join(["batchlab", *(word for word in words[:1] if word in COMMANDS)]))
     if code == INTERRUPTED:
         # typer has caught it.
         return explain(KeyboardInterrupt())

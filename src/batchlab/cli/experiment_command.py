@@ -98,7 +98,9 @@ def _tell(runs: Runs, title: str, written: Mapping[str, str]) -> None:
     from batchlab.cli.comparison import lettered, tables  # noqa: PLC0415  # --help does without
 
     typer.echo(f"{title}: {repr(runs).removeprefix('<Runs: ').removesuffix('>')}\n")
-    print_blocks(*lettered(tables(runs, width())), *([Facts([*written.items()])] if written else []))
+    # Of runs that all failed there is nothing to compare.
+    compared = lettered(tables(runs, width())) if runs.failures.height < len(runs) else []
+    print_blocks(*compared, *([Facts([*written.items()])] if written else []))
 
 
 def _document(runs: Runs) -> dict[str, object]:

@@ -29,17 +29,21 @@ __all__ = [
 
 _FAILED, _WRONG_USAGE = 1, 2
 _SHOW_TRACEBACK = "BATCHLAB_TRACEBACK"
+# What options need that take several values, since typer knows only how many.
+_SEVERAL_VALUES = {"--route": "needs two hosts, SOURCE TARGET: --route node0 node1"}
 # What typer raises for wrong usage derives from this; its package differs between versions of typer.
 _COMMAND_LINE_ERROR = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
-def explain(error: BaseException) -> int:
+def explain(error: BaseException, command: str = "batchlab") -> int:
     """Tell the user in one line what ended a command.
 
     Parameters
     ----------
     error
         What was raised.
+    command
+        Whose help to point at, where the error does not know.
 
     Returns
     -------
@@ -51,7 +55,7 @@ def explain(error: BaseException) -> int:
         return error.code if isinstance(error.code, int) else _FAILED
     if os.environ.get(_SHOW_TRACEBACK):
         traceback.print_exception(error)
-    message, code = _told(error)
+    message, code = _told(error, command)
     if code == INTERRUPTED:
         say_interrupted()
         return code
@@ -181,12 +185,12 @@ def _is_closed(path: Path) -> bool:
     return is_replaced and target.parent.is_dir() and not os.access(target.parent, os.W_OK | os.X_OK)
 
 
-def _told(error: BaseException) -> tuple[str, int]:
+def _told(error: BaseException, command: str) -> tuple[str, int]:
     # Python makes a RuntimeError of one that comes while a class is made.
     if any(isinstance(each, KeyboardInterrupt | typer.Abort) for each in (error, error.__cause__)):
         return "interrupted.", INTERRUPTED
     if isinstance(error, _COMMAND_LINE_ERROR):
-        return _usage(error), _WRONG_USAGE
+        return _usage(error, command), _WRONG_USAGE
     if isinstance(error, BatchlabError):
         failed = isinstance(error, SimulationError | ResultError)
         place = _place(error)
@@ -212,8 +216,10 @@ def _place(error: BaseException) -> str | None:
     return place_in_files(error)
 
 
-def _usage(error: BaseException) -> str:
+def _usage(error: BaseException, command: str) -> str:
     context = getattr(error, "ctx", None)
-    command = context.command_path if context is not None else "batchlab"
+    command = context.command_path if context is not None else command
     message = getattr(error, "format_message", error.__str__)()
+    if getattr(error, "option_name", None) in _SEVERAL_VALUES:
+        message = f"Option {error.option_name!r} {_SEVERAL_VALUES[error.option_name]}"  # type: ignore[attr-defined]  # it has one
     return f"{message.rstrip('. ')}. See {command} --help."

@@ -153,7 +153,8 @@ def _simulate(
         *how_it_was_run(system, policy, options),
     ]
     rejected = cast("Mapping[RejectionReason, int]", metrics.get("rejected", {}))
-    warnings = [*warnings_of(header, system, rejected)]
+    states = cast("Mapping[str, int]", metrics.get("jobs", {}))
+    warnings = [*warnings_of(header, system, rejected, states)]
     tell(
         lambda: blocks(said, metrics, elapsed, warnings),
         lambda: metrics,

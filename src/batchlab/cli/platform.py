@@ -25,11 +25,24 @@ _LINE = "{:14}{}"
 _MOST_LINKS = 8
 
 
+def _two_hosts(route: tuple[str, str] | None) -> tuple[str, str] | None:
+    """Refuse an option where the second host should be; for options."""
+    if route is not None and route[1].startswith("--"):
+        rule = "names one host and needs two, SOURCE TARGET: --route node0 node1"
+        raise typer.BadParameter(f"{route[0]} {rule}")
+    return route
+
+
 def platform(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="SimGrid's XML, or batchlab's TOML.")],
     *,
     route: Annotated[
-        tuple[str, str] | None, typer.Option(metavar="SOURCE TARGET", help="Show the way between two hosts.")
+        tuple[str, str] | None,
+        typer.Option(
+            metavar="SOURCE TARGET",
+            callback=_two_hosts,
+            help="Show the way between two hosts, as --route node0 node1.",
+        ),
     ] = None,
     form: FormatOption = "text",
 ) -> None:

@@ -79,8 +79,8 @@ def _head(report: Report) -> Iterator[str]:
     nodes, partitions = len(configuration.in_service), len(configuration.partitions)
     lines = (configuration.node_names[name] for name in configuration.in_service)
     cores = sum(line.cpus - line.reserved_cpus for line in lines)
-    plural = "" if partitions == 1 else "s"
-    yield f"{nodes:,} nodes, {cores:,} CPUs, {partitions} partition{plural}."
+    counts = ((nodes, "node"), (cores, "CPU"), (partitions, "partition"))
+    yield ", ".join(f"{count:,} {noun}{'' if count == 1 else 's'}" for count, noun in counts) + "."
     accounting = configuration.accounting
     if accounting is None:
         yield "No file of sacctmgr dump: there are no accounts, shares or limits of users."

@@ -87,7 +87,8 @@ def stream(request: RunRequest) -> None:
     elapsed = time.perf_counter() - began
     rejected = cast("Mapping[RejectionReason, int]", run["metrics"].get("rejected", {}))
     notes = run["notes"]
-    warnings = [*warnings_of(_header(log), system, rejected)]
+    states = cast("Mapping[str, int]", run["metrics"].get("jobs", {}))
+    warnings = [*warnings_of(_header(log), system, rejected, states)]
     if not notes["kept"]:
         warnings.append(no_jobs(str(request.log.trace), notes["read"], notes["kept"]))
     tell(
@@ -226,6 +227,8 @@ def _facts(
     from batchlab.result.summary import how_it_was_run  # noqa: PLC0415  # --help does without
 
     changed = [f"{sum(notes[kind].values()):,} {kind}" for kind in ("dropped", "mended") if notes[kind]]
-    kept = ", ".join(changed) or "all kept as they are"
-    yield "workload", f"{request.log.trace.name}: {notes['read']:,} jobs read, {kept}"
+    is_one = notes["read"] == 1
+    read, unchanged = ("job read", "kept as it is") if is_one else ("jobs read", "all kept as they are")
+    kept = ", ".join(changed) or unchanged
+    yield "workload", f"{request.log.trace.name}: {notes['read']:,} {read}, {kept}"
     yield from how_it_was_run(system, policy, request.options)

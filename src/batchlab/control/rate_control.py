@@ -184,6 +184,6 @@ def plain(value: object) -> object:
     """Give a value as a spec string has it."""
     if isinstance(value, tuple):
         return [plain(each) for each in value]
-    if isinstance(value, float) and value.is_integer():
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:  # noqa: PLR2004  # more digits say nothing
         return int(value)
     return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -26,7 +27,7 @@ from batchlab.units import is_whole
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Executor
     from typing import Unpack
 
@@ -111,7 +112,7 @@ class Experiment:
         self.seeds = (seeds,) if isinstance(seeds, int) else tuple(seeds)
         self.replications = _at_least_one("replications", replications)
         self.options = _options(options, arguments)
-        self.observers = tuple(observers)
+        self.observers = _observers(observers)
         self._check_seeds()
         self._check_nodes()
 
@@ -377,6 +378,13 @@ def _counted(count: int, noun: str) -> str:
     if count == 1:
         return f"1 {noun}"
     return f"{count:,} {noun.removesuffix('y')}ies" if noun.endswith("y") else f"{count:,} {noun}s"
+
+
+def _observers(observers: object) -> tuple[Observer, ...]:
+    if not isinstance(observers, Iterable):
+        rule = "must be a list of observers, which may be empty"
+        raise ExperimentError(f"observers = {shown(observers)}; {rule}.")
+    return tuple(observers)
 
 
 def _at_least_one(argument: str, value: object) -> int:

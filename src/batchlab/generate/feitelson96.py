@@ -20,6 +20,7 @@ ours.
 """
 
 from dataclasses import dataclass
+from typing import SupportsIndex
 
 import numpy as np
 import polars as pl
@@ -114,8 +115,8 @@ def feitelson(
     """
     jobs = count_of_jobs(jobs)
     given = parameters or FeitelsonParameters()
-    if not 1 <= nodes <= _MOST_NODES:
-        raise WorkloadError(f"nodes = {shown(nodes)}; must be from 1 to 2^20.")
+    if not (isinstance(nodes, SupportsIndex) and 1 <= nodes <= _MOST_NODES):
+        raise WorkloadError(f"nodes = {shown(nodes)}; must be a whole number from 1 to 2^20.")
     if not 0 < load < np.inf:
         raise WorkloadError(f"load = {shown(load)}; must be a number above 0, as in 0.7.")
     table = _runs(given, jobs, nodes, load, seed).sort("submit_time", maintain_order=True)

@@ -20,6 +20,7 @@ starts a random sequence of its own.
 """
 
 from dataclasses import dataclass, replace
+from typing import SupportsIndex
 
 import numpy as np
 import polars as pl
@@ -170,8 +171,8 @@ def lublin(
     """
     jobs = count_of_jobs(jobs)
     check_choice("kind", kind, LUBLIN_KINDS)
-    if not 1 <= nodes <= _MOST_NODES:
-        raise WorkloadError(f"nodes = {shown(nodes)}; must be from 1 to 2^30.")
+    if not (isinstance(nodes, SupportsIndex) and 1 <= nodes <= _MOST_NODES):
+        raise WorkloadError(f"nodes = {shown(nodes)}; must be a whole number from 1 to 2^30.")
     tables = [
         _jobs_of(given if parameters is None else parameters, queue, jobs, nodes, seed)
         for queue, given in _sets(kind, nodes)

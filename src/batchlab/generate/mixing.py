@@ -18,6 +18,8 @@ __all__ = ["Target", "mix"]
 # What a job has of another application, or in its place.
 _REPLACED = ("run_time", "application", "arguments", "job_type", "tasks_min", "tasks_max")
 _MOST = 10**9
+# Each is a row that is drawn, sorted and checked in memory, as those of the log are.
+_MOST_TARGETS = 10**7
 _COLUMN = re.compile(r"\{(\w+)\}")
 
 
@@ -32,7 +34,7 @@ class Target:
     tasks
         How many ranks it has.
     count
-        How often it is inserted.
+        How often it is inserted; all targets of a mix 10^7 times at most.
     requested_time
         Its limit or estimate, in seconds; None: it has none.
     others
@@ -57,6 +59,7 @@ class Target:
             value = getattr(self, name)
             if not (is_whole(value) and 1 <= value <= _MOST):
                 raise WorkloadError(f"{name} = {shown(value)}; must be a whole number from 1 to 10^9.")
+        _check_count(self.count)
         requested = self.requested_time
         if requested is not None and not (is_finite(requested) and requested >= 0):
             raise WorkloadError(f"requested_time = {shown(requested)}; must be a number of seconds >= 0.")
@@ -140,6 +143,7 @@ def mix(
         raise WorkloadError(f"share = {shown(share)}; must be a number from 0 to 1.")
     chosen = weighted(background)
     wanted = [each if isinstance(each, Target) else Target.parse(each) for each in _listed(targets)]
+    _check_count(sum(target.count for target in wanted))
     tables = [_with_background(workload, chosen, share, seed)]
     first = int(workload.jobs["job_id"].max()) + 1  # type: ignore[arg-type]  # integers
     for place, target in enumerate(wanted):
@@ -157,6 +161,13 @@ def mix(
         header=workload.header,
         applications=workload.applications or None,
     )
+
+
+def _check_count(count: int) -> None:
+    """Refuse more targets than a machine has memory for."""
+    if count > _MOST_TARGETS:
+        rule = "a mix has at most 10^7 targets. Insert fewer, or mix parts of the log"
+        raise WorkloadError(f"count = {count:,}; {rule}.")
 
 
 def _listed(targets: object) -> Sequence[Target | str]:

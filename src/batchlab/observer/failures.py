@@ -224,4 +224,4 @@ class Failures(Observer):
         following = min(repair, self.outages.next_time)
         if isfinite(following):
             # Failures let no job start that waits in vain, repairs may: only these keep a run going.
-            view.wake(following, watching=not self._repairs)
+            view.wake(following, watching=not self._repairs, repairing=bool(self._repairs))

@@ -17,7 +17,7 @@ from batchlab import _kernel
 from batchlab.errors import ObserverError, shown, suggest
 from batchlab.observer.observer import Observer
 from batchlab.observer.steps import Source, Steps, steps_of
-from batchlab.units import is_finite
+from batchlab.units import LARGEST_POWER, is_finite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -66,8 +66,13 @@ class NodePower:
             **named,
             **{f"per_unit[{key!r}]": at for key, at in self.per_unit.items()},
         }.items():
-            if isinstance(watts, bool) or not isinstance(watts, int | float) or not 0 <= watts < inf:
-                raise ObserverError(f"NodePower: {name} = {shown(watts)}; must be a number of watts >= 0.")
+            if (
+                isinstance(watts, bool)
+                or not isinstance(watts, int | float)
+                or not 0 <= watts <= LARGEST_POWER
+            ):
+                rule = "must be a number of watts from 0 to 10^15"
+                raise ObserverError(f"NodePower: {name} = {shown(watts)}; {rule}.")
         if self.lit < self.idle:
             raise ObserverError(
                 f"NodePower: busy = {self.lit:g} W; must not be below idle = {self.idle:g} W."

@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from batchlab.errors import SimulationError, shown, suggest
-from batchlab.units import is_finite
+from batchlab.units import format_number, is_finite
 from batchlab.vocabulary import WAKING_CAUSES, WakingCause
 
 __all__ = ["NodeSleep"]
@@ -244,5 +244,4 @@ def _steps_of(text: str, refused: SimulationError) -> list[tuple[str | float, fl
 
 def _text(value: object) -> str:
     """Write a number as short as it can be read back; a time of day is its own text."""
-    is_whole = isinstance(value, float) and value.is_integer()
-    return str(int(value) if is_whole else value)  # type: ignore[call-overload]  # it is a float
+    return format_number(value) if isinstance(value, float) else str(value)

@@ -25,7 +25,16 @@ if TYPE_CHECKING:
     Floats: TypeAlias = npt.NDArray[np.float64]
     Integers: TypeAlias = npt.NDArray[np.int64]
 
-__all__ = ["BY", "By", "JobClasses", "can_be_classed", "class_legend", "job_classes", "size_colours"]
+__all__ = [
+    "BY",
+    "By",
+    "JobClasses",
+    "can_be_classed",
+    "class_legend",
+    "is_known",
+    "job_classes",
+    "size_colours",
+]
 
 By: TypeAlias = Literal["size", "user", "queue", "state"]
 BY: tuple[By, ...] = get_args(By)
@@ -77,6 +86,11 @@ def can_be_classed(result: Result) -> list[By]:
     return [by for by in known if len(job_classes(result, by).names) > 1]
 
 
+def is_known(result: Result, by: By) -> bool:
+    """Say whether the jobs of a result can be put into classes, be it one."""
+    return by not in _COLUMNS or _column(jobs_of(result), by) is not None
+
+
 def job_classes(result: Result, by: By) -> JobClasses:
     """Put the jobs of a result into classes.
 
@@ -117,9 +131,15 @@ def job_classes(result: Result, by: By) -> JobClasses:
 
 
 def _column(jobs: pl.DataFrame, by: str) -> str | None:
+    """Give the column that says most: one with several values, else one with any."""
+    known = [name for name in _COLUMNS[by] if name in jobs.columns and _says_anything(jobs[name])]
+    return next((name for name in known if jobs[name].n_unique() > 1), known[0] if known else None)
+
+
+def _says_anything(column: pl.Series) -> bool:
     # A column of nothing but -1 says in the Standard Workload Format that nothing is known.
-    known = (name for name in _COLUMNS[by] if name in jobs.columns)
-    return next((name for name in known if jobs[name].n_unique() > 1), None)
+    given = column.drop_nulls()
+    return not given.is_empty() and not (given.dtype.is_integer() and (given == -1).all())
 
 
 def _by_work(by: By, jobs: pl.DataFrame, column: str) -> JobClasses:

@@ -79,8 +79,8 @@ def _course(result: Result) -> Steps:
     table = result.observations.get(_OBSERVATION)
     if table is None or not set(_COLUMNS) <= set(table.columns):
         raise ResultError(
-            f"{result!r} has no observations of power; pass simulate() an observer that is called 'power' "
-            "and gives a table with the columns time (s) and power (W)."
+            f"{result!r} has no observations of power; run it with --power, or pass simulate() an observer "
+            "that is called 'power' and gives a table with the columns time (s) and power (W)."
         )
     time, drawn = (table[name].to_numpy().astype(np.float64) for name in _COLUMNS)
     return Steps(time, drawn)

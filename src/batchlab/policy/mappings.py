@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from batchlab.errors import PlatformError, PolicyError, PolicyNotFound, shown, suggest
 from batchlab.policy import spec
+from batchlab.units import format_number
 from batchlab.vocabulary import LARGEST_SEED
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def placed_by(text: spec.Spec, call: spec.Call) -> str:
     if call.name != "blocks" and count is not None:
         arguments.append(f"blocks={count}")
     if call.name == "dual_end" and (threshold := rule.threshold()) != _THRESHOLDS[rule.by()]:
-        arguments.append(f"threshold={_written(threshold)}")
+        arguments.append(f"threshold={format_number(threshold)}")
     for key, names in (("by", _BY.get(call.name, ())), ("of", ("free", "machine"))):
         if key in call.keys and (name := rule.choice(key, names)) != names[0]:
             arguments.append(f"{key}={name}")
@@ -253,7 +254,3 @@ def _nodes(order: spec.Call, numbers: list[int], system: System) -> list[int]:
 
 def _are_axes(name: str) -> bool:
     return any(sorted(name) == list(known[: len(name)]) for known in ("xyz", "abcdefghij"))
-
-
-def _written(value: float) -> str:
-    return str(int(value)) if value.is_integer() else repr(value)

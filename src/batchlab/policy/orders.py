@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from batchlab.errors import PolicyError, shown, suggest
 from batchlab.policy import spec
+from batchlab.units import format_number
 from batchlab.vocabulary import FAVOURED_SIZES
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def _where(text: spec.Spec, call: spec.Call, key: str) -> str:
 
 def _written(value: object) -> str:
     if isinstance(value, float):
-        return str(int(value)) if value.is_integer() else repr(value)
+        return format_number(value)
     if isinstance(value, dict):
         return '"' + ", ".join(f"{name}={_written(weight)}" for name, weight in value.items()) + '"'
     return str(value)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from batchlab.errors import PolicyError, shown, suggest
 from batchlab.policy import spec
+from batchlab.units import format_number
 from batchlab.vocabulary import NODE_SELECTIONS
 
 if TYPE_CHECKING:
@@ -287,6 +288,4 @@ def _seconds(key: str, value: object, end: int) -> float:
 def _written(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+    return format_number(value) if isinstance(value, float) else str(value)

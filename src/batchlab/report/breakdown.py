@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from batchlab.markup import Html, element, table
-from batchlab.plot.job_classes import can_be_classed, job_classes
+from batchlab.plot.job_classes import can_be_classed, is_known, job_classes
 from batchlab.plot.results import jobs_of
 from batchlab.report.measures import number, percent
 from batchlab.result import metrics
@@ -29,8 +29,9 @@ _NOTE = (
 
 
 def can_be_broken_down(groups: Sequence[Group]) -> list[By]:
-    """Say by what the jobs of these groups fall into several classes."""
-    return can_be_classed(groups[0].results[0])
+    """Say by what the jobs of the first group fall into several classes, and those of all groups into any."""
+    results = [result for group in groups for result in group.results]
+    return [by for by in can_be_classed(groups[0].results[0]) if all(is_known(each, by) for each in results)]
 
 
 def breakdowns(groups: Sequence[Group]) -> Html:

@@ -53,7 +53,8 @@ def _of(control: RateControl, steps: Steps, begin: float, end: float) -> dict[st
     rates = sorted({*control.rates, *steps.value.tolist()})
     shares = {rate: float(lasts[steps.value == rate].sum()) / span if span > 0 else None for rate in rates}
     return {
-        "mean": float(lasts @ steps.value) / span if span > 0 else None,
+        # Shares first: times of huge rates would overflow.
+        "mean": float((lasts / span) @ steps.value) if span > 0 else None,
         "switches": int(np.count_nonzero(changes)),
         "share": {str(plain(rate)): share for rate, share in shares.items()},
     }

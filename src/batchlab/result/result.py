@@ -403,10 +403,11 @@ class Result:
     def warnings(self) -> tuple[str, ...]:
         """What may make the numbers mean something else than expected, a line each; part of `summary`.
 
-        A machine with another number of processors than the log's header says (`System.processors`), and jobs
-        that were rejected, by their reasons; events of jobs that the log's reader dropped.
+        A machine with another number of processors than the log's header says (`System.processors`); jobs
+        that were rejected, by their reasons; jobs that wait where nothing runs or is to be submitted; events
+        of jobs that the log's reader dropped.
         """
-        return tuple(warnings_in(self.workload, self.system, self.outcome.reason, self.external_events))
+        return tuple(warnings_in(self.workload, self.system, self.outcome, self.external_events))
 
     def summary(self) -> str:
         """Tell people what was run and what came of it, in a page of text."""

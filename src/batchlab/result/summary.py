@@ -299,7 +299,7 @@ def _duration(value: object) -> str:
 def _number(value: float | None) -> str:
     if value is None:
         return "–"
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"  # noqa: PLR2004  # three digits are enough to read
+    return f"{value:,.0f}" if 1000 <= value < 1e15 else f"{value:.3g}"  # noqa: PLR2004  # three digits are enough to read
 
 
 def _percent(share: float | None) -> str:

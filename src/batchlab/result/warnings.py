@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from batchlab.vocabulary import REJECTION_REASONS
+from batchlab.vocabulary import JOB_STATES, REJECTION_REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    import numpy as np
-    import numpy.typing as npt
-
+    from batchlab.result.outcome import Outcome
     from batchlab.system.system import System
     from batchlab.vocabulary import RejectionReason
     from batchlab.workload import EventStream, Workload
@@ -34,7 +32,12 @@ _REASONS: Mapping[RejectionReason, str] = {
 }
 
 
-def warnings_of(header: Header, system: System, rejected: Mapping[RejectionReason, int]) -> Iterator[str]:
+def warnings_of(
+    header: Header,
+    system: System,
+    rejected: Mapping[RejectionReason, int],
+    jobs: Mapping[str, int],
+) -> Iterator[str]:
     """Compare what was run with what was described.
 
     Parameters
@@ -45,6 +48,8 @@ def warnings_of(header: Header, system: System, rejected: Mapping[RejectionReaso
         The machine on which it was run.
     rejected
         How many jobs were rejected, by reason.
+    jobs
+        How many jobs are in which state at the end.
 
     Yields
     ------
@@ -61,10 +66,20 @@ def warnings_of(header: Header, system: System, rejected: Mapping[RejectionReaso
         reasons = [f"{count:,} {_REASONS[name]} ({name})" for name, count in rejected.items() if count]
         count = sum(rejected.values())
         yield f"{count:,} {'job was' if count == 1 else 'jobs were'} rejected: {'; '.join(reasons)}"
+    yield from _left_waiting(jobs)
+
+
+def _left_waiting(jobs: Mapping[str, int]) -> Iterator[str]:
+    """Tell of jobs that wait where nothing runs or is to be submitted; else they may well start."""
+    count = jobs.get("queued", 0)
+    if count and not (jobs.get("running", 0) or jobs.get("loaded", 0)):
+        waits = "job waits" if count == 1 else "jobs wait"
+        why = "as nothing runs or is to be submitted; the column reason of jobs says why"
+        yield f"{count:,} {waits} in vain, {why}"
 
 
 def warnings_in(
-    workload: Workload, system: System, reason: npt.NDArray[np.uint8], events: EventStream | None
+    workload: Workload, system: System, outcome: Outcome, events: EventStream | None
 ) -> Iterator[str]:
     """Compare a whole run with what was described; see `warnings_of` and `missed_events`.
 
@@ -72,8 +87,8 @@ def warnings_in(
     ----------
     workload, system, events
         What was run, and what came from outside.
-    reason
-        uint8, one per job: why it was rejected; 0 where it was not.
+    outcome
+        What became of the jobs.
 
     Yields
     ------
@@ -84,9 +99,13 @@ def warnings_in(
 
     if workload.jobs.is_empty():
         yield no_jobs(workload.report.source, workload.report.read, workload.report.kept)
-    numbers = np.bincount(reason, minlength=1 + len(REJECTION_REASONS))[1:]
+    numbers = np.bincount(outcome.reason, minlength=1 + len(REJECTION_REASONS))[1:]
+    states = np.bincount(outcome.state, minlength=len(JOB_STATES))
     yield from warnings_of(
-        workload.header, system, dict(zip(REJECTION_REASONS, numbers.tolist(), strict=True))
+        workload.header,
+        system,
+        dict(zip(REJECTION_REASONS, numbers.tolist(), strict=True)),
+        dict(zip(JOB_STATES, states.tolist(), strict=True)),
     )
     if events is not None:
         yield from missed_events(events, workload)

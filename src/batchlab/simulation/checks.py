@@ -69,10 +69,14 @@ def check_time(until: float) -> None:
     Raises
     ------
     SimulationError
-        If it is nan.
+        If it is nan, or no number at all.
     """
-    if math.isnan(until):
-        raise SimulationError("until = nan; must be a time in seconds.")
+    try:
+        is_time = not math.isnan(until)
+    except (TypeError, OverflowError):
+        is_time = False
+    if not is_time:
+        raise SimulationError(f"until = {shown(until)}; must be a time in seconds.")
 
 
 def check_decides(driver: Driver, policy: Policy) -> None:

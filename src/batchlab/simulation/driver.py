@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -90,6 +90,10 @@ def python_components(
     SimulationError
         If an observer is none, or two have one name.
     """
+    given: object = observers
+    if not isinstance(given, Iterable):
+        rule = "must be a list of observers, which may be empty"
+        raise SimulationError(f"observers = {shown(given)}; {rule}.")
     for observer in observers:
         if not isinstance(observer, Observer):
             raise SimulationError(f"observers hold {shown(observer)}; must be objects of batchlab.Observer.")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from batchlab.documents import without_duplicates
 from batchlab.errors import ApplicationError, shown, suggest
 from batchlab.skeleton.skeleton import Skeleton
 
@@ -108,7 +109,7 @@ def _rows(file: Path) -> list[Mapping[str, object]]:
     if not text.lstrip().startswith("["):
         return list(csv.DictReader(text.splitlines()))
     try:
-        found = json.loads(text)
+        found = json.loads(text, object_pairs_hook=without_duplicates)
     except (ValueError, RecursionError) as error:
         raise ApplicationError(f"{file}: is no JSON: {error}.") from None
     for number, row in enumerate(found, 1):

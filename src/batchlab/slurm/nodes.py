@@ -224,7 +224,9 @@ def _layout(settings: Settings) -> _Layout:
 
 def _one(settings: Settings, *names: str) -> int:
     """Give a number of things of which Slurm takes one where there is none."""
-    given = settings.whole(*names)
+    given, found = settings.whole(*names), settings.find(*names)
+    if given is None and found is not None:
+        refuse(found.place, f"{found.written} = {found.value}; must be a number below {_CPU_LIMIT:,}.")
     if given is not None and given >= _CPU_LIMIT:
         found = settings.find(*names) or settings.given[0]
         refuse(found.place, f"{found.written} = {given}; must be below {_CPU_LIMIT:,}.")

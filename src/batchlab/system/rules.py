@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 
 from batchlab.errors import suggest
+from batchlab.units import LARGEST_POWER
 
 __all__ = [
     "LARGEST_AMOUNT",
@@ -111,8 +112,8 @@ def seconds(value: object) -> float:
 
 def watts(value: object) -> float:
     """Take what is drawn."""
-    rule = "must be a number of watts >= 0"
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+    rule = "must be a number of watts from 0 to 10^15"
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST_POWER:
         raise ValueError(rule)
     return float(value)
 

@@ -10,7 +10,7 @@ from batchlab.atomic import atomic_write
 from batchlab.documents import DocumentReader
 from batchlab.errors import TwinError, shown, suggest
 from batchlab.twin.parameters import PARAMETERS, changed, configured
-from batchlab.units import is_finite
+from batchlab.units import format_number, is_finite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,8 +72,8 @@ def write_fitted(fitted: Fitted, path: str | os.PathLike[str]) -> None:
     for name, value in fitted.values.items():
         before = fitted.configured[name]
         lines.append(f"[{name}]")
-        lines += [] if before is None else [f"configured = {_number(before)}"]
-        lines.append(f"fitted = {_number(value)}\n")
+        lines += [] if before is None else [f"configured = {format_number(before)}"]
+        lines.append(f"fitted = {format_number(value)}\n")
     try:
         with atomic_write(path) as file:
             file.write("\n".join(lines))
@@ -119,7 +119,3 @@ def _table(name: str, table: object) -> dict[str, float]:
         if not is_finite(value) or value < 0:
             raise TwinError(f"[{name}]: {key} = {shown(value)}; must be a number >= 0.")
     return {key: float(value) for key, value in table.items()}
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if value.is_integer() else repr(value)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from batchlab.documents import without_duplicates
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.units import is_finite
 from batchlab.vocabulary import JOB_TYPES
@@ -182,7 +183,7 @@ def arguments_of(text: str | None, where: str) -> dict[str, float | str]:
     if text is None:
         return {}
     try:
-        found = json.loads(text)
+        found = json.loads(text, object_pairs_hook=without_duplicates)
     except (ValueError, RecursionError) as error:
         raise WorkloadError(
             f'{where}: arguments = {shown(text)}; must be a JSON object, as {{"steps": 12}}: {error}.'

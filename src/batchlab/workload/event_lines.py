@@ -8,6 +8,7 @@ import os
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from batchlab.documents import DuplicateKey, without_duplicates
 from batchlab.errors import WorkloadError
 from batchlab.workload.event_rules import EVENT_KEYS, SUBJECT_KEYS, checked_event
 from batchlab.workload.source import lines_of, name_of
@@ -79,7 +80,9 @@ def _of_json(lines: Iterable[str], name: str) -> Iterator[tuple[int, dict[str, A
         if not line.strip():
             continue
         try:
-            event = json.loads(line)
+            event = json.loads(line, object_pairs_hook=without_duplicates)
+        except DuplicateKey as error:
+            raise WorkloadError(f"{name}:{number}: {error}") from None
         except (ValueError, RecursionError) as error:
             rule = "must be an object of JSON, one on each line"
             raise WorkloadError(f"{name}:{number}: {line.strip()[:60]!r}; {rule} ({error}).") from None

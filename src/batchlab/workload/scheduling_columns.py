@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
+from batchlab.documents import without_duplicates
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.units import is_finite
 from batchlab.workload.attribute_columns import attribute_in
@@ -110,6 +111,6 @@ def _score(text: str, source: str) -> float | None:
 
 def _parsed(text: str, rule: "Callable[[], str]") -> object:
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=without_duplicates)
     except (ValueError, RecursionError):
         raise WorkloadError(rule()) from None

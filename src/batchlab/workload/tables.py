@@ -2,13 +2,14 @@
 
 import io
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from batchlab.atomic import write_frame
-from batchlab.errors import WorkloadError, reason_of
+from batchlab.errors import WorkloadError, reason_of, shown
 from batchlab.vocabulary import InvalidAction, OverrunAction
 from batchlab.workload import dependencies
 from batchlab.workload.formats import table_form
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from batchlab.application import Application
 
 __all__ = ["read_table", "write_table"]
+
+# What polars calls a column whose name another one before it has.
+_TWICE = re.compile(r"(.+)_duplicated_\d+")
 
 
 def read_table(
@@ -109,7 +113,7 @@ def _read(path: Path, name: str, kind: str) -> pl.DataFrame:
             # A pipe cannot be read from its end, where Parquet has its index.
             source = path if path.is_file() else io.BytesIO(path.read_bytes())
             return pl.read_parquet(source, glob=False)
-        return pl.read_csv(path.read_bytes(), infer_schema_length=None)
+        table = pl.read_csv(path.read_bytes(), infer_schema_length=None)
     except OSError as error:
         raise WorkloadError(
             f"{name}: cannot be read: {reason_of(error)}. Give the path of a table."
@@ -118,6 +122,23 @@ def _read(path: Path, name: str, kind: str) -> pl.DataFrame:
         raise WorkloadError(
             f"{name}: is no readable {kind} table: {reason_of(error)}. Write it anew, with one row per job."
         ) from error
+    _check_names(table, name)
+    return table
+
+
+def _check_names(table: pl.DataFrame, name: str) -> None:
+    """Refuse what polars reads in silence: two columns of one name, and separators that are no commas."""
+    for column in table.columns:
+        twice = _TWICE.fullmatch(column)
+        if twice and twice[1] in table.columns:
+            raise WorkloadError(f"{name}: two columns are called {shown(twice[1])}; keep one of them.")
+    first = table.columns[0]
+    separator = next((sign for sign in ";\t|" if sign in first), None)
+    if table.width == 1 and separator:
+        rule = "separate columns by commas"
+        raise WorkloadError(
+            f"{name}:1: {shown(first)} is one column, with {separator!r} in its name; {rule}."
+        )
 
 
 def _kind(name: str) -> str:

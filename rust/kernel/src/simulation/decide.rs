@@ -44,9 +44,9 @@ impl<F: Feed> Simulation<F> {
             Decision::Drain(node) => self.set_drained(node, true)?,
             Decision::Resume(node) => self.set_drained(node, false)?,
             Decision::ReserveCapacity { node, amounts } => self.reserve_capacity(node, &amounts)?,
-            Decision::Wake { time, caller, watching } => {
+            Decision::Wake { time, caller, purpose } => {
                 self.check_time(time)?;
-                self.cursor.timers.set(time, caller, watching);
+                self.cursor.timers.set(time, caller, purpose);
             }
         }
         Ok(Effect::Done)

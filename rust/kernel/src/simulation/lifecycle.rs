@@ -1,5 +1,5 @@
 //! The course of a job: it is admitted or rejected, launched, run, completed, and ended; and what that means for others.
-use crate::cluster::PlacementRequest;
+use crate::cluster::{EmptyMachine, PlacementRequest};
 use crate::control::KeyEvent;
 use crate::record::Change;
 use crate::scenario::{JobCheck, WallTime};
@@ -73,6 +73,25 @@ impl<F: Feed> Simulation<F> {
         let Self { scenario, state, .. } = self;
         let mut requests = scenario.alternatives(job).iter();
         requests.any(|&request| u64::from(tasks) <= state.most_tasks(scenario, request))
+    }
+
+    /// Whether a job that waits would fit on the machine if no other ran and all nodes were given back. A scheduler outside
+    /// may also release jobs that are held.
+    pub(super) fn repairs_may_help(&self) -> bool {
+        let queue = &self.state.queue;
+        let fits = |&job: &u32| self.fits_on_whole_machine(job);
+        let is_external = self.scheduler.is_external();
+        queue.jobs().iter().any(fits) || (is_external && queue.on_hold.iter().any(fits))
+    }
+
+    fn fits_on_whole_machine(&self, job: u32) -> bool {
+        let tasks =
+            if self.scheduler.is_external() { self.sizes(job).0 } else { self.scenario.job(job).tasks };
+        let machine = &self.state.machine;
+        self.view().placement_requests(job).any(|want| {
+            let want = PlacementRequest { tasks, ..want };
+            self.allocator.fits(&EmptyMachine(machine), &want)
+        })
     }
 
     fn reject(&mut self, job: u32, reason: Rejection) {

@@ -4,6 +4,7 @@ use std::collections::BinaryHeap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::decision::TimerPurpose;
 use crate::time::Time;
 
 /// One timer. The derived order is that of S2.
@@ -15,6 +16,8 @@ pub struct Timer {
     sequence: u64,
     /// The number of its caller.
     pub caller: u32,
+    /// Whether all it brings about is that nodes are given back.
+    repairs: bool,
 }
 
 /// The timers that are set.
@@ -24,14 +27,24 @@ pub struct Timers {
     set: u64,
     /// How many of them only watch.
     watching: usize,
+    /// How many of them only give nodes back.
+    repairing: usize,
 }
 
 impl Timers {
     /// Sets a timer.
-    pub fn set(&mut self, time: f64, caller: u32, watching: bool) {
-        self.heap.push(Reverse(Timer { time: Time(time + 0.0), watching, sequence: self.set, caller }));
+    pub fn set(&mut self, time: f64, caller: u32, purpose: TimerPurpose) {
+        let (watching, repairs) = (purpose == TimerPurpose::Watch, purpose == TimerPurpose::Repair);
+        self.heap.push(Reverse(Timer {
+            time: Time(time + 0.0),
+            watching,
+            sequence: self.set,
+            caller,
+            repairs,
+        }));
         self.set += 1;
         self.watching += usize::from(watching);
+        self.repairing += usize::from(repairs);
     }
 
     /// When the next is due; [`Time::NEVER`] where there is none.
@@ -47,6 +60,7 @@ impl Timers {
         }
         let timer = self.heap.pop()?.0;
         self.watching -= usize::from(timer.watching);
+        self.repairing -= usize::from(timer.repairs);
         Some(timer)
     }
 
@@ -56,10 +70,16 @@ impl Timers {
         !self.heap.is_empty()
     }
 
-    /// Whether there is one that may bring something about.
+    /// Whether there is one that may bring anything about.
     #[must_use]
     pub fn any_acting(&self) -> bool {
-        self.heap.len() > self.watching
+        self.heap.len() > self.watching + self.repairing
+    }
+
+    /// Whether there is one that gives nodes back.
+    #[must_use]
+    pub fn any_repairing(&self) -> bool {
+        self.repairing > 0
     }
 }
 
@@ -73,7 +93,7 @@ mod tests {
         for (time, caller, watching) in
             [(5.0, 0, true), (5.0, 1, false), (-0.0, 2, true), (5.0, 3, false), (0.0, 4, true)]
         {
-            timers.set(time, caller, watching);
+            timers.set(time, caller, if watching { TimerPurpose::Watch } else { TimerPurpose::Act });
         }
         assert_eq!(timers.next_time(), Time(0.0));
         let mut taken = Vec::new();
@@ -93,9 +113,14 @@ mod tests {
     #[test]
     fn timers_that_only_watch_bring_nothing_about() {
         let mut timers = Timers::default();
-        timers.set(1.0, 0, true);
+        timers.set(1.0, 0, TimerPurpose::Watch);
         assert!(timers.any() && !timers.any_acting());
-        timers.set(2.0, 1, false);
+        timers.set(1.5, 1, TimerPurpose::Repair);
+        assert!(timers.any_repairing() && !timers.any_acting());
+        timers.set(2.0, 2, TimerPurpose::Act);
         assert!(timers.any_acting());
+        timers.pop_at(Time(1.0));
+        timers.pop_at(Time(1.5));
+        assert!(timers.any_acting() && !timers.any_repairing());
     }
 }

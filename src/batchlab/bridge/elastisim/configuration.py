@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from batchlab.bridge.document import flag, nearest, read_object, seconds, text, texts
+from batchlab.bridge.document import flag, interval, nearest, read_object, seconds, text, texts
 from batchlab.bridge.elastisim.paths import Paths, find_paths
 from batchlab.errors import BridgeError, shown
 
@@ -85,6 +85,7 @@ _CHECKS: dict[str, Callable[[object], object]] = {
     **dict.fromkeys(("pfs_read_links", "pfs_write_links"), texts),
     **{each.name: flag for each in fields(Configuration) if each.type == "bool"},
     **{each.name: seconds for each in fields(Configuration) if each.type == "float"},
+    **dict.fromkeys(("scheduling_interval", "min_scheduling_interval", "sensing_interval"), interval),
 }
 
 

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from batchlab.application import read_application
@@ -15,6 +16,7 @@ from batchlab.application.elastisim import as_elastisim
 from batchlab.bridge.elastisim.configuration import Configuration, read_configuration
 from batchlab.bridge.elastisim.jobs import ElastisimJob, read_jobs
 from batchlab.errors import ApplicationError, BridgeError, PlatformError
+from batchlab.observer.periods import submissions, too_many
 from batchlab.platform import read_platform
 from batchlab.system import System
 from batchlab.workload import Workload
@@ -87,6 +89,7 @@ def open_project(path: str | Path) -> Project:
     jobs = read_jobs(configuration.jobs_file)
     # As in SimGrid, to whose disks ElastiSim writes.
     platform = _with_links(configuration, read_platform(configuration.platform_file).in_whole_bytes())
+    _check_intervals(configuration, jobs)
     hosts = sorted(platform.nodes, key=lambda host: host.name)
     _check_sizes(jobs, hosts)
     places = _MANY if configuration.allow_oversubscription else 1
@@ -118,6 +121,17 @@ def _with_links(configuration: Configuration, platform: Platform) -> Platform:
             except PlatformError as error:
                 raise BridgeError(f"{configuration.path}: {key}: {error}") from None
     return platform.with_storage_links(configuration.pfs_read_links, configuration.pfs_write_links)
+
+
+def _check_intervals(configuration: Configuration, jobs: Sequence[ElastisimJob]) -> None:
+    """Refuse intervals that are too short for the time over which jobs are submitted."""
+    begin, end = submissions(np.array([job.submit_time for job in jobs]))
+    used = ["scheduling_interval", *(["sensing_interval"] if configuration.sensing else [])]
+    for key in used:
+        interval = getattr(configuration, key)
+        wrong = too_many(begin, end, interval)
+        if wrong is not None:
+            raise BridgeError(f"{configuration.path}: {key} = {interval:g}: {wrong}")
 
 
 def _check_sizes(jobs: Sequence[ElastisimJob], hosts: Sequence[Host]) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from batchlab.bridge.elastisim.algorithm import Algorithm
 from batchlab.bridge.elastisim.message import replies
+from batchlab.documents import DuplicateKey, without_duplicates
 from batchlab.errors import AlgorithmError, BridgeError, reason_of, shown
 from batchlab.units import is_finite, is_whole
 
@@ -165,7 +166,9 @@ def _written(reply: Reply) -> dict[str, object]:
 
 def _read(place: str, text: str) -> Line:
     try:
-        line = json.loads(text)
+        line = json.loads(text, object_pairs_hook=without_duplicates)
+    except DuplicateKey as error:
+        raise BridgeError(f"{place}: {error}") from None
     except (ValueError, RecursionError):
         raise BridgeError(f"{place}: is not JSON.") from None
     if not isinstance(line, dict):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from batchlab.application.application import Application, Phase
+from batchlab.documents import without_duplicates
 from batchlab.errors import ApplicationError, shown, suggest
 from batchlab.skeleton.applications import multiplication, patterns, solvers, stencils
 from batchlab.skeleton.collectives.registry import AUTOMATIC, FAMILIES
@@ -144,7 +145,7 @@ def arguments_of(text: str | None) -> dict[str, Any]:
         return {}
     if text.lstrip().startswith("{"):
         try:
-            found = json.loads(text)
+            found = json.loads(text, object_pairs_hook=without_duplicates)
         except ValueError as error:
             raise ApplicationError(f"app_args = {shown(text)}; must be a JSON object: {error}.") from None
         return dict(found)

@@ -14,7 +14,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::cluster::{NodeSet, NodeSetId, NodeSets, NodeTasks, Request, Requests};
-use crate::decision::Decision;
+use crate::decision::{Decision, TimerPurpose};
 use crate::priority::FORMULA_NAMES;
 use crate::record::{Changes, Recorders};
 use crate::replay::Replay;
@@ -139,7 +139,7 @@ fn finish(simulation: &mut Simulation<Replay>) {
 /// Runs to the end; at each of these times this is decided.
 fn run_deciding(simulation: &mut Simulation<Replay>, decisions: &[(f64, Decision)]) {
     for (caller, (time, _)) in decisions.iter().enumerate() {
-        let wake = Decision::Wake { time: *time, caller: caller as u32, watching: false };
+        let wake = Decision::Wake { time: *time, caller: caller as u32, purpose: TimerPurpose::Act };
         simulation.decide(wake).expect("a time to come");
     }
     let end = drive(simulation, |simulation, point| {

@@ -97,7 +97,9 @@ fn only_the_run_of_a_job_has_a_rate() {
     use super::super::Refusal;
     for time in [4.0, 112.0] {
         let mut simulation = two_jobs().open();
-        simulation.decide(Decision::Wake { time, caller: 0, watching: false }).expect("a time to come");
+        simulation
+            .decide(Decision::Wake { time, caller: 0, purpose: TimerPurpose::Act })
+            .expect("a time to come");
         drive(&mut simulation, |simulation, point| {
             if let YieldPoint::Timer(_) = point {
                 let refused = simulation.decide(Decision::SetRate { job: 0, rate: 2.0 });

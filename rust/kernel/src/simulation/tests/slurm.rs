@@ -62,7 +62,7 @@ fn decision(kind: u32, which: u32, seconds: f64) -> Decision {
 fn run_disturbed(case: &Case, decisions: &[(f64, Decision)]) {
     let mut simulation = case.open();
     for (caller, (time, _)) in decisions.iter().enumerate() {
-        let wake = Decision::Wake { time: *time, caller: caller as u32, watching: false };
+        let wake = Decision::Wake { time: *time, caller: caller as u32, purpose: TimerPurpose::Act };
         simulation.decide(wake).expect("a time to come");
     }
     let end = drive(&mut simulation, |simulation, point| {
