@@ -324,7 +324,8 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Whether timers can bring nothing about: no job is left, or they only watch, or repair for jobs that never fit. A job that never ends may be killed.
+    /// Whether timers can bring nothing about: no job is left, or they only watch, or repair for jobs that never fit. A job that
+    /// never ends may be killed.
     fn is_in_vain(&self) -> bool {
         (self.state.running.is_empty() && self.state.queue.has_none_waiting())
             || (!self.cursor.timers.any_acting()
