@@ -148,10 +148,12 @@ impl EasyReservations {
     }
 }
 
-/// Whether totals decide when a job fits, now and later.
+/// Whether totals decide when a job fits, now and later: no allocator outside may refuse it.
 fn totals_decide(view: View<'_>, allocator: &Allocator, job: u32) -> bool {
     let request = view.scenario.job(job).request;
-    view.scenario.calendar.is_none() && limiting_resource(view, allocator, job, request).is_some()
+    allocator.as_external().is_none()
+        && view.scenario.calendar.is_none()
+        && limiting_resource(view, allocator, job, request).is_some()
 }
 
 impl SchedulingRule for EasyReservations {
