@@ -123,11 +123,11 @@ def without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
     DuplicateKey
         If a key is there twice.
     """
-    found: dict[str, object] = {}
-    for key, value in pairs:
-        if key in found:
-            raise DuplicateKey(f"key {shown(key)} appears twice in one object; keep one of them.")
-        found[key] = value
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for place, key in enumerate(keys) if key in keys[:place])
+        raise DuplicateKey(f"key {shown(twice)} appears twice in one object; keep one of them.")
     return found
 
 

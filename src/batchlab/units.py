@@ -5,7 +5,6 @@ import sys
 from typing import TypeGuard
 
 __all__ = [
-    "LARGEST_POWER",
     "format_duration",
     "format_energy",
     "format_latency",
@@ -14,10 +13,8 @@ __all__ = [
     "format_rate",
     "is_finite",
     "is_whole",
+    "plain_number",
 ]
-
-LARGEST_POWER = 1e15
-"""Watts that a node may draw at most; sums over machines and years are finite then."""
 
 # From here on float64 has no halves, and digits say nothing to people.
 _TOO_LONG = 1e15
@@ -47,8 +44,13 @@ def format_number(value: float) -> str:
     str
         ``"2"`` for whole ones below 10^15, else as Python writes it: ``"0.5"``, ``"1e+300"``.
     """
+    return repr(plain_number(value))
+
+
+def plain_number(value: float) -> float:
+    """Give a whole number below 10^15 as an integer, which has no point when written; others as they are."""
     is_short = isinstance(value, float) and value.is_integer() and abs(value) < _TOO_LONG
-    return str(int(value)) if is_short else repr(value)
+    return int(value) if is_short else value
 
 
 def format_duration(seconds: float) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from batchlab.cli.log import format_of, is_log
 from batchlab.cli.machine import described_machine, machine_for
@@ -19,7 +19,6 @@ from batchlab.cli.stream import machine_columns, not_streamed
 from batchlab.options import RunOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import datetime
     from types import TracebackType
     from typing import Self
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from batchlab.monitor import Monitor
     from batchlab.policy import Policy
     from batchlab.system import System
-    from batchlab.vocabulary import RejectionReason
     from batchlab.workload.header import Header
 
 __all__ = ["plain_run"]
@@ -130,7 +128,7 @@ def _simulate(
 ) -> None:
     from batchlab.policy.kernel import policy_names  # noqa: PLC0415  # --help does without
     from batchlab.result.summary import blocks, how_it_was_run, submitted  # noqa: PLC0415  # as above
-    from batchlab.result.warnings import warnings_of  # noqa: PLC0415  # as above
+    from batchlab.result.warnings import warnings_by  # noqa: PLC0415  # as above
     from batchlab.workload.read_line import read_line  # noqa: PLC0415  # as above
 
     facts, options = log.facts, request.options
@@ -152,9 +150,7 @@ def _simulate(
         ("", read_line(str(request.log.trace), facts["read"], facts["kept"], facts["mended_jobs"])),
         *how_it_was_run(system, policy, options),
     ]
-    rejected = cast("Mapping[RejectionReason, int]", metrics.get("rejected", {}))
-    states = cast("Mapping[str, int]", metrics.get("jobs", {}))
-    warnings = [*warnings_of(header, system, rejected, states)]
+    warnings = [*warnings_by(header, system, metrics)]
     tell(
         lambda: blocks(said, metrics, elapsed, warnings),
         lambda: metrics,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from batchlab.cli.failure import wrong_usage
 from batchlab.cli.log import format_of, is_log
@@ -16,7 +16,7 @@ from batchlab.cli.streamed_overheads import streamed_overheads
 from batchlab.errors import BatchlabError, PolicyError, WorkloadError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from contextlib import AbstractContextManager
 
     from batchlab._kernel import (
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from batchlab.policy import Policy
     from batchlab.result.manifest import OutputFiles
     from batchlab.system import System
-    from batchlab.vocabulary import RejectionReason
     from batchlab.workload.header import Header
 
 __all__ = ["machine_columns", "not_streamed", "stream"]
@@ -75,7 +74,7 @@ def stream(request: RunRequest) -> None:
     system = machine_for(described, request.log, request.machine, lambda: _header(log))
     _check_streamable(system)
     from batchlab.result.summary import blocks  # noqa: PLC0415  # --help does without
-    from batchlab.result.warnings import no_jobs, warnings_of  # noqa: PLC0415  # --help does without
+    from batchlab.result.warnings import no_jobs, warnings_by  # noqa: PLC0415  # --help does without
 
     began = time.perf_counter()
     events = None if request.external_events is None else scanned(request.external_events, system)
@@ -85,10 +84,8 @@ def stream(request: RunRequest) -> None:
         if files is not None:
             files.complete(run["metrics"], _manifest(request, policy, system, events, run["notes"]))
     elapsed = time.perf_counter() - began
-    rejected = cast("Mapping[RejectionReason, int]", run["metrics"].get("rejected", {}))
     notes = run["notes"]
-    states = cast("Mapping[str, int]", run["metrics"].get("jobs", {}))
-    warnings = [*warnings_of(_header(log), system, rejected, states)]
+    warnings = [*warnings_by(_header(log), system, run["metrics"])]
     if not notes["kept"]:
         warnings.append(no_jobs(str(request.log.trace), notes["read"], notes["kept"]))
     tell(

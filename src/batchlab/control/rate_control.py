@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 from batchlab.errors import SimulationError, shown
-from batchlab.units import is_finite
+from batchlab.units import is_finite, plain_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -184,6 +184,4 @@ def plain(value: object) -> object:
     """Give a value as a spec string has it."""
     if isinstance(value, tuple):
         return [plain(each) for each in value]
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:  # noqa: PLR2004  # more digits say nothing
-        return int(value)
-    return value
+    return plain_number(value) if isinstance(value, float) else value

@@ -17,7 +17,8 @@ from batchlab import _kernel
 from batchlab.errors import ObserverError, shown, suggest
 from batchlab.observer.observer import Observer
 from batchlab.observer.steps import Source, Steps, steps_of
-from batchlab.units import LARGEST_POWER, is_finite
+from batchlab.system import rules
+from batchlab.units import is_finite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -62,17 +63,14 @@ class NodePower:
     def __post_init__(self) -> None:
         object.__setattr__(self, "busy", self.idle if self.busy is None else self.busy)
         named = {"idle": self.idle, "busy": self.busy, "drained": self.drained}
-        for name, watts in {
+        for name, drawn in {
             **named,
             **{f"per_unit[{key!r}]": at for key, at in self.per_unit.items()},
         }.items():
-            if (
-                isinstance(watts, bool)
-                or not isinstance(watts, int | float)
-                or not 0 <= watts <= LARGEST_POWER
-            ):
-                rule = "must be a number of watts from 0 to 10^15"
-                raise ObserverError(f"NodePower: {name} = {shown(watts)}; {rule}.")
+            try:
+                rules.watts(drawn)
+            except ValueError as rule:
+                raise ObserverError(f"NodePower: {name} = {shown(drawn)}; {rule}.") from None
         if self.lit < self.idle:
             raise ObserverError(
                 f"NodePower: busy = {self.lit:g} W; must not be below idle = {self.idle:g} W."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from batchlab.vocabulary import JOB_STATES, REJECTION_REASONS
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from batchlab.workload import EventStream, Workload
     from batchlab.workload.header import Header
 
-__all__ = ["missed_events", "no_jobs", "warnings_in", "warnings_of"]
+__all__ = ["missed_events", "no_jobs", "warnings_by", "warnings_in", "warnings_of"]
 
 _SHOWN = 3
 
@@ -67,6 +67,11 @@ def warnings_of(
         count = sum(rejected.values())
         yield f"{count:,} {'job was' if count == 1 else 'jobs were'} rejected: {'; '.join(reasons)}"
     yield from _left_waiting(jobs)
+
+
+def warnings_by(header: Header, system: System, metrics: Mapping[str, Any]) -> Iterator[str]:
+    """Compare what was run with what was described, by the metrics of the run; see `warnings_of`."""
+    return warnings_of(header, system, metrics.get("rejected", {}), metrics.get("jobs", {}))
 
 
 def _left_waiting(jobs: Mapping[str, int]) -> Iterator[str]:

@@ -12,7 +12,6 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 
 from batchlab.errors import suggest
-from batchlab.units import LARGEST_POWER
 
 __all__ = [
     "LARGEST_AMOUNT",
@@ -39,6 +38,8 @@ LARGEST_WEIGHT = 4_294_967_280
 MOST_NODES = 100_000_000
 
 _LONGEST_NAME = 200
+# Sums over machines and years are finite then.
+_LARGEST_POWER = 1e15
 _FEATURE = re.compile(r"[^&|()\[\]*,\s]+")
 _RESOURCE = re.compile(r"[A-Za-z_][A-Za-z0-9_.:@/+-]*")
 # A resource becomes a column of the tables of jobs; these columns have another meaning there.
@@ -113,7 +114,7 @@ def seconds(value: object) -> float:
 def watts(value: object) -> float:
     """Take what is drawn."""
     rule = "must be a number of watts from 0 to 10^15"
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST_POWER:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LARGEST_POWER:
         raise ValueError(rule)
     return float(value)
 

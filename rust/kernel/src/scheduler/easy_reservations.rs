@@ -37,8 +37,6 @@ pub struct EasyReservations {
     heads: Vec<u32>,
     /// The reservation of the first of them as totals tell it, until there is a plan.
     first: Option<Shadow>,
-    #[serde(skip)]
-    room: ShadowCapacity,
     /// Whether the plan is that of this pass.
     is_planned: bool,
     /// Of the job that is looked at, as in the queue.
@@ -59,7 +57,6 @@ impl EasyReservations {
             plan,
             heads: Vec::new(),
             first: None,
-            room: ShadowCapacity::default(),
             is_planned: false,
             values: Vec::new(),
             slots: FreeSlots::default(),
@@ -105,8 +102,9 @@ impl EasyReservations {
         self.values.push(ordered_bits(view.state.jobs.estimate(job)));
         self.values.extend((0..view.state.machine.resources()).map(|resource| view.need(job, resource)));
         if !self.is_planned && totals_decide(view, allocator, head) {
-            let room = &mut self.room;
-            let first = self.first.get_or_insert_with(|| Shadow::of(view, allocator, head, room));
+            // Where totals decide, nodes are not looked at.
+            let reservation = || Shadow::of(view, allocator, head, &mut ShadowCapacity::default());
+            let first = self.first.get_or_insert_with(reservation);
             if !first.may_admit(view, view.request(job).nodes, &self.values) {
                 return Ok(true);
             }
@@ -138,10 +136,12 @@ impl EasyReservations {
             return view.state.queue.first_matching(after.as_ref(), &|_| true);
         }
         let has_slots = slots.test(view, allocator);
-        let admits = |set, own: &[i64]| match first {
-            _ if is_planned => plan.may_admit(view, own),
-            Some(first) => first.may_admit(view, set, own),
-            None => true,
+        let admits = |set, own: &[i64]| {
+            if is_planned {
+                plan.may_admit(view, own)
+            } else {
+                first.is_none_or(|first| first.may_admit(view, set, own))
+            }
         };
         let may_start = |values: &[i64]| view.may_fit_where(values, admits) && has_slots(values);
         view.state.queue.first_matching(after.as_ref(), &may_start)

@@ -54,14 +54,17 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Whether a job passes its check: usually, whether it fits on the empty machine. A scheduler outside may start it on
-    /// fewer tasks than it asks for, where its type admits that.
+    /// On how few tasks a job may start. A scheduler outside may start it on fewer than it asks for, where its type admits that.
+    fn fewest_tasks(&self, job: u32) -> u32 {
+        if self.scheduler.is_external() { self.sizes(job).0 } else { self.scenario.job(job).tasks }
+    }
+
+    /// Whether a job passes its check: usually, whether it fits on the empty machine.
     fn can_ever_fit(&mut self, job: u32) -> bool {
-        let tasks =
-            if self.scheduler.is_external() { self.sizes(job).0 } else { self.scenario.job(job).tasks };
         if self.scenario.job_check == JobCheck::None {
             return true;
         }
+        let tasks = self.fewest_tasks(job);
         if self.scenario.job_check == JobCheck::Nodes && !self.allocator.is_free_to_spread() {
             let Self { scenario, state, allocator, .. } = self;
             let mut requests = View { scenario, state }.placement_requests(job);
@@ -85,8 +88,7 @@ impl<F: Feed> Simulation<F> {
     }
 
     fn fits_on_whole_machine(&self, job: u32) -> bool {
-        let tasks =
-            if self.scheduler.is_external() { self.sizes(job).0 } else { self.scenario.job(job).tasks };
+        let tasks = self.fewest_tasks(job);
         let machine = &self.state.machine;
         self.view().placement_requests(job).any(|want| {
             let want = PlacementRequest { tasks, ..want };

@@ -1,10 +1,10 @@
 //! Availability over time: what running and reserved jobs leave free, node by node and in all.
 //!
 //! The totals are a step function, whose steps are the instants at which anything begins or ends: O(B) to change for B
-//! instants, for each node set. The nodes are kept in one of three ways. On machines of up to some ten thousand nodes each step has
-//! a row of all of them, and the search moves one window over the rows: of bits, where there are few levels of free amounts, else
-//! of amounts. On others each node has a step function of its own, O(k) to change where it has k steps, and the search looks at
-//! the nodes of the job's own set where the totals admit the job.
+//! instants, for each node set. The nodes are kept in one of three ways. On machines of up to some ten thousand nodes each
+//! step has a row of all of them, and the search moves one window over the rows: of bits, where there are few levels of free
+//! amounts, else of amounts. On others each node has a step function of its own, O(k) to change where it has k steps, and
+//! the search looks at the nodes of the job's own set where the totals admit the job.
 mod change;
 mod grid;
 mod held;
@@ -53,11 +53,11 @@ impl Nodes {
         if let Some(levels) = Levels::new(resources, capacity, offered, node_sets) {
             return Self::Levels(levels);
         }
-        let Some(rows) = Rows::new(resources, capacity, offered) else {
-            let of_node = |node: &[i64]| Steps::new(node.iter().copied().chain([0]).collect());
-            return Self::Steps(offered.chunks_exact(resources).map(of_node).collect());
-        };
-        Self::Rows(rows)
+        if let Some(rows) = Rows::new(resources, capacity, offered) {
+            return Self::Rows(rows);
+        }
+        let of_node = |node: &[i64]| Steps::new(node.iter().copied().chain([0]).collect());
+        Self::Steps(offered.chunks_exact(resources).map(of_node).collect())
     }
 
     /// A step of the totals becomes two.

@@ -1,7 +1,7 @@
 //! Free amounts of all nodes at one time: a row for each step of the totals.
 //!
-//! The minima over a window of rows are taken by whole vectors, which pays on machines of up to some ten thousand nodes. A change costs
-//! O(steps · nodes of the job), a new step O(nodes).
+//! The minima over a window of rows are taken by whole vectors, which pays on machines of up to some ten thousand nodes. A
+//! change costs O(steps · nodes of the job), a new step O(nodes).
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
