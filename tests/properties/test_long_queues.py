@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.long_queue_cases import crowded_case, waiting_case
+from support.long_queue_cases import counted_case, crowded_case, waiting_case
 from support.schedule_cases import ALLOCATORS, ORDERS, Case
 from support.schedule_runs import fail_if_different, reason_differences
 from support.sleep_cases import sleeping_differences
@@ -44,6 +44,13 @@ def test_long_queues(chunk: int) -> None:
     """State, start, end and the tasks on each node are equal for every job of every case."""
     for number in range(chunk, SAMPLE, CHUNKS):
         fail_if_different(f"waiting_case({number})", waiting_case(number))
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_counted_jobs(chunk: int) -> None:
+    """The same where totals tell most reservations of `easy(reservations=k)`."""
+    for number in range(chunk, 2 * SAMPLE, CHUNKS):
+        fail_if_different(f"counted_case({number})", counted_case(number))
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

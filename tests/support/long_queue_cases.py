@@ -24,7 +24,7 @@ from support.schedule_cases import (
 )
 from support.sleep_cases import sleeping
 
-__all__ = ["crowded_case", "waiting_case"]
+__all__ = ["counted_case", "crowded_case", "waiting_case"]
 
 # A few units are planned by levels, as bits; a hundred times as much by rows, and much more node by node.
 FACTORS = (1, 100, 10_000)
@@ -51,6 +51,25 @@ def waiting_case(number: int) -> Case:
     if random.random() < 0.2:
         case = conditioned(case, random)
     return multiplied(case, FACTORS[number % len(FACTORS)])
+
+
+def counted_case(number: int) -> Case:
+    """Give a case for `easy` with several reservations in which free totals decide when most jobs fit."""
+    random = Random(f"counted/{number}")  # noqa: S311 - no secret
+    machine = random_machine(random, nodes=random.randint(1, 12), plain=True)
+    case = replace(
+        random_case(random),
+        machine=machine,
+        jobs=random_jobs(random, machine, random.randint(8, 60), plain=True),
+        backfill="easy",
+        allocator=ALLOCATORS[number % len(ALLOCATORS)],
+        reservations=random.randint(2, 6),
+    )
+    case = ordered(case, random, number)
+    kinds = ((conditioned, 0.1), (preempting, 0.1), (limited, 0.1), (delayed, 0.1), (disturbed, 0.2))
+    for kind, share in kinds:
+        case = kind(case, random) if random.random() < share else case
+    return case
 
 
 def multiplied(case: Case, factor: int) -> Case:

@@ -1,22 +1,21 @@
 //! EASY with several reservations (S6): the first k jobs that do not fit are not delayed.
 //!
-//! Reservations are made once a job behind those that do not fit could start, and are kept from pass to pass as long as they
-//! would be the same again. Each candidate that the totals admit is checked by placing again the reservations that begin
-//! before it is expected to end. Where totals decide whether a job fits and when the first reservation begins, they tell first
-//! which jobs would delay it, in O(log n): a plan is made only once one would not.
+//! Reservations are made once a job behind those that do not fit could start. Where totals tell their instants, and whether a
+//! job delays one of them, no nodes are looked at, which costs O(log n) for each reservation. Once they do not, the pass goes on
+//! with a plan of nodes, which is kept from pass to pass as long as it would be the same again: each candidate that the totals
+//! admit is then checked by placing again the reservations that begin before it is expected to end.
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{NodeSets, Unanswered};
+use crate::cluster::{NodeSets, NodeTasks, Unanswered};
 use crate::placement::Allocator;
 use crate::state::{Rank, View};
 use crate::time::ordered_bits;
 
 use super::free_slots::FreeSlots;
 use super::plan::Plan;
-use super::shadow::{Shadow, limiting_resource};
-use super::shadow_capacity::ShadowCapacity;
+use super::plan_by_totals::{PlanByTotals, deciding_resource};
 use super::victims::preempt_for;
 use super::{Chance, SchedulingRule, Step, chance_of, start_chosen};
 
@@ -32,12 +31,12 @@ enum Pass {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EasyReservations {
     count: usize,
-    plan: Plan,
     /// The jobs for which this pass reserves.
     heads: Vec<u32>,
-    /// The reservation of the first of them as totals tell it, until there is a plan.
-    first: Option<Shadow>,
-    /// Whether the plan is that of this pass.
+    /// What totals tell of their reservations, as long as they do in this pass.
+    by_totals: PlanByTotals,
+    plan: Plan,
+    /// Whether nodes decide in this pass: the plan is that of this pass.
     is_planned: bool,
     /// Of the job that is looked at, as in the queue.
     #[serde(skip)]
@@ -54,9 +53,9 @@ impl EasyReservations {
         let plan = Plan::new(resources, capacity, node_sets);
         Self {
             count,
-            plan,
             heads: Vec::new(),
-            first: None,
+            by_totals: PlanByTotals::default(),
+            plan,
             is_planned: false,
             values: Vec::new(),
             slots: FreeSlots::default(),
@@ -64,15 +63,28 @@ impl EasyReservations {
         }
     }
 
-    /// Reserves for the jobs that did not fit.
+    /// Reserves for all jobs that did not fit, by totals or else on nodes.
     fn reserve(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<(), Unanswered> {
+        while self.reserve_next(view, allocator)? {}
+        Ok(())
+    }
+
+    /// Reserves for the next job by totals, or for all on nodes; false where all have reservations.
+    fn reserve_next(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<bool, Unanswered> {
+        if !self.is_planned {
+            let Some(&head) = self.heads.get(self.by_totals.count()) else { return Ok(false) };
+            if self.by_totals.reserve(view, allocator, head) {
+                return Ok(true);
+            }
+        }
+        self.reserve_on_nodes(view, allocator)?;
+        Ok(false)
+    }
+
+    fn reserve_on_nodes(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<(), Unanswered> {
         let was_planned = std::mem::replace(&mut self.is_planned, true);
         if !was_planned {
-            if self.plan.still_holds(view, allocator) {
-                self.plan.advance(view);
-            } else {
-                self.plan.follow(view);
-            }
+            self.plan_nodes(view, allocator)?;
         }
         if was_planned && self.plan.reserved_jobs().eq(self.heads.iter().copied()) {
             return Ok(());
@@ -87,6 +99,21 @@ impl EasyReservations {
         Ok(())
     }
 
+    /// Goes over to nodes. Reservations that jobs have started besides keep their instants.
+    fn plan_nodes(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<(), Unanswered> {
+        if self.plan.still_holds(view, allocator) {
+            self.plan.advance(view);
+            return Ok(());
+        }
+        self.plan.follow(view);
+        if self.by_totals.has_admitted() {
+            for (job, start) in self.by_totals.instants() {
+                self.plan.reserve_at(view, allocator, job, start)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Whether totals tell that a job fits now and delays a reservation wherever it goes, so that no nodes need be chosen.
     fn surely_delays(
         &mut self,
@@ -94,23 +121,33 @@ impl EasyReservations {
         allocator: &mut Allocator,
         job: u32,
     ) -> Result<bool, Unanswered> {
-        let Some(&head) = self.heads.first() else { return Ok(false) };
-        if !totals_decide(view, allocator, job) || view.over_limit(job).is_some() || !view.may_fit_job(job) {
+        if self.heads.is_empty()
+            || deciding_resource(view, allocator, job).is_none()
+            || view.over_limit(job).is_some()
+            || !view.may_fit_job(job)
+        {
             return Ok(false);
         }
         self.values.clear();
         self.values.push(ordered_bits(view.state.jobs.estimate(job)));
         self.values.extend((0..view.state.machine.resources()).map(|resource| view.need(job, resource)));
-        if !self.is_planned && totals_decide(view, allocator, head) {
-            // Where totals decide, nodes are not looked at.
-            let reservation = || Shadow::of(view, allocator, head, &mut ShadowCapacity::default());
-            let first = self.first.get_or_insert_with(reservation);
-            if !first.may_admit(view, view.request(job).nodes, &self.values) {
+        loop {
+            if !self.may_admit(view, &self.values) {
                 return Ok(true);
             }
+            if !self.reserve_next(view, allocator)? {
+                return Ok(!self.may_admit(view, &self.values));
+            }
         }
-        self.reserve(view, allocator)?;
-        Ok(!self.plan.may_admit(view, &self.values))
+    }
+
+    /// Whether the reservations admit jobs with such values of the queue, as far as totals tell: false only if none of them is.
+    fn may_admit(&self, view: View<'_>, values: &[i64]) -> bool {
+        if self.is_planned {
+            self.plan.may_admit(view, values)
+        } else {
+            self.by_totals.may_admit(view, values)
+        }
     }
 
     /// Whether a job that would go where the allocator has chosen leaves each reservation its instant.
@@ -119,41 +156,51 @@ impl EasyReservations {
             return Ok(true);
         }
         let chosen = std::mem::take(&mut allocator.chosen);
-        let reserved = self.reserve(view, allocator);
-        let admitted = reserved.and_then(|()| self.plan.admit(view, allocator, job, &chosen));
-        if admitted == Ok(true) {
-            self.plan.count_left(view);
-        }
+        let admitted = self.admits_on(view, allocator, job, &chosen);
         allocator.chosen = chosen;
         admitted
     }
 
+    fn admits_on(
+        &mut self,
+        view: View<'_>,
+        allocator: &mut Allocator,
+        job: u32,
+        placement: &[NodeTasks],
+    ) -> Result<bool, Unanswered> {
+        self.reserve(view, allocator)?;
+        if !self.is_planned {
+            let end = view.supposed_end(job, placement);
+            // Where nodes decide later in the pass, allocators with a memory would not place the reservations as they do now.
+            let is_decided = allocator.is_stateless() && deciding_resource(view, allocator, job).is_some();
+            let admitted = if is_decided { self.by_totals.admit(view, job, end) } else { None };
+            if let Some(admitted) = admitted {
+                return Ok(admitted);
+            }
+            self.reserve_on_nodes(view, allocator)?;
+        }
+        let admitted = self.plan.admit(view, allocator, job, placement)?;
+        if admitted {
+            self.plan.count_left(view);
+        }
+        Ok(admitted)
+    }
+
     /// The next job behind `after` that matters: jobs that cannot fit do while reservations are left to make.
     fn next_behind(&mut self, view: View<'_>, allocator: &Allocator, after: Option<Rank>) -> Option<Rank> {
-        let (plan, first, is_planned, slots) =
-            (&self.plan, self.first.as_ref(), self.is_planned, &mut self.slots);
         if self.heads.len() < self.count || view.looks_at_each() {
             return view.state.queue.first_matching(after.as_ref(), &|_| true);
         }
+        let mut slots = std::mem::take(&mut self.slots);
         let has_slots = slots.test(view, allocator);
-        let admits = |set, own: &[i64]| {
-            if is_planned {
-                plan.may_admit(view, own)
-            } else {
-                first.is_none_or(|first| first.may_admit(view, set, own))
-            }
+        let may_start = |values: &[i64]| {
+            view.may_fit_where(values, |_, own| self.may_admit(view, own)) && has_slots(values)
         };
-        let may_start = |values: &[i64]| view.may_fit_where(values, admits) && has_slots(values);
-        view.state.queue.first_matching(after.as_ref(), &may_start)
+        let found = view.state.queue.first_matching(after.as_ref(), &may_start);
+        drop(has_slots);
+        self.slots = slots;
+        found
     }
-}
-
-/// Whether totals decide when a job fits, now and later: no allocator outside may refuse it.
-fn totals_decide(view: View<'_>, allocator: &Allocator, job: u32) -> bool {
-    let request = view.scenario.job(job).request;
-    allocator.as_external().is_none()
-        && view.scenario.calendar.is_none()
-        && limiting_resource(view, allocator, job, request).is_some()
 }
 
 impl SchedulingRule for EasyReservations {
@@ -169,7 +216,7 @@ impl SchedulingRule for EasyReservations {
         let begins = view.may_start_some();
         self.pass = if begins { Pass::Behind(None) } else { Pass::Over };
         self.heads.clear();
-        self.first = None;
+        self.by_totals.clear();
         self.is_planned = false;
         begins
     }

@@ -15,6 +15,7 @@ mod free_slots;
 mod freed;
 mod harm;
 mod plan;
+mod plan_by_totals;
 mod policy_choice;
 mod registry;
 mod shadow;
