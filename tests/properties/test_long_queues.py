@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.long_queue_cases import counted_case, crowded_case, waiting_case
+from support.long_queue_cases import counted_case, crowded_case, neighbour_case, waiting_case
 from support.schedule_cases import ALLOCATORS, ORDERS, Case
 from support.schedule_runs import fail_if_different, reason_differences
 from support.sleep_cases import sleeping_differences
@@ -51,6 +51,13 @@ def test_counted_jobs(chunk: int) -> None:
     """The same where totals tell most reservations of `easy(reservations=k)`."""
     for number in range(chunk, 2 * SAMPLE, CHUNKS):
         fail_if_different(f"counted_case({number})", counted_case(number))
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_jobs_on_neighbours(chunk: int) -> None:
+    """The same where `easy` looks for consecutive whole nodes."""
+    for number in range(chunk, SAMPLE, CHUNKS):
+        fail_if_different(f"neighbour_case({number})", neighbour_case(number))
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from random import Random
 
-from reference import Job
+from reference import Job, Machine
 from reference.predictors import PREDICTORS
 from support.dependent_cases import conditioned
 from support.event_cases import delayed, eventful
@@ -24,7 +24,7 @@ from support.schedule_cases import (
 )
 from support.sleep_cases import sleeping
 
-__all__ = ["counted_case", "crowded_case", "waiting_case"]
+__all__ = ["counted_case", "crowded_case", "neighbour_case", "waiting_case"]
 
 # A few units are planned by levels, as bits; a hundred times as much by rows, and much more node by node.
 FACTORS = (1, 100, 10_000)
@@ -67,6 +67,29 @@ def counted_case(number: int) -> Case:
     )
     case = ordered(case, random, number)
     kinds = ((conditioned, 0.1), (preempting, 0.1), (limited, 0.1), (delayed, 0.1), (disturbed, 0.2))
+    for kind, share in kinds:
+        case = kind(case, random) if random.random() < share else case
+    return case
+
+
+def neighbour_case(number: int) -> Case:
+    """Give a case for `easy` in which most jobs take consecutive nodes whole, often of more than 64."""
+    random = Random(f"neighbours/{number}")  # noqa: S311 - no secret
+    capacity = random.choice((1, 1, 2))
+    machine = Machine(("core",), [(capacity,)] * random.choice((3, 10, 65, 130)))
+    most = random.randint(1, len(machine.capacity))
+    jobs = tuple(
+        replace(
+            job,
+            request=(capacity,) if random.random() < 0.9 else (1,),
+            tasks=random.randint(1, most if random.random() < 0.5 else max(1, most // 6)),
+        )
+        for job in random_jobs(random, machine, random.randint(8, 50), plain=True)
+    )
+    case = replace(random_case(random), machine=machine, jobs=jobs, backfill="easy", allocator="contiguous")
+    case = replace(case, reservations=random.choice((1, 1, 1, 2)))
+    case = ordered(case, random, number)
+    kinds = ((conditioned, 0.1), (preempting, 0.1), (limited, 0.1), (delayed, 0.2), (disturbed, 0.2))
     for kind, share in kinds:
         case = kind(case, random) if random.random() < share else case
     return case

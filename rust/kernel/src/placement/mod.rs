@@ -146,6 +146,12 @@ impl Allocator {
         !matches!(self.rule, AllocationRule::Contiguous | AllocationRule::SubTorus)
     }
 
+    /// Whether it puts jobs on nodes of consecutive numbers.
+    #[must_use]
+    pub fn takes_neighbours(&self) -> bool {
+        self.rule == AllocationRule::Contiguous && self.external.is_none() && self.mapping.is_none()
+    }
+
     /// Whether it puts a job on the same nodes where the same ones are free, whatever has started since.
     #[must_use]
     pub fn is_stateless(&self) -> bool {

@@ -16,7 +16,7 @@ use crate::state::{Rank, View};
 use super::free_slots::FreeSlots;
 use super::harm::Harm;
 use super::shadow::Shadow;
-use super::shadow_capacity::ShadowCapacity;
+use super::shadow_room::ShadowRoom;
 use super::victims::preempt_for;
 use super::{Chance, SchedulingRule, Step, chance_of, start_chosen};
 
@@ -24,7 +24,7 @@ use super::{Chance, SchedulingRule, Step, chance_of, start_chosen};
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Easy {
     shadow: Option<Shadow>,
-    room: ShadowCapacity,
+    room: ShadowRoom,
     /// Which jobs would delay it.
     harm: Harm,
     #[serde(skip)]

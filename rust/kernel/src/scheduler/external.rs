@@ -12,13 +12,13 @@ use crate::state::{Rank, View};
 
 use super::plan::Plan;
 use super::shadow::Shadow;
-use super::shadow_capacity::ShadowCapacity;
+use super::shadow_room::ShadowRoom;
 use super::{SchedulingRule, Step};
 
 /// The reservations of the present pass.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct External {
-    room: ShadowCapacity,
+    room: ShadowRoom,
     /// What was asked for, in that order.
     made: Vec<Made>,
     first: Option<Shadow>,
@@ -64,7 +64,7 @@ impl External {
     #[must_use]
     pub fn new(resources: usize, capacity: &[i64], node_sets: &Arc<NodeSets>) -> Self {
         Self {
-            room: ShadowCapacity::default(),
+            room: ShadowRoom::default(),
             made: Vec::new(),
             first: None,
             allocator: None,

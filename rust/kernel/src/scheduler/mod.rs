@@ -20,6 +20,8 @@ mod policy_choice;
 mod registry;
 mod shadow;
 mod shadow_capacity;
+mod shadow_room;
+mod shadow_windows;
 mod slurm;
 mod victims;
 

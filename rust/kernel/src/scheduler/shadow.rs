@@ -6,7 +6,7 @@ use crate::placement::Allocator;
 use crate::state::View;
 use crate::time::{Time, from_ordered_bits};
 
-use super::shadow_capacity::ShadowCapacity;
+use super::shadow_room::ShadowRoom;
 
 /// The reservation of the head.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -29,8 +29,8 @@ pub struct Shadow {
 
 impl Shadow {
     /// The reservation of a job that does not fit now: in the node set where it can start first.
-    pub fn of(view: View<'_>, allocator: &Allocator, head: u32, room: &mut ShadowCapacity) -> Self {
-        let with = |request, earliest, room: &mut ShadowCapacity| {
+    pub fn of(view: View<'_>, allocator: &Allocator, head: u32, room: &mut ShadowRoom) -> Self {
+        let with = |request, earliest, room: &mut ShadowRoom| {
             Self::with(view, allocator, head, request, earliest, room)
         };
         let alternatives = view.scenario.alternatives(head);
@@ -68,7 +68,7 @@ impl Shadow {
         head: u32,
         request: u32,
         earliest: Time,
-        room: &mut ShadowCapacity,
+        room: &mut ShadowRoom,
     ) -> Self {
         let machine = &view.state.machine;
         let want = view.placement_request_of(head, request);
@@ -106,13 +106,12 @@ impl Shadow {
         allocator: &Allocator,
         job: u32,
         placement: &[NodeTasks],
-        room: &mut ShadowCapacity,
+        room: &mut ShadowRoom,
     ) -> bool {
         let (request, machine) = (view.request(job), &view.state.machine);
         if view.supposed_end(job, placement) <= self.time {
             if self.on_nodes {
-                // It will have come and gone: what the machine is about to lack is back by then.
-                room.change(machine, request, placement, 1);
+                room.come_and_go(machine, request, placement);
             }
             return true;
         }
