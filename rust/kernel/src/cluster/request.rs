@@ -77,6 +77,9 @@ pub struct Requests {
     /// Follows from the list.
     #[serde(skip)]
     known: HashMap<Request, u32>,
+    /// The one that was asked for last: many jobs ask for what the one before does.
+    #[serde(skip)]
+    latest: u32,
     granularity: Vec<i64>,
     has_exclusive: bool,
 }
@@ -91,12 +94,16 @@ impl Requests {
                 *g = greatest_common_divisor(*g, amount);
             }
         }
-        Self { all: Vec::new(), known: HashMap::new(), granularity, has_exclusive: false }
+        Self { all: Vec::new(), known: HashMap::new(), latest: 0, granularity, has_exclusive: false }
     }
 
     /// The index of a request, which is new or known.
     pub fn intern(&mut self, request: Request) -> u32 {
+        if self.all.get(self.latest as usize) == Some(&request) {
+            return self.latest;
+        }
         if let Some(&index) = self.known.get(&request) {
+            self.latest = index;
             return index;
         }
         for (g, &amount) in self.granularity.iter_mut().zip(&request.amounts) {
@@ -106,6 +113,7 @@ impl Requests {
         let index = self.all.len() as u32;
         self.all.push(request.clone());
         self.known.insert(request, index);
+        self.latest = index;
         index
     }
 
