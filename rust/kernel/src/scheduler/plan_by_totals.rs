@@ -1,10 +1,11 @@
 //! A plan of reservations as far as totals tell it, for jobs whose fit is decided by the free total of one resource.
 //!
-//! Running jobs only give back, so at an instant a total is what is free now, what they have given back by then, and less what
-//! reservations hold then. A reservation that none of those before it begins within is decided by its total at its start alone:
-//! those that have begun by then lie on different nodes, all of which were free before. Where one begins later, it may take nodes
-//! that are free at the start or others: totals give a bound on either side, and where the need lies between the two, nodes
-//! decide, and this plan does not. O(k log n) for a reservation besides k others, O(k) for each of them that a job might delay.
+//! Running jobs only give back: what is free in all at an instant is what is free now and what they have given back by then, less
+//! what reservations hold then. Where no other reservation begins while a new one would hold its nodes, the total at its start
+//! decides: the others that hold nodes then hold different ones, all of which were free. Where another begins meanwhile, it may
+//! take nodes that are free at the start, or others that are free later: totals give a bound on either side. If the need lies
+//! between the bounds, nodes decide, and this plan does not. O(k log n) for a reservation besides k others, O(k) for each
+//! reservation that a job might delay.
 use serde::{Deserialize, Serialize};
 
 use crate::placement::Allocator;
