@@ -17,6 +17,7 @@ from batchlab import _kernel
 from batchlab.control import RateLoad
 from batchlab.errors import DecisionError, SimulationError, shown
 from batchlab.observer import Observer
+from batchlab.observer.given import checked_observers
 from batchlab.policy.allocator import Allocator
 from batchlab.policy.kernel import takes_now
 from batchlab.policy.scheduler import ExternalScheduler
@@ -88,23 +89,12 @@ def python_components(
 
     Raises
     ------
-    SimulationError
+    ObserverError
         If an observer is none, or two have one name.
     """
-    given: object = observers
-    if not isinstance(given, Iterable):
-        rule = "must be a list of observers, which may be empty"
-        raise SimulationError(f"observers = {shown(given)}; {rule}.")
-    for observer in observers:
-        if not isinstance(observer, Observer):
-            raise SimulationError(f"observers hold {shown(observer)}; must be objects of batchlab.Observer.")
-    names = [observer.name for observer in observers if observer.name]
-    for observer in observers:
-        if names.count(observer.name) > 1:
-            raise SimulationError(f"two observers are named {observer.name!r}; names must differ.")
     allocator = policy.allocator if isinstance(policy.allocator, Allocator) else None
     order = None if isinstance(policy.order, str) or not takes_now(policy.order) else policy.order
-    predictor, observed = _predictor(policy), tuple(observers)
+    predictor, observed = _predictor(policy), checked_observers(observers)
     return PythonComponents(policy.scheduler, allocator, predictor, order, observed, controls)
 
 
