@@ -13,6 +13,7 @@ from batchlab.errors import BatchlabError, ResultError, SimulationError, as_mess
 from batchlab.vocabulary import LARGEST_SEED
 
 __all__ = [
+    "SEVERAL_VALUES",
     "at_least_one",
     "check_directory",
     "check_page",
@@ -29,8 +30,8 @@ __all__ = [
 
 _FAILED, _WRONG_USAGE = 1, 2
 _SHOW_TRACEBACK = "BATCHLAB_TRACEBACK"
-# What options need that take several values, since typer knows only how many.
-_SEVERAL_VALUES = {"--route": "needs two hosts, SOURCE TARGET: --route node0 node1"}
+SEVERAL_VALUES = {"--route": "needs two hosts, SOURCE TARGET: --route node0 node1"}
+"""What options need that take several values, since typer knows only how many."""
 # What typer raises for wrong usage derives from this; its package differs between versions of typer.
 _COMMAND_LINE_ERROR = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
@@ -220,6 +221,6 @@ def _usage(error: BaseException, command: str) -> str:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else command
     message = getattr(error, "format_message", error.__str__)()
-    if getattr(error, "option_name", None) in _SEVERAL_VALUES:
-        message = f"Option {error.option_name!r} {_SEVERAL_VALUES[error.option_name]}"  # type: ignore[attr-defined]  # it has one
+    if getattr(error, "option_name", None) in SEVERAL_VALUES:
+        message = f"Option {error.option_name!r} {SEVERAL_VALUES[error.option_name]}"  # type: ignore[attr-defined]  # it has one
     return f"{message.rstrip('. ')}. See {command} --help."
