@@ -122,10 +122,10 @@ def test_failures_are_told_at_the_end(specification: Path, capsys: pytest.Captur
 def test_no_table_compares_runs_that_all_failed(
     specification: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """There is nothing to compare: no rows of names alone."""
+    """There is nothing to compare: no rows of names alone. The file is wrong: exit code 2."""
     wrong = "'expression(\"no_column\")'"
     specification.write_text(SPEC.replace('"sjf"', wrong).replace('"fcfs"', wrong.replace("no_", "such_")))
-    assert main(["experiment", str(specification)]) == 1
+    assert main(["experiment", str(specification)]) == 2
     said = capsys.readouterr().out
     assert said.startswith("Small: 4 failed")
     assert "policy" not in said
@@ -241,6 +241,33 @@ def test_wrong_comparisons(
     """Are told in a line, with exit code 2."""
     assert main(["compare", str(log), *options]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_bad_input_has_one_exit_code(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """That of `batchlab run`, where all policies fail for it; 1 where one does, or for anything else."""
+    machine = tmp_path / "machine.toml"
+    machine.write_text(
+        '[[groups]]\nname = "n"\ncount = 8\nresources = {core = 1}\n'
+        '[[partitions]]\nname = "other"\nnodes = "0-7"\n'
+    )
+    placed = tmp_path / "placed.swf"
+    placed.write_text(log.read_text().replace("1 -1 -1 -1 -1 -1\n", "1 -1 -1 7 -1 -1\n"))
+    words = [str(placed), "--system", str(machine)]
+    assert main(["run", *words]) == 2
+    rule = "must be a partition of the system. Known: other."
+    assert rule in capsys.readouterr().err
+    assert main(["compare", *words, "--policy", "fcfs", "--policy", "easy"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(
+        "batchlab: 2 of 2 runs failed; the first (fcfs, seed 0, replication 0): WorkloadError"
+    )
+    assert told.endswith(f"{rule}\n")
+    assert main(["compare", str(log), "--policy", "fcfs", "--policy", "expression('no_column')"]) == 1
+    wrong = tmp_path / "returning_three.py"
+    wrong.write_text(
+        "import batchlab\n\nclass Mine(batchlab.Scheduler):\n    def schedule(self, view): return 3\n"
+    )
+    assert main(["compare", str(log), "--policy", f"{wrong}:Mine"]) == 1
 
 
 @pytest.mark.parametrize(("columns", "measures"), [(60, 3), (80, 5), (200, 12)])
