@@ -46,8 +46,8 @@ def test_an_experiment_is_run_and_told(specification: Path, capsys: pytest.Captu
     assert main(["experiment", str(specification)]) == 0
     said = lines(capsys)
     assert said[0] == ["Small:", "4", "done"]
-    assert said[3][:3] == ["first", "00:01:13", "00:01:30"]
-    assert said[4][0] == "short"
+    assert said[4][:3] == ["first", "00:01:13", "00:01:30"]
+    assert said[5][0] == "short"
     assert ["kept", "in", "runs"] in said
     assert len([*(specification.parent / "runs/runs").rglob("*.json")]) == 4
 
@@ -270,15 +270,15 @@ def test_bad_input_has_one_exit_code(log: Path, tmp_path: Path, capsys: pytest.C
     assert main(["compare", str(log), "--policy", f"{wrong}:Mine"]) == 1
 
 
-@pytest.mark.parametrize(("columns", "measures"), [(60, 3), (80, 5), (200, 12)])
+@pytest.mark.parametrize(("columns", "titles"), [(60, 2), (80, 2), (200, 1)])
 def test_terminals_get_as_much_as_fits(
     columns: int,
-    measures: int,
+    titles: int,
     log: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Further measures where there is room; two tables where there is little; letters for long specs."""
+    """Further measures where there is room; broken titles where there is little; letters for long specs."""
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
@@ -287,10 +287,21 @@ def test_terminals_get_as_much_as_fits(
     lines = capsys.readouterr().out.splitlines()
     assert lines[2:4] == ["A             fcfs", f"B             {long}"]
     assert max(map(len, lines)) <= columns
-    assert lines[5].startswith("policy  mean wait")
-    assert len(lines[5].split("  ")) >= measures
-    assert [line[0] for line in lines[6:8]] == ["A", "B"]
-    assert "core in use" in "".join(lines)
+    assert lines[5 + titles - 1].startswith("policy  ")
+    assert [line[0] for line in lines[5 + titles :][:2]] == ["A", "B"]
+    words = "".join(lines[5 : 5 + titles])
+    assert ("jobs a day" in words) == (columns == 200)
+    assert "in use" in "".join(lines)
+
+
+def test_files_get_tables_of_the_usual_width(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of 80 columns, with all measures: their titles take several lines."""
+    assert main(["compare", str(log), "--policy", "fcfs", "--policy", "easy(order=sjf)"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[2].split() == ["mean", "median", "bounded", "longest", "core"]
+    assert lines[3].split() == ["policy", "wait", "wait", "slowdown", "queue", "makespan", "in", "use"]
+    assert len(lines[4].split()) == len(lines[5].split())
 
 
 def test_colours_are_for_terminals(
