@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import product, takewhile
 from typing import TYPE_CHECKING, Any
 
 import batchlab as bl
@@ -21,9 +21,9 @@ from support.schedule_runs import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-__all__ = ["COMBINATIONS", "UNSEEN", "Combinations"]
+__all__ = ["COMBINATIONS", "UNSEEN", "Combinations", "until_enough"]
 
 COMBINATIONS = [*product(ORDERS, BACKFILLS, ALLOCATORS)]
 SHORT = 25
@@ -96,6 +96,11 @@ class Combinations:
         for kind in kinds:
             policy = bl.Policy(case.order_text, case.backfill, kind(), case.reservations)
             _check(case, f"case {number} with {name}", policy, expected)
+
+
+def until_enough(numbers: range, is_enough: Callable[[], bool]) -> Iterator[int]:
+    """Give numbers of cases until what they are to show has been seen often enough."""
+    return takewhile(lambda _: not is_enough(), numbers)
 
 
 def _check(case: Case, name: str, policy: bl.Policy, expected: Expected) -> None:
