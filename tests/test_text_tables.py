@@ -33,6 +33,29 @@ def test_columns_that_do_not_fit_stand_below() -> None:
     assert drawn([Table(ROWS)], width=3).count("\nlong name") == 3
 
 
+def test_long_titles_are_broken_first() -> None:
+    """Where that makes the table fit; words stay whole, and cells as wide as they are."""
+    rows = [["name", "mean of all", "second"], ["a", "1", "22"], ["long name", "4", "5"]]
+    whole = [
+        "name       mean of all  second",
+        "a                    1      22",
+        "long name            4       5",
+    ]
+    assert drawn([Table(rows)]).splitlines() == whole
+    assert drawn([Table(rows, within=30)]).splitlines() == whole
+    broken = [
+        "           mean",
+        "             of",
+        "name        all  second",
+        "a             1      22",
+        "long name     4       5",
+    ]
+    assert drawn([Table(rows)], width=29).splitlines() == broken
+    assert drawn([Table(rows, within=29)]).splitlines() == broken
+    assert drawn([Table(rows, within=29)], width=30).splitlines() == whole
+    assert drawn([Table(rows)], width=29, colour=True).count("\x1b[1m") == 3
+
+
 def test_prose_is_wrapped() -> None:
     """In the last column, and in facts, behind an indentation."""
     text = "a sentence that goes on and on and on"

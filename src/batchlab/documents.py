@@ -72,11 +72,10 @@ class DocumentReader:
         except UnicodeDecodeError as error:
             raise self.error(f"is not UTF-8 text (byte {error.start}). Is it the right file?") from None
 
-    def json(self, text: str, *, lenient: bool = False) -> object:
-        """Parse JSON; unless lenient, an object that names a key twice is refused."""
-        hook = None if lenient else without_duplicates
+    def json(self, text: str) -> object:
+        """Parse JSON; an object that names a key twice is refused."""
         try:
-            return json.loads(text, object_pairs_hook=hook, parse_constant=self._no_constant)
+            return json.loads(text, object_pairs_hook=without_duplicates, parse_constant=self._no_constant)
         except json.JSONDecodeError as error:
             raise self.error(f":{error.lineno}:{error.colno}: is not JSON: {error.msg}.") from None
         except DuplicateKey as error:

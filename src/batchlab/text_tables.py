@@ -29,14 +29,17 @@ class Facts:
 class Table:
     """Rows of text, the first of them titles.
 
-    `labels` is how many columns say what a row is about: they are repeated where the other columns do not all
-    fit. `prose` says that the last column is text, which is wrapped; `note` is said below the table.
+    Where the columns do not all fit, titles are broken into lines, and columns that still do not fit stand
+    below: `labels` is how many say what a row is about, and are repeated there. `prose` says that the last
+    column is text, which is wrapped; `note` is said below the table. `within` is how many signs fit on a line
+    where nothing else says so.
     """
 
     rows: Sequence[Sequence[str]]
     note: str = ""
     labels: int = 1
     prose: bool = False
+    within: int | None = None
 
 
 Block: TypeAlias = Facts | Table
@@ -87,26 +90,45 @@ def _table(table: Table, width: int | None, *, colour: bool) -> str:
     if table.prose:
         text = _prose(table, width, colour=colour)
     else:
-        parts = _parts(table, width)
-        text = "\n\n".join(_columns(part, table.labels, colour=colour) for part in parts)
+        width = table.within if width is None else width
+        rows, heads = _titled(table, width)
+        parts = _parts(rows, table.labels, width)
+        text = "\n\n".join(_columns(part, table.labels, heads, colour=colour) for part in parts)
     return "\n".join([text, *_wrapped(table.note, width, 0)]) if table.note else text
 
 
-def _parts(table: Table, width: int | None) -> list[list[list[str]]]:
+def _titled(table: Table, width: int | None) -> tuple[Sequence[Sequence[str]], int]:
+    """Break the titles of a table that does not fit; give the rows, and how many of them are titles."""
+    if width is None or width_of(table.rows) <= width:
+        return table.rows, 1
+    from textwrap import wrap  # noqa: PLC0415  # most tables fit
+
+    titles, *others = table.rows
+    cells = _widths(others) if others else [0] * len(titles)
+    least = [max(each, *map(len, title.split()), 1) for each, title in zip(cells, titles, strict=True)]
+    broken = [
+        [title] if column < table.labels else wrap(title, room, break_on_hyphens=False)
+        for column, (title, room) in enumerate(zip(titles, least, strict=True))
+    ]
+    heads = max(map(len, broken))
+    above = zip(*([""] * (heads - len(each)) + each for each in broken), strict=True)
+    return [*above, *others], heads
+
+
+def _parts(rows: Sequence[Sequence[str]], labels: int, width: int | None) -> list[list[list[str]]]:
     """Share the columns out among as many tables as it takes for each to fit."""
-    widths = _widths(table.rows)
-    first = sum(each + _BETWEEN for each in widths[: table.labels]) - _BETWEEN
+    widths = _widths(rows)
+    first = sum(each + _BETWEEN for each in widths[:labels]) - _BETWEEN
     shares: list[list[int]] = [[]]
-    for column in range(table.labels, len(widths)):
+    for column in range(labels, len(widths)):
         taken = first + sum(widths[each] + _BETWEEN for each in [*shares[-1], column])
         if width is not None and shares[-1] and taken > width:
             shares.append([])
         shares[-1].append(column)
-    labels = range(table.labels)
-    return [[[row[column] for column in (*labels, *share)] for row in table.rows] for share in shares]
+    return [[[row[column] for column in (*range(labels), *share)] for row in rows] for share in shares]
 
 
-def _columns(rows: Sequence[Sequence[str]], labels: int, *, colour: bool) -> str:
+def _columns(rows: Sequence[Sequence[str]], labels: int, heads: int, *, colour: bool) -> str:
     widths = _widths(rows)
     lines = []
     for number, row in enumerate(rows):
@@ -115,7 +137,7 @@ def _columns(rows: Sequence[Sequence[str]], labels: int, *, colour: bool) -> str
             for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         line = (" " * _BETWEEN).join(cells).rstrip()
-        lines.append(_marked(line, _BOLD, colour and number == 0))
+        lines.append(_marked(line, _BOLD, colour and number < heads))
     return "\n".join(lines)
 
 

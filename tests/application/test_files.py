@@ -181,6 +181,13 @@ def test_what_is_no_json(tmp_path: Path, text: str, message: str) -> None:
         bl.read_application(file(tmp_path, text))
 
 
+def test_keys_that_are_there_twice_are_refused_in_projects_too(tmp_path: Path) -> None:
+    """Of two values of one key none is left out silently, leniently read or not."""
+    model = file(tmp_path, '{"phases": [{"tasks": [], "iterations": 2, "iterations": 3}]}')
+    with pytest.raises(bl.ApplicationError, match=r"model.json: key 'iterations' appears twice"):
+        bl.read_application(model, lenient=True)
+
+
 def test_what_cannot_be_read(tmp_path: Path) -> None:
     """A file that is not there, or no text, is an error of its own."""
     with pytest.raises(bl.ApplicationError, match=r"nowhere.json: cannot be read: No such file"):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 import batchlab as bl
 from batchlab.cli import main
+from batchlab.workload.event_lines import is_of_run
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def test_events_in_and_out(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -48,3 +49,49 @@ def test_streamed_runs_write_no_events(log: Path, tmp_path: Path, capsys: pytest
     """What happened to all jobs is not kept."""
     assert main(["run", str(log), "--stream", "--events", str(tmp_path / "e.csv")]) == 2
     assert "keeps what happened to all jobs" in capsys.readouterr().err
+
+
+GIVEN = '{"time": 0, "event": "submit", "job_id": 1}\n{"time": 5, "event": "drain", "nodes": "0"}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("given.jsonl", GIVEN),
+        ("given.csv", "time,event,job_id\n5,kill,1\n"),
+        ("jobs.csv", "job_id,submit_time\n1,0\n"),
+        ("notes", "no events\n"),
+    ],
+)
+def test_events_overwrite_no_other_file(
+    name: str, text: str, log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """External events that were given to the wrong option stay, and so does any other file."""
+    path = tmp_path / name
+    path.write_text(text)
+    assert main(["run", str(log), "--events", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert f"Invalid value for --events: {path} would be overwritten, and holds no events of a run" in said
+    assert "pass what comes from outside by --external-events, or name another file" in said
+    assert path.read_text() == text
+
+
+@pytest.mark.parametrize("name", ["happened.jsonl", "happened.csv"])
+def test_events_of_a_run_are_overwritten(name: str, log: Path, tmp_path: Path) -> None:
+    """By those of the next one, as other answers are; with those from outside too."""
+    path, given = tmp_path / name, tmp_path / "given.jsonl"
+    given.write_text('{"time": 0, "event": "drain", "nodes": "0"}\n')
+    path.touch()
+    words = ["run", str(log), "--events", str(path)]
+    assert main([*words, "--external-events", str(given)]) == 0
+    first = path.read_text()
+    assert "drain" in first
+    assert main(words) == 0
+    assert path.read_text() not in ("", first)
+
+
+def test_drained_machines_leave_events_of_a_run(tmp_path: Path) -> None:
+    """External events that were applied, or not, tell a run's file from one that is given to it."""
+    path = tmp_path / "happened.jsonl"
+    path.write_text('{"time": 0, "event": "drain", "nodes": "0", "applied": true}\n')
+    assert is_of_run(path)

@@ -46,8 +46,8 @@ def test_an_experiment_is_run_and_told(specification: Path, capsys: pytest.Captu
     assert main(["experiment", str(specification)]) == 0
     said = lines(capsys)
     assert said[0] == ["Small:", "4", "done"]
-    assert said[3][:3] == ["first", "00:01:13", "00:01:30"]
-    assert said[4][0] == "short"
+    assert said[4][:3] == ["first", "00:01:13", "00:01:30"]
+    assert said[5][0] == "short"
     assert ["kept", "in", "runs"] in said
     assert len([*(specification.parent / "runs/runs").rglob("*.json")]) == 4
 
@@ -122,10 +122,10 @@ def test_failures_are_told_at_the_end(specification: Path, capsys: pytest.Captur
 def test_no_table_compares_runs_that_all_failed(
     specification: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """There is nothing to compare: no rows of names alone."""
+    """There is nothing to compare: no rows of names alone. The file is wrong: exit code 2."""
     wrong = "'expression(\"no_column\")'"
     specification.write_text(SPEC.replace('"sjf"', wrong).replace('"fcfs"', wrong.replace("no_", "such_")))
-    assert main(["experiment", str(specification)]) == 1
+    assert main(["experiment", str(specification)]) == 2
     said = capsys.readouterr().out
     assert said.startswith("Small: 4 failed")
     assert "policy" not in said
@@ -243,15 +243,42 @@ def test_wrong_comparisons(
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("columns", "measures"), [(60, 3), (80, 5), (200, 12)])
+def test_bad_input_has_one_exit_code(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """That of `batchlab run`, where all policies fail for it; 1 where one does, or for anything else."""
+    machine = tmp_path / "machine.toml"
+    machine.write_text(
+        '[[groups]]\nname = "n"\ncount = 8\nresources = {core = 1}\n'
+        '[[partitions]]\nname = "other"\nnodes = "0-7"\n'
+    )
+    placed = tmp_path / "placed.swf"
+    placed.write_text(log.read_text().replace("1 -1 -1 -1 -1 -1\n", "1 -1 -1 7 -1 -1\n"))
+    words = [str(placed), "--system", str(machine)]
+    assert main(["run", *words]) == 2
+    rule = "must be a partition of the system. Known: other."
+    assert rule in capsys.readouterr().err
+    assert main(["compare", *words, "--policy", "fcfs", "--policy", "easy"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(
+        "batchlab: 2 of 2 runs failed; the first (fcfs, seed 0, replication 0): WorkloadError"
+    )
+    assert told.endswith(f"{rule}\n")
+    assert main(["compare", str(log), "--policy", "fcfs", "--policy", "expression('no_column')"]) == 1
+    wrong = tmp_path / "returning_three.py"
+    wrong.write_text(
+        "import batchlab\n\nclass Mine(batchlab.Scheduler):\n    def schedule(self, view): return 3\n"
+    )
+    assert main(["compare", str(log), "--policy", f"{wrong}:Mine"]) == 1
+
+
+@pytest.mark.parametrize(("columns", "titles"), [(60, 2), (80, 2), (200, 1)])
 def test_terminals_get_as_much_as_fits(
     columns: int,
-    measures: int,
+    titles: int,
     log: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Further measures where there is room; two tables where there is little; letters for long specs."""
+    """Further measures where there is room; broken titles where there is little; letters for long specs."""
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
@@ -260,10 +287,21 @@ def test_terminals_get_as_much_as_fits(
     lines = capsys.readouterr().out.splitlines()
     assert lines[2:4] == ["A             fcfs", f"B             {long}"]
     assert max(map(len, lines)) <= columns
-    assert lines[5].startswith("policy  mean wait")
-    assert len(lines[5].split("  ")) >= measures
-    assert [line[0] for line in lines[6:8]] == ["A", "B"]
-    assert "core in use" in "".join(lines)
+    assert lines[5 + titles - 1].startswith("policy  ")
+    assert [line[0] for line in lines[5 + titles :][:2]] == ["A", "B"]
+    words = "".join(lines[5 : 5 + titles])
+    assert ("jobs a day" in words) == (columns == 200)
+    assert "in use" in "".join(lines)
+
+
+def test_files_get_tables_of_the_usual_width(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of 80 columns, with all measures: their titles take several lines."""
+    assert main(["compare", str(log), "--policy", "fcfs", "--policy", "easy(order=sjf)"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[2].split() == ["mean", "median", "bounded", "longest", "core"]
+    assert lines[3].split() == ["policy", "wait", "wait", "slowdown", "queue", "makespan", "in", "use"]
+    assert len(lines[4].split()) == len(lines[5].split())
 
 
 def test_colours_are_for_terminals(

@@ -58,12 +58,12 @@ def test_a_table_names_the_row(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_experiments_name_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A run of such a log fails, as of any that cannot be read; the others go on."""
+    """A run of such a log fails, as of any that cannot be read; there are no others."""
     (tmp_path / "x.toml").write_text(
         'policies = ["fcfs"]\nworkloads = {log = "dropped.swf"}\n'
         "systems = {one = {nodes = 4, resources = {core = 1}}}\n"
     )
-    assert main(["experiment", "x.toml"]) == 1
+    assert main(["experiment", "x.toml"]) == 2
     assert "dropped.swf:2: all 3 jobs were dropped" in capsys.readouterr().err
 
 

@@ -119,9 +119,8 @@ def test_kinds_of_topologies(capsys: pytest.CaptureFixture[str], tmp_path: Path)
 def test_a_route_needs_two_hosts(route: list[str], file: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The line shows how, also where the next option would have been taken for a host."""
     assert main(["platform", file, *route]) == 2
-    said = capsys.readouterr().err
-    assert "needs two" in said
-    assert "SOURCE TARGET: --route node0 node1. See batchlab platform --help.\n" in said
+    rule = "needs two hosts, SOURCE TARGET: --route node0 node1. See batchlab platform --help.\n"
+    assert rule in capsys.readouterr().err
 
 
 def test_an_option_without_a_value_names_its_command(capsys: pytest.CaptureFixture[str]) -> None:

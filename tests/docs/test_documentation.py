@@ -6,15 +6,21 @@ or ``<!-- not run: REASON -->``. In shown output a line ``[…]`` stands for any
 """
 
 import doctest
+import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+
+from batchlab.cli import main
 
 ROOT = Path(__file__).parents[2]
 LOGS = ROOT.parent / "shared/data"
@@ -30,6 +36,8 @@ _MARK = re.compile(r"<!-- (file|exit code|not run): (.*) -->\n+\Z")
 _REPOSITORY = re.compile(
     r"https://(?:github\.com|raw\.githubusercontent\.com)/batchlab/batchlab/(?:blob/)?main/"
 )
+# What needs a shell; and files of Python, which stay loaded in a process.
+_SHELL = re.compile(r"[|;&<>$`*~\\]|\.py\b")
 _LOG = re.compile(r"[\w.-]+-cln\.swf\.gz")
 # How long a run takes, and in how much memory, is another matter every time.
 _VARYING = re.compile(r"^(simulated in|memory) .*$", re.MULTILINE)
@@ -95,7 +103,8 @@ class Session:
 
     def _console(self, block: Block) -> None:
         for command, shown in commands(block.text):
-            code, output = self._shell(command)
+            is_plain = command.startswith("batchlab ") and not _SHELL.search(command)
+            code, output = self._here(command) if is_plain else self._shell(command)
             self.commands[command] = output
             assert code == int(block.marks.get("exit code", 0)), f"{command}\n{output}"
             if not os.environ.get("UPDATE_DOCUMENTATION"):
@@ -109,12 +118,22 @@ class Session:
             "BATCHLAB_RUNTIME": str(self.folder / "runtime"),
         }
 
+    def _environment(self) -> dict[str, str]:
+        path = f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        return {**self._own_places(), "PATH": path, "COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
+
+    def _here(self, command: str) -> tuple[int, str]:
+        """Do a command of batchlab without a process, which would import everything anew."""
+        output = io.StringIO()
+        with patch.dict(os.environ, self._environment()), redirect_stdout(output), redirect_stderr(output):
+            code = main(shlex.split(command)[1:])
+        return code, output.getvalue()
+
     def _shell(self, command: str) -> tuple[int, str]:
-        environment = {**os.environ, "PATH": f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
         done = subprocess.run(  # noqa: S603  # our own documents
             ["bash", "-c", command],  # noqa: S607  # any bash will do
             cwd=self.folder,
-            env={**environment, **self._own_places(), "COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"},
+            env={**os.environ, **self._environment()},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

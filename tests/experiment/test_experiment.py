@@ -248,10 +248,6 @@ def test_tables_are_written(tmp_path: Path) -> None:
         pytest.param({"seeds": ()}, "seeds = .*; must be one or more", id="no seed"),
         pytest.param({"seeds": (1, 1)}, "all different", id="seed twice"),
         pytest.param({"seeds": -1}, r"seed = -1; must be an integer in \[0, 2\^64\)", id="seed"),
-        pytest.param({"observers": None}, "observers = None; must be a list of observers", id="no observers"),
-        pytest.param(
-            {"observers": bl.Power(bl.NodePower(1))}, "observers = .*; must be a list", id="observer"
-        ),
         pytest.param({"replications": 0}, "replications = 0; must be an integer >= 1", id="replications"),
         pytest.param({"walltime": "stop"}, "walltime = 'stop'; must be 'run' or 'kill'", id="option"),
     ],

@@ -11,6 +11,8 @@ from support.schedule_runs import fail_if_different
 
 CASES = 600
 CHUNKS = 8
+# So many cases show that a combination is tested.
+ENOUGH = 20
 # `BATCHLAB_CASES=10000 pytest -m campaign tests/properties/test_compact.py`
 CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "10000"))
 CAMPAIGN_CHUNK = 250
@@ -51,11 +53,11 @@ def test_cases_have_what_they_are_for() -> None:
         rule = case.allocator.partition("(")[0]
         found.update((f"{rule} on {network.kind}", case.backfill, f"{rule} with {case.backfill}"))
         found["by diameter"] += "by=diameter" in case.allocator
-        rejected = rule == "sub_torus" and any(each.state == "rejected" for each in case.expected())
-        found["no box"] += rejected
+        if rule == "sub_torus" and found["no box"] <= ENOUGH:
+            found["no box"] += any(each.state == "rejected" for each in case.expected())
     kinds = ("torus", "tree", "dragonfly")
     names = [f"{rule} on {kind}" for rule in ("compact", "hop_bytes", "fewest_groups") for kind in kinds]
     together = [f"{rule} with {each}" for rule in ("compact", "sub_torus") for each in BACKFILLS]
     others = ("sub_torus on torus", "by diameter", "no box")
-    assert min(found[name] for name in (*names, *BACKFILLS, *others)) > 20
+    assert min(found[name] for name in (*names, *BACKFILLS, *others)) > ENOUGH
     assert min(found[name] for name in together) > 5

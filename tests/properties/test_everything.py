@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from batchlab.policy.registry import DISCIPLINES
+from support.combinations import until_enough
 from support.everything_cases import Meddler, check_result, random_run
 from support.everything_events import EVENTS
 from support.snapshot_cases import record, simulation_of
@@ -102,14 +103,18 @@ def test_coverage() -> None:
 def test_coverage_of_events() -> None:
     """Every kind of external event happens."""
     seen: Counter[str] = Counter()
-    for seed in range(4 * CASES):
+
+    def least() -> int:
+        return min(seen[name] for name in EVENTS)
+
+    for seed in until_enough(range(4 * CASES), lambda: least() >= 2):
         run = random_run(seed)
         if "events" in run.options:
             simulation = simulation_of(run)
             simulation.run_until()
             applied = simulation.result().events.external.table.filter(pl.col("applied"))
             seen.update(applied["event"].to_list())
-    assert min(seen[name] for name in EVENTS) >= 2, seen
+    assert least() >= 2, seen
 
 
 @pytest.mark.campaign

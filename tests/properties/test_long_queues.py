@@ -14,7 +14,7 @@ import pytest
 
 from support.long_queue_cases import counted_case, crowded_case, neighbour_case, waiting_case
 from support.schedule_cases import ALLOCATORS, ORDERS, Case
-from support.schedule_runs import fail_if_different, reason_differences
+from support.schedule_runs import differences, expected_of, fail_if_different, reason_differences
 from support.sleep_cases import sleeping_differences
 
 if TYPE_CHECKING:
@@ -31,12 +31,14 @@ FOUND = (1_000_345, 1_004_635)
 
 def check_crowded(number: int) -> None:
     """Fail where jobs, nodes, interruptions, and in some cases reasons or power states, are others."""
-    case = crowded_case(number)
-    fail_if_different(f"crowded_case({number})", case)
+    case, name = crowded_case(number), f"crowded_case({number})"
+    with_reasons = case.sleep is None and number % 4 == 1
+    expected = expected_of(case, reasons=with_reasons)
+    fail_if_different(name, case, found=differences(case, expected=expected))
     if case.sleep is not None:
-        fail_if_different(f"crowded_case({number})", case, sleeping_differences)
-    elif number % 4 == 1:
-        fail_if_different(f"crowded_case({number})", case, reason_differences)
+        fail_if_different(name, case, sleeping_differences)
+    elif with_reasons:
+        fail_if_different(name, case, reason_differences, reason_differences(case, expected))
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

@@ -12,7 +12,7 @@ import pytest
 from reference import Job, Multifactor, preemption
 from reference.preemption import victims
 from reference.state import Running, State
-from support.combinations import UNSEEN, Combinations
+from support.combinations import UNSEEN, Combinations, until_enough
 from support.preemption_cases import preempting
 from support.priority_cases import prioritised, scored
 from support.queue_cases import limited
@@ -63,7 +63,12 @@ def test_policies_written_in_python() -> None:
 def test_coverage() -> None:
     """Each factor decides about starts, and so do calculations; fair share does under every rule."""
     seen: Counter[tuple[str, str]] = Counter()
-    for number in range(CASES):
+
+    def is_enough() -> bool:
+        of_kinds = min(sum(seen[name, kind] for name in BACKFILLS) for kind in KINDS)
+        return of_kinds >= ENOUGH and min(seen[name, "fair_share"] for name in BACKFILLS) >= 3
+
+    for number in until_enough(range(CASES), is_enough):
         case = PRIORITISED.case(number)
         rule = case.order_argument
         if not isinstance(rule, Multifactor) or len(case.jobs) > SHORT:
@@ -73,8 +78,7 @@ def test_coverage() -> None:
         for name in wanted:
             other = changed(rule, name, NEVER if name == "period" else 0.0)
             seen[case.backfill, name] += replace(case, order_argument=other).expected() != whole
-    assert min(sum(seen[name, kind] for name in BACKFILLS) for kind in KINDS) >= ENOUGH, seen
-    assert min(seen[name, "fair_share"] for name in BACKFILLS) >= 3, seen
+    assert is_enough(), seen
 
 
 def test_coverage_of_preemption_and_limits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +91,13 @@ def test_coverage_of_preemption_and_limits(monkeypatch: pytest.MonkeyPatch) -> N
         return found
 
     monkeypatch.setattr(preemption, "victims", counted)
-    for number in range(CASES):
+    preempting_rules = [name for name in BACKFILLS if name != "conservative"]
+
+    def is_enough() -> bool:
+        preempted = min(seen[name, "preempted"] for name in preempting_rules)
+        return preempted >= 10 and min(seen[name, "limited"] for name in BACKFILLS) > 3
+
+    for number in until_enough(range(CASES), is_enough):
         case = PRIORITISED.case(number)
         if not isinstance(case.order_argument, Multifactor) or len(case.jobs) > SHORT:
             continue
@@ -96,8 +106,7 @@ def test_coverage_of_preemption_and_limits(monkeypatch: pytest.MonkeyPatch) -> N
         if case.machine.limits and case.machine.preemption is None:
             unlimited = replace(case, machine=replace(case.machine, limits=()))
             seen[case.backfill, "limited"] += unlimited.expected() != case.expected()
-    assert min(seen[name, "preempted"] for name in BACKFILLS if name != "conservative") >= 10, seen
-    assert min(seen[name, "limited"] for name in BACKFILLS) > 3, seen
+    assert is_enough(), seen
 
 
 @pytest.mark.campaign

@@ -124,10 +124,3 @@ def test_no_time_is_refused(four: bl.Workload, pair: bl.System, until: Any, show
     """NaN is no time to run until, nor is what is no number."""
     with pytest.raises(bl.SimulationError, match=f"until = {shown}; must be a time in seconds"):
         bl.Simulation(four, pair, "fcfs").run_until(until)
-
-
-@pytest.mark.parametrize("observers", [bl.Power(bl.NodePower(1)), None])
-def test_observers_are_a_list(four: bl.Workload, pair: bl.System, observers: Any) -> None:  # noqa: ANN401  # wrong on purpose
-    """One alone, or None, is told by a rule, not by Python."""
-    with pytest.raises(bl.SimulationError, match=r"^observers = .*; must be a list of observers"):
-        bl.simulate(four, pair, "fcfs", observers=observers)

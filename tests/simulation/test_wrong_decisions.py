@@ -1,5 +1,6 @@
 """What is wrong at the wrong time, comes from elsewhere, or raises: it is said, and the run can go on."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -84,6 +85,20 @@ def test_returned_things_that_are_no_jobs(answer: Callable[[bl.View], object]) -
     with pytest.raises(
         bl.DecisionError, match=r"schedule\(\) returned .*; it must return jobs to be started"
     ):
+        bl.simulate(jobs_of(run_time=[1]), system, Returning())
+
+
+@pytest.mark.parametrize("answer", [3, 1.5, True, len])
+def test_returned_things_that_are_no_list(answer: object) -> None:
+    """The error names scheduler, value, instant, rule and next step."""
+
+    class Returning(bl.Scheduler):
+        def schedule(self, view: bl.View) -> object:  # type: ignore[override]  # that is the test
+            return answer
+
+    system = bl.System.homogeneous(nodes=1, resources={"core": 1})
+    returned = rf"Returning.schedule\(\) returned {re.escape(repr(answer))} at 0.0 s"
+    with pytest.raises(bl.DecisionError, match=f"{returned}; must be a list of jobs to be started in order"):
         bl.simulate(jobs_of(run_time=[1]), system, Returning())
 
 

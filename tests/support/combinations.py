@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import product, takewhile
 from typing import TYPE_CHECKING, Any
 
 import batchlab as bl
@@ -12,12 +12,18 @@ from support.dependent_cases import conditioned
 from support.python_policies import ALLOCATORS as PYTHON_ALLOCATORS
 from support.python_policies import SCHEDULERS
 from support.schedule_cases import ALLOCATORS, BACKFILLS, FORMULAS, ORDERS, Case, disturbed, random_case
-from support.schedule_runs import differences, fail_if_different, reason_differences
+from support.schedule_runs import (
+    Expected,
+    differences,
+    expected_of,
+    fail_if_different,
+    reason_differences,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-__all__ = ["COMBINATIONS", "UNSEEN", "Combinations"]
+__all__ = ["COMBINATIONS", "UNSEEN", "Combinations", "until_enough"]
 
 COMBINATIONS = [*product(ORDERS, BACKFILLS, ALLOCATORS)]
 SHORT = 25
@@ -63,10 +69,12 @@ class Combinations:
 
     def check(self, number: int) -> None:
         """Fail with the smallest case found that still differs."""
-        case = self.case(number)
-        fail_if_different(f"case {number}", case)
-        if number % 4 == 1:
-            fail_if_different(f"case {number}", case, reason_differences)
+        case, name = self.case(number), f"case {number}"
+        with_reasons = number % 4 == 1
+        expected = expected_of(case, reasons=with_reasons)
+        fail_if_different(name, case, found=differences(case, expected=expected))
+        if with_reasons:
+            fail_if_different(name, case, reason_differences, reason_differences(case, expected))
 
     def check_in_python(self, number: int) -> None:
         """Check a case whose rule and allocator are written in Python as well."""
@@ -79,15 +87,22 @@ class Combinations:
         if case.backfill in SCHEDULERS and is_plain:
             scheduler = SCHEDULERS[case.backfill](case.reservations)
             policy = bl.Policy(case.order_text, allocator=case.allocator, scheduler=scheduler)
-            _check(case, f"case {number}", policy)
+            _check(case, f"case {number}", policy, expected_of(case, asked_at_timers=True))
         if case.backfill == "conservative" and len(case.jobs) > SHORT:
             return  # The reference is slow there.
         name, kinds = [*PYTHON_ALLOCATORS.items()][number % len(PYTHON_ALLOCATORS)]
         case = replace(case, allocator=name)
+        expected = expected_of(case)
         for kind in kinds:
             policy = bl.Policy(case.order_text, case.backfill, kind(), case.reservations)
-            _check(case, f"case {number} with {name}", policy)
+            _check(case, f"case {number} with {name}", policy, expected)
 
 
-def _check(case: Case, name: str, policy: bl.Policy) -> None:
-    fail_if_different(f"{name}: {policy}", case, lambda smaller: differences(smaller, policy))
+def until_enough(numbers: range, is_enough: Callable[[], bool]) -> Iterator[int]:
+    """Give numbers of cases until what they are to show has been seen often enough."""
+    return takewhile(lambda _: not is_enough(), numbers)
+
+
+def _check(case: Case, name: str, policy: bl.Policy, expected: Expected) -> None:
+    found = differences(case, policy, expected)
+    fail_if_different(f"{name}: {policy}", case, lambda smaller: differences(smaller, policy), found)

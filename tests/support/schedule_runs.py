@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 import pytest
@@ -18,9 +18,12 @@ from support.schedule_cases import Case
 from support.schedule_systems import system_of
 
 __all__ = [
+    "Expected",
     "NodeEvents",
+    "applied_of",
     "differences",
     "events_of",
+    "expected_of",
     "fail_if_different",
     "interruptions_of",
     "observers_of",
@@ -295,36 +298,67 @@ def interruptions_of(result: bl.Result) -> list[Interruption]:
     return found
 
 
-def differences(case: Case, policy: bl.Policy | None = None) -> list[str]:
+class Expected(NamedTuple):
+    """What the reference gives of a case.
+
+    Outcomes, runs that were cut short, whether each event from outside applied, and why jobs waited.
+    """
+
+    outcomes: list[Outcome]
+    interruptions: list[Interruption]
+    applied: list[bool]
+    reasons: Reasons | None
+
+
+def expected_of(case: Case, *, asked_at_timers: bool = False, reasons: bool = False) -> Expected:
+    """Run the reference, which is most of the work: several checks of a case may share what it gives."""
+    interruptions: list[Interruption] = []
+    applied: list[bool] = []
+    found = Reasons() if reasons else None
+    outcomes = case.expected(interruptions, asked_at_timers=asked_at_timers, reasons=found, applied=applied)
+    return Expected(outcomes, interruptions, applied, found)
+
+
+def differences(case: Case, policy: bl.Policy | None = None, expected: Expected | None = None) -> list[str]:
     """List where the public API and the reference differ, one line each."""
-    cut_short: tuple[list[Interruption], list[Interruption]] = ([], [])
-    in_python = policy is not None and policy.scheduler is not None
-    expected = case.expected(cut_short[0], asked_at_timers=in_python)
-    pairs = zip(case.jobs, expected, outcomes(case, cut_short[1], policy), strict=True)
-    lines = [
-        f"job {job.row}: expected {expected}, got {got}" for job, expected, got in pairs if expected != got
-    ]
-    if cut_short[0] != cut_short[1]:
-        lines.append(f"interruptions: expected {cut_short[0]}, got {cut_short[1]}")
-    return lines
+    if expected is None:
+        in_python = policy is not None and policy.scheduler is not None
+        expected = expected_of(case, asked_at_timers=in_python)
+    result = result_of(case, policy)
+    pairs = zip(case.jobs, expected.outcomes, outcomes_of(case, result), strict=True)
+    lines = [f"job {job.row}: expected {one}, got {got}" for job, one, got in pairs if one != got]
+    others = (
+        ("interruptions", expected.interruptions, interruptions_of(result)),
+        ("events that applied", expected.applied, applied_of(case, result)),
+    )
+    return [*lines, *(f"{name}: expected {one}, got {got}" for name, one, got in others if one != got)]
 
 
-def reason_differences(case: Case) -> list[str]:
+def applied_of(case: Case, result: bl.Result) -> list[bool]:
+    """Read which events from outside changed something; those that were never reached did not."""
+    known = result.outcome.events_applied
+    flags = [] if known is None else known.tolist()
+    return [*flags, *[False] * (len(case.events) - len(flags))]
+
+
+def reason_differences(case: Case, expected: Expected | None = None) -> list[str]:
     """List where the reasons of waiting jobs differ between the public API and the reference, a line each."""
-    expected = Reasons()
-    case.expected(reasons=expected)
+    expected = expected_of(case, reasons=True) if expected is None else expected
+    assert expected.reasons is not None
     result = result_of(case, options=replace(options_of(case), reasons=True))
     found = result.reasons.select("row", "reason", "start_time", "end_time").rows()
     return [
         f"reasons: expected {one}, got {other}"
-        for one, other in zip_longest(expected.intervals(), found)
+        for one, other in zip_longest(expected.reasons.intervals(), found)
         if one != other
     ]
 
 
-def fail_if_different(name: str, case: Case, listed: Callable[[Case], list[str]] = differences) -> None:
-    """Fail with the smallest case found in which differences are still listed."""
-    if listed(case):
+def fail_if_different(
+    name: str, case: Case, listed: Callable[[Case], list[str]] = differences, found: list[str] | None = None
+) -> None:
+    """Fail with the smallest case found that still has differences; `found` are those of the case itself."""
+    if listed(case) if found is None else found:
         smallest = shrunk(case, lambda smaller: bool(listed(smaller)))
         pytest.fail("\n".join([name, readable(smallest), *listed(smallest)]), pytrace=False)
 

@@ -77,7 +77,7 @@ def read_application(path: str | os.PathLike[str], *, lenient: bool = False) -> 
         The file; docs/applications.md describes its form.
     lenient
         Read as ElastiSim does: what it ignores is ignored, as unknown fields, or iterations that are neither
-        whole numbers nor texts. Otherwise all that is an error.
+        whole numbers nor texts. Otherwise all that is an error; a key that is there twice always is.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def read_application(path: str | os.PathLike[str], *, lenient: bool = False) -> 
     """
     file = os.fspath(path)
     try:
-        return application_of(_document(file, lenient=lenient), lenient=lenient)
+        return application_of(_document(file), lenient=lenient)
     except ApplicationError as error:
         raise _DOCUMENTS.named(file, error) from None
 
@@ -241,6 +241,6 @@ def _is_unsigned(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _document(file: str, *, lenient: bool) -> object:
+def _document(file: str) -> object:
     """Read and parse a file."""
-    return _DOCUMENTS.json(_DOCUMENTS.text(_DOCUMENTS.content(file)), lenient=lenient)
+    return _DOCUMENTS.json(_DOCUMENTS.text(_DOCUMENTS.content(file)))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["lettered", "tables"]
 
 _MANY = 1000
+_USUAL_WIDTH = 80
+"""Signs on a line of what is no terminal."""
 _LONG_SPEC = 24
 """Signs of a policy's spec above which it gets a letter."""
 
@@ -114,7 +116,7 @@ def _table(
         cells = [_cell(found.get(each.metric, {}), each, spread) for each in there]
         varied |= any("±" in cell for cell in cells)
         rows.append([*group, *cells])
-    return Table(rows, note if varied else "", labels=len(labels))
+    return Table(rows, note if varied else "", labels=len(labels), within=_USUAL_WIDTH)
 
 
 def _mean(found: dict[str, dict[str, Any]], column: _Column) -> float | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from batchlab.cli.failure import code_of_failures
 from batchlab.cli.interruption import removed
 from batchlab.cli.output import as_json, warn
 from batchlab.cli.progress import experiment_bar
@@ -65,7 +66,8 @@ def carry_out(experiment: Experiment, request: ExperimentRequest) -> None:
     Raises
     ------
     typer.Exit
-        With 1 where runs failed, once all that there is has been written and told.
+        Where runs failed, once all that there is has been written and told: with 2 if none could be done for
+        bad input, else with 1.
     """
     with ExitStack() as stack:
         store: str | Path | None = request.store
@@ -91,7 +93,7 @@ def _check_failures(runs: Runs) -> None:
             f"batchlab: {failed} of {len(runs)} runs failed; the first ({where}): "
             f"{first['error']}: {' '.join(first['message'].split())}\n"
         )
-        raise typer.Exit(1)
+        raise typer.Exit(code_of_failures(runs.failures["error"], done=len(runs) - failed))
 
 
 def _tell(runs: Runs, title: str, written: Mapping[str, str]) -> None:

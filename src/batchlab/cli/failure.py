@@ -4,19 +4,23 @@ import math
 import os
 import sys
 import traceback
+from collections.abc import Iterable
 from pathlib import Path
 
 import typer
 
+import batchlab.errors
 from batchlab.cli.interruption import INTERRUPTED, say_interrupted
 from batchlab.errors import BatchlabError, ResultError, SimulationError, as_message
 from batchlab.vocabulary import LARGEST_SEED
 
 __all__ = [
+    "SEVERAL_VALUES",
     "at_least_one",
     "check_directory",
     "check_page",
     "check_report",
+    "code_of_failures",
     "explain",
     "is_factor",
     "is_in_directory",
@@ -29,8 +33,8 @@ __all__ = [
 
 _FAILED, _WRONG_USAGE = 1, 2
 _SHOW_TRACEBACK = "BATCHLAB_TRACEBACK"
-# What options need that take several values, since typer knows only how many.
-_SEVERAL_VALUES = {"--route": "needs two hosts, SOURCE TARGET: --route node0 node1"}
+SEVERAL_VALUES = {"--route": "needs two hosts, SOURCE TARGET: --route node0 node1"}
+"""What options need that take several values, since typer knows only how many."""
 # What typer raises for wrong usage derives from this; its package differs between versions of typer.
 _COMMAND_LINE_ERROR = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
@@ -62,6 +66,25 @@ def explain(error: BaseException, command: str = "batchlab") -> int:
     # A message of several lines is still one line here: what is not on it is easily overlooked.
     sys.stderr.write(f"batchlab: {as_message(' '.join(message.split()))}\n")
     return code
+
+
+def code_of_failures(errors: Iterable[str], *, done: int) -> int:
+    """Give the exit code of runs some of which failed.
+
+    Parameters
+    ----------
+    errors
+        The names of the classes of their errors.
+    done
+        How many other runs are done.
+
+    Returns
+    -------
+    int
+        That of bad input where no run could be done, and none of them failed for anything else.
+    """
+    kinds = [getattr(batchlab.errors, name, Exception) for name in errors]
+    return _WRONG_USAGE if not done and all(map(_is_bad_input, kinds)) else _FAILED
 
 
 def wrong_usage(message: str, option: str) -> Exception:
@@ -192,15 +215,19 @@ def _told(error: BaseException, command: str) -> tuple[str, int]:
     if isinstance(error, _COMMAND_LINE_ERROR):
         return _usage(error, command), _WRONG_USAGE
     if isinstance(error, BatchlabError):
-        failed = isinstance(error, SimulationError | ResultError)
         place = _place(error)
-        return str(error) if place is None else f"{place}: {error}", _FAILED if failed else _WRONG_USAGE
+        code = _WRONG_USAGE if _is_bad_input(type(error)) else _FAILED
+        return str(error) if place is None else f"{place}: {error}", code
     if isinstance(error, MemoryError):
         return "out of memory; try --stream, or a part of the log.", _FAILED
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}.", _FAILED
     return _unexpected(error), _FAILED
+
+
+def _is_bad_input(kind: type[BaseException]) -> bool:
+    return issubclass(kind, BatchlabError) and not issubclass(kind, SimulationError | ResultError)
 
 
 def _unexpected(error: BaseException) -> str:
@@ -220,6 +247,6 @@ def _usage(error: BaseException, command: str) -> str:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else command
     message = getattr(error, "format_message", error.__str__)()
-    if getattr(error, "option_name", None) in _SEVERAL_VALUES:
-        message = f"Option {error.option_name!r} {_SEVERAL_VALUES[error.option_name]}"  # type: ignore[attr-defined]  # it has one
+    if getattr(error, "option_name", None) in SEVERAL_VALUES:
+        message = f"Option {error.option_name!r} {SEVERAL_VALUES[error.option_name]}"  # type: ignore[attr-defined]  # it has one
     return f"{message.rstrip('. ')}. See {command} --help."

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from batchlab.cli.failure import SEVERAL_VALUES
 from batchlab.cli.options import FormatOption  # noqa: TC001  # typer reads the annotations
 from batchlab.cli.output import as_json
 from batchlab.units import format_latency, format_rate
@@ -28,8 +29,7 @@ _MOST_LINKS = 8
 def _two_hosts(route: tuple[str, str] | None) -> tuple[str, str] | None:
     """Refuse an option where the second host should be; for options."""
     if route is not None and route[1].startswith("--"):
-        rule = "names one host and needs two, SOURCE TARGET: --route node0 node1"
-        raise typer.BadParameter(f"{route[0]} {rule}")
+        raise typer.BadParameter(f"{route[0]}; {SEVERAL_VALUES['--route']}")
     return route
 
 

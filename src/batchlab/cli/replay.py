@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from batchlab.cli.failure import wrong_usage
 from batchlab.cli.fitted import with_fitted
 from batchlab.cli.log import check_counting, check_platform, read_log
 from batchlab.cli.machine import described_machine, machine_for
@@ -14,6 +15,7 @@ from batchlab.cli.output import tell_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from batchlab.cli.request import RunRequest
     from batchlab.result.result import Result
@@ -33,9 +35,7 @@ def replay(request: RunRequest) -> None:
     """
     # What is wrong with a system or the name of a file shall not wait until a long log is read.
     if request.events is not None:
-        from batchlab.workload.event_lines import check_form  # noqa: PLC0415  # the library, when it is needed
-
-        check_form(request.events)
+        _check_events(request.events)
     policy = request.policy
     workload, system = _read(request)
     if request.fitted is not None:
@@ -58,6 +58,17 @@ def _read(request: RunRequest) -> tuple[Workload, System]:
     system = machine_for(described, request.log, request.machine, lambda: workload.header)
     check_nodes(system, request.options)
     return workload, system
+
+
+def _check_events(path: Path) -> None:
+    """Refuse a file that would not be written, or that holds anything but the events of a run before."""
+    from batchlab.workload.event_lines import check_form, is_of_run  # noqa: PLC0415  # the library, when it is needed
+
+    check_form(path)
+    if path.is_file() and path.stat().st_size and not is_of_run(path):
+        rule = "would be overwritten, and holds no events of a run"
+        step = "pass what comes from outside by --external-events, or name another file"
+        raise wrong_usage(f"{path} {rule}; {step}.", "--events")
 
 
 def _write(request: RunRequest, result: Result) -> None:

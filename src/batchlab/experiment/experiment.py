@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -19,6 +18,7 @@ from batchlab.experiment.source import as_source
 from batchlab.experiment.store import Store
 from batchlab.experiment.work import Task, told
 from batchlab.markup import card
+from batchlab.observer.given import checked_observers
 from batchlab.options import RunOptions
 from batchlab.policy.policy import as_policy
 from batchlab.simulation.service import service_inputs
@@ -27,7 +27,7 @@ from batchlab.units import is_whole
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from concurrent.futures import Executor
     from typing import Unpack
 
@@ -76,6 +76,8 @@ class Experiment:
         cannot sleep, or serve jobs, as the options say.
     PolicyError
         If a policy's spec is wrong.
+    ObserverError
+        If an observer is none, or two have one name.
     SimulationError
         If an option is not one of its values.
 
@@ -112,7 +114,7 @@ class Experiment:
         self.seeds = (seeds,) if isinstance(seeds, int) else tuple(seeds)
         self.replications = _at_least_one("replications", replications)
         self.options = _options(options, arguments)
-        self.observers = _observers(observers)
+        self.observers = checked_observers(observers)
         self._check_seeds()
         self._check_nodes()
 
@@ -378,13 +380,6 @@ def _counted(count: int, noun: str) -> str:
     if count == 1:
         return f"1 {noun}"
     return f"{count:,} {noun.removesuffix('y')}ies" if noun.endswith("y") else f"{count:,} {noun}s"
-
-
-def _observers(observers: object) -> tuple[Observer, ...]:
-    if not isinstance(observers, Iterable):
-        rule = "must be a list of observers, which may be empty"
-        raise ExperimentError(f"observers = {shown(observers)}; {rule}.")
-    return tuple(observers)
 
 
 def _at_least_one(argument: str, value: object) -> int:

@@ -15,8 +15,9 @@ import polars as pl
 
 from batchlab import _kernel
 from batchlab.control import RateLoad
-from batchlab.errors import SimulationError, shown
+from batchlab.errors import DecisionError, SimulationError, shown
 from batchlab.observer import Observer
+from batchlab.observer.given import checked_observers
 from batchlab.policy.allocator import Allocator
 from batchlab.policy.kernel import takes_now
 from batchlab.policy.scheduler import ExternalScheduler
@@ -38,6 +39,7 @@ __all__ = ["Driver", "PythonComponents", "python_components", "with_components"]
 # The methods of observers by the numbers of the changes of which they take note.
 _CHANGES = _kernel.names()["change"]
 _ABOUT_NODES = frozenset(number for number, name in enumerate(_CHANGES) if name.startswith("node_"))
+_ANSWER = "must be a list of jobs to be started in order, or None where view.start(job) started them"
 
 
 class Observed(TypedDict, total=False):
@@ -87,23 +89,12 @@ def python_components(
 
     Raises
     ------
-    SimulationError
+    ObserverError
         If an observer is none, or two have one name.
     """
-    given: object = observers
-    if not isinstance(given, Iterable):
-        rule = "must be a list of observers, which may be empty"
-        raise SimulationError(f"observers = {shown(given)}; {rule}.")
-    for observer in observers:
-        if not isinstance(observer, Observer):
-            raise SimulationError(f"observers hold {shown(observer)}; must be objects of batchlab.Observer.")
-    names = [observer.name for observer in observers if observer.name]
-    for observer in observers:
-        if names.count(observer.name) > 1:
-            raise SimulationError(f"two observers are named {observer.name!r}; names must differ.")
     allocator = policy.allocator if isinstance(policy.allocator, Allocator) else None
     order = None if isinstance(policy.order, str) or not takes_now(policy.order) else policy.order
-    predictor, observed = _predictor(policy), tuple(observers)
+    predictor, observed = _predictor(policy), checked_observers(observers)
     return PythonComponents(policy.scheduler, allocator, predictor, order, observed, controls)
 
 
@@ -298,8 +289,16 @@ class Driver:
     @property
     def schedule(self) -> Callable[[View], object] | None:
         """Ask for decisions; None where the caller makes them."""
-        scheduler = self.components.scheduler
-        return None if scheduler is None or self.is_left_to_caller else scheduler.schedule
+        return None if self.components.scheduler is None or self.is_left_to_caller else self._decide
+
+    def _decide(self, view: View) -> Iterable[object] | None:
+        scheduler = cast("Scheduler", self.components.scheduler)
+        # A user's method may give anything; what is in it the kernel checks.
+        chosen: object = scheduler.schedule(view)
+        if chosen is None or isinstance(chosen, Iterable):
+            return chosen
+        returned = f"{type(scheduler).__name__}.schedule() returned {shown(chosen)} at {self.view.now} s"
+        raise DecisionError(f"{returned}; {_ANSWER}.")
 
     @property
     def order(self) -> Callable[..., object] | None:

@@ -55,6 +55,8 @@ def simulate(
     ------
     SimulationError
         If an option is not one of its values.
+    ObserverError
+        If an observer is none, or two have one name.
     PolicyError
         If the policy's spec or its formula is wrong.
 

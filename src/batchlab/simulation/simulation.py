@@ -61,8 +61,7 @@ class Simulation:
     observers
         What watches the run, and may change it; see `batchlab.Observer`.
     events
-        What comes from outside (S18): an `EventStream`, the path of a file of events, or what a stream is
-        made of.
+        What comes from outside (S18): an `EventStream`, the path of its file, or what one is made of.
     options
         How it is run: a `RunOptions`, which describes every option; the usual ones unless given.
     **arguments
@@ -71,12 +70,13 @@ class Simulation:
     Raises
     ------
     SimulationError
-        If an option is not one of its values, or an observer is none.
+        If an option is not one of its values.
+    ObserverError
+        If an observer is none, or two have one name.
     PolicyError
         If the policy's spec or its formula is wrong.
     WorkloadError
-        If a job names a node group that the system does not have, or an event a job or node that is not
-        there.
+        If a job names a node group that is not there, or an event a job or node.
 
     Examples
     --------

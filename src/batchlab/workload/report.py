@@ -137,4 +137,4 @@ class Report:
 
 def read_out(notes: pl.DataFrame, outcome: str) -> pl.DataFrame:
     """Take the notes with an outcome out of a table that also has the column ``outcome``."""
-    return notes.filter(outcome=outcome).select(NOTES_SCHEMA.names())
+    return (notes.filter(outcome=outcome) if notes.height else notes)[NOTES_SCHEMA.names()]

@@ -341,14 +341,17 @@ def _notes(kept: pl.DataFrame, mends: Sequence[_Mend]) -> pl.DataFrame:
     hits = kept.select(
         mend.where.fill_null(value=False).alias(str(index)) for index, mend in enumerate(mends)
     )
+    # Most tables need few mends, and small ones would take longest for those that they do not need.
+    found = hits.select(pl.all().any()).row(0)
     parts = [
         kept.filter(hits[str(index)]).select(
             pl.lit(mend.reason).alias("reason"), line=_ROW, job_id="job_id", outcome=pl.lit(mend.outcome)
         )
         for index, mend in enumerate(mends)
+        if found[index]
     ]
-    schema = {**NOTES_SCHEMA, "outcome": pl.String()}
-    return pl.concat([pl.DataFrame(schema=schema), *parts]).sort("line", maintain_order=True)
+    none = pl.DataFrame(schema={**NOTES_SCHEMA, "outcome": pl.String()})
+    return pl.concat([none, *parts]).sort("line", maintain_order=True) if parts else none
 
 
 def _values(kept: pl.DataFrame, amounts: Sequence[str], overrun: OverrunAction) -> list[pl.Series]:
@@ -379,9 +382,9 @@ def _raise_first(
     lines: pl.Series | None,
 ) -> None:
     holds = numbers.select(rule.holds.alias(str(index)) for index, rule in enumerate(rules))
-    broken = holds.with_row_index(_ROW).filter(~pl.all_horizontal(pl.exclude(_ROW))).head(1)
-    if broken.is_empty():
+    if holds.select(pl.all_horizontal(pl.all()).all()).item():
         return
+    broken = holds.with_row_index(_ROW).filter(~pl.all_horizontal(pl.exclude(_ROW))).head(1)
     row = int(broken[_ROW][0])
     rule = next(rule for index, rule in enumerate(rules) if not broken[str(index)][0])
     value = table[rule.column][row]
