@@ -31,8 +31,8 @@ class Table:
 
     Where the columns do not all fit, titles are broken into lines, and columns that still do not fit stand
     below: `labels` is how many say what a row is about, and are repeated there. `prose` says that the last
-    column is text, which is wrapped; `note` is said below the table. `within` is how many signs fit on a line
-    where nothing else says so.
+    column is text, which is wrapped; `note` is said below the table. `within` is how many signs titles keep to
+    where lines may have any length.
     """
 
     rows: Sequence[Sequence[str]]
@@ -90,8 +90,7 @@ def _table(table: Table, width: int | None, *, colour: bool) -> str:
     if table.prose:
         text = _prose(table, width, colour=colour)
     else:
-        width = table.within if width is None else width
-        rows, heads = _titled(table, width)
+        rows, heads = _titled(table, table.within if width is None else width)
         parts = _parts(rows, table.labels, width)
         text = "\n\n".join(_columns(part, table.labels, heads, colour=colour) for part in parts)
     return "\n".join([text, *_wrapped(table.note, width, 0)]) if table.note else text

@@ -20,7 +20,7 @@ __all__ = ["lettered", "tables"]
 
 _MANY = 1000
 _USUAL_WIDTH = 80
-"""Signs on a line of what is no terminal."""
+"""Signs on a line that titles keep to in files and pipes."""
 _LONG_SPEC = 24
 """Signs of a policy's spec above which it gets a letter."""
 
