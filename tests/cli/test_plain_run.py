@@ -28,6 +28,7 @@ UNUSED = {
     "batchlab.options.sensing",
     "batchlab.options.sleep",
     "batchlab.policy.malleable",
+    "batchlab.policy.orders",
     "batchlab.policy.slurm",
     "batchlab.system.accounts",
     "batchlab.system.limits",

@@ -22,7 +22,6 @@ from batchlab.errors import PolicyError, PolicyNotFound, shown, suggest
 from batchlab.policy import spec
 from batchlab.policy.allocator import Allocator
 from batchlab.policy.mappings import PARAMETERS, placed_by
-from batchlab.policy.orders import keys_of, ordered_by
 from batchlab.policy.registry import (
     ALLOCATORS,
     BACKFILLS,
@@ -53,6 +52,8 @@ __all__ = ["Policy", "as_policy"]
 
 _MOST_RESERVATIONS = 2**31 - 1
 _KEYS = ("order", "backfill", "allocator", "reservations", "predictor")
+# Orders with parameters by name.
+_DESCRIBED = ("multifactor", "sbp")
 _TABLES = {
     "backfill": ("backfilling rule", {**BACKFILLS, **DISCIPLINES}),
     "predictor": ("predictor", PREDICTORS),
@@ -363,8 +364,13 @@ def _order(text: spec.Spec, call: spec.Call, others: Collection[str] = ()) -> st
     if call.name == "expression":
         _refuse_others(text, call, others, values=1)
         return f'expression("{_formula(call.values[0].value if call.values else None, where)}")'
+    if call.name not in _DESCRIBED:
+        _refuse_others(text, call, others)
+        return call.name
+    from batchlab.policy.orders import keys_of, ordered_by  # noqa: PLC0415  # other orders do without
+
     _refuse_others(text, call, (*others, *keys_of(call.name)))
-    return ordered_by(text, call) if keys_of(call.name) else call.name
+    return ordered_by(text, call)
 
 
 def _formula(value: object, where: str) -> str:
