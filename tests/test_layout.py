@@ -28,7 +28,7 @@ FOR_CHECKERS = {
         "simulation/view.py",
         "simulation/simulation.py",
     ): "View.fork gives a Simulation, which has views",
-    ("simulation/view.py", "policy/__init__.py"): "View.fork takes a Policy, whose parts are given a view",
+    ("simulation/view.py", "policy/policy.py"): "View.fork takes a Policy, whose parts are given a view",
     ("simulation/view.py", "observer/__init__.py"): "View.values asks observers, which are given a view",
     ("result/result.py", "plot/of_result.py"): "Result.plot gives the plots, which take a Result",
     (

@@ -17,6 +17,28 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LEFT_OUT = {"batchlab.monitor", "matplotlib", "numpy", "polars", "pydantic", "rich", "scipy"}
+UNUSED = {
+    "batchlab.cli.streamed_events",
+    "batchlab.cli.streamed_overheads",
+    "batchlab.control",
+    "batchlab.documents",
+    "batchlab.markup",
+    "batchlab.options.invocation",
+    "batchlab.options.overheads",
+    "batchlab.options.sensing",
+    "batchlab.options.sleep",
+    "batchlab.policy.malleable",
+    "batchlab.policy.orders",
+    "batchlab.policy.slurm",
+    "batchlab.system.accounts",
+    "batchlab.system.limits",
+    "batchlab.system.machines",
+    "batchlab.system.preemption",
+    "batchlab.system.queues",
+    "batchlab.system.read",
+    "batchlab.system.reservations",
+    "batchlab.workload.dates",
+}
 TELL_MODULES = """
 import sys
 from batchlab.cli import main
@@ -85,13 +107,18 @@ def test_fitted_values_are_heard(log: Path, tmp_path: Path, capsys: pytest.Captu
     assert page(capsys, log, "--fitted", tmp_path / "fitted.toml") != without
 
 
-def test_nothing_heavy_is_imported(log: Path) -> None:
-    """Neither what makes tables, nor what shows runs."""
-    command = [sys.executable, "-c", TELL_MODULES, "run", str(log), "--policy", "easy"]
+@pytest.mark.parametrize(
+    "options", [[], ["--stream"], ["--nodes", "8", "--cores", "2", "--stream"]], ids=" ".join
+)
+def test_nothing_is_imported_that_is_not_used(options: list[str], log: Path) -> None:
+    """Neither what makes tables, nor what shows runs, nor what the run has none of."""
+    jobs = sorted(log.read_text().splitlines()[2:], key=lambda line: int(line.split()[1]))
+    log.write_text("; MaxNodes: 16\n; MaxProcs: 16\n" + "\n".join(jobs) + "\n")
+    command = [sys.executable, "-c", TELL_MODULES, "run", str(log), "--policy", "easy", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  # our own code
     assert done.returncode == 0, done.stderr
     loaded = done.stdout.splitlines()[-1].split()[1:]
-    assert not LEFT_OUT.intersection(loaded)
+    assert not (LEFT_OUT | UNUSED).intersection(loaded)
     assert not [name for name in loaded if name.startswith("batchlab.monitor")]
 
 

@@ -26,8 +26,9 @@ OTHERS = bl.RunOptions(
 
 def test_keyword_arguments_are_the_fields() -> None:
     """Checkers see of the keyword arguments what the dataclass has, name by name and type by type."""
-    # The module imports the class for checkers only, so that the command line starts without platforms.
-    names = {"NetworkModel": bl.NetworkModel}
+    # The module imports these for checkers only, so that the command line starts without them.
+    classes = (bl.Invocation, bl.NetworkModel, bl.NodeSleep, bl.Overheads, bl.RateControl, bl.Sensing)
+    names = {each.__name__: each for each in classes}
     described = get_type_hints(bl.RunOptions, localns=names)
     assert get_type_hints(RunArguments, localns=names) == described
     assert get_type_hints(ExperimentArguments, localns=names) == {

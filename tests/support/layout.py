@@ -48,8 +48,12 @@ def _imported(node: ast.AST, *, for_checkers: bool) -> Iterator[Import]:
 
 
 def python_uses(package: Path, *, for_checkers: bool) -> Uses:
-    """Give which files of a package use which; the package's front, which hands out every name, apart."""
+    """Give which files of a package use which; the package's front, which hands out every name, apart.
+
+    A name that a stub hands out is followed to the file that has it.
+    """
     files = {_module(path, package): path for path in sorted(package.rglob("*.py"))}
+    homes = dict(_handed_out(package))
     uses: Uses = {}
     for module, path in files.items():
         found = set()
@@ -58,7 +62,10 @@ def python_uses(package: Path, *, for_checkers: bool) -> Uses:
                 within = module if path.name == "__init__.py" else module.rpartition(".")[0]
                 for _ in range(each.level - 1):
                     within = within.rpartition(".")[0]
-                found.add(_nearest(f"{within}.{each.name}" if each.level else each.name, files))
+                name = f"{within}.{each.name}" if each.level else each.name
+                while name in homes and name not in files:
+                    name = homes[name]
+                found.add(_nearest(name, files))
         names = found - {None, module, package.name}
         uses[_below(path, package)] = {_below(files[name], package) for name in names if name}
     return uses
@@ -67,6 +74,13 @@ def python_uses(package: Path, *, for_checkers: bool) -> Uses:
 def _module(path: Path, package: Path) -> str:
     parts = [package.name, *path.relative_to(package).with_suffix("").parts]
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _handed_out(package: Path) -> Iterator[tuple[str, str]]:
+    """Give the names that the stubs of packages hand out, and their homes."""
+    for path in package.rglob("*/__init__.pyi"):
+        for each in imports(ast.parse(path.read_text("utf-8"))):
+            yield f"{_module(path, package)}.{each.name.rpartition('.')[2]}", each.name
 
 
 def _nearest(name: str, files: Mapping[str, Path]) -> str | None:

@@ -34,17 +34,19 @@ def described_machine(machine: MachineRequest) -> System | None:
     System or None
         None where no option tells the number of nodes.
     """
-    from batchlab.system import System, read_system  # noqa: PLC0415  # --help does without NumPy
-
     if machine.system is not None:
         if machine.nodes is not None or machine.cores is not None:
             raise wrong_usage("describes the whole machine; leave out --nodes and --cores.", "--system")
         if machine.equivalence is not None:
             raise wrong_usage("says itself what a processor is; leave out --equivalence.", "--system")
+        from batchlab.system import read_system  # noqa: PLC0415  # only files need it
+
         return read_system(machine.system)
     each = _cores_of_processor(machine)
     if machine.nodes is None:
         return None
+    from batchlab.system import System  # noqa: PLC0415  # --help does without
+
     return System.homogeneous(
         nodes=machine.nodes, resources={"core": machine.cores or each}, equivalence={"core": each}
     )
@@ -124,11 +126,14 @@ def policy_for(policy: str | None, system: Path | None) -> Policy:
         The given one, else that of the system's description (Slurm's files have one), else ``fcfs``.
     """
     from batchlab.policy.of_file import policy_of  # noqa: PLC0415  # --help does without
-    from batchlab.system.read import described_policy  # noqa: PLC0415  # as above
 
     if policy is not None:
         return policy_of(policy)
-    return policy_of((system and described_policy(system)) or "fcfs")
+    if system is None:
+        return policy_of("fcfs")
+    from batchlab.system.read import described_policy  # noqa: PLC0415  # only files need it
+
+    return policy_of(described_policy(system) or "fcfs")
 
 
 def _assumed(header: Header, machine: MachineRequest, sizes: Sequence[tuple[int, int]]) -> str:

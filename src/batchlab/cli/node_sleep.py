@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from batchlab.cli.failure import wrong_usage
 from batchlab.errors import SimulationError
-from batchlab.options import NodeSleep
 
 if TYPE_CHECKING:
-    from batchlab.options import RunOptions
+    from batchlab.options import NodeSleep, RunOptions
     from batchlab.system import System
 
 __all__ = ["check_nodes", "sleep_of"]
@@ -17,8 +16,12 @@ __all__ = ["check_nodes", "sleep_of"]
 
 def sleep_of(given: str | None) -> NodeSleep | None:
     """Read the value of ``--sleep``: a spec; None where none is given."""
+    if given is None:
+        return None
+    from batchlab.options import NodeSleep  # noqa: PLC0415  # most runs do without
+
     try:
-        return None if given is None else NodeSleep.parse(given)
+        return NodeSleep.parse(given)
     except SimulationError as error:
         raise wrong_usage(str(error), "--sleep") from None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,8 @@ __all__ = ["as_json", "tell", "tell_result", "warn"]
 
 def as_json(document: object) -> str:
     """Write an answer for programs."""
+    import json  # noqa: PLC0415  # the page for people does without
+
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 
@@ -58,6 +59,8 @@ def tell(
         return
     last = [*further]
     if directory is not None:
+        import json  # noqa: PLC0415  # as above
+
         files = json.loads((directory / "manifest.json").read_text("utf-8"))["outputs"]
         last.insert(0, ("written to", f"{directory}: {', '.join([*files, 'manifest.json'])}"))
     if (memory := peak_memory()) is not None:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from batchlab.cli.failure import wrong_usage
 from batchlab.errors import SimulationError, suggest
-from batchlab.options.overheads import PHASES, Overheads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from batchlab.options import Overheads
 
 __all__ = ["overheads_of"]
 
@@ -30,8 +31,12 @@ def overheads_of(given: Sequence[str] | None) -> Overheads | None:
     Overheads or None
         None where none is given.
     """
+    if not given:
+        return None
+    from batchlab.options.overheads import PHASES, Overheads  # noqa: PLC0415  # most runs do without
+
     values: dict[str, Any] = {}
-    for text in given or ():
+    for text in given:
         name, sign, value = (part.strip() for part in text.partition("="))
         if not sign or name not in (*PHASES, *_FLAGS):
             known = ", ".join(f"{each}=…" for each in (*PHASES, *_FLAGS))
@@ -40,7 +45,7 @@ def overheads_of(given: Sequence[str] | None) -> Overheads | None:
             raise wrong_usage(f"names {name} twice; leave one out.", "--overhead")
         values[name] = _flag(name, value) if name in _FLAGS else _seconds(value)
     try:
-        return Overheads(**values) if values else None
+        return Overheads(**values)
     except SimulationError as error:
         raise wrong_usage(str(error), "--overhead") from None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from batchlab.cli.failure import wrong_usage
-from batchlab.control import ConstantRate, parse_control
 from batchlab.errors import SimulationError
 
 if TYPE_CHECKING:
@@ -39,11 +38,13 @@ def controls_of(rate: float | None, control: Sequence[str] | None) -> tuple[Rate
     if rate is not None and control:
         rule = f"{rate:g} sets the rate that --control {control[0]!r} would change; leave one out."
         raise wrong_usage(rule, "--rate")
+    if rate is None and not control:
+        return None
+    from batchlab.control import ConstantRate, parse_control  # noqa: PLC0415  # most runs do without
+
     name = "--control" if rate is None else "--rate"
     try:
-        if rate is not None:
-            return (ConstantRate(rate),)
-        return tuple(map(parse_control, control)) if control else None
+        return tuple(map(parse_control, control or ())) if rate is None else (ConstantRate(rate),)
     except SimulationError as error:
         raise wrong_usage(str(error), name) from None
 

@@ -61,23 +61,24 @@ _KINDS: dict[Kind, tuple[str, str]] = {
     ),
     "python": ("a Python file", "--policy {path}:NAME takes a policy that it defines"),
 }
-# How texts look; the first that is found says what it is.
-_JSON: tuple[tuple[Kind, re.Pattern[bytes]], ...] = (
-    ("batsim", re.compile(rb'"(?:subtime|nb_res|profiles)"\s*:')),
-    ("elastisim", re.compile(rb'"jobs_file"\s*:')),
-    ("elastisim_jobs", re.compile(rb'"jobs"\s*:\s*\[')),
-    ("application", re.compile(rb'"phases"\s*:')),
-    ("system", re.compile(rb'"groups"\s*:')),
-    ("of_run", re.compile(rb'"(?:makespan|outputs|bounded_slowdown)"\s*:')),
+# How texts look; the first that is found says what it is. A log is known without them, so that they are
+# compiled where they are tried.
+_JSON: tuple[tuple[Kind, bytes], ...] = (
+    ("batsim", rb'"(?:subtime|nb_res|profiles)"\s*:'),
+    ("elastisim", rb'"jobs_file"\s*:'),
+    ("elastisim_jobs", rb'"jobs"\s*:\s*\['),
+    ("application", rb'"phases"\s*:'),
+    ("system", rb'"groups"\s*:'),
+    ("of_run", rb'"(?:makespan|outputs|bounded_slowdown)"\s*:'),
 )
-_TEXTS: tuple[tuple[Kind, re.Pattern[bytes]], ...] = (
+_TEXTS: tuple[tuple[Kind, bytes], ...] = (
     (
         "platform",
-        re.compile(rb"(?ms)<(?:\?xml|!DOCTYPE platform|platform)|.*^\[+(?:zones?|links?|topology)\b"),
+        rb"(?ms)<(?:\?xml|!DOCTYPE platform|platform)|.*^\[+(?:zones?|links?|topology)\b",
     ),
-    ("experiment", re.compile(rb"(?ms).*^\[workloads\b|.*^workloads\s*=")),
-    ("system", re.compile(rb"(?ms).*^\[\[?groups\b|.*^groups\s*=")),
-    ("slurm", re.compile(rb"(?msi).*^\s*(?:ClusterName|NodeName|PartitionName)\s*=")),
+    ("experiment", rb"(?ms).*^\[workloads\b|.*^workloads\s*="),
+    ("system", rb"(?ms).*^\[\[?groups\b|.*^groups\s*="),
+    ("slurm", rb"(?msi).*^\s*(?:ClusterName|NodeName|PartitionName)\s*="),
 )
 _OF_RUN = {"result.zip", "manifest.json", "metrics.json"}
 _SWF = re.compile(rb";|(?:-?[\d.]+[ \t]+){4}")
@@ -101,12 +102,12 @@ def _kind_by_content(path: Path) -> Kind | None:
     if _SWF.match(begin):
         return "log"
     if begin.startswith(b"{"):
-        return next((kind for kind, form in _JSON if form.search(begin)), None)
+        return next((kind for kind, form in _JSON if re.search(form, begin)), None)
     if log_format(path) != "swf":
         return "log"
     if is_table(path):
         return "table"
-    return next((kind for kind, form in _TEXTS if form.match(begin)), None)
+    return next((kind for kind, form in _TEXTS if re.match(form, begin)), None)
 
 
 def check_kind(path: Path, argument: str, *taken: Kind) -> None:

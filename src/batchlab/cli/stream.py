@@ -11,13 +11,12 @@ from batchlab.cli.log import format_of, is_log
 from batchlab.cli.machine import described_machine, machine_for
 from batchlab.cli.output import tell
 from batchlab.cli.progress import count_bar
-from batchlab.cli.streamed_events import scanned
-from batchlab.cli.streamed_overheads import streamed_overheads
 from batchlab.errors import BatchlabError, PolicyError, WorkloadError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from contextlib import AbstractContextManager
+    from datetime import datetime
 
     from batchlab._kernel import (
         StreamedMachine,
@@ -63,7 +62,7 @@ def stream(request: RunRequest) -> None:
     needing += [] if policy.predictor == "requested" else [f"predictor {policy.predictor}"]
     if needing:
         raise wrong_usage(f"has no table of jobs, which the {needing[0]} goes by. Leave it out.", "--stream")
-    overheads = streamed_overheads(request.options.overheads, request.options.seed)
+    overheads = _overheads(request)
     if request.options.sleep is not None:
         rule = "keeps what every node was when, which --stream does without; leave one out."
         raise wrong_usage(rule, "--sleep")
@@ -77,7 +76,7 @@ def stream(request: RunRequest) -> None:
     from batchlab.result.warnings import no_jobs, warnings_by  # noqa: PLC0415  # --help does without
 
     began = time.perf_counter()
-    events = None if request.external_events is None else scanned(request.external_events, system)
+    events = _events(request, system)
     with _files(request) as files:
         run = _run(log, request, policy, system, events=events, overheads=overheads, files=files)
         _check_kept(request, run["notes"])
@@ -130,6 +129,22 @@ def _header(log: SwfStream) -> Header:
     return Header(tuple(log.comments))
 
 
+def _overheads(request: RunRequest) -> StreamedOverheads | None:
+    if request.options.overheads is None:
+        return None
+    from batchlab.cli.streamed_overheads import streamed_overheads  # noqa: PLC0415  # most runs do without
+
+    return streamed_overheads(request.options.overheads, request.options.seed)
+
+
+def _events(request: RunRequest, system: System) -> StreamedEvents | None:
+    if request.external_events is None:
+        return None
+    from batchlab.cli.streamed_events import scanned  # noqa: PLC0415  # most runs do without
+
+    return scanned(request.external_events, system)
+
+
 def _run(
     log: SwfStream,
     request: RunRequest,
@@ -141,11 +156,17 @@ def _run(
     files: OutputFiles | None,
 ) -> StreamedRun:
     from batchlab.policy.kernel import policy_names  # noqa: PLC0415  # --help does without
-    from batchlab.workload.dates import Dates  # noqa: PLC0415  # as above
+
+    # The log cannot be asked while it is run.
+    header = _header(log)
+
+    def date(time: float) -> datetime | None:
+        from batchlab.workload.dates import Dates  # noqa: PLC0415  # for terminals only
+
+        return Dates(header, system.start_time).date(time)
 
     try:
-        dates = Dates(_header(log), system.start_time)
-        with count_bar(str(policy), dates.date) as count:
+        with count_bar(str(policy), date) as count:
             return log.run(
                 machine_columns(system),
                 policy_names(policy, request.options.seed, system),

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 __all__ = ["streamed_overheads"]
 
 
-def streamed_overheads(overheads: Overheads | None, seed: int) -> StreamedOverheads | None:
+def streamed_overheads(overheads: Overheads, seed: int) -> StreamedOverheads:
     """Give the kernel what it is to add to the jobs.
 
     Parameters
     ----------
     overheads
-        As described; None where jobs have none.
+        As described.
     seed
         The seed of the run.
 
     Returns
     -------
-    dict or None
+    dict
         The seconds of all phases in blocks of jobs, and what each task adds.
 
     Raises
@@ -39,8 +39,6 @@ def streamed_overheads(overheads: Overheads | None, seed: int) -> StreamedOverhe
     Failure
         If one stands in a column of the jobs.
     """
-    if overheads is None:
-        return None
     for phase in PHASES:
         base = overheads.delay(phase).base
         if isinstance(base, str) and base.isidentifier():

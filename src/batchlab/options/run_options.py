@@ -10,12 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from batchlab.control import RateControl, parse_control
 from batchlab.errors import PlatformError, SimulationError, shown, suggest
-from batchlab.options.invocation import Invocation
-from batchlab.options.overheads import Overheads
-from batchlab.options.sensing import Sensing
-from batchlab.options.sleep import NodeSleep
 from batchlab.units import is_finite, is_whole
 from batchlab.vocabulary import (
     JOB_CHECKS,
@@ -30,16 +25,17 @@ from batchlab.vocabulary import (
 )
 
 if TYPE_CHECKING:
+    from batchlab.control import RateControl
+    from batchlab.options.invocation import Invocation
+    from batchlab.options.overheads import Overheads
+    from batchlab.options.sensing import Sensing
+    from batchlab.options.sleep import NodeSleep
     from batchlab.platform.network_model import NetworkModel
 
 __all__ = ["ExperimentArguments", "RunArguments", "RunOptions"]
 
 # Options whose values are objects, which a file describes by a table of their fields.
-_DESCRIBED: Mapping[str, type[Invocation | Overheads | Sensing]] = {
-    "invocation": Invocation,
-    "overheads": Overheads,
-    "sensing": Sensing,
-}
+_DESCRIBED = frozenset({"invocation", "overheads", "sensing"})
 # Options that say what is recorded; they do not bear on the schedule.
 _RECORDED = frozenset({"dispatch", "key_events", "reasons", "task_times", "sensing", "usage", "messages"})
 
@@ -143,7 +139,7 @@ class RunOptions:
     @property
     def node_sleep(self) -> NodeSleep | None:
         """When nodes sleep, as an object."""
-        return self.sleep if isinstance(self.sleep, NodeSleep) else None
+        return None if self.sleep is None else _read_sleep(self.sleep)
 
     @classmethod
     def of(cls, options: RunOptions | None, arguments: Mapping[str, Any], *, function: str) -> RunOptions:
@@ -218,8 +214,8 @@ class RunOptions:
     @property
     def controls(self) -> tuple[RateControl, ...]:
         """The controls of the rates, in their order."""
-        given = self.control if isinstance(self.control, tuple) else (self.control,)
-        return tuple(control for control in given if isinstance(control, RateControl))
+        made = _controls(self.control)
+        return made if isinstance(made, tuple) else () if made is None else (made,)
 
     @property
     def schedule_options(self) -> dict[str, Any]:
@@ -276,14 +272,28 @@ def _check_flag(name: str, value: object) -> None:
 
 
 def _check_object(name: str, value: object) -> None:
-    kind = _DESCRIBED[name]
-    if value is not None and not isinstance(value, kind):
+    if value is None:
+        return
+    kind = _described(name)
+    if not isinstance(value, kind):
         raise SimulationError(f"{name} = {shown(value)}; must be a batchlab.{kind.__name__}, or None.")
+
+
+def _described(name: str) -> type[Invocation | Overheads | Sensing]:
+    """Give the class of an option of `_DESCRIBED`."""
+    from batchlab import options  # noqa: PLC0415  # plain runs, which import little, have none
+
+    kinds = {"invocation": options.Invocation, "overheads": options.Overheads, "sensing": options.Sensing}
+    return kinds[name]
 
 
 def _controls(value: object) -> RateControl | tuple[RateControl, ...] | None:
     """Make controls of what an option, a file or the command line gives."""
-    if value is None or isinstance(value, RateControl):
+    if value is None:
+        return None
+    from batchlab.control import RateControl, parse_control  # noqa: PLC0415  # as above
+
+    if isinstance(value, RateControl):
         return value
     if isinstance(value, str):
         return parse_control(value)
@@ -355,6 +365,8 @@ def _refuse_unknown(values: Mapping[str, object], known: frozenset[str]) -> None
 
 
 def _read_sleep(value: object) -> NodeSleep:
+    from batchlab.options.sleep import NodeSleep  # noqa: PLC0415  # as above
+
     try:
         return NodeSleep.of(value)
     except SimulationError as error:
@@ -370,9 +382,9 @@ def _read(name: str, value: Any) -> Any:  # noqa: ANN401  # the rules look at it
         from batchlab.platform.network_model import NetworkModel  # noqa: PLC0415  # as above
 
         return NetworkModel.of(value)
-    kind = _DESCRIBED.get(name)
-    if kind is None or not isinstance(value, Mapping):
+    if name not in _DESCRIBED or not isinstance(value, Mapping):
         return value
+    kind = _described(name)
     try:
         _refuse_unknown(value, frozenset(field.name for field in fields(kind)))
         return kind(**value)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from batchlab.errors import PolicyError
 from batchlab.policy.allocator import Allocator
 from batchlab.policy.mappings import mapping_of
-from batchlab.policy.orders import Multifactor, score_growth
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +41,8 @@ def policy_names(policy: Policy, seed: int, system: System) -> PolicyNames:
     if not isinstance(policy.order, str):
         order, argument = ("external", None) if takes_now(policy.order) else ("expression", KEY_COLUMN)
     elif order == "sbp":
+        from batchlab.policy.orders import score_growth  # noqa: PLC0415  # other orders do without
+
         # As all scores grow alike, their order does not change.
         order, argument = "expression", f"{score_growth(policy.order)!r} * submit_time - {SCORE_COLUMN}"
     return {
@@ -116,6 +117,8 @@ def _multifactor(policy: Policy, system: System) -> FactorSettings | None:
     """Give what the multifactor priority is made of, on a machine."""
     if policy.order_name != "multifactor" or not isinstance(policy.order, str):
         return None
+    from batchlab.policy.orders import Multifactor  # noqa: PLC0415  # other orders do without
+
     rule = Multifactor.of(policy.order)
     return {
         "age": rule.age,

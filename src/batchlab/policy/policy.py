@@ -19,12 +19,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from batchlab.errors import PolicyError, PolicyNotFound, shown, suggest
-from batchlab.markup import card
 from batchlab.policy import spec
 from batchlab.policy.allocator import Allocator
-from batchlab.policy.malleable import Malleable
 from batchlab.policy.mappings import PARAMETERS, placed_by
-from batchlab.policy.orders import keys_of, ordered_by
 from batchlab.policy.registry import (
     ALLOCATORS,
     BACKFILLS,
@@ -35,7 +32,6 @@ from batchlab.policy.registry import (
     SIZE_ORDERS,
 )
 from batchlab.policy.scheduler import Scheduler
-from batchlab.policy.slurm import SLURM_KEYS, SlurmParameters, slurm_parameters
 from batchlab.vocabulary import LARGEST_SEED
 
 if TYPE_CHECKING:
@@ -43,6 +39,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from batchlab.policy.slurm import SlurmParameters
     from batchlab.predictor import Predictor
     from batchlab.vocabulary import (
         BackfillName,
@@ -55,6 +52,8 @@ __all__ = ["Policy", "as_policy"]
 
 _MOST_RESERVATIONS = 2**31 - 1
 _KEYS = ("order", "backfill", "allocator", "reservations", "predictor")
+# Orders with parameters by name.
+_DESCRIBED = ("multifactor", "sbp")
 _TABLES = {
     "backfill": ("backfilling rule", {**BACKFILLS, **DISCIPLINES}),
     "predictor": ("predictor", PREDICTORS),
@@ -142,13 +141,15 @@ class Policy:
 
     def _check_slurm(self) -> None:
         """Check that the rule ``slurm`` has its parameters, and nothing that it does not ask."""
+        if self.slurm is None and self.backfill != "slurm":
+            return
+        from batchlab.policy.slurm import SlurmParameters  # noqa: PLC0415  # other rules do without
+
         if not isinstance(cast("object", self.slurm), SlurmParameters | None):
             raise PolicyError(f"slurm = {shown(self.slurm)}; must be SlurmParameters.")
         if self.backfill != "slurm":
-            if self.slurm is not None:
-                rule = f"goes with backfill slurm, not with {self.backfill}; leave it out."
-                raise PolicyError(f"slurm = {shown(self.slurm)} {rule}")
-            return
+            rule = f"goes with backfill slurm, not with {self.backfill}; leave it out."
+            raise PolicyError(f"slurm = {shown(self.slurm)} {rule}")
         object.__setattr__(self, "slurm", self.slurm or SlurmParameters())
         least = cast("SlurmParameters", self.slurm).bf_min_prio_reserve
         if least and not _name_of(self.order).startswith("multifactor"):
@@ -202,12 +203,10 @@ class Policy:
         order = _name_of(self.order)
         name, argument = order.partition("(")[0], _argument(order)
         if self.scheduler is not None or self.backfill in {"easy", "conservative", "slurm", *DISCIPLINES}:
-            name = self.backfill if self.scheduler is None else _name_of(self.scheduler)
+            name, argument = (self.backfill, "") if self.scheduler is None else _written(self.scheduler)
             arguments += [self.slurm.arguments] if self.slurm and self.slurm.arguments else []
             arguments += [f"order={order}"] if self.order != "fcfs" else []
-            if isinstance(self.scheduler, Malleable):
-                name, _, argument = str(self.scheduler).removesuffix(")").partition("(")
-                arguments += [argument] if argument else []
+            arguments += [argument] if argument else []
         else:
             arguments += [argument] if argument else []
             arguments += [f"backfill={self.backfill}"] if self.backfill != "none" else []
@@ -220,6 +219,8 @@ class Policy:
         return f"<Policy {self}>"
 
     def _repr_html_(self) -> str:
+        from batchlab.markup import card  # noqa: PLC0415  # for notebooks only
+
         parts = ("order", "backfill", "allocator", "predictor", "scheduler")
         facts = [(part, _name_of(getattr(self, part))) for part in parts if getattr(self, part) is not None]
         return card(f"Policy {self}", [*facts, ("reservations", str(self.reservations))])
@@ -262,7 +263,7 @@ def as_policy(policy: object, argument: str = "policy =") -> Policy:
 def _policy(text: spec.Spec, call: spec.Call) -> Policy:
     """Build the policy that a parsed spec names."""
     chosen = _head(text, call)
-    own = SLURM_KEYS if "slurm" in chosen else ("order",) if "scheduler" in chosen else ()
+    own = _slurm_keys() if "slurm" in chosen else ("order",) if "scheduler" in chosen else ()
     for key in _KEYS:
         if key not in call.keys or key in own:
             continue
@@ -272,7 +273,7 @@ def _policy(text: spec.Spec, call: spec.Call) -> Policy:
             raise PolicyError(f"{key} is given twice, by {call.name!r} and by '{key}='; keep one.{where}")
         chosen[key] = _chosen(text, key, argument)
         if chosen[key] == "slurm" and isinstance(argument.value, spec.Call):
-            chosen["slurm"] = slurm_parameters(text, argument.value)
+            chosen["slurm"] = _slurm_parameters(text, argument.value)
     try:
         return Policy(**chosen)  # type: ignore[arg-type]  # _chosen gives each key its type
     except PolicyError as error:
@@ -287,8 +288,8 @@ def _head(text: spec.Spec, call: spec.Call) -> dict[str, str | int | Scheduler |
     if call.name in ORDERS:
         return {"order": _order(text, call, _KEYS[1:])}
     if call.name == "slurm":
-        _refuse_others(text, call, (*_KEYS, *SLURM_KEYS))
-        return {"backfill": call.name, "slurm": slurm_parameters(text, call)}
+        _refuse_others(text, call, (*_KEYS, *_slurm_keys()))
+        return {"backfill": call.name, "slurm": _slurm_parameters(text, call)}
     if call.name in BACKFILLS:
         _refuse_others(text, call, _KEYS)
         return {"backfill": call.name}
@@ -305,6 +306,8 @@ def _head(text: spec.Spec, call: spec.Call) -> dict[str, str | int | Scheduler |
 
 def _scheduler(text: spec.Spec, call: spec.Call) -> Scheduler:
     """Take a built-in scheduler, with the order in which it serves."""
+    from batchlab.policy.malleable import Malleable  # noqa: PLC0415  # other policies do without
+
     if call.name == "equipartition":
         _refuse_others(text, call, ("allocator", "predictor"))
         return Malleable("equipartition")
@@ -329,7 +332,7 @@ def _chosen(text: spec.Spec, key: str, argument: spec.Argument) -> str | int:
         return _order(text, value)
     if key == "allocator":
         return _allocator(text, value)
-    _refuse_others(text, value, SLURM_KEYS if value.name == "slurm" else ())
+    _refuse_others(text, value, _slurm_keys() if value.name == "slurm" else ())
     kind, table = _TABLES[key]
     return _known(kind, value.name, table, where)
 
@@ -361,8 +364,13 @@ def _order(text: spec.Spec, call: spec.Call, others: Collection[str] = ()) -> st
     if call.name == "expression":
         _refuse_others(text, call, others, values=1)
         return f'expression("{_formula(call.values[0].value if call.values else None, where)}")'
+    if call.name not in _DESCRIBED:
+        _refuse_others(text, call, others)
+        return call.name
+    from batchlab.policy.orders import keys_of, ordered_by  # noqa: PLC0415  # other orders do without
+
     _refuse_others(text, call, (*others, *keys_of(call.name)))
-    return ordered_by(text, call) if keys_of(call.name) else call.name
+    return ordered_by(text, call)
 
 
 def _formula(value: object, where: str) -> str:
@@ -416,6 +424,29 @@ def _name_of(piece: object) -> str:
         return piece
     name: str = getattr(piece, "__name__", type(piece).__name__)
     return name
+
+
+def _written(scheduler: Scheduler) -> tuple[str, str]:
+    """Give the name of a scheduler, and what stands in the parentheses of a built-in one."""
+    from batchlab.policy.malleable import Malleable  # noqa: PLC0415  # other policies do without
+
+    if not isinstance(scheduler, Malleable):
+        return _name_of(scheduler), ""
+    return str(scheduler).partition("(")[0], _argument(str(scheduler))
+
+
+def _slurm_keys() -> tuple[str, ...]:
+    """Give the keys of the rule ``slurm``."""
+    from batchlab.policy.slurm import SLURM_KEYS  # noqa: PLC0415  # other rules do without
+
+    return SLURM_KEYS
+
+
+def _slurm_parameters(text: spec.Spec, call: spec.Call) -> SlurmParameters:
+    """Take the parameters of the rule ``slurm``."""
+    from batchlab.policy.slurm import slurm_parameters  # noqa: PLC0415  # other rules do without
+
+    return slurm_parameters(text, call)
 
 
 def _argument(order: str) -> str:

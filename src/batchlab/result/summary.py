@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from batchlab.markup import card
 from batchlab.text_tables import Facts, Table, drawn
 from batchlab.units import format_duration, format_energy, format_latency, format_power, format_rate
 
@@ -98,6 +97,8 @@ def result_card(
     warnings: Iterable[str],
 ) -> Html:
     """Write what `page` writes for a notebook."""
+    from batchlab.markup import card  # noqa: PLC0415  # for notebooks only
+
     notes = (("warning", text) for text in warnings)
     head, *rows = _statistics(metrics) or [()]
     return card(f"Result of {policy}", [*facts, *notes, *_what_became(metrics, elapsed)], head, rows)

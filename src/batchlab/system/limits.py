@@ -13,11 +13,11 @@ from batchlab.system.queues import Conditions
 from batchlab.vocabulary import WAITING_REASONS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from batchlab.system.queues import JobQueue, Partition
 
-__all__ = ["Limit", "LimitedBy", "check_limits", "waiting_reasons"]
+__all__ = ["Limit", "LimitedBy", "check_limits", "conditions_of", "waiting_reasons"]
 
 LimitedBy = Literal["user", "group", "account", "qos", "queue", "partition"]
 """What jobs are counted by: each value of it for itself."""
@@ -120,6 +120,20 @@ class Limit:
 def waiting_reasons(limits: Iterable[Limit]) -> tuple[str, ...]:
     """Give the reasons for which jobs wait on a system with limits, in the order of their numbers."""
     return (*WAITING_REASONS, *(limit.name for limit in limits))
+
+
+def conditions_of(
+    partitions: Sequence[Partition], queues: Sequence[JobQueue], limits: Sequence[Limit]
+) -> dict[str, Conditions]:
+    """Give all conditions of a system, by the paths to them."""
+    admitting: list[tuple[str, Sequence[Partition | JobQueue]]] = [
+        ("partitions", partitions),
+        ("queues", queues),
+    ]
+    found = {
+        f"{name}[{at}].admits": each.admits for name, parts in admitting for at, each in enumerate(parts)
+    }
+    return found | {f"limits[{at}].applies_to": each.applies_to for at, each in enumerate(limits)}
 
 
 def check_limits(

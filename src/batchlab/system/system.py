@@ -13,14 +13,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
-from batchlab.markup import card
 from batchlab.system import rules
-from batchlab.system.accounts import check_accounts, check_fair_share, check_owners, check_qualities
 from batchlab.system.checks import amounts, different, held, set_field
-from batchlab.system.limits import check_limits
-from batchlab.system.preemption import check_preemption
-from batchlab.system.queues import check_partitions, check_queues
-from batchlab.system.reservations import check_reservations
 from batchlab.system.sleep_states import SleepState, check_sleep_states
 
 if TYPE_CHECKING:
@@ -31,7 +25,7 @@ if TYPE_CHECKING:
     from batchlab.system.accounts import Account, FairShare, QualityOfService
     from batchlab.system.limits import Limit
     from batchlab.system.preemption import Preemption
-    from batchlab.system.queues import Conditions, JobQueue, Partition
+    from batchlab.system.queues import JobQueue, Partition
     from batchlab.system.reservations import Reservation
 
 __all__ = ["NodeGroup", "System"]
@@ -181,6 +175,31 @@ class System:
                 raise SystemDescriptionError(
                     f"groups: {resource} adds up to {total}; must be at most 2^63 - 1. Choose a larger unit."
                 )
+        set_field(self, "requeue", held(rules.truth, self.requeue, "requeue"))
+        listed = (self.partitions, self.queues, self.accounts, self.qos, self.limits, self.reservations)
+        if any(given != () for given in listed) or (self.fair_share, self.preemption) != (None, None):
+            self._check_sharing()
+        expected = 0 if self.platform is None else self.nodes
+        if len(self.hosts) != expected:
+            raise SystemDescriptionError(
+                f"hosts names {len(self.hosts)} hosts for {expected} nodes on a platform. "
+                "Use System.of(platform)."
+            )
+
+    def _check_sharing(self) -> None:
+        """Check by which rules jobs share the nodes, where there are any."""
+        # A machine of nodes alone does without these modules.
+        from batchlab.system.accounts import (  # noqa: PLC0415
+            check_accounts,
+            check_fair_share,
+            check_owners,
+            check_qualities,
+        )
+        from batchlab.system.limits import check_limits, conditions_of  # noqa: PLC0415
+        from batchlab.system.preemption import check_preemption  # noqa: PLC0415
+        from batchlab.system.queues import check_partitions, check_queues  # noqa: PLC0415
+        from batchlab.system.reservations import check_reservations  # noqa: PLC0415
+
         names = [group.name for group in self.groups]
         set_field(self, "partitions", check_partitions(self.partitions, self.nodes, names))
         set_field(self, "queues", check_queues(self.queues, self.partitions))
@@ -188,9 +207,8 @@ class System:
         set_field(self, "qos", check_qualities(self.qos))
         check_fair_share(self.fair_share, self.resources, self.accounts)
         set_field(self, "limits", check_limits(self.limits, self.queues, self.partitions, self.resources))
-        set_field(self, "requeue", held(rules.truth, self.requeue, "requeue"))
         check_preemption(self.preemption, self.partitions, self.qos)
-        check_owners(self._conditions, self.accounts, self.qos)
+        check_owners(conditions_of(self.partitions, self.queues, self.limits), self.accounts, self.qos)
         reservations = check_reservations(self.reservations, self.nodes, names, self.partitions)
         set_field(self, "reservations", reservations)
         for at, each in enumerate(reservations):
@@ -199,12 +217,6 @@ class System:
                 raise SystemDescriptionError(
                     f"reservations[{at}].count = {each.count}; must be at most {there}, as many as it names."
                 )
-        expected = 0 if self.platform is None else self.nodes
-        if len(self.hosts) != expected:
-            raise SystemDescriptionError(
-                f"hosts names {len(self.hosts)} hosts for {expected} nodes on a platform. "
-                "Use System.of(platform)."
-            )
 
     def __reduce__(self) -> tuple[object, ...]:
         equivalence = dict(self.equivalence)
@@ -221,6 +233,8 @@ class System:
         return f"{self.name or 'system'}: {self.nodes} nodes, {described}"
 
     def _repr_html_(self) -> str:
+        from batchlab.markup import card  # noqa: PLC0415  # for notebooks only
+
         more = ("platform", "partitions", "queues", "accounts", "qos", "limits", "reservations")
         of_each = {name: getattr(self, name) for name in more if getattr(self, name)}
         lengths = (
@@ -358,18 +372,6 @@ class System:
         first = groups[0].resources if groups else {}
         processor = _PROCESSOR if _PROCESSOR in first else next(iter(first), _PROCESSOR)
         return cls(tuple(groups), {processor: 1}, name, platform=platform, hosts=names)
-
-    @property
-    def _conditions(self) -> dict[str, Conditions]:
-        """All conditions, by the paths to them."""
-        admitting: list[tuple[str, Sequence[Partition | JobQueue]]] = [
-            ("partitions", self.partitions),
-            ("queues", self.queues),
-        ]
-        found = {
-            f"{name}[{at}].admits": each.admits for name, parts in admitting for at, each in enumerate(parts)
-        }
-        return found | {f"limits[{at}].applies_to": each.applies_to for at, each in enumerate(self.limits)}
 
     @property
     def nodes(self) -> int:

@@ -90,7 +90,7 @@ def beginning(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             packed = file.read(_MOST_READ)
-        begin = next(unpacked(iter([packed]), str(path)), b"")[:_MOST_READ]
+        begin = next(unpacked(iter([packed]), str(path), _MOST_READ), b"")
     except (OSError, WorkloadError):
         # The reader says why it cannot be read.
         return b""

@@ -63,8 +63,8 @@ def _as_bytes(text: object, name: str) -> bytes:
     )
 
 
-def unpacked(packed: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """Unpack gzip, of any number of members; give anything else as it is."""
+def unpacked(packed: Iterator[bytes], name: str, most: int = _BLOCK) -> Iterator[bytes]:
+    """Unpack gzip, of any number of members, `most` bytes at a time at most; give anything else as it is."""
     first = next(packed, b"")
     whole = chain([first], packed)
     if not first.startswith(_GZIP_MAGIC):
@@ -78,7 +78,7 @@ def unpacked(packed: Iterator[bytes], name: str) -> Iterator[bytes]:
                 if member.eof:
                     member = zlib.decompressobj(_GZIP_WINDOW)
                 # A piece may be a thousand times as long unpacked.
-                yield member.decompress(rest, _BLOCK)
+                yield member.decompress(rest, most)
                 rest = member.unconsumed_tail or member.unused_data
     except zlib.error as error:
         raise WorkloadError(f"{name}: the gzip stream is damaged: {error}. Get the file anew.") from error
