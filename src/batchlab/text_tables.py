@@ -31,8 +31,8 @@ class Table:
 
     Where the columns do not all fit, titles are broken into lines, and columns that still do not fit stand
     below: `labels` is how many say what a row is about, and are repeated there. `prose` says that the last
-    column is text, which is wrapped; `note` is said below the table. `within` is how many signs titles keep to
-    where lines may have any length.
+    column is text, which is wrapped; `note` is said below the table. `within` is how many signs titles keep
+    to where lines may have any length.
     """
 
     rows: Sequence[Sequence[str]]
