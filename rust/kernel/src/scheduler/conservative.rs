@@ -425,12 +425,18 @@ impl Conservative {
         }
         let reservation = self.reservations.get_mut(job as usize);
         let placement = std::mem::take(&mut reservation.placement);
+        let want = view.placement_request(job);
+        let end = view.now() + want.duration;
         if start < view.now() {
-            let want = view.placement_request(job);
-            self.profile.hold(want.request, &placement, view.now(), view.now() + want.duration);
+            self.profile.hold(want.request, &placement, view.now(), end);
         } else {
             reservation.start = f64::NAN;
             self.by_start.remove(&(Time(start), job));
+        }
+        // Where nodes have to wake first, its estimate counts from then on.
+        let supposed_end = view.supposed_end(job, &placement);
+        if supposed_end > end {
+            self.profile.hold(want.request, &placement, end, supposed_end);
         }
         Step::Propose(Decision::Start { job, place: Where::Nodes(placement), tasks: None })
     }

@@ -289,7 +289,9 @@ impl<F: Feed> Simulation<F> {
             (work, _) => work.is_none(),
         };
         let ((_, sequence), run) = if at_limit { by_limit? } else { by_work? };
-        self.cursor.round.is_none_or(|round| sequence < round).then_some((run, at_limit))
+        // Its work may be done behind that of another on its clock.
+        let is_done = at_limit && self.state.work.end_key(run).is_some_and(|(time, _)| time <= now);
+        self.cursor.round.is_none_or(|round| sequence < round).then_some((run, at_limit && !is_done))
     }
 
     fn take_completion(&mut self) {
