@@ -26,8 +26,8 @@ CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "20000"))
 CAMPAIGN_CHUNK = 100
 UNSEEN = 1_000_000
 # Run times that the clairvoyant saw with overheads; keys of jobs that wait again by a corrected estimate;
-# limits of jobs whose work is done behind that of others on their clock; reservations that are made anew in the
-# pass in which a job starts on nodes that have to wake.
+# limits of jobs whose work is done behind that of others on their clock; reservations that are made anew in
+# the pass in which a job starts on nodes that have to wake.
 FOUND = (1_000_345, 1_004_635, 1_007_472, 1_010_193, 1_014_371, 1_008_694, 1_011_077)
 
 
