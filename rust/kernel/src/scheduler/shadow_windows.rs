@@ -72,8 +72,9 @@ impl ShadowWindows {
                 begin = node + 1;
                 continue;
             }
-            let is_outlasted = |&mut before: &mut u32| self.free_from[before as usize] <= from;
-            while self.latest.pop_back_if(is_outlasted).is_some() {}
+            while self.latest.back().is_some_and(|&before| self.free_from[before as usize] <= from) {
+                self.latest.pop_back();
+            }
             self.latest.push_back(node);
             if node + 1 - begin < tasks {
                 continue;
