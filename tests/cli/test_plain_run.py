@@ -107,6 +107,14 @@ def test_fitted_values_are_heard(log: Path, tmp_path: Path, capsys: pytest.Captu
     assert page(capsys, log, "--fitted", tmp_path / "fitted.toml") != without
 
 
+def modules_of(*arguments: object) -> list[str]:
+    """Run a command in a process of its own; give the modules that were loaded at its end."""
+    command = [sys.executable, "-c", TELL_MODULES, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  # our own code
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[-1].split()[1:]
+
+
 @pytest.mark.parametrize(
     "options", [[], ["--stream"], ["--nodes", "8", "--cores", "2", "--stream"]], ids=" ".join
 )
@@ -114,12 +122,18 @@ def test_nothing_is_imported_that_is_not_used(options: list[str], log: Path) -> 
     """Neither what makes tables, nor what shows runs, nor what the run has none of."""
     jobs = sorted(log.read_text().splitlines()[2:], key=lambda line: int(line.split()[1]))
     log.write_text("; MaxNodes: 16\n; MaxProcs: 16\n" + "\n".join(jobs) + "\n")
-    command = [sys.executable, "-c", TELL_MODULES, "run", str(log), "--policy", "easy", *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  # our own code
-    assert done.returncode == 0, done.stderr
-    loaded = done.stdout.splitlines()[-1].split()[1:]
+    loaded = modules_of("run", log, "--policy", "easy", *options)
     assert not (LEFT_OUT | UNUSED).intersection(loaded)
     assert not [name for name in loaded if name.startswith("batchlab.monitor")]
+
+
+def test_a_described_machine_needs_no_platform(log: Path, tmp_path: Path) -> None:
+    """A description in JSON is read with pydantic, and without what reads platforms or Slurm's files."""
+    machine = tmp_path / "machine.json"
+    machine.write_text('{"groups": [{"name": "n", "count": 16, "resources": {"core": 1}}]}')
+    loaded = modules_of("run", log, "--system", machine)
+    others = {"batchlab.platform", "batchlab.slurm", "batchlab.system.slurm"}
+    assert not ((LEFT_OUT - {"pydantic"}) | others).intersection(loaded)
 
 
 def test_a_run_that_takes_long_can_be_asked(

@@ -60,10 +60,6 @@ def read_system(path: str | os.PathLike[str]) -> System:
     PlatformError
         Likewise, if it is a platform.
     """
-    # `--help` and machines described in Python do without pydantic.
-    from batchlab.platform.toml_format import recognises  # noqa: PLC0415
-    from batchlab.system import accasim, toml_format  # noqa: PLC0415
-
     file = located(path)
     if file.startswith(_PLATFORM):
         return _ready_platform(file.removeprefix(_PLATFORM))
@@ -73,8 +69,11 @@ def read_system(path: str | os.PathLike[str]) -> System:
         if _is_xml(file):
             return _on_platform(file)
         document, syntax = _document(file)
-        if syntax == "TOML" and recognises(document):
+        if syntax == "TOML" and _is_platform(document):
             return _on_platform(file)
+        # `--help` and machines described in Python do without pydantic.
+        from batchlab.system import accasim, toml_format  # noqa: PLC0415
+
         is_accasim = syntax == "JSON" and accasim.recognises(document)
         return accasim.system(document) if is_accasim else toml_format.system(document)
     except SystemDescriptionError as error:
@@ -103,11 +102,12 @@ def described_policy(path: str | os.PathLike[str]) -> str | None:
     SystemDescriptionError
         As for `read_system`.
     """
+    file = located(path)
+    if file.startswith(_PLATFORM) or not _is_slurm(file):
+        return None
     from batchlab.slurm import read_configuration  # noqa: PLC0415  # only Slurm's files need it
 
-    file = located(path)
-    is_ready = file.startswith(_PLATFORM)
-    return None if is_ready or not _is_slurm(file) else read_configuration(file).policy
+    return read_configuration(file).policy
 
 
 def located(path: str | os.PathLike[str], folder: str | os.PathLike[str] = "") -> str:
@@ -179,6 +179,12 @@ def _is_slurm(file: str) -> bool:
             return _SLURM.search(stream.read(16 * _BEGINNING)) is not None
     except (OSError, ValueError):
         return False
+
+
+def _is_platform(document: dict[str, object]) -> bool:
+    from batchlab.platform.toml_format import recognises  # noqa: PLC0415  # it needs NumPy
+
+    return recognises(document)
 
 
 def _of_slurm(file: str) -> System:
