@@ -201,9 +201,7 @@ impl Plan {
     /// Whether jobs with such values of the queue may be admitted, as far as totals tell: false only if none of them is.
     #[must_use]
     pub fn may_admit(&self, view: View<'_>, values: &[i64]) -> bool {
-        let end = view.now() + from_ordered_bits(values[0]);
-        let has_left = |left: &[i64]| values[1..].iter().zip(left).all(|(need, left)| need <= left);
-        self.left.iter().all(|(start, left)| end <= *start || has_left(left))
+        may_admit(view, values, self.left.iter().map(|(start, left)| (*start, &left[..])))
     }
 
     /// Counts what is left in all when reservations begin. Wherever they go, they take as much, except for jobs that take nodes
@@ -298,6 +296,17 @@ impl Plan {
         self.admitted.push((ExpectedEnd { time: Time(end), row, job }, held));
         Ok(true)
     }
+}
+
+/// Whether jobs with such values of the queue may be admitted where so much is left in all when reservations begin.
+pub(super) fn may_admit<'a>(
+    view: View<'_>,
+    values: &[i64],
+    mut left: impl Iterator<Item = (f64, &'a [i64])>,
+) -> bool {
+    let end = view.now() + from_ordered_bits(values[0]);
+    let has_left = |left: &[i64]| values[1..].iter().zip(left).all(|(need, left)| need <= left);
+    left.all(|(start, left)| end <= start || has_left(left))
 }
 
 fn reservation(view: View<'_>, job: u32, start: f64, placement: Vec<NodeTasks>) -> Held {

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::placement::Allocator;
 use crate::state::View;
-use crate::time::{Time, from_ordered_bits};
 
-use super::shadow::limiting_resource;
+use super::plan::may_admit;
+use super::shadow::{free_at, limiting_resource};
 
 /// A job that is to hold its needs over [start, end).
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -129,9 +129,7 @@ impl PlanByTotals {
     /// Whether jobs with such values of the queue may be admitted: false only if none of them is.
     #[must_use]
     pub fn may_admit(&self, view: View<'_>, values: &[i64]) -> bool {
-        let end = view.now() + from_ordered_bits(values[0]);
-        let has_left = |left: &[i64]| values[1..].iter().zip(left).all(|(need, left)| need <= left);
-        self.reserved.iter().all(|one| end <= one.start || has_left(&one.left))
+        may_admit(view, values, self.reserved.iter().map(|one| (one.start, &one.left[..])))
     }
 
     /// Whether each reservation keeps its instant if a job, whose own total decides, runs from now on until `end`; if so, it does.
@@ -228,13 +226,4 @@ impl PlanByTotals {
             take(&mut last.left, last.job);
         }
     }
-}
-
-/// What is free in all at an instant if running jobs end when they are expected to. O(log n).
-fn free_at(view: View<'_>, instant: f64) -> Vec<i64> {
-    let mut free = view.state.machine.free_totals().to_vec();
-    if let Some(ends) = view.state.running.by_expected_end() {
-        ends.join_prefix(&mut free, &|end| end.time <= Time(instant));
-    }
-    free
 }

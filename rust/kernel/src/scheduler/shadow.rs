@@ -70,18 +70,13 @@ impl Shadow {
         earliest: Time,
         room: &mut ShadowRoom,
     ) -> Self {
-        let machine = &view.state.machine;
         let want = view.placement_request_of(head, request);
         let nodes = want.request.nodes;
-        let own = nodes.block(machine.resources());
-        let ends = view.state.running.by_expected_end();
+        let own = nodes.block(view.state.machine.resources());
         let on_nodes = limiting_resource(view, allocator, head, request).is_none();
         let time = if on_nodes { room.open(view, allocator, &want, earliest.0) } else { earliest.0 };
         let time = time.max(view.now());
-        let mut then = machine.free_totals().to_vec();
-        if let Some(ends) = ends {
-            ends.join_prefix(&mut then, &|end| end.time <= Time(time));
-        }
+        let then = free_at(view, time);
         let left = |(resource, has): (usize, &i64)| has - view.need(head, resource);
         let extra = then[own].iter().enumerate().map(left).collect();
         let goes_by_place = on_nodes || nodes != NodeSetId::ALL || view.scenario.requests.has_exclusive();
@@ -144,6 +139,15 @@ fn by_totals(view: View<'_>, head: u32, request: u32) -> Time {
     let ends = view.state.running.by_expected_end();
     let end = ends.and_then(|ends| ends.first_prefix(&mut carried, &is_enough));
     end.map_or(Time(view.now()), |end| end.time)
+}
+
+/// What is free in all at an instant, for each node set, if running jobs end when they are expected to. O(log n).
+pub(super) fn free_at(view: View<'_>, instant: f64) -> Vec<i64> {
+    let mut free = view.state.machine.free_totals().to_vec();
+    if let Some(ends) = view.state.running.by_expected_end() {
+        ends.join_prefix(&mut free, &|end| end.time <= Time(instant));
+    }
+    free
 }
 
 /// The one resource whose free total in the node set of a request decides whether a job fits, if there is one.
