@@ -1,7 +1,9 @@
 """Random cases in which many jobs wait, on all kinds of machines, with all kinds of events."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from random import Random
+from typing import TypeAlias
 
 from reference import Job, Machine
 from reference.predictors import PREDICTORS
@@ -25,6 +27,8 @@ from support.schedule_cases import (
 from support.sleep_cases import sleeping
 
 __all__ = ["counted_case", "crowded_case", "neighbour_case", "waiting_case"]
+
+Kind: TypeAlias = Callable[[Case, Random], Case]
 
 # A few units are planned by levels, as bits; a hundred times as much by rows, and much more node by node.
 FACTORS = (1, 100, 10_000)
@@ -65,11 +69,8 @@ def counted_case(number: int) -> Case:
         allocator=ALLOCATORS[number % len(ALLOCATORS)],
         reservations=random.randint(2, 6),
     )
-    case = ordered(case, random, number)
     kinds = ((conditioned, 0.1), (preempting, 0.1), (limited, 0.1), (delayed, 0.1), (disturbed, 0.2))
-    for kind, share in kinds:
-        case = kind(case, random) if random.random() < share else case
-    return case
+    return varied(ordered(case, random, number), random, kinds)
 
 
 def neighbour_case(number: int) -> Case:
@@ -88,8 +89,12 @@ def neighbour_case(number: int) -> Case:
     )
     case = replace(random_case(random), machine=machine, jobs=jobs, backfill="easy", allocator="contiguous")
     case = replace(case, reservations=random.choice((1, 1, 1, 2)))
-    case = ordered(case, random, number)
     kinds = ((conditioned, 0.1), (preempting, 0.1), (limited, 0.1), (delayed, 0.2), (disturbed, 0.2))
+    return varied(ordered(case, random, number), random, kinds)
+
+
+def varied(case: Case, random: Random, kinds: Iterable[tuple[Kind, float]]) -> Case:
+    """Add each of these kinds of rules or events, one after the other, in its share of the cases."""
     for kind, share in kinds:
         case = kind(case, random) if random.random() < share else case
     return case
@@ -170,19 +175,14 @@ def shaped(case: Case, random: Random) -> Case:
     # Priorities come with partitions, and with users that the accounts know.
     is_queued = 0.0 if case.order == "multifactor" else 0.4
     kinds = ((queued, is_queued), (preempting, 0.2), (limited, 0.3), (reserved, 0.3))
-    for kind, share in kinds:
-        case = kind(case, random) if random.random() < share else case
+    case = varied(case, random, kinds)
     return grouped(case, random) if random.random() < 0.3 and not case.machine.groups else case
 
 
 def happening(case: Case, random: Random) -> Case:
     """Let jobs wait for others, take time to start, fail with their nodes, and be changed from outside."""
     kinds = ((conditioned, 0.3), (delayed, 0.2), (disturbed, 0.3), (eventful, 0.3))
-    for kind, share in kinds:
-        case = kind(case, random) if random.random() < share else case
-    for kind in (controlled, sleeping):
-        case = kind(case, random) if random.random() < 0.15 else case
-    return case
+    return varied(case, random, (*kinds, (controlled, 0.15), (sleeping, 0.15)))
 
 
 def multiplies(case: Case) -> bool:
