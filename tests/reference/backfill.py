@@ -1,4 +1,7 @@
-"""Backfilling rules: what one pass starts (S5, S6, S7)."""
+"""Backfilling rules: what one pass starts (S5, S6, S7).
+
+A rule tells whether the pass begins again, since jobs have given up their nodes for another (S16).
+"""
 
 from collections.abc import Callable, Iterator
 from math import inf
@@ -6,7 +9,7 @@ from math import inf
 from reference.limits import over_limit
 from reference.model import Job, Placement
 from reference.plan import Plan, Rectangle
-from reference.preemption import place_by_preempting
+from reference.preemption import preempt_for
 from reference.room import Room, in_each_set, room_beside, slots
 from reference.state import State
 
@@ -21,34 +24,38 @@ def candidates(state: State) -> Iterator[Job]:
             return
 
 
-def none(state: State, _: int) -> None:
+def none(state: State, _: int) -> bool:
     for job in candidates(state):
-        placement = state.place_now(job) or place_by_preempting(state, job)
+        placement = state.place_now(job)
         if placement is None:
-            return
+            return preempt_for(state, job)
         state.start(job, placement)
+    return False
 
 
-def first_fit(state: State, _: int) -> None:
+def first_fit(state: State, _: int) -> bool:
     for job in candidates(state):
-        placement = state.place_now(job) or place_by_preempting(state, job)
+        placement = state.place_now(job)
         if placement is not None:
             state.start(job, placement)
+        elif preempt_for(state, job):
+            return True
+    return False
 
 
-def easy(state: State, reservations: int) -> None:
+def easy(state: State, reservations: int) -> bool:
     by_shadow_time = reservations == 1 and not state.machine.reservations
     rule = easy_by_shadow_time if by_shadow_time else easy_by_reservations
-    rule(state, reservations)
+    return rule(state, reservations)
 
 
-def easy_by_shadow_time(state: State, _: int) -> None:
+def easy_by_shadow_time(state: State, _: int) -> bool:
     """Backfill what ends by the shadow time of the head, or leaves room for the head then."""
     head: Job | None = None
     for job in candidates(state):
         placement = state.place_now(job)
-        if head is None and placement is None:
-            placement = place_by_preempting(state, job)
+        if head is None and placement is None and preempt_for(state, job):
+            return True
         if head is None and placement is None:
             head = job
             ends = sorted({each.end for each in state.running_plan()})
@@ -65,6 +72,7 @@ def easy_by_shadow_time(state: State, _: int) -> None:
             or fits_at(state, head, shadow_time, [(job, placement)])
         ):
             state.start(job, placement)
+    return False
 
 
 def fits_at(state: State, head: Job, instant: float, besides: list[tuple[Job, Placement]]) -> bool:
@@ -73,13 +81,13 @@ def fits_at(state: State, head: Job, instant: float, besides: list[tuple[Job, Pl
     return state.allocator.place(head, room_beside(state.machine, remaining + besides)) is not None
 
 
-def easy_by_reservations(state: State, reservations: int) -> None:
+def easy_by_reservations(state: State, reservations: int) -> bool:
     """Give the first jobs that do not fit a reservation; start what leaves each of these its instant."""
     reserved: Plan = []
     for job in candidates(state):
         placement = state.place_now(job)
-        if placement is None and not reserved:
-            placement = place_by_preempting(state, job)
+        if placement is None and not reserved and preempt_for(state, job):
+            return True
         if placement is not None:
             supposed = Rectangle(state.now, state.supposed_end(job, placement), job, placement)
             replaced = place_again(state, supposed, reserved)
@@ -88,6 +96,7 @@ def easy_by_reservations(state: State, reservations: int) -> None:
                 reserved = replaced
         elif len(reserved) < reservations:
             reserved.append(state.reserve_earliest(job, state.running_plan() + reserved))
+    return False
 
 
 def place_again(state: State, supposed: Rectangle, reserved: Plan) -> Plan | None:
@@ -105,7 +114,7 @@ def place_again(state: State, supposed: Rectangle, reserved: Plan) -> Plan | Non
     return replaced
 
 
-def conservative(state: State, _: int) -> None:
+def conservative(state: State, _: int) -> bool:
     """Compress after completions, reserve for new jobs, start what is due (S7); plan disturbed ones anew."""
     queue = state.ordered_queue()
     if state.disturbed:
@@ -121,6 +130,7 @@ def conservative(state: State, _: int) -> None:
     for job in queue:
         if job.row in state.reservations and state.reservations[job.row].start <= state.now:
             start_due(state, job)
+    return False
 
 
 def reserve_anew(state: State, job: Job) -> Rectangle:
@@ -147,7 +157,7 @@ def is_free(job: Job, room: Room, placement: Placement) -> bool:
     return all(slots(job, room[node]) >= tasks for node, tasks in placement)
 
 
-RULES: dict[str, Callable[[State, int], None]] = {
+RULES: dict[str, Callable[[State, int], bool]] = {
     "none": none,
     "first_fit": first_fit,
     "easy": easy,

@@ -376,22 +376,21 @@ class Kernel:
             return
         self.passed = True
         self.state.started, self.state.preempted, self.state.booted = set(), False, False
-        if self.backfill != "reject":
+        if self.backfill in DISCIPLINES:
+            serve(self.state, self.backfill)
+        elif self.backfill != "reject":
             start_preemptors(self.state)
-            if self.backfill in DISCIPLINES:
-                serve(self.state, self.backfill)
-            else:
-                RULES[self.backfill](self.state, self.reservations)
+            while RULES[self.backfill](self.state, self.reservations):
+                # Victims wait at their places, and what waited for those that are cancelled may be let in.
+                self.end_cancelled()
+                start_preemptors(self.state)
         self.state.completed_since_pass = self.state.given_back = False
         # What was planned does not know that the nodes of jobs wake first.
         self.state.disturbed = self.backfill == "conservative" and self.state.booted
         for running in self.state.running:
             self.waiting.begun.setdefault(running.job.row, self.state.now)
-        for running in self.state.cancelled:
-            self.end(running, "killed", self.state.now)
-        self.state.cancelled.clear()
         self.let_in()
-        # Those that gave up their nodes may fit elsewhere.
+        # Those that a discipline suspended may fit elsewhere.
         self.entered |= self.state.preempted or self.state.disturbed
         if self.state.sleep is not None:
             self.state.sleep.look(self.state)
@@ -399,6 +398,14 @@ class Kernel:
             self.reasons.look(self.state, self.waiting)
         if self.after_each and self.entered:
             self.make_pass()
+
+    def end_cancelled(self) -> None:
+        """End the jobs that were cancelled for another; the pass that goes on sees what that lets in."""
+        for running in self.state.cancelled:
+            self.end(running, "killed", self.state.now)
+        self.state.cancelled.clear()
+        self.let_in()
+        self.entered = False
 
     def run(self, order_at_instant: str) -> None:
         """Simulate to the end."""

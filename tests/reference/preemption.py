@@ -12,18 +12,18 @@ from reference.room import in_each_set, may_use, room_beside
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from reference.model import Job, Machine, Placement, Preemption
+    from reference.model import Job, Machine, Preemption
     from reference.state import Running, State
 
 
-def place_by_preempting(state: State, job: Job) -> Placement | None:
-    """Place a job that does not fit, on nodes that others give up for it; None where these are not enough.
+def preempt_for(state: State, job: Job) -> bool:
+    """Take the nodes of others for a job that does not fit; tell whether the pass begins again.
 
-    With a grace time it waits, and the others run on until that is over.
+    With a grace time the others run on until that is over, and the pass goes on.
     """
     rules = state.machine.preemption
     if rules is None or any(each.preemptor == job.row for each in state.running):
-        return None
+        return False
     candidates = [each for each in state.running if may_be_victim(state, rules, job, each)]
     candidates.sort(key=lambda each: order_of_victims(state.machine, rules, each))
     for bound in in_each_set(job):
@@ -31,12 +31,13 @@ def place_by_preempting(state: State, job: Job) -> Placement | None:
         if found and rules.grace_time:
             for victim in found:
                 victim.grace_end, victim.preemptor = state.now + rules.grace_time, job.row
-            return None
+            return False
         if found:
             for victim in found:
                 fall(state, rules, victim)
-            return state.place_now(job)
-    return None
+            state.preemptors.add(job.row)
+            return True
+    return False
 
 
 def may_be_victim(state: State, rules: Preemption, job: Job, other: Running) -> bool:
@@ -99,8 +100,7 @@ def fits_without(state: State, job: Job, gone: Sequence[Running]) -> bool:
 
 
 def fall(state: State, rules: Preemption, victim: Running) -> None:
-    """Take a victim from its nodes: it waits again, or ends, after the pass."""
-    state.preempted = True
+    """Take a victim from its nodes: it waits again, or ends."""
     if rules.mode == "cancel" or (rules.mode == "requeue" and not victim.job.requeue):
         state.leave(victim)
         state.cancelled.append(victim)
@@ -111,7 +111,7 @@ def fall(state: State, rules: Preemption, victim: Running) -> None:
 def end_graces(state: State, kill: Callable[[Running], None]) -> None:
     """Take the victims whose grace time is over from their nodes: they wait again, or are killed.
 
-    The jobs for which they do come first in the next pass.
+    The jobs for which they do so come first in the next pass.
     """
     due = [each for each in state.running if each.grace_end <= state.now and not each.ends_at(state.now)]
     for victim in sorted(due, key=attrgetter("job.row")):

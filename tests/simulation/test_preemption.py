@@ -7,7 +7,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.errors import SystemDescriptionError, WorkloadError
-from batchlab.vocabulary import OrderAtInstant, PreemptionMode
+from batchlab.vocabulary import OrderAtInstant, PreemptionGround, PreemptionMode
 
 SPARE_AND_URGENT = (bl.Partition("spare"), bl.Partition("urgent", tier=2))
 
@@ -51,6 +51,33 @@ def test_modes(
     )
     assert times(result) == [victim, ("completed", 10, 15)]
     assert result.interruptions["saved"].to_list() == saved
+
+
+@pytest.mark.parametrize("policy", ["fcfs(backfill=none)", "easy", "easy(reservations=2)"])
+@pytest.mark.parametrize("by", ["tier", "qos"])
+@pytest.mark.parametrize(("mode", "end"), [("requeue", 70), ("suspend", 60)])
+def test_victims_are_not_overtaken(
+    policy: str, by: PreemptionGround, mode: PreemptionMode, end: float
+) -> None:
+    """The job behind the victim takes no node in the pass that preempts it.
+
+    By quality of service the victim has its place before the job for which it falls.
+    """
+    qos = (bl.QualityOfService("urgent", preempts=("spare",)), bl.QualityOfService("spare"))
+    column = "partition" if by == "tier" else "qos"
+    system = machine(3, qos=qos, preemption=bl.Preemption(by=by, mode=mode))
+    jobs = workload((0, 40, 3, "spare"), (10, 20, 2, "urgent"), (10, 90, 1, "spare"), column=column)
+    result = bl.simulate(jobs, system, bl.Policy.parse(policy))
+    assert times(result) == [("completed", 30, end), ("completed", 10, 30), ("completed", end, end + 90)]
+
+
+def test_what_a_cancelled_job_lets_in_is_seen_by_the_pass() -> None:
+    """A job that waits for the end of a victim takes the nodes that are left at once."""
+    system = machine(4, preemption=bl.Preemption(mode="cancel"))
+    columns = workload((0, 40, 4, "spare"), (0, 5, 1, "spare"), (1, 30, 1, "spare"), (10, 20, 3, "urgent"))
+    jobs = columns.jobs.with_columns(dependency=pl.Series(["", "afterany:1", "", ""]))
+    result = bl.simulate(bl.Workload.from_table(jobs), system, "fcfs(backfill=none)")
+    assert result.jobs["start_time"].to_list() == [0, 10, 15, 10]
 
 
 @pytest.mark.parametrize(("column", "usual"), [([False, None], True), ([None, None], False)])

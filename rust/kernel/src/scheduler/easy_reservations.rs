@@ -241,7 +241,7 @@ impl SchedulingRule for EasyReservations {
                     && let Some(step) = preempt_for(view, allocator, rank.job)
                 {
                     // Where it does not start yet, the pass looks at it again, and may reserve for it.
-                    self.pass = Pass::Behind(if view.victims_run_on() { before } else { Some(rank) });
+                    self.pass = Pass::Behind(before);
                     return Ok(step);
                 }
                 if self.heads.len() < self.count {

@@ -79,8 +79,8 @@ impl SchedulingRule for FirstFit {
                 Chance::Fits => start_chosen(job),
                 Chance::DoesNotFit => match preempt_for(view, allocator, job) {
                     Some(step) => {
-                        // It does not start yet: the pass looks at it again, and passes over it.
-                        self.pass = before.unwrap_or_else(|| std::mem::take(&mut self.pass));
+                        // Where it does not start yet, the pass looks at it again, and passes over it.
+                        self.pass = before.unwrap_or_default();
                         step
                     }
                     None => Step::PassOver(job),

@@ -56,7 +56,8 @@ pub enum Step {
     PassOver(u32),
     /// A queued job is over a limit of this counter: it is not looked at until that is counted down.
     Close(u32, u32),
-    /// These decisions take running jobs from their nodes, so that this job fits: it starts before any other is looked at.
+    /// These decisions take running jobs from their nodes, so that this job fits: it starts before any other is looked at, and
+    /// the pass begins again behind it, unless they take effect later.
     Preempt(u32, Vec<Decision>),
     /// This running job gives up its nodes and waits again, with all of its work kept; unless its end is being taken in.
     Suspend(u32),
@@ -108,7 +109,7 @@ pub trait SchedulingRule {
     /// Takes note that jobs which did not fit may fit now for reasons that the kernel does not see.
     fn reexamine(&mut self) {}
 
-    /// Begins a pass; whether it looks at the whole queue, so that keys that change with time are to be refreshed.
+    /// Begins a pass, or begins it again; whether it looks at the whole queue, so that keys that change with time are to be refreshed.
     fn begin(&mut self, view: View<'_>, keys_change: bool) -> bool;
 
     /// The next step of the pass.

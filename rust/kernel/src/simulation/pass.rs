@@ -22,10 +22,22 @@ impl<F: Feed> Simulation<F> {
                 return Ok(Some(YieldPoint::Changes));
             }
         }
+        while self.cursor.at != LoopState::AfterPass {
+            if let Some(point) = self.pass_once() {
+                return Ok(Some(point));
+            }
+        }
+        self.end_pass()?;
+        self.cursor.at = LoopState::Events;
+        Ok(None)
+    }
+
+    /// Goes through the queue until the pass is over, begins again at its head, or something outside is asked.
+    fn pass_once(&mut self) -> Option<YieldPoint> {
         if self.cursor.at == LoopState::Prioritising {
             self.cursor.at = LoopState::Passing;
             if self.begin_pass() {
-                return Ok(Some(YieldPoint::Priorities));
+                return Some(YieldPoint::Priorities);
             }
         }
         if self.cursor.at == LoopState::Passing {
@@ -34,13 +46,13 @@ impl<F: Feed> Simulation<F> {
         }
         if self.cursor.at == LoopState::Proposing {
             if let Some(point) = self.propose() {
-                return Ok(Some(point));
+                return Some(point);
             }
-            self.cursor.at = LoopState::AfterPass;
+            if self.cursor.at == LoopState::Proposing {
+                self.cursor.at = LoopState::AfterPass;
+            }
         }
-        self.end_pass()?;
-        self.cursor.at = LoopState::Events;
-        Ok(None)
+        None
     }
 
     /// Begins a pass; whether keys are asked for outside.
@@ -52,7 +64,7 @@ impl<F: Feed> Simulation<F> {
 
     /// Opens a pass; whether the scheduler has something to propose in it.
     fn open_pass(&mut self) -> bool {
-        if let Some(log) = &mut self.recorders.dispatch {
+        if let Some(log) = self.recorders.dispatch.as_mut().filter(|_| self.cursor.stopwatch.is_none()) {
             self.cursor.stopwatch = Some(log.begin());
         }
         self.cursor.is_disturbed = false;

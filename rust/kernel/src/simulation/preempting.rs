@@ -1,14 +1,19 @@
-//! Preemption by the rules of the kernel (S16): the victims give up their nodes in a pass, and wait again, or end, after it.
+//! Preemption by the rules of the kernel (S16): the victims give up their nodes in a pass, and wait again, or end.
+//!
+//! The pass then begins again at the head of the queue, where the victims have their places, once the job has started for which
+//! they fell. It is over at last: a job that the pass has started is no victim in it, so that each time it begins again at least
+//! one fewer job is left that ran before the pass. Under `slurm` the victims wait again, or end, when the pass is over.
 use crate::decision::{Decision, Effect, Preemption};
 use crate::scheduler::{SchedulingRule, Step};
 use crate::state::{Phase, State};
 use crate::time::Time;
 use crate::workload::{JobState, PreemptionMode};
 
+use super::cursor::LoopState;
 use super::{Feed, Refusal, Simulation};
 
 impl<F: Feed> Simulation<F> {
-    /// Applies what a rule proposes, so that a job fits; whether the pass goes on.
+    /// Applies what a rule proposes, so that a job fits; whether the pass goes on from here.
     #[inline(never)]
     pub(super) fn make_room(&mut self, job: u32, decisions: Vec<Decision>) -> bool {
         let leaving = if self.view().victims_run_on() { self.give_notice(job, decisions) } else { decisions };
@@ -23,10 +28,15 @@ impl<F: Feed> Simulation<F> {
             }
         }
         // Slurm's controller places the job in a later call.
-        if let Some(preemption) = self.state.preemption.as_mut().filter(|_| self.scheduler.preempts()) {
+        if !self.scheduler.preempts() {
+            return true;
+        }
+        self.dismiss_victims();
+        if let Some(preemption) = &mut self.state.preemption {
             preemption.started_for.push(job);
         }
-        true
+        self.cursor.at = LoopState::Prioritising;
+        false
     }
 
     /// Has the victims of a job give up their nodes when their grace time is over: those that do so at once are given back.
@@ -89,7 +99,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// A pass begins: jobs whose victims have just given up their nodes are looked at first, in the order of the queue.
+    /// A pass begins, or begins again: jobs whose victims have just given up their nodes are looked at first, in the order of the queue.
     #[inline(never)]
     pub(super) fn begin_preemption(&mut self) {
         let Some(preemption) = &mut self.state.preemption else { return };
@@ -138,7 +148,7 @@ impl<F: Feed> Simulation<F> {
         Ok(Effect::Done)
     }
 
-    /// Those that were preempted in the pass wait again, or end. Jobs that the pass let in have come before.
+    /// Those that gave up their nodes in the pass wait again, or end.
     #[inline(never)]
     pub(super) fn dismiss_victims(&mut self) {
         let Some(preemption) = &mut self.state.preemption else { return };

@@ -16,7 +16,7 @@ use super::State;
 pub struct PreemptionState {
     /// The jobs for which others have just been preempted, in the order of the queue.
     pub started_for: Vec<u32>,
-    /// Those that were preempted in this pass: they wait again, or end, when it is over.
+    /// Those that have given up their nodes in this pass, and neither wait again nor have ended yet.
     pub victims: Vec<u32>,
     /// When running jobs have run long enough to be victims, until a pass at that time.
     exemptions: BTreeSet<(Time, u32)>,
