@@ -42,6 +42,7 @@ from batchlab.errors import DecisionError as DecisionError
 from batchlab.errors import ExperimentError as ExperimentError
 from batchlab.errors import MonitorError as MonitorError
 from batchlab.errors import ObserverError as ObserverError
+from batchlab.errors import OutputError as OutputError
 from batchlab.errors import PlatformError as PlatformError
 from batchlab.errors import PolicyError as PolicyError
 from batchlab.errors import PolicyNotFound as PolicyNotFound

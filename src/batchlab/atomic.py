@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Literal, overload
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["atomic_write", "named_errors", "remove_abandoned", "remove_unfinished", "write_frame"]
+__all__ = ["atomic_write", "named_errors", "remove_abandoned", "remove_unfinished", "write_content"]
 
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}\.tmp", re.DOTALL)
 _IN_TEXT = re.compile(r"\(os error (\d+)\)")
@@ -56,29 +56,25 @@ def atomic_write(
     return _named(path, mode)
 
 
-def write_frame(frame: "pl.DataFrame", path: str | os.PathLike[str]) -> None:
-    """Write a data frame as Parquet (``.parquet``) or CSV (any other suffix), whole or not at all.
+def write_content(frame: "pl.DataFrame", file: IO[bytes], path: str | os.PathLike[str]) -> None:
+    """Write a data frame into an open file, as Parquet (``.parquet``) or CSV (any other suffix).
 
     Parameters
     ----------
     frame
         The data.
+    file
+        Open for writing.
     path
-        The file; one that is there is replaced.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; the error names it.
+        What the file is called.
     """
-    with atomic_write(path, "wb") as file:
-        if os.fspath(path).lower().endswith(".parquet"):
-            # Of a full disk the writer of Parquet says "transport error", which is no OSError.
-            content = io.BytesIO()
-            frame.write_parquet(content)
-            file.write(content.getbuffer())
-        else:
-            frame.write_csv(file)
+    if os.fspath(path).lower().endswith(".parquet"):
+        # Of a full disk the writer of Parquet says "transport error", which is no OSError.
+        content = io.BytesIO()
+        frame.write_parquet(content)
+        file.write(content.getbuffer())
+    else:
+        frame.write_csv(file)
 
 
 def remove_abandoned(paths: Iterable[Path]) -> None:

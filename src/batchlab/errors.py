@@ -26,6 +26,7 @@ the next step. Errors about input are also ``ValueError``, so code that does not
     ├── ExperimentError          (ValueError)   a described experiment, its spec file, or its store
     │   └── StoreError                          a store that cannot be read or written; a ResultError too
     ├── BridgeError              (ValueError)   another simulator's project, or a conversation with it
+    ├── OutputError              (ValueError)   an output that would replace an input, or a stranger's file
     └── MissingExtraError        (ImportError)  an optional dependency that is not installed
 """
 
@@ -47,6 +48,7 @@ __all__ = [
     "MissingExtraError",
     "MonitorError",
     "ObserverError",
+    "OutputError",
     "PlatformError",
     "PolicyError",
     "PolicyNotFound",
@@ -156,6 +158,10 @@ class StoreError(ExperimentError, ResultError):
 
 class BridgeError(BatchlabError, ValueError):
     """A file of another simulator's project breaks a rule; the message begins with the file and the place."""
+
+
+class OutputError(BatchlabError, ValueError):
+    """An output would replace an input, or a file that batchlab did not write; the message names the file."""
 
 
 class MissingExtraError(BatchlabError, ImportError):

@@ -11,6 +11,7 @@ __all__ = [
     "EXTERNAL_EVENTS",
     "FAIR_SHARE_RULES",
     "FAVOURED_SIZES",
+    "GENERATOR",
     "INTERNAL_EVENTS",
     "INVALID_ACTIONS",
     "JOB_CHECKS",
@@ -68,6 +69,9 @@ __all__ = [
     "WakingCause",
     "WalltimeAction",
 ]
+
+GENERATOR: Final = "Generator: batchlab"
+"""The comment that marks files in SWF and TOML that batchlab wrote."""
 
 LARGEST_SEED: Final = 2**64 - 1
 """Seeds are integers from 0 to this."""

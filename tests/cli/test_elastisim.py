@@ -48,7 +48,7 @@ def test_runs_a_project(project: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "4 completed" in said.out
     assert "job_statistics.csv" in said.out
     assert said.err == f"note: relative paths are taken from {project}, where the jobs file is\n"
-    written = sorted(path.name for path in (project / "output").iterdir())
+    written = sorted(path.name for path in (project / "output").glob("*.csv"))
     assert written == [
         "cpu_utilization.csv",
         "job_statistics.csv",
@@ -107,13 +107,14 @@ def test_no_old_files_after_a_failure(project: Path, capsys: pytest.CaptureFixtu
     """A run that fails leaves none of the files that the run before it wrote."""
     out = project / "out"
     assert main(arguments(project, *algorithm(project), "--out", str(out))) == 0
-    assert len(list((project / "output").iterdir())) == 6
+    assert len(list((project / "output").glob("*.csv"))) == 6
     (project / "output/mine.csv").touch()
     (out / "metrics.json").write_text("changed by hand")
     (project / "algorithm.py").write_text("1 / 0\n")
-    assert main(arguments(project, *algorithm(project), "--out", str(out))) == 1
-    assert [path.name for path in (project / "output").iterdir()] == ["mine.csv"]
-    assert [path.name for path in out.iterdir()] == ["metrics.json"]
+    assert main(arguments(project, *algorithm(project), "--out", str(out))) == 2
+    assert main(arguments(project, *algorithm(project), "--out", str(out), "--overwrite")) == 1
+    assert [path.name for path in (project / "output").glob("*.csv")] == ["mine.csv"]
+    assert [path.name for path in out.iterdir()] == []
     (project / "input/blocked").touch()
     changed(project, "configuration.json", task_times="input/blocked/task_times.csv")
     capsys.readouterr()

@@ -8,7 +8,6 @@ import pytest
 
 import batchlab as bl
 from batchlab.cli import main
-from batchlab.workload.event_lines import is_of_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,8 +70,8 @@ def test_events_overwrite_no_other_file(
     path.write_text(text)
     assert main(["run", str(log), "--events", str(path)]) == 2
     said = capsys.readouterr().err
-    assert f"Invalid value for --events: {path} would be overwritten, and holds no events of a run" in said
-    assert "pass what comes from outside by --external-events, or name another file" in said
+    assert f"{path}: exists, and batchlab did not write it" in said
+    assert "replace it with --overwrite" in said
     assert path.read_text() == text
 
 
@@ -88,10 +87,3 @@ def test_events_of_a_run_are_overwritten(name: str, log: Path, tmp_path: Path) -
     assert "drain" in first
     assert main(words) == 0
     assert path.read_text() not in ("", first)
-
-
-def test_drained_machines_leave_events_of_a_run(tmp_path: Path) -> None:
-    """External events that were applied, or not, tell a run's file from one that is given to it."""
-    path = tmp_path / "happened.jsonl"
-    path.write_text('{"time": 0, "event": "drain", "nodes": "0", "applied": true}\n')
-    assert is_of_run(path)

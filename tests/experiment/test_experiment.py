@@ -219,11 +219,13 @@ def test_tables_are_written(tmp_path: Path) -> None:
     """As CSV or Parquet, the same in both."""
     runs = Experiment(failing, SYSTEM, "fcfs", seeds=range(3)).run(store=tmp_path / "runs")
     runs.write(tmp_path / "out")
-    runs.write(tmp_path / "out", form="parquet")
-    assert pl.read_parquet(tmp_path / "out/table.parquet").equals(runs.table)
+    runs.write(tmp_path / "packed", form="parquet")
+    assert pl.read_parquet(tmp_path / "packed/table.parquet").equals(runs.table)
     assert pl.read_csv(tmp_path / "out/table.csv")["status"].to_list() == ["done", "failed", "done"]
-    assert pl.read_parquet(tmp_path / "out/summary.parquet").equals(runs.summary())
+    assert pl.read_parquet(tmp_path / "packed/summary.parquet").equals(runs.summary())
     assert pl.read_csv(tmp_path / "out/failures.csv")["message"].to_list() == ["no workload for seed 1"]
+    runs.write(tmp_path / "out", form="parquet")
+    assert not (tmp_path / "out/table.csv").exists()
     with pytest.raises(bl.ExperimentError, match=r"form = 'cvs'; must be one of these. Did you mean 'csv'"):
         runs.write(tmp_path / "out", form="cvs")  # type: ignore[arg-type]  # that is the point
     (tmp_path / "file").write_text("")

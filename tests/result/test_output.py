@@ -117,7 +117,7 @@ def test_other_files_are_left_alone(three: Result, tmp_path: Path) -> None:
     """Only the three names are replaced."""
     (tmp_path / "notes.txt").write_text("mine")
     (tmp_path / "jobs.csv").write_text("old")
-    three.write(tmp_path)
+    three.write(tmp_path, overwrite=True)
     assert names(tmp_path) == sorted([*FILES, "notes.txt"])
     assert (tmp_path / "notes.txt").read_text() == "mine"
 

@@ -33,10 +33,10 @@ def test_a_log_round_trips(tmp_path: Path, name: str) -> None:
     assert again.header == workload.header
     first = path.read_bytes()
     assert first.startswith(b"\x1f\x8b") == name.endswith("gz")
-    write_swf(again, path)
-    assert path.read_bytes() == first
+    write_swf(again, tmp_path / f"again-{name}")
+    assert (tmp_path / f"again-{name}").read_bytes() == first
     text = (gzip.decompress(first) if name.endswith("gz") else first).decode()
-    assert text.splitlines()[3] == SOUND
+    assert text.splitlines()[3:5] == ["; Generator: batchlab", SOUND]
 
 
 @pytest.mark.parametrize("name", ["HPC2N-2002-2.2-cln.swf.gz", "KTH-SP2-1996-2.1-cln.swf.gz"])
@@ -78,6 +78,7 @@ def test_a_workload_of_other_origin(tmp_path: Path) -> None:
     write_swf(Workload.from_table(table), tmp_path / "log.swf")
     assert (tmp_path / "log.swf").read_text().splitlines() == [
         "; Version: 2.2",
+        "; Generator: batchlab",
         "; Note: columns without a field in this format: core, gpu, status",
         "1 0 -1 10 -1 -1 -1 8 10 25 -1 -1 -1 -1 -1 -1 -1 -1",
         "2 5 -1 20.5 -1 -1 -1 3 20.5 200 -1 7 -1 -1 -1 -1 -1 1.5",

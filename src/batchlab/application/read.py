@@ -8,6 +8,7 @@ from batchlab.application import tasks
 from batchlab.application.application import Application, Phase, Stage
 from batchlab.documents import DocumentReader
 from batchlab.errors import ApplicationError, shown, suggest
+from batchlab.outputs import remember_source
 
 __all__ = ["application_of", "read_application"]
 
@@ -92,7 +93,7 @@ def read_application(path: str | os.PathLike[str], *, lenient: bool = False) -> 
     """
     file = os.fspath(path)
     try:
-        return application_of(_document(file), lenient=lenient)
+        return remember_source(application_of(_document(file), lenient=lenient), file)
     except ApplicationError as error:
         raise _DOCUMENTS.named(file, error) from None
 

@@ -6,8 +6,8 @@ import os
 from batchlab._kernel import Formula
 from batchlab.application import tasks
 from batchlab.application.application import Application, Phase, Stage
-from batchlab.atomic import atomic_write
 from batchlab.errors import ApplicationError
+from batchlab.outputs import output, source_of
 
 __all__ = ["document_of", "has_skeletons", "write_application"]
 
@@ -22,7 +22,9 @@ _TYPES = {
 _EXACT = 2**53
 
 
-def write_application(application: Application, path: str | os.PathLike[str]) -> None:
+def write_application(
+    application: Application, path: str | os.PathLike[str], *, overwrite: bool = False
+) -> None:
     """Write an application as ElastiSim's JSON; `read_application` gives an equal one back.
 
     The file is replaced in one step: whatever happens, it is the old one or the new one.
@@ -34,9 +36,13 @@ def write_application(application: Application, path: str | os.PathLike[str]) ->
         transfers by way of a cache as ``cache_read`` and ``cache_write``, which ElastiSim does not know.
     path
         Where to.
+    overwrite
+        Whether a file that batchlab did not write may be replaced. No output replaces an input.
 
     Raises
     ------
+    OutputError
+        If the file is the one that the application was read from, or one that batchlab did not write.
     ApplicationError
         If a task is none that such a file can hold: a skeleton is a function.
     OSError
@@ -45,7 +51,7 @@ def write_application(application: Application, path: str | os.PathLike[str]) ->
     if has_skeletons(application):
         rule = "a file cannot hold a skeleton, which is a function of Python; keep the script that makes it"
         raise ApplicationError(f"{os.fspath(path)}: {rule}.")
-    with atomic_write(path) as file:
+    with output(path, inputs=source_of(application), overwrite=overwrite) as file:
         json.dump(document_of(application), file, indent=2, ensure_ascii=False)
         file.write("\n")
 

@@ -59,8 +59,11 @@ def adequacy(
     for path, name in ((real, "REAL"), (model, "MODEL")):
         check_kind(path, name, "log", "table", "run", "of_run")
     from batchlab import adequacy as measure  # noqa: PLC0415  # --help does without
+    from batchlab.outputs import protect_set  # noqa: PLC0415  # as above
 
     seconds, repeated = _reference(reference or (), real)
+    for folder in (real, model, *map(Path, repeated)):
+        protect_set(folder)
     runs: Mapping[str, Source] = {
         path: measure.read(path, overrun=overrun)
         for path in dict.fromkeys([str(real), str(model), *repeated])

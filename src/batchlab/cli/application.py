@@ -11,6 +11,7 @@ from batchlab.cli import standard_output
 from batchlab.cli.commands import COMMANDS, DESCRIPTION, EPILOG, VERSION_HELP, VERSIONS_HELP
 from batchlab.cli.completion import completed_words
 from batchlab.cli.failure import explain
+from batchlab.cli.guarded import guard
 from batchlab.cli.interruption import INTERRUPTED
 
 __all__ = ["answer", "application"]
@@ -77,6 +78,7 @@ def application(words: list[str]) -> typer.Typer:
             made.add_typer(command, name=name)
         else:
             made.command()(command)
+    guard(made)
     return made
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from batchlab.cli.failure import at_least_one, check_directory, is_pace, wrong_usage
+from batchlab.cli.guarded import check_named
 from batchlab.cli.interruption import wait_no_longer
 from batchlab.cli.memory import peak_memory
 from batchlab.cli.options import FormatOption, existing_file, out_directory  # typer reads the annotations
@@ -91,8 +92,12 @@ def elastisim(
     # The algorithm may be a process of its own, which is told to end.
     wait_no_longer()
     from batchlab.bridge import elastisim as bridge  # noqa: PLC0415  # --help does without
+    from batchlab.outputs import protect  # noqa: PLC0415  # as above
 
     said = bridge.read_configuration(configuration)
+    protect(said.jobs_file, said.platform_file)
+    if out is not None:
+        check_named("elastisim", "out", out)
     _make_room(out, said.outputs)
     if algorithm is None and replay is None:
         typer.echo(f"waiting for an algorithm at {said.zmq_url} …", err=True)

@@ -9,6 +9,7 @@ import typer
 
 from batchlab.cli.experiment_command import ExperimentRequest, carry_out
 from batchlab.cli.failure import check_directory, check_report
+from batchlab.cli.guarded import check_named
 from batchlab.cli.options import (  # typer reads the annotations
     FormatOption,
     directory,
@@ -52,12 +53,16 @@ def experiment(
     check_directory(store, "--store")
     check_report(report)
     from batchlab.experiment.specification import read_specification  # noqa: PLC0415  # --help does without
+    from batchlab.outputs import protect  # noqa: PLC0415  # as above
 
     said = read_specification(specification)
-    if out is None:
+    protect(*said.inputs.values())
+    if out is None and said.directory is not None:
         check_directory(said.directory, "output.directory")
-    if report is None:
+        check_named("experiment", "out", said.directory)
+    if report is None and said.report is not None:
         check_report(said.report)
+        check_named("experiment", "report", said.report)
     request = ExperimentRequest(
         title=said.title,
         executor=executor or said.executor,

@@ -144,13 +144,12 @@ def _write(runs: Runs, experiment: Experiment, request: ExperimentRequest) -> di
 
 def _draw(results: Mapping[str, StoredResults], plots: tuple[str, ...], directory: Path) -> list[str]:
     from batchlab import plot  # noqa: PLC0415  # heavy
-    from batchlab.atomic import atomic_write  # noqa: PLC0415
+    from batchlab.plot.picture import save_picture  # noqa: PLC0415  # heavy too
 
     for name in plots:
         draw: Callable[..., Any] = (
             partial(plot.slowdown, threshold=None) if name == "plain_slowdown" else getattr(plot, name)
         )
         figure = draw(results).get_figure(root=True)
-        with atomic_write(directory / f"{name}.png", "wb") as file:
-            figure.savefig(file, format="png", dpi=160)
+        save_picture(figure, directory / f"{name}.png", dpi=160)
     return [f"{name}.png" for name in plots]

@@ -44,13 +44,16 @@ def located(given: Path) -> tuple[Path, str | None]:
     if given.name != str(given):
         raise wrong_usage(missing, "'TRACE'")
     from batchlab.errors import TraceError  # noqa: PLC0415  # for names only
+    from batchlab.outputs import protect  # noqa: PLC0415  # here too
     from batchlab.trace import traces  # noqa: PLC0415  # here too
 
     try:
         name = traces.find(given.name).name
     except TraceError as error:
         raise wrong_usage(f"{missing}; {error}", "'TRACE'") from None
-    return traces.path(name), name
+    path = traces.path(name)
+    protect(path)
+    return path, name
 
 
 def read_log(log: LogRequest) -> Workload:

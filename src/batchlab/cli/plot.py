@@ -79,12 +79,13 @@ def plot(
         raise wrong_usage(f"{out}; must end in {', '.join(_SUFFIXES)}.", "--out")
     results = written_results(folders, system)
     from batchlab import plot as plots  # noqa: PLC0415  # --help does without
+    from batchlab.plot.picture import save_picture  # noqa: PLC0415  # as above
 
     figure: Figure | None = getattr(plots, kind)(results, title=title).get_figure(root=True)
     if figure is None:
         raise ResultError(f"{kind}: has drawn nothing.")
     try:
-        figure.savefig(out, dpi=150, bbox_inches="tight")
+        save_picture(figure, out, dpi=150, bbox_inches="tight")
     except OSError as error:
         raise ResultError(f"{out}: {error.strerror or error}. Choose another file.") from error
     typer.echo(f"plot          {out}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from batchlab.cli.failure import wrong_usage
 from batchlab.cli.fitted import with_fitted
 from batchlab.cli.log import check_counting, check_platform, read_log
 from batchlab.cli.machine import described_machine, machine_for
@@ -61,14 +60,10 @@ def _read(request: RunRequest) -> tuple[Workload, System]:
 
 
 def _check_events(path: Path) -> None:
-    """Refuse a file that would not be written, or that holds anything but the events of a run before."""
-    from batchlab.workload.event_lines import check_form, is_of_run  # noqa: PLC0415  # the library, when it is needed
+    """Refuse a file whose name does not tell its form."""
+    from batchlab.workload.event_lines import check_form  # noqa: PLC0415  # the library, when it is needed
 
     check_form(path)
-    if path.is_file() and path.stat().st_size and not is_of_run(path):
-        rule = "would be overwritten, and holds no events of a run"
-        step = "pass what comes from outside by --external-events, or name another file"
-        raise wrong_usage(f"{path} {rule}; {step}.", "--events")
 
 
 def _write(request: RunRequest, result: Result) -> None:
@@ -77,9 +72,9 @@ def _write(request: RunRequest, result: Result) -> None:
     if request.out is not None:
         result.write(request.out, inputs=request.inputs, command=command, parquet=request.parquet)
     if request.dispatch is not None:
-        from batchlab.atomic import write_frame  # noqa: PLC0415  # the library, when it is needed
+        from batchlab.outputs import write_table_file  # noqa: PLC0415  # the library, when it is needed
 
-        write_frame(result.dispatch, request.dispatch)
+        write_table_file(result.dispatch, request.dispatch)
     if request.events is not None:
         from batchlab.workload.event_files import write_events  # noqa: PLC0415  # as above
 

@@ -45,7 +45,8 @@ def written_results(folders: Sequence[str], system: Path | None) -> list[Result]
     click.BadParameter
         If a folder holds no result, or only some have labels.
     """
-    from batchlab.result.read import read_result  # noqa: PLC0415  # --help does without
+    from batchlab.outputs import protect_set  # noqa: PLC0415  # --help does without
+    from batchlab.result.read import read_result  # noqa: PLC0415  # as above
     from batchlab.system import read_system  # noqa: PLC0415  # as above
 
     known = None if system is None else read_system(system)
@@ -53,6 +54,7 @@ def written_results(folders: Sequence[str], system: Path | None) -> list[Result]
     named = [("", each) if Path(each).is_dir() else each.rpartition("=")[::2] for each in folders]
     for _, folder in named:
         check_kind(Path(folder), "DIR", "run")
+        protect_set(Path(folder))
     labels = [label for label, _ in named]
     if any(labels) and not all(labels):
         bare = next(folder for label, folder in named if not label)

@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
-from batchlab.atomic import atomic_write, write_frame
+from batchlab.atomic import atomic_write, write_content
 from batchlab.errors import ExperimentError, shown, suggest
+from batchlab.experiment.schema import PLOTS
+from batchlab.outputs import MANIFEST, check_set, digest_of, listed, remove_listed
 from batchlab.result.manifest import file_identity, versions
 
 if TYPE_CHECKING:
@@ -16,15 +18,27 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["TableFormat", "write"]
+__all__ = ["TableFormat", "is_output", "write"]
 
 _FORMAT = 1
+_TABLES = ("table", "summary", "failures")
 TableFormat = Literal["csv", "parquet"]
 _FORMS: tuple[TableFormat, ...] = get_args(TableFormat)
 
 
+def is_output(name: str) -> bool:
+    """Return whether a file of this name may be one of an experiment's: a table, or a picture."""
+    stem, _, suffix = name.rpartition(".")
+    return (stem in _TABLES and suffix in _FORMS) or (stem in PLOTS and suffix == "png")
+
+
 def write(
-    target: Path, tables: Mapping[str, pl.DataFrame], form: TableFormat, made_from: Mapping[str, Any]
+    target: Path,
+    tables: Mapping[str, pl.DataFrame],
+    form: TableFormat,
+    made_from: Mapping[str, Any],
+    *,
+    overwrite: bool = False,
 ) -> Path:
     """Write tables, and a manifest with what they were made from and the hashes of all files.
 
@@ -38,33 +52,39 @@ def write(
         ``"csv"`` or ``"parquet"``.
     made_from
         Ready for JSON, but for ``inputs``: paths of files by role.
+    overwrite
+        Whether files that batchlab did not write may be replaced.
 
     Raises
     ------
+    OutputError
+        If a file of these names is an input, or batchlab did not write it.
     ExperimentError
         If the form is another, or a file cannot be written.
     """
     if form not in _FORMS:
         raise ExperimentError(f"form = {shown(form)}; must be one of these.{suggest(str(form), _FORMS)}")
+    inputs = cast("Mapping[str, str | os.PathLike[str]]", made_from["inputs"])
+    names = [f"{name}.{form}" for name in tables]
+    check_set(target, names, inputs.values(), overwrite=overwrite)
+    before = listed(target)
     try:
         target.mkdir(parents=True, exist_ok=True)
-        for name, table in tables.items():
-            write_frame(table, target / f"{name}.{form}")
-        inputs = cast("Mapping[str, str | os.PathLike[str]]", made_from["inputs"])
+        for name, table in zip(names, tables.values(), strict=True):
+            with atomic_write(target / name, "wb") as file:
+                write_content(table, file, name)
         document = {
             "format": _FORMAT,
             **made_from,
             "inputs": {role: file_identity(Path(path)) for role, path in inputs.items()},
             "versions": versions(),
-            "outputs": {f"{name}.{form}": _identity(target / f"{name}.{form}") for name in tables},
+            "outputs": {name: digest_of(target / name) for name in names},
         }
-        with atomic_write(target / "manifest.json") as manifest:
+        with atomic_write(target / MANIFEST) as manifest:
             manifest.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        left = {name: found for name, found in before.items() if name not in names}
+        remove_listed(target, left, overwrite=overwrite)
     except OSError as error:
         where = error.filename or target
         raise ExperimentError(f"{where}: {error.strerror}. Choose another directory.") from error
     return target
-
-
-def _identity(path: Path) -> dict[str, object]:
-    return {name: value for name, value in file_identity(path).items() if name != "path"}

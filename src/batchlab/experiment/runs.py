@@ -213,6 +213,7 @@ class Runs:
         form: TableFormat = "csv",
         inputs: Mapping[str, str | os.PathLike[str]] | None = None,
         command: str | None = None,
+        overwrite: bool = False,
     ) -> Path:
         """Write ``table``, ``summary`` and ``failures`` as files, and ``manifest.json`` about them.
 
@@ -221,13 +222,17 @@ class Runs:
         Parameters
         ----------
         directory
-            Where to; made if it is not there. Files of these names are replaced, others left alone.
+            Where to; made if it is not there. The files replace what an earlier manifest lists; others are
+            left alone.
         form
             ``"csv"`` or ``"parquet"``.
         inputs
             The files that the experiment was made from, by role, to be hashed.
         command
             The command line, where there was one.
+        overwrite
+            Whether files of these names that batchlab did not write may be replaced. No output replaces an
+            input.
 
         Returns
         -------
@@ -236,12 +241,14 @@ class Runs:
 
         Raises
         ------
+        OutputError
+            If a file of these names is an input, or batchlab did not write it.
         ExperimentError
             If the form is another, or a file cannot be written.
         """
         tables = {"table": self.table, "summary": self.summary(), "failures": self.failures}
         made_from = {**_what_was_run(self._plan), "inputs": inputs or {}, "command": command}
-        return write(Path(directory), tables, form, made_from)
+        return write(Path(directory), tables, form, made_from, overwrite=overwrite)
 
 
 def _what_was_run(plan: Sequence[Run]) -> dict[str, object]:

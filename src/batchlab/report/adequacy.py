@@ -45,6 +45,7 @@ def write_adequacy(
     title: str = "Adequacy of a model",
     reference: Reference | None = None,
     sources: Mapping[str, str] | None = None,
+    overwrite: bool = False,
 ) -> Path:
     """Write one HTML file about a comparison, which opens from disk and asks nothing of any network.
 
@@ -60,6 +61,8 @@ def write_adequacy(
         What the reference value was found from; its pairs are listed, and its band is drawn.
     sources
         What was compared, by what it is, as ``{"real": "log.swf", "model": "runs/easy"}``.
+    overwrite
+        Whether a file that batchlab did not write may be replaced. No output replaces an input.
 
     Returns
     -------
@@ -68,6 +71,8 @@ def write_adequacy(
 
     Raises
     ------
+    OutputError
+        If batchlab did not write the file that is there.
     ResultError
         If this is no comparison, or the file cannot be written.
     """
@@ -75,7 +80,7 @@ def write_adequacy(
         raise ResultError(f"comparison = {shown(comparison)}; must be a Comparison, of bl.adequacy.compare.")
     if reference is not None:
         comparison = comparison.against(reference)
-    return save(page(title, _sections(comparison, reference, sources or {})), path)
+    return save(page(title, _sections(comparison, reference, sources or {})), path, overwrite=overwrite)
 
 
 def _sections(

@@ -43,6 +43,7 @@ def write_fit(
     *,
     title: str = "Fit of a twin",
     source: str | None = None,
+    overwrite: bool = False,
 ) -> Path:
     """Write one HTML file about a fit, which opens from disk and asks nothing of any network.
 
@@ -56,6 +57,8 @@ def write_fit(
         Its heading.
     source
         Where the jobs are from.
+    overwrite
+        Whether a file that batchlab did not write may be replaced. No output replaces an input.
 
     Returns
     -------
@@ -64,12 +67,14 @@ def write_fit(
 
     Raises
     ------
+    OutputError
+        If batchlab did not write the file that is there.
     ResultError
         If this is no fit, or the file cannot be written.
     """
     if not isinstance(found, Fit):
         raise ResultError(f"found = {shown(found)}; must be a Fit, of bl.twin.fit.")
-    return save(page(title, _sections(found, source)), path)
+    return save(page(title, _sections(found, source)), path, overwrite=overwrite)
 
 
 def _sections(found: Fit, source: str | None) -> Iterator[Section]:

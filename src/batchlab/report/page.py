@@ -8,9 +8,9 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
-from batchlab.atomic import atomic_write
 from batchlab.errors import ResultError
 from batchlab.markup import Html, element
+from batchlab.outputs import output
 
 if TYPE_CHECKING:
     import os
@@ -76,17 +76,19 @@ def page(
     )
 
 
-def save(text: str, path: str | os.PathLike[str]) -> Path:
+def save(text: str, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
     """Write a page, whole or not at all.
 
     Raises
     ------
+    OutputError
+        If the file is one that batchlab did not write, unless `overwrite` says that it may be replaced.
     ResultError
         If the file cannot be written.
     """
     target = Path(path)
     try:
-        with atomic_write(target) as file:
+        with output(target, overwrite=overwrite) as file:
             file.write(text)
     except OSError as error:
         rule = "The report was not written; choose another path"

@@ -57,6 +57,7 @@ def write_what_if(
     *,
     title: str = "What if",
     source: str | None = None,
+    overwrite: bool = False,
 ) -> Path:
     """Write one HTML file about a study, which opens from disk and asks nothing of any network.
 
@@ -70,6 +71,8 @@ def write_what_if(
         Its heading.
     source
         Where the jobs are from.
+    overwrite
+        Whether a file that batchlab did not write may be replaced. No output replaces an input.
 
     Returns
     -------
@@ -78,12 +81,14 @@ def write_what_if(
 
     Raises
     ------
+    OutputError
+        If batchlab did not write the file that is there.
     ResultError
         If this is no study, or the file cannot be written.
     """
     if not isinstance(found, WhatIf):
         raise ResultError(f"found = {shown(found)}; must be a WhatIf, of bl.twin.what_if.")
-    return save(page(title, _sections(found, source)), path)
+    return save(page(title, _sections(found, source)), path, overwrite=overwrite)
 
 
 def _sections(found: WhatIf, source: str | None) -> Iterator[Section]:

@@ -28,6 +28,7 @@ def write(
     baseline: str | None = None,
     tables: Mapping[str, Sequence[Sequence[str]]] | None = None,
     command: str | None = None,
+    overwrite: bool = False,
 ) -> Path:
     """Write one HTML file about results, which opens from disk and asks nothing of any network.
 
@@ -54,6 +55,8 @@ def write(
     command
         The command line that makes these runs again; unless given the `batchlab compare` that does, where
         the workload is one file, nodes are equal and have cores, and options are the usual ones.
+    overwrite
+        Whether a file that batchlab did not write may be replaced. No output replaces an input.
 
     Returns
     -------
@@ -62,6 +65,8 @@ def write(
 
     Raises
     ------
+    OutputError
+        If batchlab did not write the file that is there.
     ResultError
         If there is no result, no such baseline, or the file cannot be written.
     MissingExtraError
@@ -76,7 +81,8 @@ def write(
     library = plotly_script()
     parts = sections(found, _baseline(found, baseline), tables or {}, command)
     scripts = (asset("script.js"),)
-    return save(page(title, parts, library=library, scripts=scripts, note=_WITHOUT_SCRIPTS), path)
+    text = page(title, parts, library=library, scripts=scripts, note=_WITHOUT_SCRIPTS)
+    return save(text, path, overwrite=overwrite)
 
 
 def _baseline(found: Sequence[Group], label: str | None) -> Group:

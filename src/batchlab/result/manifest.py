@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING
 
 from batchlab import _kernel
 from batchlab.atomic import atomic_write, remove_abandoned
+from batchlab.outputs import MANIFEST, check_set, digest_of, listed, remove_listed
 from batchlab.system.tables import more_of, tables
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ __all__ = [
 ]
 
 _FORMAT = 1
-_NAMES = ("manifest.json", "metrics.json", "jobs.csv")
+_NAMES = (MANIFEST, "metrics.json", "jobs.csv")
 _TABLES = frozenset(
     {
         "result.zip",
@@ -81,8 +82,17 @@ class OutputFiles:
 
 
 @contextmanager
-def output_files(directory: Path, more: Iterable[str] = ()) -> Iterator[OutputFiles]:
+def output_files(
+    directory: Path,
+    more: Iterable[str] = (),
+    *,
+    inputs: Iterable[str | os.PathLike[str]] = (),
+    overwrite: bool = False,
+) -> Iterator[OutputFiles]:
     """Open the files of a run; they take their places at the end of the block, the manifest last.
+
+    The files replace the set of an earlier run: what its manifest lists, and this run does not write, is
+    removed.
 
     Parameters
     ----------
@@ -90,12 +100,17 @@ def output_files(directory: Path, more: Iterable[str] = ()) -> Iterator[OutputFi
         Made if it is not there.
     more
         The names of files that only some runs have.
+    inputs, overwrite
+        As for `batchlab.outputs.check_output`.
 
     Yields
     ------
     OutputFiles
         Of which nothing is left if the block raises.
     """
+    more = tuple(more)
+    check_set(directory, (*_NAMES, *more), inputs, overwrite=overwrite)
+    before = listed(directory)
     directory.mkdir(parents=True, exist_ok=True)
     remove_abandoned(path for name in (*_NAMES, *more) for path in directory.glob(f".{name}.*.tmp"))
     with ExitStack() as renames:
@@ -105,6 +120,8 @@ def output_files(directory: Path, more: Iterable[str] = ()) -> Iterator[OutputFi
         )
         others = {name: renames.enter_context(atomic_write(directory / name, "wb")) for name in more}
         yield OutputFiles(jobs, metrics, manifest, others)
+    left = {name: found for name, found in before.items() if name not in (*_NAMES, *more)}
+    remove_listed(directory, left, overwrite=overwrite)
 
 
 def is_output(name: str) -> bool:
@@ -126,16 +143,9 @@ def remove_run(directory: Path) -> None:
     OSError
         A file cannot be removed.
     """
-    path = directory / "manifest.json"
-    try:
-        outputs = json.loads(path.read_bytes())["outputs"].items()
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return
-    for name, written in outputs:
-        file = directory / name
-        if Path(name).name == name and file.is_file() and _digest(file) == written:
-            file.unlink()
-    path.unlink()
+    if found := listed(directory):
+        remove_listed(directory, found)
+        (directory / MANIFEST).unlink()
 
 
 def manifest(
@@ -199,7 +209,7 @@ def file_identity(path: Path) -> dict[str, object]:
     if not path.is_file():
         # A pipe can be read but once.
         return {"path": str(path), "bytes": None, "sha256": None}
-    return {"path": str(path), **_digest(path)}
+    return {"path": str(path), **digest_of(path)}
 
 
 def _json(content: Mapping[str, object]) -> bytes:
@@ -210,12 +220,7 @@ def _json(content: Mapping[str, object]) -> bytes:
 
 def _written(file: IO[bytes]) -> dict[str, object]:
     file.flush()
-    return _digest(Path(file.name))
-
-
-def _digest(path: Path) -> dict[str, object]:
-    with path.open("rb") as file:
-        return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+    return digest_of(Path(file.name))
 
 
 def described_system(system: System) -> dict[str, object]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import polars as pl
@@ -28,13 +28,15 @@ from batchlab.workload.dependency_column import BEGIN_TIME, DEPENDENCY
 from batchlab.workload.node_groups import NODE_GROUP
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    import os
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from batchlab.result.outcome import Outcome
     from batchlab.workload.event_stream import EventStream
     from batchlab.workload.workload import Workload
 
-__all__ = ["identify", "write"]
+__all__ = ["further_tables", "identify", "write"]
 
 # Columns that may bear on the schedule where they are there; the last ones through singletons alone.
 _CONDITIONS = (
@@ -49,9 +51,12 @@ def write(
     content: Mapping[str, object],
     jobs: pl.DataFrame,
     more: Mapping[str, pl.DataFrame],
-    *,
     metrics: Mapping[str, object],
+    *,
     record: Mapping[str, object] | None = None,
+    texts: Mapping[str, str] | None = None,
+    inputs: Iterable[str | os.PathLike[str]] = (),
+    overwrite: bool = False,
 ) -> None:
     """Write the files of a run as a set.
 
@@ -62,7 +67,7 @@ def write(
     Parameters
     ----------
     target
-        Where to; made if it is not there. Files of these names are replaced, others left alone.
+        Where to; made if it is not there. The files replace the set of an earlier run.
     content
         What the manifest says of the run.
     jobs
@@ -73,18 +78,26 @@ def write(
         What ``metrics.json`` gets.
     record
         What ``result.zip`` gets: see `record_members`; there is none unless given.
+    texts
+        Further files, by name.
+    inputs, overwrite
+        As for `batchlab.outputs.check_output`.
 
     Raises
     ------
+    OutputError
+        A file must not be replaced.
     OSError
         A file cannot be written.
     """
     table = _csv(jobs)
-    names = [*more] if record is None else [*more, NAME]
-    with output_files(target, names) as files:
+    names = [*more, *(texts or {}), *(() if record is None else (NAME,))]
+    with output_files(target, names, inputs=inputs, overwrite=overwrite) as files:
         files.jobs.write(table)
         for name, frame in more.items():
             files.more[name].write(_parquet(frame) if name.endswith(".parquet") else _csv(frame))
+        for name, text in (texts or {}).items():
+            files.more[name].write(text.encode("utf-8", "backslashreplace"))
         if record is not None:
             write_members(files.more[NAME], record)
         files.complete(metrics, content)
@@ -167,3 +180,32 @@ def identify(workload: Workload, events: EventStream | None = None) -> dict[str,
     reading = {"read": report.read, "kept": report.kept, **report.counts()}
     known = {} if events is None else {"external_events": len(events)}
     return {"jobs": len(workload.jobs), **known, "sha256": digest.hexdigest(), "report": reading}
+
+
+def further_tables(
+    outcome: Outcome, table: Callable[[str], Any], *, messages: bool
+) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Give the tables that only some runs have, each under the name of its file.
+
+    Parameters
+    ----------
+    outcome
+        What the kernel recorded.
+    table
+        Gives an attribute of the result by its name.
+    messages
+        Whether messages were counted.
+    """
+    if not table("resizes").is_empty():
+        yield "allocations.csv", table("allocations")
+    for name in ("reasons", "usage", "power_states", "task_times"):
+        if getattr(outcome, name) is not None:
+            yield f"{name}.csv", table(name)
+    for name in ("messages", "links") if messages else ():
+        yield f"{name}.csv", table(name)
+    if outcome.sensed is not None:
+        for name, frame in table("utilisation").items():
+            values = frame.drop("time")
+            # A machine without GPUs, or without storage, has nothing to tell of them.
+            if name == "cpu" or (values.width and values.max_horizontal().max()):
+                yield f"utilisation_{name}.csv", frame

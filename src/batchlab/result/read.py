@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from batchlab.errors import BatchlabError, ResultError, shown
 from batchlab.options import RunOptions
+from batchlab.outputs import remember_source
 from batchlab.policy.recorded import recorded_policy
 from batchlab.result.archive import DamagedArchiveError, read_archive
 from batchlab.result.manifest import described_system, file_identity
@@ -65,7 +66,7 @@ def read_result(directory: str | PathLike[str], *, system: System | None = None)
         rule = f"this version reads {FORMAT}; read it with the one that wrote it, or run it again"
         raise ResultError(f"{folder / NAME}: of format {shown(run['format'])}; {rule}.")
     events = run["external_events"]
-    return Result(
+    found = Result(
         workload_of(members),
         _system(folder, run["system"], system),
         recorded_policy(run["policy"], is_named=run["is_named"]),
@@ -76,6 +77,7 @@ def read_result(directory: str | PathLike[str], *, system: System | None = None)
         # Earlier ones of this format do not name them.
         observers=tuple(run.get("observers", ())),
     )
+    return remember_source(found, folder / NAME)
 
 
 def _members(folder: Path) -> dict[str, Any]:

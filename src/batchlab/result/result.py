@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from batchlab.errors import ResultError
 from batchlab.lazy import later
 from batchlab.options import RunOptions
+from batchlab.outputs import source_of
 from batchlab.result import energy, metrics, rates, traffic
 from batchlab.result.course import course_of, saved_time
 from batchlab.result.events import events_of
@@ -39,7 +40,7 @@ from batchlab.result.utilisation import utilisation_tables
 from batchlab.result.warnings import warnings_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from os import PathLike
 
     import polars as pl
@@ -427,6 +428,7 @@ class Result:
         inputs: Mapping[str, str | PathLike[str]] | None = None,
         command: str | None = None,
         parquet: bool = False,
+        overwrite: bool = False,
     ) -> Path:
         """Write ``jobs.csv``, ``metrics.json``, ``manifest.json``, ``result.zip``, and what else the run has.
 
@@ -440,12 +442,15 @@ class Result:
         Parameters
         ----------
         directory
-            Where to; made if it is not there. Files of these names are replaced, others left alone.
+            Where to; made if it is not there. The files replace those of an earlier run: what its manifest
+            lists, and this run does not have, is removed. Other files are left alone.
         inputs, command
             The files that the run was made from, by role (``"trace"``, ``"system"``), to be hashed; the
             command line that made it.
         parquet
             Whether the jobs are written as ``jobs.parquet`` too, with lists of nodes.
+        overwrite
+            Whether files that batchlab did not write, or that were changed, may be replaced or removed.
 
         Returns
         -------
@@ -454,12 +459,14 @@ class Result:
 
         Raises
         ------
+        OutputError
+            A file of these names is an input, or batchlab did not write it.
         ResultError
             A file cannot be read or written.
         """
         # The writer needs the compiled module and hashing, which looking at a result does not.
         from batchlab.result.manifest import manifest  # noqa: PLC0415
-        from batchlab.result.output import identify, write  # noqa: PLC0415
+        from batchlab.result.output import further_tables, identify, write  # noqa: PLC0415
         from batchlab.result.record import record_members  # noqa: PLC0415
 
         target = Path(directory)
@@ -473,28 +480,15 @@ class Result:
                 command=command,
             )
             jobs = with_nodes(self._jobs_without_nodes, node_texts(self.outcome))
-            more = dict(self._further_tables()) | ({"jobs.parquet": self.jobs} if parquet else {})
+            more = dict(further_tables(self.outcome, partial(getattr, self), messages=self._counts_messages))
+            more |= {"jobs.parquet": self.jobs} if parquet else {}
             given = (self.policy, self.external_events, self.observations, self.observers)
             record = record_members(self.as_served, *given)
-            write(target, content, jobs, more, metrics=self.metrics(), record=record)
+            known = *self.workload.sources, *source_of(self, self.system, self.external_events)
+            read = *(inputs or {}).values(), *known
+            measures = self.metrics()
+            write(target, content, jobs, more, measures, record=record, inputs=read, overwrite=overwrite)
         except OSError as error:
             rule = "The result was not written; choose another directory"
             raise ResultError(f"{error.filename or target}: {error.strerror}. {rule}.") from error
         return target
-
-    def _further_tables(self) -> Iterator[tuple[str, pl.DataFrame]]:
-        """Give the tables that only some runs have, each under the name of its file."""
-        if not self.resizes.is_empty():
-            yield "allocations.csv", self.allocations
-        for name in ("reasons", "usage", "power_states", "task_times"):
-            if getattr(self.outcome, name) is not None:
-                yield f"{name}.csv", getattr(self, name)
-        if self._counts_messages:
-            yield "messages.csv", self.messages
-            yield "links.csv", self.links
-        if self.outcome.sensed is not None:
-            for name, table in self.utilisation.items():
-                values = table.drop("time")
-                # A machine without GPUs, or without storage, has nothing to tell of them.
-                if name == "cpu" or (values.width and values.max_horizontal().max()):
-                    yield f"utilisation_{name}.csv", table

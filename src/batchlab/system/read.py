@@ -11,10 +11,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from batchlab.atomic import atomic_write
 from batchlab.documents import DocumentReader, shown_path
 from batchlab.errors import SystemDescriptionError, shown
+from batchlab.outputs import output, remember_source, source_of
 from batchlab.system import machines
+from batchlab.vocabulary import GENERATOR
 
 if TYPE_CHECKING:
     from batchlab.system.system import System
@@ -63,6 +64,10 @@ def read_system(path: str | os.PathLike[str]) -> System:
     file = located(path)
     if file.startswith(_PLATFORM):
         return _ready_platform(file.removeprefix(_PLATFORM))
+    return remember_source(_read(file), file)
+
+
+def _read(file: str) -> System:
     if _is_slurm(file):
         return _of_slurm(file)
     try:
@@ -209,7 +214,7 @@ def _on_platform(file: str) -> System:
     return System.of(platform, name=platform.name)
 
 
-def write_system(system: System, path: str | os.PathLike[str]) -> None:
+def write_system(system: System, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write a machine in batchlab's own form; `read_system` gives an equal one back.
 
     The file is replaced in one step: whatever happens, it is the old one or the new one.
@@ -220,9 +225,13 @@ def write_system(system: System, path: str | os.PathLike[str]) -> None:
         The machine.
     path
         Where to; the name ends in ``.toml`` or ``.json``.
+    overwrite
+        Whether a file that batchlab did not write may be replaced. No output replaces an input.
 
     Raises
     ------
+    OutputError
+        If the file is the one that the system was read from, or one that batchlab did not write.
     SystemDescriptionError
         If the name ends otherwise, or the system is on a platform, which this form cannot hold.
     OSError
@@ -234,12 +243,18 @@ def write_system(system: System, path: str | os.PathLike[str]) -> None:
         rule = "this form holds no platform; keep the file or the code that describes the platform"
         raise SystemDescriptionError(f"system = {shown(system.name or 'of a platform')}: {rule}.")
     target = Path(path)
-    writers = {".toml": toml_format.toml, ".json": toml_format.json_text}
+    writers = {".toml": _marked_toml, ".json": toml_format.json_text}
     writer = writers.get(target.suffix.lower())
     if writer is None:
         raise SystemDescriptionError(f"path = {shown(str(path))}; must end in .toml or .json.")
-    with atomic_write(target) as file:
+    with output(target, inputs=source_of(system), overwrite=overwrite) as file:
         file.write(writer(system))
+
+
+def _marked_toml(system: System) -> str:
+    from batchlab.system import toml_format  # noqa: PLC0415  # as above
+
+    return f"# {GENERATOR}\n{toml_format.toml(system)}"
 
 
 def _document(file: str) -> tuple[dict[str, object], str]:

@@ -6,11 +6,12 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from batchlab.atomic import atomic_write
 from batchlab.documents import DocumentReader
 from batchlab.errors import TwinError, shown, suggest
+from batchlab.outputs import output, remember_source, source_of
 from batchlab.twin.parameters import PARAMETERS, changed, configured
 from batchlab.units import format_number, is_finite
+from batchlab.vocabulary import GENERATOR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +22,8 @@ __all__ = ["Fitted", "read_fitted", "write_fitted"]
 
 _DOCUMENTS = DocumentReader(TwinError, noun="file of fitted values")
 _KEYS = ("configured", "fitted")
-_HEAD = """# What `batchlab slurm fit` found: seconds, and parameters of the policy.
+_HEAD = f"""# {GENERATOR}
+# What `batchlab slurm fit` found: seconds, and parameters of the policy.
 # `batchlab slurm what-if` and `batchlab run` take it by --fitted.
 """
 
@@ -60,11 +62,22 @@ class Fitted:
         return changed(twin, same)
 
 
-def write_fitted(fitted: Fitted, path: str | os.PathLike[str]) -> None:
+def write_fitted(fitted: Fitted, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write the file, whole or not at all.
+
+    Parameters
+    ----------
+    fitted
+        What was found.
+    path
+        The file.
+    overwrite
+        Whether a file that batchlab did not write may be replaced. No output replaces an input.
 
     Raises
     ------
+    OutputError
+        If the file is the one that the values were read from, or one that batchlab did not write.
     TwinError
         If it cannot be written.
     """
@@ -75,7 +88,7 @@ def write_fitted(fitted: Fitted, path: str | os.PathLike[str]) -> None:
         lines += [] if before is None else [f"configured = {format_number(before)}"]
         lines.append(f"fitted = {format_number(value)}\n")
     try:
-        with atomic_write(path) as file:
+        with output(path, inputs=source_of(fitted), overwrite=overwrite) as file:
             file.write("\n".join(lines))
     except OSError as error:
         raise TwinError(f"{os.fspath(path)}: {error.strerror}. The file was not written.") from error
@@ -96,10 +109,11 @@ def read_fitted(path: str | os.PathLike[str]) -> Fitted:
         tables = _tables(content)
     except TwinError as error:
         raise _DOCUMENTS.named(file, error) from None
-    return Fitted(
+    found = Fitted(
         {name: table["fitted"] for name, table in tables.items()},
         {name: table.get("configured") for name, table in tables.items()},
     )
+    return remember_source(found, file)
 
 
 def _tables(content: Mapping[str, object]) -> dict[str, dict[str, float]]:

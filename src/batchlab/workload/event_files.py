@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from batchlab.atomic import atomic_write
+from batchlab.outputs import output, remember_source, source_of
 from batchlab.workload.event_lines import check_form, event_lines, is_csv
 from batchlab.workload.event_rules import SUBJECT_KEYS
 from batchlab.workload.event_stream import EVENT_COLUMNS, EventStream, events_table
@@ -47,10 +47,10 @@ def read_events(source: str | os.PathLike[str] | Iterable[str]) -> EventStream:
     if is_csv(source):
         texts = [name for name in table.columns if name not in (*EVENT_COLUMNS, *SUBJECT_KEYS)]
         table = table.with_columns(_inferred(table[name]) for name in texts)
-    return EventStream.of_table(table)
+    return remember_source(EventStream.of_table(table), source)
 
 
-def write_events(stream: EventStream, path: str | os.PathLike[str]) -> None:
+def write_events(stream: EventStream, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write a stream of events; the file is there whole or not at all.
 
     Parameters
@@ -60,16 +60,20 @@ def write_events(stream: EventStream, path: str | os.PathLike[str]) -> None:
     path
         The file: CSV where its suffix is ``.csv``; lines of JSON where it is ``.jsonl``, ``.ndjson``,
         ``.json``, or missing. What is read back is an equal stream.
+    overwrite
+        Whether a file that batchlab did not write may be replaced. No output replaces an input.
 
     Raises
     ------
+    OutputError
+        If the file is the one that the stream was read from, or one that batchlab did not write.
     WorkloadError
         If its suffix is another one.
     OSError
         If the file cannot be written.
     """
     check_form(path)
-    with atomic_write(path) as file:
+    with output(path, inputs=source_of(stream), overwrite=overwrite) as file:
         if os.fspath(path).endswith(".csv"):
             file.write(stream.table.write_csv())
         else:

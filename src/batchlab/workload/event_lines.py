@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from batchlab.documents import DuplicateKey, without_duplicates
 from batchlab.errors import WorkloadError
-from batchlab.vocabulary import INTERNAL_EVENTS
 from batchlab.workload.event_rules import EVENT_KEYS, SUBJECT_KEYS, checked_event
 from batchlab.workload.source import lines_of, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["check_form", "event_lines", "is_csv", "is_of_run"]
+__all__ = ["check_form", "event_lines", "is_csv"]
 
 _FORMS = (".jsonl", ".ndjson", ".json", ".csv")
 
@@ -46,25 +45,6 @@ def check_form(path: str | os.PathLike[str]) -> None:
     if suffix not in {"", *_FORMS}:
         rule = f"events are written as lines of JSON or as CSV, by the suffix: {', '.join(_FORMS)}"
         raise WorkloadError(f"{os.fspath(path)}: {suffix} is no form of events; {rule}.")
-
-
-def is_of_run(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a file holds what happened in a run, as `batchlab.write_events` writes it of a result.
-
-    Parameters
-    ----------
-    path
-        The file; it is read to the first event that tells. A file without events counts as one.
-    """
-    found = False
-    try:
-        for _, event in event_lines(path):
-            found = True
-            if event["event"] in INTERNAL_EVENTS or "applied" in event:
-                return True
-    except WorkloadError:
-        return False
-    return not found
 
 
 def event_lines(source: object) -> Iterator[tuple[int, dict[str, Any]]]:

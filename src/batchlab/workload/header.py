@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple, Self
 
 from batchlab.errors import WorkloadError, shown
+from batchlab.vocabulary import GENERATOR
 
 __all__ = ["Header", "HeaderEntry"]
 
@@ -19,6 +20,9 @@ _START = re.compile(r";\s*UnixStartTime\s*:", re.IGNORECASE)
 _DIGITS = 15
 _FARTHEST = 2**53
 _ENTRY = re.compile(r"(-?\d{1,18})(?!\S)\s*(.*)", re.DOTALL)
+
+
+_MARK = f"; {GENERATOR}"
 
 
 class HeaderEntry(NamedTuple):
@@ -38,7 +42,8 @@ class Header:
     Parameters
     ----------
     lines
-        The comment lines as they stand, without line ends; each begins with ``;``.
+        The comment lines as they stand, without line ends; each begins with ``;``. The mark of files that
+        batchlab wrote is left out: it is about the file, not the log.
 
     Examples
     --------
@@ -48,6 +53,10 @@ class Header:
     """
 
     lines: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if _MARK in self.lines:
+            object.__setattr__(self, "lines", tuple(line for line in self.lines if line != _MARK))
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, object]) -> Self:

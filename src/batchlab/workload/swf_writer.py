@@ -7,8 +7,9 @@ from typing import IO
 
 import polars as pl
 
-from batchlab.atomic import atomic_write
 from batchlab.errors import WorkloadError
+from batchlab.outputs import output
+from batchlab.vocabulary import GENERATOR
 from batchlab.workload.workload import Workload
 
 __all__ = ["write_swf"]
@@ -38,12 +39,13 @@ _LARGEST_EXACT = 2**53
 _ROWS_AT_ONCE = 100_000
 
 
-def write_swf(workload: Workload, path: str | os.PathLike[str]) -> None:
+def write_swf(workload: Workload, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write a workload as a log in the Standard Workload Format; the file is there whole or not at all.
 
-    The header's lines come first, as they are (of a workload without any, the format's version). What
-    read_swf reads back, with the same arguments, is an equal table. Fields that the workload has no numbers
-    for are written as -1 (unknown); columns that the format has no field for are named in a comment.
+    The header's lines come first, as they are (of a workload without any, the format's version), then the
+    comment ``Generator: batchlab``, by which batchlab knows its own files. What read_swf reads back, with the
+    same arguments, is an equal table. Fields that the workload has no numbers for are written as -1
+    (unknown); columns that the format has no field for are named in a comment.
 
     Parameters
     ----------
@@ -55,9 +57,13 @@ def write_swf(workload: Workload, path: str | os.PathLike[str]) -> None:
         processor, rounded up.
     path
         The file; with the suffix ``.gz`` it is packed.
+    overwrite
+        Whether a file that batchlab did not write may be replaced. No output replaces an input.
 
     Raises
     ------
+    OutputError
+        If the file is the one that the workload was read from, or one that batchlab did not write.
     WorkloadError
         If a number is beyond 2^53, where float64 is not exact.
     OSError
@@ -67,10 +73,11 @@ def write_swf(workload: Workload, path: str | os.PathLike[str]) -> None:
     head = [_comment(line) for text in workload.header.lines for line in text.split("\n")] or [
         "; Version: 2.2"
     ]
+    head.append(f"; {GENERATOR}")
     if lost:
         head.append(f"; Note: columns without a field in this format: {', '.join(lost)}".replace("\n", " "))
     _check_exact(workload.jobs, fields)
-    with atomic_write(path, "wb") as file:
+    with output(path, "wb", inputs=workload.sources, overwrite=overwrite) as file:
         if not os.fspath(path).endswith(".gz"):
             _write(file, head, workload.jobs, fields)
             return

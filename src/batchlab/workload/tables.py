@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from batchlab.atomic import write_frame
-from batchlab.errors import WorkloadError, reason_of, shown
+from batchlab.errors import OutputError, WorkloadError, reason_of, shown
+from batchlab.outputs import write_table_file
 from batchlab.vocabulary import InvalidAction, OverrunAction
 from batchlab.workload import dependencies
 from batchlab.workload.formats import table_form
@@ -75,7 +75,7 @@ def read_table(
     return Workload(jobs, header, report, names, applications or {})
 
 
-def write_table(workload: Workload, path: str | os.PathLike[str]) -> None:
+def write_table(workload: Workload, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write a workload's jobs as CSV or Parquet, by the suffix; the file is there whole or not at all.
 
     Header, report and applications are not written: for the last, see write_application.
@@ -86,9 +86,13 @@ def write_table(workload: Workload, path: str | os.PathLike[str]) -> None:
         The workload.
     path
         A file ending in ``.csv`` or ``.parquet``.
+    overwrite
+        Whether a file that batchlab did not write may be replaced. No output replaces an input.
 
     Raises
     ------
+    OutputError
+        If the file is the one that the workload was read from, or one that batchlab did not write.
     WorkloadError
         If the suffix is another, or a column cannot be written as CSV.
     OSError
@@ -100,7 +104,9 @@ def write_table(workload: Workload, path: str | os.PathLike[str]) -> None:
         raise WorkloadError(f"{name}: tables are not written packed. Use the suffix .csv or .parquet.")
     try:
         jobs = workload.jobs if kind == "parquet" else dependencies.with_text_lists(workload.jobs)
-        write_frame(jobs, path)
+        write_table_file(jobs, path, inputs=workload.sources, overwrite=overwrite)
+    except OutputError:
+        raise
     except UNREADABLE as error:
         raise WorkloadError(
             f"{name}: cannot be written as {kind}: {reason_of(error)}. Drop the column, or use .parquet."

@@ -1,6 +1,7 @@
 """Workloads: tables of jobs, checked once, that never change."""
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import polars as pl
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Workload"]
 
+# What a report says in place of a path.
+_NO_FILES = ("table", "lines", "file", "anonymised")
 COLUMNS = {
     "job_id": pl.Int64,
     "submit_time": pl.Float64,
@@ -245,6 +248,11 @@ class Workload:
             )
         jobs = transform.whole_nodes(self.jobs, self.resources, processors_per_node)
         return replace(self, jobs=jobs)
+
+    @property
+    def sources(self) -> tuple[Path, ...]:
+        """The file that the jobs were read from, which no output replaces; empty if there is none."""
+        return () if self.report.source in _NO_FILES else (Path(self.report.source),)
 
     def __len__(self) -> int:
         return self.jobs.height

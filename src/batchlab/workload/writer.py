@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from types import MappingProxyType
 
-from batchlab.atomic import atomic_write
 from batchlab.errors import WorkloadError, shown, suggest
+from batchlab.outputs import output
 from batchlab.workload.swf_writer import write_swf
 from batchlab.workload.tables import write_table
 from batchlab.workload.workload import Workload
@@ -18,7 +18,7 @@ __all__ = ["WRITERS", "Writer", "write_workload"]
 _ROWS_AT_ONCE = 50_000
 _PACKED = ".gz"
 
-WRITERS: Mapping[str, Callable[[Workload, str | os.PathLike[str]], None]] = MappingProxyType(
+WRITERS: Mapping[str, Callable[..., None]] = MappingProxyType(
     {".swf": write_swf, ".swf.gz": write_swf, ".csv": write_table, ".parquet": write_table}
 )
 """The formats that `write_workload` knows, by suffix."""
@@ -52,7 +52,7 @@ class Writer(ABC):
         """Give the lines after those of the jobs; none unless overridden."""
         return ()
 
-    def write(self, workload: Workload, path: str | os.PathLike[str]) -> None:
+    def write(self, workload: Workload, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write a workload, one job after the other; the file is there whole or not at all.
 
         Parameters
@@ -61,15 +61,19 @@ class Writer(ABC):
             The workload.
         path
             The file, in UTF-8; with the suffix ``.gz`` it is packed.
+        overwrite
+            Whether a file that batchlab did not write may be replaced. No output replaces an input.
 
         Raises
         ------
+        OutputError
+            If the file is the one that the workload was read from, or one that batchlab did not write.
         OSError
             If the file cannot be written.
         """
         lines = chain(self.head(workload), map(self.line, _jobs(workload)), self.foot(workload))
         texts = (f"{line}\n".encode() for line in lines)
-        with atomic_write(path, "wb") as file:
+        with output(path, "wb", inputs=workload.sources, overwrite=overwrite) as file:
             if not os.fspath(path).endswith(_PACKED):
                 file.writelines(texts)
                 return
@@ -78,7 +82,13 @@ class Writer(ABC):
                 packed.writelines(texts)
 
 
-def write_workload(workload: Workload, path: str | os.PathLike[str], *, writer: Writer | None = None) -> None:
+def write_workload(
+    workload: Workload,
+    path: str | os.PathLike[str],
+    *,
+    writer: Writer | None = None,
+    overwrite: bool = False,
+) -> None:
     """Write a workload in the format that its suffix tells, or by a writer of one's own.
 
     Parameters
@@ -90,9 +100,13 @@ def write_workload(workload: Workload, path: str | os.PathLike[str], *, writer: 
         fields for resources such as GPUs, so that these need a table.
     writer
         What writes it, whatever the suffix.
+    overwrite
+        Whether a file that batchlab did not write may be replaced. No output replaces an input.
 
     Raises
     ------
+    OutputError
+        If the file is the one that the workload was read from, or one that batchlab did not write.
     WorkloadError
         If the suffix is unknown, `writer` is none, or a number does not fit the format.
     OSError
@@ -107,7 +121,7 @@ def write_workload(workload: Workload, path: str | os.PathLike[str], *, writer: 
             raise WorkloadError(
                 f"writer = {shown(writer)}; must be an object of a class derived from Writer."
             )
-        writer.write(workload, path)
+        writer.write(workload, path, overwrite=overwrite)
         return
     name = os.fspath(path).lower()
     known = next((suffix for suffix in WRITERS if name.endswith(suffix)), None)
@@ -117,7 +131,7 @@ def write_workload(workload: Workload, path: str | os.PathLike[str], *, writer: 
             f"{os.fspath(path)}: no format has the suffix {suffix!r}.{suggest(suffix, WRITERS)} "
             "Pass a writer for others."
         )
-    WRITERS[known](workload, path)
+    WRITERS[known](workload, path, overwrite=overwrite)
 
 
 def _jobs(workload: Workload) -> Iterator[dict[str, object]]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from batchlab.atomic import atomic_write
 from batchlab.bridge.elastisim.ledger import COMPLETED, KILLED
 from batchlab.errors import BridgeError
+from batchlab.outputs import check_output, output
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -35,7 +35,7 @@ _CANNOT = "the output file cannot be written"
 _OTHER_PLACE = "change the path in the configuration"
 
 
-def clear(paths: Iterable[Path]) -> None:
+def clear(paths: Iterable[Path], *, inputs: Iterable[Path] = (), overwrite: bool = False) -> None:
     """Remove what an earlier run wrote, so that a run that fails leaves no files that look like its own.
 
     ElastiSim empties its output files when it starts. Missing folders are made, so that a run whose files
@@ -45,12 +45,19 @@ def clear(paths: Iterable[Path]) -> None:
     ----------
     paths
         The output files of a project.
+    inputs, overwrite
+        As for `batchlab.outputs.check_output`.
 
     Raises
     ------
+    OutputError
+        If a file is an input, or one that batchlab did not write.
     BridgeError
         If a file cannot be removed, or its folder cannot be made or written to.
     """
+    paths, inputs = [*paths], [*inputs]
+    for path in paths:
+        check_output(path, inputs, overwrite=overwrite)
     for path in paths:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,10 +71,10 @@ def clear(paths: Iterable[Path]) -> None:
             raise BridgeError(f"{path}: {_CANNOT} (its folder is read-only); {_OTHER_PLACE}.")
 
 
-def write_lines(path: Path, lines: Iterable[str]) -> None:
+def write_lines(path: Path, lines: Iterable[str], *, overwrite: bool = False) -> None:
     """Write a file line by line, whole or not at all; its folder is made where it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(path) as file:
+    with output(path, overwrite=overwrite) as file:
         file.writelines(f"{line}\n" for line in lines)
 
 

@@ -19,6 +19,7 @@ from batchlab.bridge.elastisim.scheduler import PATIENCE, ElastisimScheduler, Wi
 from batchlab.bridge.elastisim.transcript import Recorder, Replay, read_transcript
 from batchlab.errors import AlgorithmError, BridgeError
 from batchlab.options import Invocation, RunOptions, Sensing
+from batchlab.outputs import check_output, record_output
 from batchlab.simulation import Simulation
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Run:
     ledger: Ledger
     calls: int
 
-    def write(self, folder: str | Path | None = None) -> list[Path]:
+    def write(self, folder: str | Path | None = None, *, overwrite: bool = False) -> list[Path]:
         """Write ElastiSim's output files.
 
         Parameters
@@ -64,11 +65,18 @@ class Run:
         folder
             Where to, under the names that the configuration gives the files; to the very places that it names
             unless given.
+        overwrite
+            Whether files that batchlab did not write may be replaced.
 
         Returns
         -------
         list of Path
             What was written.
+
+        Raises
+        ------
+        OutputError
+            If batchlab did not write a file of this name.
         """
         said = self.project.configuration.outputs
         paths = (
@@ -82,7 +90,7 @@ class Run:
         written = []
         for name, lines in self._files():
             if name in paths:
-                outputs.write_lines(paths[name], lines)
+                outputs.write_lines(paths[name], lines, overwrite=overwrite)
                 written.append(paths[name])
         return written
 
@@ -131,6 +139,7 @@ def run(
     timeout: float = 600.0,
     patience: int = PATIENCE,
     drive: Drive | None = None,
+    overwrite: bool = False,
 ) -> Run:
     """Run an ElastiSim project.
 
@@ -154,6 +163,8 @@ def run(
         the run is given up: what has not changed by then hardly ever does.
     drive
         Runs the simulation to its end in place of `Simulation.run_until`: to watch it.
+    overwrite
+        Whether a file that batchlab did not write may be replaced by the transcript.
 
     Returns
     -------
@@ -161,6 +172,8 @@ def run(
 
     Raises
     ------
+    OutputError
+        If batchlab did not write the file that would get the transcript.
     BridgeError, ApplicationError, PlatformError
         If a file of the project breaks a rule.
     AlgorithmError
@@ -170,7 +183,7 @@ def run(
     """
     project = open_project(configuration)
     with ExitStack() as stack:
-        recorded = _recorder(record, stack)
+        recorded = _recorder(record, stack, overwrite=overwrite)
 
         def simulated(deciding: Algorithm) -> Run:
             return simulate_project(project, recorded(deciding), patience=patience, drive=drive)
@@ -286,9 +299,13 @@ def _node(host: Host) -> tuple[int, int]:
     return 0 if host.disk is None else 1 if host.striping is None else 2, host.gpus
 
 
-def _recorder(path: str | Path | None, stack: ExitStack) -> Callable[[Algorithm], Algorithm]:
+def _recorder(
+    path: str | Path | None, stack: ExitStack, *, overwrite: bool
+) -> Callable[[Algorithm], Algorithm]:
     if path is None:
         return lambda algorithm: algorithm
+    check_output(path, overwrite=overwrite)
+    stack.callback(record_output, path)
     stack.enter_context(named_errors(path))
     try:
         file = stack.enter_context(Path(path).open("w", encoding="utf-8"))  # noqa: SIM115  # it does

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from batchlab.adequacy import compare
-from batchlab.atomic import atomic_write
 from batchlab.bridge.slurm.submission import rounding
 from batchlab.errors import AdequacyError, ResultError, reason_of
 from batchlab.result import metrics
@@ -97,6 +96,7 @@ class Outcome:
         *,
         inputs: Mapping[str, str | os.PathLike[str]] | None = None,
         command: str | None = None,
+        overwrite: bool = False,
     ) -> Path:
         """Write ``jobs.csv``, ``metrics.json``, ``manifest.json``; ``model.csv`` where both ran.
 
@@ -111,9 +111,13 @@ class Outcome:
             The files that it was made from, by role.
         command
             The command line that made it.
+        overwrite
+            Whether files of these names that batchlab did not write may be replaced.
 
         Raises
         ------
+        OutputError
+            A file of these names is an input, or batchlab did not write it.
         ResultError
             A file cannot be read or written.
         """
@@ -122,10 +126,16 @@ class Outcome:
         target = Path(directory)
         try:
             content = {"format": 1, "command": command} | self._manifest(inputs or {})
-            write(target, content, tables[0], more, metrics=self.metrics())
-            for name, text in self._records().items():
-                with atomic_write(target / name) as file:
-                    file.write(text)
+            write(
+                target,
+                content,
+                tables[0],
+                more,
+                self.metrics(),
+                texts=self._records(),
+                inputs=(inputs or {}).values(),
+                overwrite=overwrite,
+            )
         except OSError as error:
             raise ResultError(
                 f"{error.filename or target}: {reason_of(error)}. Choose another place."

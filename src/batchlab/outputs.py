@@ -1,0 +1,367 @@
+"""What an output may replace: no input, and no file that batchlab did not write.
+
+Every file that a command or a function writes for the user is opened by `output`, or checked by `check_set`
+where files are written as a set. A file counts as written by batchlab if
+
+- it has a mark inside: the generator field of HTML, PNG, SVG and PDF, the comment ``Generator: batchlab`` of
+  SWF and TOML; or
+- ``manifest.json`` beside it lists its size and hash; or
+- ``.batchlab.sha256`` beside it lists its hash. It is for forms that cannot have a mark inside, such as
+  CSV and JSON, and has the format of ``sha256sum``.
+"""
+
+import gzip
+import hashlib
+import json
+import os
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Literal, TypeVar, overload
+
+from batchlab.atomic import atomic_write, named_errors, write_content
+from batchlab.errors import OutputError
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    import polars as pl
+
+__all__ = [
+    "MANIFEST",
+    "RECORD",
+    "check_output",
+    "check_set",
+    "digest_of",
+    "is_written_by_batchlab",
+    "listed",
+    "output",
+    "protect",
+    "protect_set",
+    "protecting",
+    "record_output",
+    "remember_source",
+    "remove_listed",
+    "source_of",
+    "write_table_file",
+]
+
+MANIFEST = "manifest.json"
+RECORD = ".batchlab.sha256"
+"""The file that lists the hashes of outputs without a mark inside, next to them."""
+
+_SOURCE = "_batchlab_source"
+_SEARCHED = 1 << 16
+_GZIP = b"\x1f\x8b"
+# How a form begins, and what marks it; of PDF the mark is near the end.
+_MARKS = (
+    (re.compile(rb"\x89PNG\r\n"), re.compile(rb"tEXtSoftware\x00batchlab")),
+    (re.compile(rb"%PDF-"), re.compile(rb"/Creator \(batchlab\)")),
+    (
+        re.compile(rb"<\?xml|<svg"),
+        re.compile(rb"<dc:creator>\s*<cc:Agent>\s*<dc:title>batchlab<"),
+    ),
+    (re.compile(rb"<!DOCTYPE html>"), re.compile(rb'<meta name="generator" content="batchlab">')),
+    (re.compile(rb"\s*[;#]"), re.compile(rb"(?m)^[;#] Generator: batchlab\r?$")),
+)
+
+_Any = TypeVar("_Any")
+_AnyPath = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class _Protection:
+    """What the outputs of a command may replace: `inputs` never, other files of strangers if so asked."""
+
+    inputs: tuple[Path, ...] = ()
+    overwrite: bool = False
+
+
+_NOTHING_PROTECTED = _Protection()
+_protection: ContextVar[_Protection] = ContextVar("protection", default=_NOTHING_PROTECTED)
+
+
+@contextmanager
+def protecting(inputs: Iterable[_AnyPath], *, overwrite: bool = False) -> Iterator[None]:
+    """Apply the rule to all outputs that are written in the ``with`` block.
+
+    Parameters
+    ----------
+    inputs
+        Files and folders that are read; `protect` adds others.
+    overwrite
+        Whether files that batchlab did not write may be replaced.
+    """
+    token = _protection.set(_Protection(tuple(map(Path, inputs)), overwrite))
+    try:
+        yield
+    finally:
+        _protection.reset(token)
+
+
+def protect(*inputs: _AnyPath) -> None:
+    """Protect further inputs of the command that is carried out; no effect outside of `protecting`."""
+    known = _protection.get()
+    if known is not _NOTHING_PROTECTED:
+        _protection.set(_Protection((*known.inputs, *map(Path, inputs)), known.overwrite))
+
+
+def protect_set(directory: Path) -> None:
+    """Protect what was written to a directory as a set, such as a run: it is read as a whole."""
+    protect(*(directory / name for name in (MANIFEST, *listed(directory))))
+
+
+def check_output(path: _AnyPath, inputs: Iterable[_AnyPath] = (), *, overwrite: bool = False) -> None:
+    """Refuse an output that would replace an input, or a file that batchlab did not write.
+
+    Parameters
+    ----------
+    path
+        The file to be written. A pipe or a device is not replaced, and an empty file holds nothing.
+    inputs
+        Files and folders that were read, in addition to those of the command.
+    overwrite
+        Whether a file that batchlab did not write may be replaced.
+
+    Raises
+    ------
+    OutputError
+        If the file must not be replaced.
+    """
+    file, known = Path(path), _protection.get()
+    if not file.is_file():
+        return
+    for each in (*known.inputs, *map(Path, inputs)):
+        if _is_input(file, each):
+            raise OutputError(
+                f"{file}: is an input ({each}), and no output replaces an input. Choose another file."
+            )
+    if not (overwrite or known.overwrite or not file.stat().st_size or is_written_by_batchlab(file)):
+        raise OutputError(
+            f"{file}: exists, and batchlab did not write it, or it was changed since. Choose another place, "
+            "or replace it with --overwrite (overwrite=True in Python)."
+        )
+
+
+def check_set(
+    directory: _AnyPath, names: Iterable[str], inputs: Iterable[_AnyPath] = (), *, overwrite: bool = False
+) -> None:
+    """Refuse a directory in which files of these names must not be replaced; see `check_output`."""
+    given = tuple(inputs)
+    for name in dict.fromkeys((MANIFEST, *names)):
+        check_output(Path(directory, name), given, overwrite=overwrite)
+
+
+@overload
+def output(
+    path: _AnyPath, mode: Literal["w"] = "w", *, inputs: Iterable[_AnyPath] = (), overwrite: bool = False
+) -> "AbstractContextManager[IO[str]]": ...
+@overload
+def output(
+    path: _AnyPath, mode: Literal["wb"], *, inputs: Iterable[_AnyPath] = (), overwrite: bool = False
+) -> "AbstractContextManager[IO[bytes]]": ...
+def output(
+    path: _AnyPath,
+    mode: Literal["w", "wb"] = "w",
+    *,
+    inputs: Iterable[_AnyPath] = (),
+    overwrite: bool = False,
+) -> "AbstractContextManager[IO[str] | IO[bytes]]":
+    """Open a file that a user asked for, as `atomic_write` does, if the rule of this module allows it.
+
+    Parameters
+    ----------
+    path, mode
+        As for `atomic_write`.
+    inputs, overwrite
+        As for `check_output`.
+
+    Returns
+    -------
+    context manager
+        Gives the open temporary file. If the complete file has no mark, ``.batchlab.sha256`` gets its hash.
+
+    Raises
+    ------
+    OutputError
+        If the file must not be replaced.
+    OSError
+        If the file cannot be written; the error names it.
+    """
+    check_output(path, inputs, overwrite=overwrite)
+    return _recorded(path, mode)
+
+
+@contextmanager
+def _recorded(path: _AnyPath, mode: Literal["w", "wb"]) -> Iterator[IO[str] | IO[bytes]]:
+    with atomic_write(path, mode) as file:
+        yield file
+        file.flush()
+        written = Path(file.name)
+        if written.is_file() and not _has_mark(written):
+            with named_errors(path):
+                _record(Path(os.path.realpath(path)), written)
+
+
+def record_output(path: _AnyPath) -> None:
+    """Note the hash of a file that was written in place, such as a transcript."""
+    file = Path(path)
+    if file.is_file() and not _has_mark(file):
+        with named_errors(path):
+            _record(file.resolve(), file)
+
+
+def write_table_file(
+    frame: "pl.DataFrame", path: _AnyPath, *, inputs: Iterable[_AnyPath] = (), overwrite: bool = False
+) -> None:
+    """Write a data frame as Parquet (``.parquet``) or CSV (any other suffix); see `output`."""
+    with output(path, "wb", inputs=inputs, overwrite=overwrite) as file:
+        write_content(frame, file, path)
+
+
+def is_written_by_batchlab(path: Path) -> bool:
+    """Return whether batchlab wrote a file, and it is as it was written: see the head of this module."""
+    return _has_mark(path) or _is_manifest(path) or _is_listed(path)
+
+
+def listed(directory: Path) -> dict[str, object]:
+    """Return the files that the manifest of a directory lists, with sizes and hashes; none without one."""
+    try:
+        document = json.loads((directory / MANIFEST).read_bytes())
+        outputs = document["outputs"] if "batchlab" in document["versions"] else {}
+        return {name: found for name, found in outputs.items() if Path(name).name == name}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return {}
+
+
+def remove_listed(directory: Path, found: Mapping[str, object], *, overwrite: bool = False) -> None:
+    """Remove what an earlier manifest listed, unless it was changed since.
+
+    Parameters
+    ----------
+    directory
+        Where the files are.
+    found
+        Files of the earlier manifest, by `listed`, without those that have been replaced.
+    overwrite
+        Whether files that were changed are removed too.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be removed.
+    """
+    for name, written in found.items():
+        file = directory / name
+        if file.is_file() and (overwrite or _protection.get().overwrite or digest_of(file) == written):
+            file.unlink()
+
+
+def digest_of(path: Path) -> dict[str, object]:
+    """Return the size (``bytes``) and hash (``sha256``) of a file."""
+    with path.open("rb") as file:
+        return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+
+
+def remember_source(value: _Any, source: object) -> _Any:
+    """Note the file that an object was read from, so that `write` functions do not replace the file.
+
+    Parameters
+    ----------
+    value
+        The object; equality, hashes and copies do not depend on the note.
+    source
+        A path; anything else is not noted.
+    """
+    if isinstance(source, str | os.PathLike):
+        object.__setattr__(value, _SOURCE, Path(os.path.realpath(source)))
+    return value
+
+
+def source_of(*values: object) -> tuple[Path, ...]:
+    """Return the files that objects were read from, without those that were not read from a file."""
+    return tuple(getattr(value, _SOURCE) for value in values if hasattr(value, _SOURCE))
+
+
+def _is_input(file: Path, given: Path) -> bool:
+    with suppress(OSError):
+        if not given.is_dir():
+            return file.samefile(given)
+        # Earlier answers may be in a folder that is read.
+        return file.resolve().parent == given.resolve() and not is_written_by_batchlab(file)
+    return False
+
+
+def _has_mark(path: Path) -> bool:
+    head, tail = _ends(path)
+    searched = head + tail
+    return any(begin.match(head) and mark.search(searched) for begin, mark in _MARKS)
+
+
+def _ends(path: Path) -> tuple[bytes, bytes]:
+    """Read the beginning of a file, unpacked, and its end."""
+    with path.open("rb") as file:
+        head = file.read(_SEARCHED)
+        if head.startswith(_GZIP):
+            file.seek(0)
+            with suppress(OSError, EOFError, zlib.error), gzip.GzipFile(fileobj=file) as packed:
+                return packed.read(_SEARCHED), b""
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(len(head), size - _SEARCHED))
+        return head, file.read()
+
+
+def _is_manifest(path: Path) -> bool:
+    if path.name != MANIFEST:
+        return False
+    try:
+        document = json.loads(path.read_bytes())
+        return "batchlab" in document["versions"] and isinstance(document["outputs"], dict)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return False
+
+
+def _is_listed(path: Path) -> bool:
+    target = path.resolve()
+    of_set = listed(target.parent).get(target.name)
+    if of_set is not None and digest_of(target) == of_set:
+        return True
+    try:
+        lines = (target.parent / RECORD).read_bytes().split(b"\n")
+    except OSError:
+        return False
+    name = _escaped(target)
+    return any(line.endswith(name) for line in lines) and _line(name, target) in lines
+
+
+def _record(target: Path, written: Path) -> None:
+    """Note the hash of a file before it takes its place."""
+    name = _escaped(target)
+    line = _line(name, written)
+    record = target.parent / RECORD
+    known = record.read_bytes().splitlines(keepends=True) if record.exists() else []
+    others = [each for each in known if each.rstrip(b"\n")[-len(name) - 2 :] != b"  " + name]
+    if len(others) < len(known):
+        if line + b"\n" not in known:
+            with atomic_write(record, "wb") as file:
+                file.writelines([*others, line + b"\n"])
+        return
+    # Several processes may add files to one directory at a time.
+    descriptor = os.open(record, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    try:
+        os.write(descriptor, line + b"\n")
+    finally:
+        os.close(descriptor)
+
+
+def _line(name: bytes, file: Path) -> bytes:
+    mark = b"\\" if b"\\" in name else b""
+    return mark + f"{digest_of(file)['sha256']}  ".encode() + name
+
+
+def _escaped(target: Path) -> bytes:
+    return os.fsencode(target.name).replace(b"\\", b"\\\\").replace(b"\n", b"\\n")

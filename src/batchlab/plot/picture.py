@@ -1,0 +1,47 @@
+"""Figures as files, with the mark by which batchlab knows its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from batchlab.outputs import output
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
+__all__ = ["save_picture"]
+
+# Where each form has the name of the program that wrote it.
+_FIELDS = {"png": "Software", "pdf": "Creator", "svg": "Creator"}
+
+
+def save_picture(
+    figure: Figure, path: Path, *, dpi: float, bbox_inches: Literal["tight"] | None = None
+) -> None:
+    """Write a figure, whole or not at all.
+
+    Parameters
+    ----------
+    figure
+        The figure.
+    path
+        The file, ending in ``.png``, ``.pdf`` or ``.svg``.
+    dpi
+        Dots per inch.
+    bbox_inches
+        ``"tight"`` cuts the margins.
+
+    Raises
+    ------
+    OutputError
+        If the file is an input, or one that batchlab did not write.
+    OSError
+        If the file cannot be written.
+    """
+    form = path.suffix.lower().removeprefix(".")
+    with output(path, "wb") as file:
+        figure.savefig(
+            file, format=form, dpi=dpi, bbox_inches=bbox_inches, metadata={_FIELDS[form]: "batchlab"}
+        )
