@@ -26,7 +26,9 @@ _FORMS = (
     "(SWF, sacct, jobcomp, PBS)."
 )
 
-_Real = Annotated[Path, typer.Argument(metavar="REAL", help=f"The real stream of jobs: {_FORMS}")]
+_Real = Annotated[
+    Path, typer.Argument(metavar="REAL", help=f"The real stream of jobs, - for standard input: {_FORMS}")
+]
 _Model = Annotated[Path, typer.Argument(metavar="MODEL", help="The model's, in one of the same forms.")]
 _Reference = Annotated[
     list[str] | None,
@@ -56,6 +58,10 @@ def adequacy(
 ) -> None:
     """Measure how far a model's stream of jobs is from the real one."""
     check_page(report)
+    from batchlab.cli.spooled import spooled  # noqa: PLC0415  # --help does without
+
+    sources = {"real": str(real), "model": str(model)}
+    real, model = spooled(real), spooled(model)
     for path, name in ((real, "REAL"), (model, "MODEL")):
         check_kind(path, name, "log", "table", "run", "of_run")
     from batchlab import adequacy as measure  # noqa: PLC0415  # --help does without
@@ -81,7 +87,7 @@ def adequacy(
     if report is not None:
         from batchlab.report import write_adequacy  # noqa: PLC0415  # draws, which takes long to import
 
-        write_adequacy(comparison, report, reference=found, sources={"real": str(real), "model": str(model)})
+        write_adequacy(comparison, report, reference=found, sources=sources)
         typer.echo(f"\nwritten to      {report}", err=form == "json")
 
 

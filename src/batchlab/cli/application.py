@@ -107,6 +107,11 @@ def answer(words: list[str]) -> int:
             return 0
         standard_output.discard_unwritable(error)
         return explain(error, " ".join(["batchlab", *(word for word in words[:1] if word in COMMANDS)]))
+    finally:
+        if "batchlab.cli.spooled" in sys.modules:
+            from batchlab.cli.spooled import discard_spooled  # noqa: PLC0415  # most logs are files
+
+            discard_spooled()
     if code == INTERRUPTED:
         # typer has caught it.
         return explain(KeyboardInterrupt())

@@ -67,7 +67,7 @@ _Trace = Annotated[
     Path,
     log_file(
         "The log: SWF, Slurm's sacct or jobcomp, PBS (.gz too), CSV or Parquet; or the name of a "
-        "fetched one (batchlab traces)."
+        "fetched one (batchlab traces); - for standard input."
     ),
 ]
 _Policies = Annotated[

@@ -60,6 +60,10 @@ def explain(error: BaseException, command: str = "batchlab") -> int:
     if os.environ.get(_SHOW_TRACEBACK):
         traceback.print_exception(error)
     message, code = _told(error, command)
+    if "batchlab.cli.spooled" in sys.modules:
+        from batchlab.cli.spooled import named_as_given  # noqa: PLC0415  # most logs are files
+
+        message = named_as_given(message)
     if code == INTERRUPTED:
         say_interrupted()
         return code

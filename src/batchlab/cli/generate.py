@@ -69,7 +69,10 @@ _Estimates = Annotated[
     typer.Option(help="Requested times: as in the log, the run times, or by the model of Tsafrir et al."),
 ]
 _Like = Annotated[
-    Path | None, existing_file("The log, as for batchlab run: SWF, sacct, CSV …", _LIKE, metavar="TRACE")
+    Path | None,
+    existing_file(
+        "The log, as for batchlab run: SWF, sacct, CSV …; - for standard input.", _LIKE, metavar="TRACE"
+    ),
 ]
 _Performance = Annotated[
     str,
@@ -257,9 +260,10 @@ def _like(request: _Request) -> Workload:
 
 def _log(request: _Request) -> Workload:
     import batchlab  # noqa: PLC0415  # the library is imported when it is needed
+    from batchlab.cli.spooled import spooled  # noqa: PLC0415  # as above
     from batchlab.workload.formats import is_table, reader_of  # noqa: PLC0415  # here too
 
-    path = request.like or Path()
+    path = spooled(request.like or Path())
     check_kind(path, "--like", "log", "table")
     if is_table(path):
         workload = batchlab.read_table(path, start_time=request.start_time)

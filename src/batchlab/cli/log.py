@@ -22,19 +22,25 @@ __all__ = ["check_platform", "format_of", "is_log", "located", "read_log"]
 _JOBS = ".json"
 
 
-def located(given: Path) -> tuple[Path, str | None]:
+def located(given: Path, *, stream: bool = False) -> tuple[Path, str | None]:
     """Find the log that an argument names.
 
     Parameters
     ----------
     given
-        A file, or a name as `batchlab.traces.find` understands it.
+        A file, or a name as `batchlab.traces.find` understands it; ``-`` for standard input.
+    stream
+        Whether the log is read in one pass. Otherwise what can be read only once, such as a pipe, is copied.
 
     Returns
     -------
     tuple
         The file; and the log's name, where the catalogue told the file.
     """
+    if str(given) == "-" or not (given.is_file() or given.is_dir()):
+        from batchlab.cli.spooled import piped, spooled  # noqa: PLC0415  # most logs are files
+
+        given = (piped if stream else spooled)(given)
     check_kind(given, "'TRACE'", "log", "table", "elastisim_jobs", "batsim")
     if given.is_dir():
         raise wrong_usage(f"File {str(given)!r} is a directory", "'TRACE'")

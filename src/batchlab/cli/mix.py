@@ -22,7 +22,7 @@ __all__ = ["mix"]
 _SUFFIXES = (".csv", ".parquet")
 
 _Trace = Annotated[
-    Path, typer.Argument(metavar="TRACE", help="The log, as for batchlab run: a file, or a name.")
+    Path, typer.Argument(metavar="TRACE", help="The log, as for batchlab run: a file, a name, or -.")
 ]
 _Targets = Annotated[
     list[str] | None,

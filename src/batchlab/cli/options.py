@@ -81,7 +81,14 @@ def seed_number(text: str, panel: str | None = None) -> object:
 
 def existing_file(text: str, panel: str | None = None, metavar: str = "FILE") -> object:
     """Describe an option that takes a file that is there."""
-    return typer.Option(metavar=metavar, exists=True, dir_okay=False, rich_help_panel=panel, help=text)
+    return typer.Option(
+        metavar=metavar,
+        exists=True,
+        dir_okay=False,
+        allow_dash=metavar == "TRACE",
+        rich_help_panel=panel,
+        help=text,
+    )
 
 
 def directory(text: str, panel: str | None = None, *, exists: bool = False) -> object:

@@ -67,7 +67,7 @@ _Trace = Annotated[
     Path,
     log_file(
         "The log: SWF, Slurm's sacct or jobcomp, PBS (.gz too), CSV or Parquet; ElastiSim's jobs or "
-        "Batsim's workload (.json); or the name of a fetched one (batchlab traces)."
+        "Batsim's workload (.json); or the name of a fetched one (batchlab traces); - for standard input."
     ),
 ]
 _System = Annotated[
@@ -246,7 +246,14 @@ def run(
         check_unobserved(observer, power, failures)
     request = RunRequest(
         LogRequest(
-            *located(trace), overrun, invalid, processors, use_memory, applications, log_format, timezone
+            *located(trace, stream=stream),
+            overrun,
+            invalid,
+            processors,
+            use_memory,
+            applications,
+            log_format,
+            timezone,
         ),
         MachineRequest(system, nodes, cores, equivalence),
         policy_for(policy, system),

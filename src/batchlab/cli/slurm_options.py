@@ -14,7 +14,7 @@ Trace = Annotated[
     typer.Argument(
         metavar="TRACE",
         help="The jobs: Slurm's sacct or jobcomp, SWF, PBS (.gz too), CSV or Parquet; or the name of a "
-        "fetched log (batchlab traces).",
+        "fetched log (batchlab traces); - for standard input.",
     ),
 ]
 Version = Annotated[

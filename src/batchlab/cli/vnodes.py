@@ -47,7 +47,10 @@ _FEEDING = "The stream"
 
 _Trace = Annotated[
     Path,
-    log_file("The log: SWF (.gz too), CSV or Parquet; or the name of a fetched one (batchlab traces)."),
+    log_file(
+        "The log: SWF (.gz too), CSV or Parquet; or the name of a fetched one (batchlab traces); - for "
+        "standard input."
+    ),
 ]
 _Conf = Annotated[
     Path, directory("Has slurm.conf: scheduler, priority, partitions, nodes.", RULES, exists=True)

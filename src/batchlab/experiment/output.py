@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from batchlab.atomic import atomic_write, write_content
@@ -15,6 +14,7 @@ from batchlab.result.manifest import file_identity, versions
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
+    from pathlib import Path
 
     import polars as pl
 
@@ -76,7 +76,7 @@ def write(
         document = {
             "format": _FORMAT,
             **made_from,
-            "inputs": {role: file_identity(Path(path)) for role, path in inputs.items()},
+            "inputs": {role: file_identity(path) for role, path in inputs.items()},
             "versions": versions(),
             "outputs": {name: digest_of(target / name) for name in names},
         }

@@ -187,7 +187,7 @@ def manifest(
         "policy": str(policy),
         "seed": others.pop("seed"),
         "options": others | ({"stream": True} if stream else {}),
-        "inputs": {role: file_identity(Path(path)) for role, path in inputs.items()},
+        "inputs": {role: file_identity(path) for role, path in inputs.items()},
         "workload": dict(workload),
         "system": described_system(system),
         "versions": versions(),
@@ -204,12 +204,17 @@ def versions() -> dict[str, str]:
     }
 
 
-def file_identity(path: Path) -> dict[str, object]:
-    """Give a file's ``path``, ``bytes`` and ``sha256``; None for what is no regular file."""
-    if not path.is_file():
+def file_identity(path: str | os.PathLike[str]) -> dict[str, object]:
+    """Give a file's ``path``, ``bytes`` and ``sha256``; None for what is no regular file.
+
+    The path of a copy of standard input has the attribute ``shown``, which says what it is a copy of.
+    """
+    file = Path(path)
+    shown = getattr(path, "shown", str(file))
+    if not file.is_file():
         # A pipe can be read but once.
-        return {"path": str(path), "bytes": None, "sha256": None}
-    return {"path": str(path), **digest_of(path)}
+        return {"path": shown, "bytes": None, "sha256": None}
+    return {"path": shown, **digest_of(file)}
 
 
 def _json(content: Mapping[str, object]) -> bytes:

@@ -152,7 +152,7 @@ class Outcome:
     def _manifest(self, inputs: Mapping[str, str | os.PathLike[str]]) -> dict[str, object]:
         model, real = self.model, self.real
         return {
-            "inputs": {role: file_identity(Path(path)) for role, path in inputs.items()},
+            "inputs": {role: file_identity(path) for role, path in inputs.items()},
             "nodes": [{"name": node.name, "core": node.cores} for node in self.nodes],
             "policy": None if model is None else str(model.policy),
             "seed": None if model is None else model.options.seed,

@@ -1,0 +1,88 @@
+"""Traces that can be read only once, such as standard input, as files that can be read again.
+
+The form of a trace is found from its beginning, and a fast reader leaves unusual logs to another one. A pipe
+would be empty by then. So a trace that is no regular file is copied to a temporary file.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from shutil import copyfileobj
+from tempfile import TemporaryDirectory
+from typing import TextIO
+
+from batchlab.cli.failure import wrong_usage
+from batchlab.cli.interruption import removed
+
+__all__ = ["STANDARD_INPUT", "SpooledPath", "discard_spooled", "named_as_given", "piped", "spooled"]
+
+STANDARD_INPUT = "-"
+_DEVICE = "/dev/stdin"
+_copies: dict[Path, SpooledPath] = {}
+_folders = ExitStack()
+
+
+class SpooledPath(type(Path())):  # type: ignore[misc]  # the class of paths of this system
+    """The path of a copy; `shown` is what messages and manifests call it."""
+
+    shown: str
+
+
+def spooled(given: Path) -> Path:
+    """Return a file with the content of a trace.
+
+    Parameters
+    ----------
+    given
+        ``-`` for standard input, or a path.
+
+    Returns
+    -------
+    Path
+        The path itself, unless it is standard input, a pipe or a device; then a copy, which is made once.
+    """
+    is_standard_input = str(given) in {STANDARD_INPUT, _DEVICE}
+    if given in _copies:
+        return _copies[given]
+    if not is_standard_input and (given.is_file() or given.is_dir() or not given.exists()):
+        return given
+    folder = _folders.enter_context(TemporaryDirectory(prefix="batchlab-"))
+    _folders.enter_context(removed(folder))
+    copy = SpooledPath(folder, "standard-input" if is_standard_input else given.name)
+    copy.shown = "standard input" if is_standard_input else str(given)
+    with copy.open("wb") as file:
+        if is_standard_input:
+            copyfileobj(_standard_input().buffer, file)
+        else:
+            with given.open("rb") as pipe:
+                copyfileobj(pipe, file)
+    _copies[given] = copy
+    return copy
+
+
+def piped(given: Path) -> Path:
+    """Return the path of a trace that is read in one pass: of standard input that of its device."""
+    if str(given) != STANDARD_INPUT:
+        return given
+    return Path(_DEVICE) if Path(_DEVICE).exists() else spooled(given)
+
+
+def named_as_given(message: str) -> str:
+    """Replace the paths of copies in a message by what was given."""
+    for copy in _copies.values():
+        message = message.replace(str(copy), copy.shown)
+    return message
+
+
+def discard_spooled() -> None:
+    """Remove the copies."""
+    _copies.clear()
+    _folders.close()
+
+
+def _standard_input() -> TextIO:
+    if sys.stdin is None:
+        raise wrong_usage("standard input is closed; give a file.", "'TRACE'")
+    return sys.stdin

@@ -1,0 +1,150 @@
+"""Traces from standard input and pipes: each is read once, by all commands that take a trace."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from threading import Thread
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+import batchlab as bl
+from cli.conftest import LOG
+from support.small_centre import configured, submitted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+SYSTEM = '[[groups]]\nname = "all"\ncount = 8\nresources = { core = 1 }\n[[queues]]\nname = "batch"\n'
+TABLE = "job_id,submit_time,run_time,requested_time,tasks\n1,0,100,200,8\n2,10,50,60,8\n3,20,10,20,2\n"
+JOBCOMP = (
+    "JobId=1 UserId=a(1) GroupId=a(1) Name=x JobState=COMPLETED Partition=p TimeLimit=10 "
+    "StartTime=2024-01-01T00:00:10 EndTime=2024-01-01T00:01:10 NodeList=n1 NodeCnt=1 ProcCnt=2 "
+    "SubmitTime=2024-01-01T00:00:00\n"
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Write what the commands read besides the trace."""
+    (tmp_path / "system.toml").write_text(SYSTEM)
+    (tmp_path / "small.swf").write_text(LOG)
+    return tmp_path
+
+
+def answer(folder: Path, words: Sequence[str], given: str | bytes) -> subprocess.CompletedProcess[bytes]:
+    """Run a command with a trace on standard input."""
+    data = given.encode() if isinstance(given, str) else given
+    return subprocess.run(  # noqa: S603  # our own code
+        [sys.executable, "-m", "batchlab", *words],
+        input=data,
+        cwd=folder,
+        capture_output=True,
+        check=False,
+        timeout=300,
+        env=os.environ | {"TMPDIR": str(folder)},
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-"],
+        ["/dev/stdin", "--system", "system.toml"],
+        ["-", "--system", "system.toml", "--format", "json"],
+        ["-", "--nodes", "8", "--stream"],
+    ],
+    ids=" ".join,
+)
+def test_a_run_reads_standard_input(folder: Path, words: list[str]) -> None:
+    """All jobs are simulated, by whichever way; nothing is left of a copy."""
+    done = answer(folder, ["run", *words], LOG)
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    assert (b'"completed": 3' if "json" in words else b"3 completed") in done.stdout
+    assert sorted(each.name for each in folder.iterdir()) == ["small.swf", "system.toml"]
+
+
+@pytest.mark.parametrize(("form", "jobs"), [("csv", 3), ("parquet", 3), ("gzip", 3), ("jobcomp", 1)])
+def test_the_form_is_found_from_the_content(folder: Path, form: str, jobs: int) -> None:
+    """As that of a file is, which may have any name."""
+    import gzip  # noqa: PLC0415
+    import io  # noqa: PLC0415
+
+    buffer = io.BytesIO()
+    pl.read_csv(io.StringIO(TABLE)).write_parquet(buffer)
+    content = {
+        "csv": TABLE,
+        "parquet": buffer.getvalue(),
+        "gzip": gzip.compress(LOG.encode()),
+        "jobcomp": JOBCOMP,
+    }
+    done = answer(folder, ["run", "-", "--nodes", "8"], content[form])
+    assert done.returncode == 0, done.stderr
+    assert f"{jobs} completed".encode() in done.stdout
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_named_pipe_is_read_once(folder: Path, *, stream: bool) -> None:
+    """A run opens it once: a second time would wait for another writer."""
+    os.mkfifo(folder / "pipe")
+    writer = Thread(target=(folder / "pipe").write_text, args=(LOG,), daemon=True)
+    writer.start()
+    words = ["run", "pipe", "--nodes", "8", *(["--stream"] if stream else [])]
+    done = answer(folder, words, "")
+    writer.join(10)
+    assert done.returncode == 0, done.stderr
+    assert b"3 completed" in done.stdout
+
+
+def test_manifests_and_errors_call_it_standard_input(folder: Path) -> None:
+    """The same input writes the same bytes; a line of an error is that of the input."""
+    manifests = []
+    for out in ("one", "two"):
+        assert answer(folder, ["run", "-", "--nodes", "8", "--out", out], LOG).returncode == 0
+        manifests.append(json.loads((folder / out / "manifest.json").read_text()))
+    assert manifests[0]["inputs"] == manifests[1]["inputs"]
+    assert manifests[0]["inputs"]["trace"]["path"] == "standard input"
+    assert manifests[0]["inputs"]["trace"]["bytes"] == len(LOG)
+    assert answer(folder, ["run", "--out", "one", "-", "--nodes", "8"], LOG).returncode == 0
+    done = answer(folder, ["run", "-", "--nodes", "8", "--invalid", "raise"], LOG + "4 0 x\n")
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"batchlab: standard input:6: ")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["compare", "-", "--nodes", "8"],
+        ["generate", "--like", "-", "--jobs", "5", "--nodes", "8", "--out", "made.csv"],
+        ["mix", "-", "--background", "ring", "--out", "mixed.csv"],
+        ["adequacy", "-", "small.swf"],
+        ["vnodes", "-", "--conf", "now", "--nodes", "8", "--mode", "model"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_all_commands_take_it(folder: Path, words: list[str]) -> None:
+    """Every command that takes a trace."""
+    (folder / "now").mkdir()
+    (folder / "now/slurm.conf").write_text("")
+    done = answer(folder, words, LOG)
+    # Logs without waits cannot be compared: what is wrong with them is found after they were read.
+    said = done.stderr.decode()
+    assert done.returncode == 0 or (words[0] == "adequacy" and "standard input" in said), said
+
+
+def test_slurm_takes_it(folder: Path) -> None:
+    """What-if studies, and fits likewise."""
+    twin = bl.twin.read_twin(configured(folder / "now"))
+    jobs = submitted(40, load=0.6)
+    start = pl.Series("start_time", twin.run(jobs).outcome.start_time)
+    table = jobs.jobs.with_columns(start).write_csv()
+    configured(folder / "other")
+    words = ["slurm", "what-if", "-", "--conf", "now", "--conf", "other", "--resamples", "2", "--seeds", "1"]
+    done = answer(folder, words, table)
+    assert done.returncode == 0, done.stderr
