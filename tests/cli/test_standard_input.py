@@ -78,7 +78,7 @@ def test_the_form_is_found_from_the_content(folder: Path, form: str, jobs: int) 
 
     buffer = io.BytesIO()
     pl.read_csv(io.StringIO(TABLE)).write_parquet(buffer)
-    content = {
+    content: dict[str, str | bytes] = {
         "csv": TABLE,
         "parquet": buffer.getvalue(),
         "gzip": gzip.compress(LOG.encode()),

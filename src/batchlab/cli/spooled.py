@@ -13,7 +13,8 @@ from shutil import copyfileobj
 from tempfile import TemporaryDirectory
 from typing import TextIO
 
-from batchlab.cli.failure import wrong_usage
+import typer
+
 from batchlab.cli.interruption import removed
 
 __all__ = ["STANDARD_INPUT", "SpooledPath", "discard_spooled", "named_as_given", "piped", "spooled"]
@@ -84,5 +85,5 @@ def discard_spooled() -> None:
 
 def _standard_input() -> TextIO:
     if sys.stdin is None:
-        raise wrong_usage("standard input is closed; give a file.", "'TRACE'")
+        raise typer.BadParameter("standard input is closed; give a file.", param_hint="'TRACE'")
     return sys.stdin
