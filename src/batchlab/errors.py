@@ -62,6 +62,7 @@ __all__ = [
     "WorkloadError",
     "as_message",
     "missing_extra",
+    "nearest",
     "one_line",
     "reason_of",
     "shown",
@@ -212,11 +213,32 @@ def suggest(name: str, known: Iterable[str]) -> str:
     names = sorted(set(known))
     if not names:
         return ""
-    by_small_letters = {each.lower(): each for each in names}
-    nearest = difflib.get_close_matches(name[:_LONGEST_NAME].lower(), by_small_letters, n=1)
-    question = f" Did you mean {by_small_letters[nearest[0]]!r}?" if nearest else ""
+    meant = nearest(name, names)
+    question = "" if meant is None else f" Did you mean {meant!r}?"
     listed = ", ".join(map(one_line, names[:_MOST_NAMES])) + (", …" if len(names) > _MOST_NAMES else ".")
     return f"{question} Known: {listed}"
+
+
+def nearest(name: str, known: Iterable[str], least: float = 0.6) -> str | None:
+    """Return the known name that is most like an unknown one, whatever the case of letters.
+
+    Parameters
+    ----------
+    name
+        The unknown name.
+    known
+        The names that would have been right.
+    least
+        How alike they are at least, from 0 to 1 (`difflib.SequenceMatcher.ratio`).
+
+    Returns
+    -------
+    str or None
+        None if no name is near.
+    """
+    by_small_letters = {each.lower(): each for each in known}
+    found = difflib.get_close_matches(name[:_LONGEST_NAME].lower(), by_small_letters, n=1, cutoff=least)
+    return by_small_letters[found[0]] if found else None
 
 
 def as_message(text: str) -> str:

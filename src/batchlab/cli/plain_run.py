@@ -63,7 +63,8 @@ def plain_run(request: RunRequest) -> bool:
         return False
     header = _header(log)
     system = machine_for(described, request.log, request.machine, lambda: header)
-    if system.platform is not None or not_streamed(system):
+    # Of a fair share the tables tell whether it is used.
+    if system.platform is not None or not_streamed(system) or system.fair_share is not None:
         return False
     _simulate(request, log, header, system, policy)
     return True

@@ -406,9 +406,11 @@ class Result:
 
         A machine with another number of processors than the log's header says (`System.processors`); jobs
         that were rejected, by their reasons; jobs that wait where nothing runs or is to be submitted; events
-        of jobs that the log's reader dropped.
+        of jobs that the log's reader dropped; what workload, system, policy and options do not use of each
+        other, such as a column of partitions on a system without any.
         """
-        return tuple(warnings_in(self.workload, self.system, self.outcome, self.external_events))
+        how = self.policy, self.options
+        return tuple(warnings_in(self.workload, self.system, self.outcome, self.external_events, how))
 
     def summary(self) -> str:
         """Tell people what was run and what came of it, in a page of text."""

@@ -9,6 +9,8 @@ from batchlab.vocabulary import JOB_STATES, REJECTION_REASONS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from batchlab.options import RunOptions
+    from batchlab.policy import Policy
     from batchlab.result.outcome import Outcome
     from batchlab.system.system import System
     from batchlab.vocabulary import RejectionReason
@@ -84,14 +86,18 @@ def _left_waiting(jobs: Mapping[str, int]) -> Iterator[str]:
 
 
 def warnings_in(
-    workload: Workload, system: System, outcome: Outcome, events: EventStream | None
+    workload: Workload,
+    system: System,
+    outcome: Outcome,
+    events: EventStream | None,
+    how: tuple[Policy, RunOptions],
 ) -> Iterator[str]:
-    """Compare a whole run with what was described; see `warnings_of` and `missed_events`.
+    """Compare a whole run with what was described; see `warnings_of`, `missed_events` and `unused`.
 
     Parameters
     ----------
-    workload, system, events
-        What was run, and what came from outside.
+    workload, system, events, how
+        What was run, and under which policy and options.
     outcome
         What became of the jobs.
 
@@ -101,6 +107,8 @@ def warnings_in(
         A line for people.
     """
     import numpy as np  # noqa: PLC0415  # streamed runs do without
+
+    from batchlab.result.unused import unused  # noqa: PLC0415  # as above
 
     if workload.jobs.is_empty():
         yield no_jobs(workload.report.source, workload.report.read, workload.report.kept)
@@ -114,6 +122,7 @@ def warnings_in(
     )
     if events is not None:
         yield from missed_events(events, workload)
+    yield from unused(workload, system, *how, events)
 
 
 def no_jobs(source: str, read: int, kept: int) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from batchlab.errors import nearest as nearest_name
 from batchlab.errors import one_line, shown
 from batchlab.slurm.keys import Key, KeyTable, key_table, tables
 from batchlab.slurm.place import Place, refuse
@@ -20,7 +20,6 @@ __all__ = ["Option", "Setting", "Settings", "UnknownKey", "checked", "nearest", 
 
 _ASSIGNMENT = re.compile(r'\s*([^\s="]+)\s*=\s*("[^"]*"|\S*)(?=\s|$)')
 _NEEDS_VALUE = frozenset({"count", "truth", "time", "minutes", "number"})
-_LONGEST_NAME = 60
 _TITLES = {
     "slurm_conf": "slurm.conf",
     "nodes": "a line NodeName=…",
@@ -225,8 +224,8 @@ def checked(setting: Setting) -> Setting:
 
 def nearest(name: str, table: KeyTable) -> str | None:
     """Give the known name that is nearest to an unknown one; None where none is near."""
-    found = difflib.get_close_matches(name[:_LONGEST_NAME].lower(), table.keys, n=1)
-    return table.keys[found[0]].name if found else None
+    found = nearest_name(name, table.keys)
+    return None if found is None else table.keys[found].name
 
 
 def _question(name: str, table: KeyTable) -> str:

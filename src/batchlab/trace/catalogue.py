@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from batchlab.errors import TraceError, shown
+from batchlab.errors import TraceError, nearest, shown
 
 __all__ = ["ARCHIVE", "CITATION", "TERMS", "Trace", "entries", "find", "of_file"]
 
 _SUFFIXES = (".swf.gz", ".swf")
 _YEAR = re.compile(r"-\d{4}-")
-_LONGEST_NAME = 60
 
 
 @dataclass(frozen=True)
@@ -144,8 +142,8 @@ def _nearest(wanted: str) -> str:
     for trace in entries():
         name = trace.name.lower()
         names |= dict.fromkeys((name, _YEAR.split(name)[0], name.split("-")[0]), trace.name)
-    near = difflib.get_close_matches(wanted[:_LONGEST_NAME], names, n=1)
-    return f" Did you mean {names[near[0]]!r}?" if near else ""
+    near = nearest(wanted, names)
+    return "" if near is None else f" Did you mean {names[near]!r}?"
 
 
 def _stem(name: str) -> str:
