@@ -150,7 +150,7 @@ class SleepInputs(TypedDict):
     levels: list[list[tuple[float, float, float]]]
     kind_of: NDArray[np.uint32]
     keep: list[tuple[float, float]]
-    daily: float | None
+    clock: list[tuple[float, float]] | None
     wakes_for_queue: bool
     counted: bool
     prefers_on: bool
@@ -1059,6 +1059,9 @@ class View:
     def now(self) -> float:
         """The present time, seconds."""
     @property
+    def first_submission(self) -> float:
+        """When the first job is submitted, seconds: the origin of what is added up, averaged or done in intervals."""
+    @property
     def clairvoyant(self) -> bool:
         """Whether jobs show their true run times."""
     @property
@@ -1375,7 +1378,7 @@ class AccountUsage:
     """What each node of a tree of accounts has used."""
 
     def __new__(
-        cls, tree: AccountTree, decay: str, half_life: float, step: tuple[float, float], last: float
+        cls, tree: AccountTree, decay: str, half_life: float, step: tuple[float, float], begin: float
     ) -> AccountUsage: ...
     def start(self, node: int, rate: float, start: float) -> None:
         """Charges a user `rate` per second from `start` (s) on."""

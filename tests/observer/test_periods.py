@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import batchlab as bl
@@ -27,8 +29,11 @@ def late_application(interval: float = 60.0, last: float = 0.0) -> tuple[bl.Work
 
 
 def test_looks_at_the_platform() -> None:
-    """The first look is at the last multiple of the interval before the first submission."""
+    """The first look is at the first submission; looks at multiples of the interval are asked for."""
     workload, system, sensing = late_application()
+    times = bl.simulate(workload, system, "fcfs", sensing=sensing).utilisation["network"]["time"]
+    assert times.to_list() == [EPOCH + 60 * number for number in range(6)]
+    sensing = bl.Sensing(60.0, since=0.0)
     times = bl.simulate(workload, system, "fcfs", sensing=sensing).utilisation["network"]["time"]
     assert times.to_list() == [EPOCH - 20 + 60 * number for number in range(6)]
 
@@ -59,7 +64,7 @@ def test_a_function_of_time() -> None:
     # 1.7e9 is a multiple of 400.
     assert asked == [EPOCH, EPOCH + 400, EPOCH + 600, EPOCH + 800, EPOCH + 900]
     assert result.observations["price"].rows() == [
-        (0, 0),
+        (EPOCH, 0),
         (EPOCH + 400, 400),
         (EPOCH + 800, 800),
         (EPOCH + 900, 800),
@@ -74,7 +79,7 @@ def test_failures_by_chance() -> None:
 
 
 def test_questions_of_the_clock() -> None:
-    """The clock asks at multiples of its interval, from the first submission on."""
+    """The clock asks one interval after the first submission, or at multiples of the interval."""
     asked: list[float] = []
 
     class Asked(bl.Scheduler):
@@ -85,6 +90,9 @@ def test_questions_of_the_clock() -> None:
 
     invocation = bl.Invocation(on_submit=False, on_finalise=False, interval=60)
     bl.simulate(late_jobs(), SYSTEM, Asked(), invocation=invocation)
+    assert asked[:2] == [EPOCH + 60, EPOCH + 120]
+    asked.clear()
+    bl.simulate(late_jobs(), SYSTEM, Asked(), invocation=replace(invocation, since=0.0))
     assert asked[:2] == [EPOCH + 40, EPOCH + 100]
 
 

@@ -25,9 +25,9 @@ def test_cost_by_hand() -> None:
     price = bl.EnergyPrice({"time": [0, 1800, 3600], "value": [0.2, 0.5, 0.3]})
     carbon = bl.CarbonIntensity(400)
     result = bl.simulate(JOB, ONE_NODE, "fcfs", observers=[bl.Power(DRAW), price, carbon])
-    energies = [100 * 600 + 300 * 1200, 300 * 1800, 300 * 600]
+    energies = [300 * 1200, 300 * 1800, 300 * 600]
     table = result.observations["price"]
-    assert table["time"].to_list() == [0.0, 1800.0, 3600.0, 4200.0]
+    assert table["time"].to_list() == [600.0, 1800.0, 3600.0, 4200.0]
     assert table["energy"].to_list() == pytest.approx([*energies, 0.0], abs=1e-9)
     costs = [energy / 3.6e6 * value for energy, value in zip(energies, (0.2, 0.5, 0.3), strict=True)]
     assert table["cost"].to_list() == pytest.approx([*costs, 0.0], abs=1e-12)
@@ -38,7 +38,7 @@ def test_cost_by_hand() -> None:
 def test_without_power() -> None:
     """Without power observed there are values alone."""
     result = bl.simulate(JOB, ONE_NODE, "fcfs", observers=[bl.EnergyPrice(0.2)])
-    assert result.observations["price"].rows() == [(0.0, 0.2), (4200.0, 0.2)]
+    assert result.observations["price"].rows() == [(600.0, 0.2), (4200.0, 0.2)]
     assert "cost" not in result.metrics()
 
 

@@ -85,6 +85,7 @@ class Settings:
     on_scheduling_point: bool = True
     on_reconfiguration: bool = False
     interval: float = 0.0
+    since: float | None = None
     grace: float = 0.0
     clip: bool = True
 
@@ -132,10 +133,12 @@ class Elastic:
         self.limits: dict[Job, float] = {}
         # Without event-by-event questions, what the scheduler kills is a reason to ask again.
         self.killed = False
-        # The clock asks at multiples of the interval, from the first submission on.
-        interval = self.settings.interval or inf
+        # The clock asks after each interval since an instant, but not before the first submission.
         first = self.to_come[0].submit_time if self.to_come else 0.0
-        self.periodic = interval * max(ceil(first / interval), 1) if interval < inf else inf
+        since = first if self.settings.since is None else self.settings.since
+        interval = self.settings.interval or inf
+        passed = max(ceil((first - since) / interval), 1) if interval < inf else 0
+        self.periodic = since + interval * passed if interval < inf else inf
         self.changed_nodes = list(range(len(self.nodes)))
 
     def next_time(self) -> float:

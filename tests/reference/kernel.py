@@ -469,12 +469,11 @@ def simulate(
     state = State(machine, order, places, walltime, -inf)
     state.predictor, state.job_check = predictor or Predictor(), job_check
     state.overheads = overheads or Overheads()
-    state.service = Service(controls, machine) if controls else None
     begin = min((job.submit_time for job in jobs), default=0.0)
+    state.service = Service(controls, machine, begin) if controls else None
     state.sleep = sleeping_of(machine, sleep, begin)
     if isinstance(order, Multifactor):
-        first = min((job.submit_time for job in jobs), default=0.0)
-        state.priorities = Priorities(machine, order, first)
+        state.priorities = Priorities(machine, order, begin)
     after_each = order_at_instant != "completions_first"
     kernel = Kernel(
         state, backfill, reservations, to_come, list(node_events), {}, after_each, asked_at_timers

@@ -136,15 +136,15 @@ class Ruled:
 class Service:
     """What serves the jobs of a run."""
 
-    def __init__(self, controls: Sequence[Control], machine: Machine) -> None:
-        self.machine = machine
+    def __init__(self, controls: Sequence[Control], machine: Machine, begin: float) -> None:
+        self.machine, self.first_submission = machine, begin
         # The number of its group, node by node.
         self.groups = [group for group, count in enumerate(machine.groups) for _ in range(count)]
         self.controls = [Ruled(control, self.capacity_of(control)) for control in controls]
         self.clocks: dict[tuple[int, ...], Clock] = {}
         self.present = 0
         self.workload = [0.0, 0.0]
-        self.since = 0.0
+        self.since = begin
         self.switches: list[tuple[float, int, float]] = []
 
     def control_of(self, node: int) -> int | None:
@@ -293,5 +293,6 @@ class Service:
         at_work = ruled.level > 0 or any(clock.jobs for clock in self.clocks.values())
         if ruled.look == inf and at_work:
             ruled.began, ruled.area = max(ruled.since, now), 0.0
-        following = (floor(now / ruled.control.interval) + 1) * ruled.control.interval
+        passed = floor((now - self.first_submission) / ruled.control.interval) + 1
+        following = self.first_submission + passed * ruled.control.interval
         ruled.look = max(following, nextafter(now, inf)) if at_work else inf

@@ -89,7 +89,7 @@ class Sleeping:
         at = self.nodes[node]
         if at.name == "waking":
             self.put(node, "on", -1, inf, now)
-            self.nodes[node].idle_since = now
+            self.nodes[node].idle_since = max(now, self.begin)
         else:
             self.put(node, "asleep", at.level, inf, now)
             if has_jobs:
@@ -127,7 +127,7 @@ class Sleeping:
     def touch(self, nodes: Iterable[int], now: float) -> None:
         """Nodes come to be idle at the earliest now: jobs left them, or they were closed or opened."""
         for node in nodes:
-            self.nodes[node].idle_since = now
+            self.nodes[node].idle_since = max(now, self.begin)
 
     def look(self, state: State) -> None:
         """Find the first waiting job after a pass: what nodes may be woken for."""

@@ -175,9 +175,9 @@ def test_sums_agree(jobs: list[tuple[float, list[Run], bool]]) -> None:
 
 
 def wanted(jobs: list[tuple[float, list[Run], bool]], amount: float) -> object:
-    """Divide by the capacity from the first submission of those that ran to the last end."""
-    ran = [(submit, run[-1][1]) for submit, runs, _ in jobs for run in runs if run[-1][1] is not None]
-    span = max((end for _, end in ran), default=0.0) - min((submit for submit, _ in ran), default=0.0)
+    """Divide by the capacity from the first submission to the last end."""
+    ends = [run[-1][1] for _, runs, _ in jobs for run in runs if run[-1][1] is not None]
+    span = max(ends) - min(submit for submit, _, _ in jobs) if ends else 0.0
     return pytest.approx(amount / (NODES * len(jobs) * span)) if span else None
 
 

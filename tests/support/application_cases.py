@@ -153,7 +153,8 @@ def random_case(seed: int) -> ElasticCase:
     settings = Settings(event_by_event=False)
     if random.random() < 0.6:
         interval = random.choice((0.0, 0.0, random.uniform(5, 30)))
-        settings = Settings(on_scheduling_point=random.random() < 0.9, interval=interval)
+        since = 0.0 if seed % 2 else None
+        settings = Settings(on_scheduling_point=random.random() < 0.9, interval=interval, since=since)
     sharing = random.choice(list(SHARINGS))
     return ElasticCase(hosts, cables, tuple(jobs), sharing, seed, settings, _changed(random, sharing))
 

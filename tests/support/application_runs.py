@@ -121,7 +121,9 @@ def simulated(case: ElasticCase) -> tuple[list[tuple[float, Seen]], list[tuple[s
     invocation = None
     if settings.event_by_event:
         invocation = bl.Invocation(
-            on_scheduling_point=settings.on_scheduling_point, interval=settings.interval
+            on_scheduling_point=settings.on_scheduling_point,
+            interval=settings.interval,
+            since=settings.since,
         )
     system = bl.System.of(platform_of(case))
     result = bl.simulate(

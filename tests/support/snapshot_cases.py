@@ -252,7 +252,9 @@ def applications_in_python(rng: Random) -> Run:
     invocation = None
     if settings.event_by_event:
         invocation = bl.Invocation(
-            on_scheduling_point=settings.on_scheduling_point, interval=settings.interval
+            on_scheduling_point=settings.on_scheduling_point,
+            interval=settings.interval,
+            since=settings.since,
         )
     run = elastic_run(case, AsDecided(case), rng)
     return replace(run, options={**run.options, "invocation": invocation})

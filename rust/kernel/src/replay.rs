@@ -84,7 +84,7 @@ impl Replay {
         for job in (0..jobs.len() as u32).filter(|&job| is_there(jobs.state(job))) {
             tally.left(view, job);
         }
-        tally.finish().map(Some)
+        tally.finish(view.scenario.first_submission).map(Some)
     }
 
     /// The same feed as far as another one is, which was made of the same jobs.

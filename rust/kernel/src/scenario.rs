@@ -174,6 +174,9 @@ impl Alternatives {
 /// What is given of a run. A streamed run adds jobs as it reads them, and is never forked.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Scenario {
+    /// When the first job is submitted, seconds: the origin of all that is integrated, averaged or done in intervals (S1). Set by
+    /// the simulation, which asks its feed.
+    pub first_submission: f64,
     /// The jobs, by slot: the row of the workload, or a slot that a streamed run uses again.
     pub jobs: Vec<Job>,
     /// Further columns for formulas: one value per slot, or none.

@@ -77,14 +77,14 @@ impl AccountTree {
     }
 }
 
-/// No usage yet under a kind of decay, by its name.
-fn usage_of(accounts: &Tree, decay: &str, half_life: f64, step: (f64, f64), last: f64) -> PyResult<Usage> {
+/// No usage yet under a kind of decay, by its name; the periods of decay count from `begin` on.
+fn usage_of(accounts: &Tree, decay: &str, half_life: f64, step: (f64, f64), begin: f64) -> PyResult<Usage> {
     match decay {
-        "slurm" => Ok(Usage::Slurm(PeriodicUsage::new(accounts, half_life, last))),
+        "slurm" => Ok(Usage::Slurm(PeriodicUsage::new(accounts, half_life, begin))),
         "exact" if half_life == f64::INFINITY => Ok(Usage::Exact(DecayedUsage::new(accounts, Decay::Never))),
         "exact" => Ok(Usage::Exact(DecayedUsage::new(accounts, Decay::HalfLife(half_life)))),
         "steps" => {
-            let decay = Decay::Steps { factor: step.0, period: step.1 };
+            let decay = Decay::Steps { factor: step.0, period: step.1, origin: begin };
             Ok(Usage::Exact(DecayedUsage::new(accounts, decay)))
         }
         _ => Err(PyValueError::new_err(format!("no decay is called {decay:?}"))),
@@ -116,14 +116,14 @@ pub struct AccountInputs<'py> {
 }
 
 impl AccountInputs<'_> {
-    /// What is given of the accounts, and their usage at the first submission.
-    pub fn parts(&self, py: Python<'_>, first: f64) -> PyResult<(Accounts, Usage)> {
+    /// What is given of the accounts, and their usage at the origin of the run.
+    pub fn parts(&self, py: Python<'_>, origin: f64) -> PyResult<(Accounts, Usage)> {
         let tree = self.tree.borrow(py).kernel.clone();
         let entry = named(&self.rule)
             .ok_or_else(|| PyValueError::new_err(format!("no rule is called {:?}", self.rule)))?;
-        let mut usage = usage_of(&tree, &self.decay, self.half_life, self.step, first)?;
+        let mut usage = usage_of(&tree, &self.decay, self.half_life, self.step, origin)?;
         for &(node, amount) in &self.initial {
-            usage.add(&tree, self.tree.borrow(py).node(node)?, first, amount);
+            usage.add(&tree, self.tree.borrow(py).node(node)?, origin, amount);
         }
         let factor = self.usage_factor.as_ref().map_or(Vec::new(), |column| column.as_array().to_vec());
         let accounts = Accounts {
@@ -151,7 +151,7 @@ pub struct AccountUsage {
 #[pymethods]
 impl AccountUsage {
     /// No usage; `decay` is `"exact"`, `"slurm"` or `"steps"`, with a half-life (s, may be infinite), or a factor and a
-    /// period (s). Slurm's first pass counts from `last` (s) on.
+    /// period (s). Slurm's first pass, and periods, count from `begin` (s) on.
     #[new]
     fn new(
         py: Python<'_>,
@@ -159,10 +159,10 @@ impl AccountUsage {
         decay: &str,
         half_life: f64,
         step: (f64, f64),
-        last: f64,
+        begin: f64,
     ) -> PyResult<Self> {
         let accounts = &tree.borrow(py).kernel;
-        let kernel = usage_of(accounts, decay, half_life, step, last)?;
+        let kernel = usage_of(accounts, decay, half_life, step, begin)?;
         Ok(Self { tree: tree.clone_ref(py), kernel })
     }
 

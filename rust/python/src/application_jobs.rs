@@ -49,6 +49,7 @@ pub struct ApplicationInputs<'py> {
 #[derive(FromPyObject)]
 struct SensorNumbers {
     interval: f64,
+    since: Option<f64>,
     /// Links that are the network.
     network: Vec<u32>,
     /// Links that are looked at one by one.
@@ -69,8 +70,9 @@ impl ApplicationInputs<'_> {
             execution.count_messages(hop_links);
         }
         let platform = &self.platform.kernel;
-        let sensors = self.sensors.map(|SensorNumbers { interval, network, links }| Sensors {
+        let sensors = self.sensors.map(|SensorNumbers { interval, since, network, links }| Sensors {
             interval,
+            since,
             hosts: self.hosts.clone(),
             network: network
                 .into_iter()
@@ -108,6 +110,7 @@ pub struct Invocation {
     on_scheduling_point: bool,
     on_reconfiguration: bool,
     interval: f64,
+    since: Option<f64>,
     minimum_interval: f64,
 }
 
@@ -122,6 +125,7 @@ impl From<Invocation> for TriggerRules {
         Self {
             about: about.into_iter().filter_map(|(wanted, asked)| wanted.then_some(asked)).collect(),
             interval: if given.interval > 0.0 { given.interval } else { f64::INFINITY },
+            since: given.since,
             minimum_interval: given.minimum_interval,
         }
     }

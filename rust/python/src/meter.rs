@@ -125,7 +125,7 @@ impl PowerMeter {
     /// Joules so far, of all nodes.
     #[getter]
     fn energy(&self, py: Python<'_>) -> PyResult<f64> {
-        self.read(py, |view, meter| meter.energy(view.now()))
+        self.read(py, |view, meter| meter.energy(view.integrated_until()))
     }
 
     /// Watts now, node by node.
@@ -137,14 +137,14 @@ impl PowerMeter {
     /// Joules so far, node by node.
     #[getter]
     fn node_energy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        Ok(self.read(py, |view, meter| meter.node_energy(view.now()))?.into_pyarray(py))
+        Ok(self.read(py, |view, meter| meter.node_energy(view.integrated_until()))?.into_pyarray(py))
     }
 
     /// Joules, and seconds of all nodes, that the nodes of each kind have spent so far idle, busy, drained, and in each of
     /// the power states but on.
     #[getter]
     fn spent(&self, py: Python<'_>) -> PyResult<Vec<Vec<(f64, f64)>>> {
-        let spent = self.read(py, |view, meter| meter.spent(view.now()))?;
+        let spent = self.read(py, |view, meter| meter.spent(view.integrated_until()))?;
         let pairs = |modes: Vec<Spent>| modes.iter().map(|each| (each.energy, each.seconds)).collect();
         Ok(spent.into_iter().map(pairs).collect())
     }
@@ -162,14 +162,14 @@ impl PowerMeter {
     /// Degrees Celsius now and the most so far, node by node; empty where they are not computed.
     #[getter]
     fn temperatures<'py>(&self, py: Python<'py>) -> PyResult<Steps<'py>> {
-        let (now, most) = self.read(py, |view, meter| meter.temperatures(view.now()))?;
+        let (now, most) = self.read(py, |view, meter| meter.temperatures(view.integrated_until()))?;
         Ok((now.into_pyarray(py), most.into_pyarray(py)))
     }
 
     /// The power as a step function: times, and watts from each of them on; the last time is now.
     #[getter]
     fn steps<'py>(&self, py: Python<'py>) -> PyResult<Steps<'py>> {
-        let (times, powers) = self.read(py, |view, meter| meter.steps(view.now()))?;
+        let (times, powers) = self.read(py, |view, meter| meter.steps(view.integrated_until()))?;
         Ok((times.into_pyarray(py), powers.into_pyarray(py)))
     }
 }

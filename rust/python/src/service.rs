@@ -84,8 +84,8 @@ pub struct ServiceInputs<'py> {
 }
 
 impl ServiceInputs<'_> {
-    /// What is given of them on a machine of so many nodes, and their state before the first event.
-    pub fn parts(&self, nodes: usize) -> PyResult<(Service, ServiceState)> {
+    /// What is given of them on a machine of so many nodes, and their state before the first event of a run with this origin.
+    pub fn parts(&self, nodes: usize, origin: f64) -> PyResult<(Service, ServiceState)> {
         let is_sound = |column: &PyReadonlyArray1<'_, u32>| {
             column.len() == nodes
                 && column.as_array().iter().all(|&control| control as usize <= self.controls.len())
@@ -101,7 +101,7 @@ impl ServiceInputs<'_> {
                 .map_or(Vec::new(), |column| column.as_array().to_vec()),
             processors: self.processors.clone(),
         };
-        let state = ServiceState::new(&service, self.key_events);
+        let state = ServiceState::new(&service, self.key_events, origin);
         Ok((service, state))
     }
 }

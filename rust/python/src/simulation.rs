@@ -161,28 +161,25 @@ impl Simulation {
             scenario.events = described.events(scenario.jobs.len(), nodes)?;
             recorders.events = Some(Box::default());
         }
+        let feed = Replay::of(&scenario);
+        let origin = feed.first_submission();
         if let Some(described) = service {
-            let (given, begun) = described.parts(capacity.len() / resources.max(1))?;
+            let (given, begun) = described.parts(capacity.len() / resources.max(1), origin)?;
             scenario.service = Some(Box::new(given));
             state.service = Some(Box::new(begun));
             recorders.rates = Some(Box::default());
             recorders.key_events = described.key_events.then(Box::default);
         }
-        let feed = Replay::of(&scenario);
         if let Some(described) = sleep {
             let nodes = state.machine.nodes() as usize;
             let rules = described.rules(nodes)?;
-            let first = feed.next_time();
-            let first = if first == Time::NEVER { 0.0 } else { first.0 };
-            state.sleep = Some(Box::new(SleepState::new(&rules, first)));
-            recorders.power_states = Some(Box::new(PowerStateLog::new(nodes, first)));
+            state.sleep = Some(Box::new(SleepState::new(&rules, origin)));
+            recorders.power_states = Some(Box::new(PowerStateLog::new(nodes, origin)));
             scenario.sleep = Some(Box::new(rules));
         }
         let mut usage = None;
         if let Some(described) = accounts {
-            let first = feed.next_time();
-            let first = if first == Time::NEVER { 0.0 } else { first.0 };
-            let (accounts, begun) = described.parts(py, first)?;
+            let (accounts, begun) = described.parts(py, origin)?;
             recorders.usage = described.record.then(Box::default);
             scenario.accounts = Some(Box::new(accounts));
             usage = Some(begun);

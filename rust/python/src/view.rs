@@ -40,6 +40,12 @@ impl View {
         self.time(py)
     }
 
+    /// When the first job is submitted, seconds: the origin of what is added up, averaged or done in intervals.
+    #[getter]
+    fn first_submission(&self, py: Python<'_>) -> f64 {
+        self.simulation.borrow(py).kernel.scenario().first_submission
+    }
+
     /// Whether jobs show their true run times.
     #[getter]
     fn get_clairvoyant(&self) -> bool {

@@ -31,7 +31,7 @@ class Usage:
     settings
         How usage fades and is compared with shares; the defaults of `FairShare` unless given.
     start
-        The time (s) from which on Slurm's first period counts.
+        The time (s) from which on periods count: the first of `slurm`, and those of `steps`.
 
     Raises
     ------

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from batchlab.monitor.pace import Pace
-from batchlab.workload.dates import Dates
+from batchlab.workload.calendar_time import CalendarTime
 from batchlab.workload.requests import amounts
 
 if TYPE_CHECKING:
@@ -73,24 +73,22 @@ class RunFacts:
 
     @cached_property
     def first_submission(self) -> float:
-        """When the first job is submitted, seconds; 0 where there is none."""
-        times = self.workload.jobs["submit_time"].to_numpy()
-        return float(times.min()) if len(times) else 0.0
+        """When the first job is submitted, seconds; 0 without jobs."""
+        return self.workload.first_submission
 
     @cached_property
     def last_submission(self) -> float:
-        """When the last job is submitted, seconds; 0 where there is none."""
-        times = self.workload.jobs["submit_time"].to_numpy()
-        return float(times.max()) if len(times) else 0.0
+        """When the last job is submitted, seconds; 0 without jobs."""
+        return self.workload.last_submission
 
     @cached_property
-    def _dates(self) -> Dates:
-        return Dates(self.workload.header, self.system.start_time)
+    def _dates(self) -> CalendarTime:
+        return CalendarTime.of(self.workload.header, self.system.start_time)
 
     @property
     def origin(self) -> dt.datetime | None:
         """When the workload's time 0 was, in the log's time zone where it names one; None if unknown."""
-        return self._dates.origin
+        return self._dates.beginning
 
     def date(self, time: float) -> dt.datetime | None:
         """Give the date of a simulated time; None if the log does not tell, or it is out of the calendar."""

@@ -12,7 +12,6 @@ import polars as pl
 from batchlab.errors import ObserverError, SimulationError, shown
 from batchlab.observer.observer import Observer
 from batchlab.observer.outages import Outage, Outages, RandomOutages, Trace
-from batchlab.observer.periods import submissions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -144,8 +143,7 @@ class Failures(Observer):
     def begin(self, view: View) -> None:
         """Await the first failure."""
         self._reset()
-        since, _ = submissions(view.columns["submit_time"])
-        self.outages.begin(view.system.nodes, since)
+        self.outages.begin(view.system.nodes, view.first_submission)
         self._restarts = np.zeros(len(view.columns["job_id"]), np.int64)
         self._await_next(view)
 

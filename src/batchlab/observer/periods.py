@@ -1,26 +1,15 @@
-"""When periodic things begin, and how many of them a run may have."""
+"""How many periodic looks a run may have."""
 
 from __future__ import annotations
 
 from math import isfinite
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from batchlab import _kernel
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-__all__ = ["MOST_LOOKS", "submissions", "too_many"]
+__all__ = ["MOST_LOOKS", "too_many"]
 
 MOST_LOOKS: int = _kernel.MOST_LOOKS
 """Looks of one kind in a run, at most."""
-
-
-def submissions(times: npt.NDArray[np.float64]) -> tuple[float, float]:
-    """Give the first and the last submission (s); 0 where there are no jobs."""
-    return (float(np.min(times)), float(np.max(times))) if len(times) else (0.0, 0.0)
 
 
 def too_many(begin: float, end: float, interval: float) -> str | None:

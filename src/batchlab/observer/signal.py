@@ -10,7 +10,7 @@ import polars as pl
 
 from batchlab.errors import ObserverError, shown
 from batchlab.observer.observer import Observer
-from batchlab.observer.periods import submissions, too_many
+from batchlab.observer.periods import too_many
 from batchlab.observer.power import PowerNow
 from batchlab.observer.steps import Course, Sampled, Source, steps_of
 
@@ -43,7 +43,8 @@ class Signal(Observer):
 
     Notes
     -----
-    ``result.observations[name]`` has the columns ``time`` and ``value``, the last row at the end of the run.
+    ``result.observations[name]`` has the columns ``time`` and ``value``, from the first submission to the end
+    of the run, where the last row is.
     """
 
     def __init__(self, name: str, source: Source, *, every: float | None = None) -> None:
@@ -57,10 +58,10 @@ class Signal(Observer):
 
     def begin(self, view: View) -> None:
         """Await the first change; a function is looked at from the first submission on."""
+        self._first = view.first_submission
         if isinstance(self.steps, Sampled):
-            self._first, last = submissions(view.columns["submit_time"])
             self.steps.begin(self._first)
-            self._check(self.steps, last)
+            self._check(self.steps, float(view.columns["submit_time"].max(initial=self._first)))
         self._await_change(view)
 
     def wake(self, view: View) -> None:
@@ -75,9 +76,10 @@ class Signal(Observer):
 
     def observations(self, view: View) -> pl.DataFrame:
         """Give the values so far."""
-        times, values = self.steps.between(0.0, view.now)
-        if times[-1] < view.now:
-            times, values = np.append(times, view.now), np.append(values, self.steps.at(view.now))
+        until = max(view.now, self._first)
+        times, values = self.steps.between(self._first, until)
+        if times[-1] < until:
+            times, values = np.append(times, until), np.append(values, self.steps.at(until))
         return pl.DataFrame({"time": times, "value": values})
 
     def _check(self, function: Sampled, until: float) -> None:
@@ -107,7 +109,7 @@ class _PerKilowattHour(Signal):
         if not isinstance(power, PowerNow):
             return table
         times = table["time"].to_numpy()
-        energy = power.steps.integrals(np.append(times, view.now))
+        energy = power.steps.integrals(np.append(times, times[-1]))
         cost = table["value"].to_numpy() * (energy / _JOULES_PER_KILOWATT_HOUR)
         return table.with_columns(pl.Series("energy", energy), pl.Series(self.adds_up_to, cost))
 

@@ -12,7 +12,7 @@ import polars as pl
 from batchlab import _kernel
 from batchlab.errors import ObserverError, shown
 from batchlab.observer.observer import Observer
-from batchlab.observer.periods import submissions, too_many
+from batchlab.observer.periods import too_many
 from batchlab.units import is_finite
 
 if TYPE_CHECKING:
@@ -113,8 +113,8 @@ class Temperature(Observer):
             first += group.count
         meter.measure_temperature(warms)
         self._rows = []
-        begin, last = submissions(view.columns["submit_time"])
-        if wrong := too_many(begin, last, self.every):
+        begin = view.first_submission
+        if wrong := too_many(begin, view.columns["submit_time"].max(initial=begin), self.every):
             raise ObserverError(f"Temperature: {wrong}")
         if begin > view.now:
             view.wake(begin, watching=True)

@@ -36,6 +36,9 @@ class Invocation:
         asked about.
     interval
         Seconds from one periodic question to the next; 0 for none.
+    since
+        The instant (s) from which these intervals count, as ElastiSim's do from 0; the first submission
+        unless given. No question is asked before the first submission.
     minimum_interval
         Seconds within which there is no second question: what falls into them is answered at their end by a
         periodic one, and a job at its scheduling point goes on.
@@ -57,6 +60,7 @@ class Invocation:
     on_reconfiguration: bool = False
     interval: float = 0.0
     minimum_interval: float = 0.0
+    since: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("on_submit", "on_finalise", "on_scheduling_point", "on_reconfiguration"):
@@ -66,6 +70,8 @@ class Invocation:
             value = getattr(self, name)
             if not is_finite(value) or value < 0:
                 raise SimulationError(f"{name} = {shown(value)}; must be a finite number of seconds >= 0.")
+        if self.since is not None and not is_finite(self.since):
+            raise SimulationError(f"since = {shown(self.since)}; must be an instant in seconds, or None.")
         if self.interval == 0 and not (self.on_submit and self.on_finalise):
             raise SimulationError(
                 "interval = 0 without on_submit and on_finalise; jobs could wait for ever. "

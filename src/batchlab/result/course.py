@@ -57,7 +57,7 @@ class Course:
     Parameters
     ----------
     time, duration
-        Seconds, from the first arrival to the last departure, or to now where jobs are left.
+        Seconds, from the first submission to the last departure, or to now where jobs are left.
     present, served
         How many jobs waited or ran, and how many were served.
     busy
@@ -109,20 +109,21 @@ def rates_of(run: ServedRun) -> list[Steps]:
             found.append(Steps(np.array([-np.inf]), first))
             continue
         own = log["control"] == number
-        begin = np.array([run.workload.jobs["submit_time"].min() or 0.0], np.float64)
-        times = np.concatenate([begin, log["time"][own]])
+        first_submission = run.workload.first_submission
+        times = np.maximum(np.append(first_submission, log["time"][own]), first_submission)
         found.append(Steps(times, np.concatenate([first, log["rate"][own]])))
     return [*found, Steps(np.zeros(1), np.ones(1))]
 
 
 def span_of(run: ServedRun) -> tuple[float, float]:
-    """Give the first arrival, and the last departure, or now where jobs are left; 0 and 0 without jobs."""
+    """Give the first submission, and the last departure, or now if jobs are left; no time if none arrived."""
     there = _there(run)
+    first = run.workload.first_submission
     if not len(there):
-        return 0.0, 0.0
-    arrival, departure = run.workload.jobs["submit_time"].to_numpy()[there], run.outcome.end_time[there]
+        return first, first
+    departure = run.outcome.end_time[there]
     last = run.outcome.now if np.isnan(departure).any() else departure.max()
-    return float(arrival.min()), float(last)
+    return first, float(last)
 
 
 def _there(run: ServedRun) -> Numbers:
@@ -199,12 +200,12 @@ def _sets(runs: ServiceIntervals) -> list[tuple[Numbers, Numbers]]:
 def _times(
     arrival: Floats, departure: Floats, runs: ServiceIntervals, steps: list[Steps], span: tuple[float, float]
 ) -> Floats:
-    """Give every time at which something changes, from the first arrival to the last departure."""
+    """Give every time at which something changes, from the first submission to the last departure."""
     first, last = span
     if not len(arrival):
-        return np.zeros(1)
+        return np.array([first])
     own = [arrival, departure, runs.start, runs.begin, runs.over, runs.end]
-    parts: list[Floats] = [*own, *(each.time for each in steps), np.array([last])]
+    parts: list[Floats] = [*own, *(each.time for each in steps), np.array(span)]
     times = np.unique(np.concatenate(parts))
     return np.asarray(times[(times >= first) & (times <= last)])
 

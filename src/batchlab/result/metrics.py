@@ -6,6 +6,8 @@ completed or killed. Times are in seconds. A number that does not exist (the mea
 never NaN.
 """
 
+from typing import Any
+
 import polars as pl
 
 from batchlab.errors import ResultError
@@ -222,7 +224,9 @@ def states(jobs: pl.DataFrame) -> dict[str, int]:
 
 @of_jobs
 def makespan(jobs: pl.DataFrame) -> float | None:
-    """Give the time from the first submission to the last end, over the jobs that ran.
+    """Give the time from the first submission to the last end of a job that ran.
+
+    The first submission is that of all jobs of the table, whatever becomes of its job.
 
     Parameters
     ----------
@@ -234,8 +238,7 @@ def makespan(jobs: pl.DataFrame) -> float | None:
     float or None
         Seconds; None where no job ran.
     """
-    first, last = _ran(jobs).select(pl.col("submit_time").min(), pl.col("end_time").max()).row(0)
-    return None if first is None else float(last - first)
+    return _until(jobs, _ran(jobs)["end_time"].max())
 
 
 @of_jobs
@@ -289,14 +292,10 @@ def utilisation(
     ran = _ran(jobs)
     more = before_resizes(jobs, system, interruptions, resizes)
     if interruptions is None or interruptions.is_empty():
-        return _shares(ran.select(amounts) + more, system, makespan(ran))
-    began = jobs["submit_time"][interruptions["row"]]
-    first, last = (
-        pl.concat([ran["submit_time"], began]),
-        pl.concat([ran["end_time"], interruptions["end_time"]]),
-    )
+        return _shares(ran.select(amounts) + more, system, makespan(jobs))
+    last = pl.concat([ran["end_time"], interruptions["end_time"]]).max()
     sums = ran.select(amounts) + interruptions.select(amounts) + more
-    return _shares(sums, system, float(last.max() - first.min()))  # type: ignore[operator, arg-type]
+    return _shares(sums, system, _until(jobs, last))
 
 
 @of_system
@@ -305,8 +304,8 @@ def queue_length(
 ) -> dict[str, float | int | None]:
     """Give the mean and the greatest number of waiting jobs.
 
-    The mean is over time, from the first to the last event. The length at an instant is the one after it, so
-    a job that starts when it is submitted was never in the queue.
+    The mean is over time, from the first submission to the last event. The length at an instant is the one
+    after it, so a job that starts when it is submitted was never in the queue.
 
     Parameters
     ----------
@@ -321,7 +320,7 @@ def queue_length(
     dict
         ``mean`` and ``max``, in jobs; None where nothing happened, or in no time.
     """
-    return _queue_length(steps(jobs, None, interruptions))
+    return _queue_length(jobs, steps(jobs, None, interruptions))
 
 
 @of_system
@@ -334,8 +333,8 @@ def loss_of_capacity(
     """Give the share of each resource's capacity that lay idle although waiting jobs asked for it.
 
     The integral over time of min(idle amount, amount that the queued jobs ask for together), over capacity ×
-    time from the first event to the last. It counts what fragmentation and the policy's order lose, but not
-    what lies idle for want of jobs.
+    time from the first submission to the last event. It counts what fragmentation and the policy's order
+    lose, but not what lies idle for want of jobs.
 
     Parameters
     ----------
@@ -358,7 +357,8 @@ def loss_of_capacity(
     never smaller: Y. Zhang, H. Franke, J. E. Moreira and A. Sivasubramaniam, "Improving parallel job
     scheduling by combining gang scheduling and backfilling techniques", IPDPS 2000.
     """
-    return _loss_of_capacity(steps(jobs, demands(jobs, system), interruptions, resizes), system)
+    over_time = steps(jobs, demands(jobs, system), interruptions, resizes)
+    return _loss_of_capacity(jobs, over_time, system)
 
 
 def interrupted(interruptions: pl.DataFrame) -> dict[str, float | int]:
@@ -417,11 +417,11 @@ def overview(
         "slowdown": describe(slowdown(ran)),
         "bounded_slowdown": describe(bounded_slowdown(ran, threshold)),
         "per_processor_slowdown": describe(per_processor_slowdown(ran, threshold)),
-        "makespan": makespan(ran),
-        "throughput": throughput(ran),
+        "makespan": makespan(jobs),
+        "throughput": throughput(jobs),
         "utilisation": utilisation(jobs, system, interruptions, resizes),
-        "queue_length": _queue_length(over_time),
-        "loss_of_capacity": _loss_of_capacity(over_time, system),
+        "queue_length": _queue_length(jobs, over_time),
+        "loss_of_capacity": _loss_of_capacity(jobs, over_time, system),
         **({"rejected": refused} if (refused := rejected(jobs)) else {}),
         **({"interrupted": cut_short} if cut_short else {}),
     }
@@ -470,19 +470,20 @@ def _duration() -> pl.Expr:
     return (pl.col("time").shift(-1) - pl.col("time")).fill_null(0.0)
 
 
-def _span(over_time: pl.DataFrame) -> float | None:
-    times = over_time["time"]
-    return float(times[-1] - times[0]) if len(times) else None
+def _until(jobs: pl.DataFrame, last: object) -> float | None:
+    """Give the seconds from the first submission of all jobs of a table to a time."""
+    first: Any = jobs["submit_time"].min()
+    return float(last - first) if isinstance(last, int | float) and first is not None else None
 
 
-def _queue_length(over_time: pl.DataFrame) -> dict[str, float | int | None]:
+def _queue_length(jobs: pl.DataFrame, over_time: pl.DataFrame) -> dict[str, float | int | None]:
     jobs_times_seconds, longest = over_time.select(
         (pl.col("queued") * _duration()).sum().alias("sum"), pl.col("queued").max().alias("max")
     ).row(0)
-    return {"mean": _ratio(jobs_times_seconds, 1, _span(over_time)), "max": longest}
+    return {"mean": _ratio(jobs_times_seconds, 1, _until(jobs, over_time["time"].max())), "max": longest}
 
 
-def _loss_of_capacity(over_time: pl.DataFrame, system: System) -> dict[str, float | None]:
+def _loss_of_capacity(jobs: pl.DataFrame, over_time: pl.DataFrame, system: System) -> dict[str, float | None]:
     total = system.total
     lost = over_time.select(
         (pl.min_horizontal(total[name] - pl.col(f"used_{name}"), f"waiting_{name}") * _duration())
@@ -490,4 +491,4 @@ def _loss_of_capacity(over_time: pl.DataFrame, system: System) -> dict[str, floa
         .alias(name)
         for name in system.resources
     )
-    return _shares(lost, system, _span(over_time))
+    return _shares(lost, system, _until(jobs, over_time["time"].max()))

@@ -69,8 +69,7 @@ def links_table(workload: Workload, system: System, outcome: Outcome) -> pl.Data
         ``busy_time``, ``congested_time`` (Float64); zeros where no job carries an application.
     """
     platform: Platform = system.platform  # type: ignore[assignment]  # else nothing was counted
-    submitted = workload.jobs["submit_time"].min()
-    span = 0.0 if submitted is None else outcome.now - float(submitted)  # type: ignore[arg-type]
+    span = outcome.now - workload.first_submission
     seen = outcome.links
     none = np.zeros(len(platform.links))
     if seen is None:

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from batchlab.errors import SimulationError, SystemDescriptionError, WorkloadError, shown
-from batchlab.observer.periods import submissions, too_many
+from batchlab.observer.periods import too_many
 from batchlab.system import System
 from batchlab.workload import Workload
 
@@ -57,7 +57,7 @@ def check_periods(workload: Workload, options: RunOptions) -> None:
         "sensing": options.sensing and options.sensing.interval,
         "invocation": options.invocation and options.invocation.interval,
     }
-    first, last = submissions(workload.jobs["submit_time"].to_numpy())
+    first, last = workload.first_submission, workload.last_submission
     for name, interval in intervals.items():
         if interval and (wrong := too_many(first, last, interval)):
             raise SimulationError(f"{name}: the interval: {wrong}")

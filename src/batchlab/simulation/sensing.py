@@ -18,6 +18,7 @@ _NO_NETWORK = ("_loopback", "_limiter")
 
 class _Numbers(NamedTuple):
     interval: float
+    since: float | None
     network: list[int]
     links: list[int]
 
@@ -48,4 +49,4 @@ def sensors(sensing: Sensing | None, platform: Platform) -> _Numbers | None:
     network = [
         number for name, number in numbers.items() if number not in apart and not name.endswith(_NO_NETWORK)
     ]
-    return _Numbers(float(sensing.interval), network, apart)
+    return _Numbers(float(sensing.interval), sensing.since, network, apart)

@@ -28,11 +28,12 @@ class View(_kernel.View):
     Made by the simulation, and given to schedulers, allocators, predictors and observers. It is always the
     same object, which shows what is so when it is asked.
 
-    To see: ``now``, ``queue``, ``candidates``, ``running``, ``on_hold``, ``job``, ``jobs_on``, ``free``,
-    ``total_free``, ``capacity``, ``slots``, ``place``, ``is_drained``, ``resources``, ``system``,
-    ``columns``, ``values``, ``clairvoyant``, ``cause``, ``at_scheduling_point``, ``max_additional_tasks``,
-    ``available``, ``total_available``, ``link_load``, ``storage_utilisation``, ``node_utilisation``,
-    ``gpus_at_work``, ``over_limit``; ``fork`` looks ahead.
+    To see: ``now``, ``first_submission``, ``queue``, ``candidates``, ``running``, ``on_hold``, ``job``,
+    ``jobs_on``, ``free``, ``total_free``, ``capacity``, ``slots``, ``place``, ``is_drained``,
+    ``resources``, ``system``, ``columns``, ``values``, ``clairvoyant``, ``cause``,
+    ``at_scheduling_point``, ``max_additional_tasks``, ``available``, ``total_available``, ``link_load``,
+    ``storage_utilisation``, ``node_utilisation``, ``gpus_at_work``, ``over_limit``; ``fork`` looks
+    ahead.
 
     To do: ``start``, ``reserve``, ``hold``, ``release``, ``preempt``, ``kill``, ``set_estimate``, ``resize``,
     ``set_runtime_arguments``, ``drain``, ``resume``, ``reserve_capacity``, ``wake``. An act that breaks a

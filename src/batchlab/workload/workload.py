@@ -204,6 +204,20 @@ class Workload:
             table, resources=resources, overrun=overrun, invalid="raise", applications=known
         )
 
+    @property
+    def first_submission(self) -> float:
+        """When the first job is submitted, seconds, whatever becomes of it; 0 without jobs.
+
+        What a run integrates, averages or does in equal intervals begins then.
+        """
+        times = self.jobs["submit_time"].to_numpy()
+        return float(times.min()) if len(times) else 0.0
+
+    @property
+    def last_submission(self) -> float:
+        """When the last job is submitted, seconds; 0 without jobs."""
+        return float(self.jobs["submit_time"].to_numpy().max(initial=0.0))
+
     def filter(self, *predicates: pl.Expr) -> "Workload":
         """Keep the jobs for which all expressions over the columns hold, as ``pl.col("user_id") == 7``."""
         return replace(self, jobs=transform.filter_jobs(self.jobs, *predicates))

@@ -8,12 +8,14 @@ pub enum Decay {
     Never,
     /// It halves every so many seconds, continuously.
     HalfLife(f64),
-    /// It is multiplied by `factor` at every multiple of `period` seconds, as PBS does.
+    /// It is multiplied by `factor` every `period` seconds after `origin`, as PBS does.
     Steps {
         /// From 0 to 1.
         factor: f64,
         /// Seconds, above 0.
         period: f64,
+        /// Seconds.
+        origin: f64,
     },
 }
 
@@ -31,7 +33,9 @@ impl Decay {
                 let gained = -libm::expm1(exponent) * half_life / std::f64::consts::LN_2;
                 value * left + rate * gained
             }
-            Self::Steps { factor, period } => stepped(value, rate, (since, until), factor, period),
+            Self::Steps { factor, period, origin } => {
+                stepped(value, rate, (since - origin, until - origin), factor, period)
+            }
         }
     }
 }

@@ -49,7 +49,7 @@ fn nothing_is_left_of_the_rate_when_all_jobs_have_ended() {
 
 #[test]
 fn steps_of_decay_in_closed_form_are_those_one_after_the_other() {
-    let decay = Decay::Steps { factor: 0.5, period: 10.0 };
+    let decay = Decay::Steps { factor: 0.5, period: 10.0, origin: 0.0 };
     let mut value = decay.carry(7.0, 2.0, 3.0, 10.0);
     for (since, until) in [(10.0, 20.0), (20.0, 30.0), (30.0, 40.0), (40.0, 44.0)] {
         value = decay.carry(value, 2.0, since, until);

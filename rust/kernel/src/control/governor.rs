@@ -42,10 +42,10 @@ impl Governor {
         rates.iter().position(|&rate| rate >= target).unwrap_or(rates.len() - 1)
     }
 
-    /// The first look after a time.
+    /// The first look after a time: looks are multiples of the interval after the origin.
     #[must_use]
-    pub fn next_look(&self, now: f64) -> f64 {
-        let next = ((now / self.interval).floor() + 1.0) * self.interval;
+    pub fn next_look(&self, now: f64, origin: f64) -> f64 {
+        let next = origin + (((now - origin) / self.interval).floor() + 1.0) * self.interval;
         if next > now { next } else { now.next_up() }
     }
 

@@ -61,7 +61,7 @@ fn governors_go_by_the_load_at_their_looks_only() {
     assert_eq!(levels(&ondemand, &[seen(KeyEvent::Arrival, 9, 1e9)]), [0]);
     let Some(governor) = schedutil.governor() else { panic!("it is one") };
     assert_eq!(
-        (governor.next_look(0.0), governor.next_look(19.9), governor.next_look(20.0)),
+        (governor.next_look(0.0, 0.0), governor.next_look(19.9, 0.0), governor.next_look(27.0, 7.0)),
         (10.0, 20.0, 30.0)
     );
     assert_eq!(Time(governor.faded(1.0, 0.0, 20.0)), Time(0.25));

@@ -21,7 +21,6 @@ pub struct Measures {
     counts: [u64; COLUMNS],
     totals: [Total; COLUMNS],
     held: Vec<Total>,
-    first_submit: f64,
     last_end: f64,
     cut: Option<Box<CutShort>>,
 }
@@ -32,7 +31,6 @@ struct CutShort {
     runs: u64,
     jobs: u64,
     lost: Total,
-    first_submit: f64,
     last_end: f64,
 }
 
@@ -48,7 +46,6 @@ impl Measures {
             counts: [0; COLUMNS],
             totals: [Total::default(); COLUMNS],
             held: vec![Total::default(); resources],
-            first_submit: f64::INFINITY,
             last_end: f64::NEG_INFINITY,
             cut: None,
         }
@@ -69,16 +66,13 @@ impl Measures {
 
     /// Takes a run that is cut short now, and what it held of each resource; `is_first` of its job.
     pub fn cut_short(&mut self, view: View<'_>, job: u32, saved: f64, held: &[i64], is_first: bool) {
-        let (submit, start, end) =
-            (view.scenario.job(job).submit_time, view.state.jobs.start_time(job), view.now());
+        let (start, end) = (view.state.jobs.start_time(job), view.now());
         let cut = self.cut.get_or_insert_with(|| {
-            let (first_submit, last_end) = (f64::INFINITY, f64::NEG_INFINITY);
-            Box::new(CutShort { runs: 0, jobs: 0, lost: Total::default(), first_submit, last_end })
+            Box::new(CutShort { runs: 0, jobs: 0, lost: Total::default(), last_end: end })
         });
         cut.runs += 1;
         cut.jobs += u64::from(is_first);
         cut.lost.add(end - start - saved);
-        cut.first_submit = cut.first_submit.min(submit);
         cut.last_end = cut.last_end.max(end);
         self.hold(held, end - start);
     }
@@ -100,13 +94,12 @@ impl Measures {
             }
         }
         self.hold(held, job.held_for);
-        self.first_submit = self.first_submit.min(job.submit_time);
         self.last_end = self.last_end.max(job.end_time);
         Ok(())
     }
 
-    /// All aggregates.
-    pub fn finish(mut self, over_time: &OverTime) -> io::Result<Summary> {
+    /// All aggregates of a run with this first submission.
+    pub fn finish(mut self, over_time: &OverTime, first_submission: f64) -> io::Result<Summary> {
         let quantiles = self.values.quantiles(&self.counts)?;
         let mut described = [Described::default(); COLUMNS];
         for (column, described) in described.iter_mut().enumerate() {
@@ -114,14 +107,14 @@ impl Measures {
             described.mean = (count > 0).then(|| self.totals[column].value() / count as f64);
             described.quantiles = quantiles[column];
         }
-        let makespan = (self.count > 0).then_some(self.last_end - self.first_submit);
+        let makespan = (self.count > 0).then_some(self.last_end - first_submission);
         Ok(Summary {
             states: self.states,
             ran: self.count,
             rejected: self.rejected,
             described,
             makespan,
-            utilisation: over_time.shares(&self.held, self.held_for()),
+            utilisation: over_time.shares(&self.held, self.held_for(first_submission)),
             mean_queue: over_time.mean_queue(),
             longest_queue: over_time.longest(),
             lost: over_time.lost(),
@@ -134,11 +127,8 @@ impl Measures {
     }
 
     /// The makespan, runs that were cut short counted in; None where no job ran.
-    fn held_for(&self) -> Option<f64> {
-        let (mut first, mut last) = (self.first_submit, self.last_end);
-        if let Some(cut) = &self.cut {
-            (first, last) = (first.min(cut.first_submit), last.max(cut.last_end));
-        }
-        (last >= first).then_some(last - first)
+    fn held_for(&self, first_submission: f64) -> Option<f64> {
+        let last = self.cut.as_ref().map_or(self.last_end, |cut| self.last_end.max(cut.last_end));
+        (last >= first_submission).then_some(last - first_submission)
     }
 }

@@ -11,7 +11,6 @@ pub const COLUMNS: usize = 5;
 #[derive(Clone, Copy, Debug)]
 pub struct Measured {
     pub values: [f64; COLUMNS],
-    pub submit_time: f64,
     pub held_for: f64,
     pub end_time: f64,
 }
@@ -35,7 +34,6 @@ impl Measured {
                 (turnaround / bounded).max(1.0),
                 (turnaround / (processors.max(1) as f64 * bounded)).max(1.0),
             ],
-            submit_time: row.submit_time,
             held_for: end - start,
             end_time: end,
         }

@@ -3,7 +3,7 @@ use crate::state::View;
 
 use super::total::Total;
 
-/// What the queue and the machine are integrated to over time, between the first change of a job's state and the last.
+/// What the queue and the machine are integrated to over time, from the first submission to the last change of a job's state.
 #[derive(Clone, Debug)]
 pub struct OverTime {
     begun: Option<f64>,
@@ -40,34 +40,35 @@ impl OverTime {
 
     /// A job begins to wait.
     pub fn comes(&mut self, view: View<'_>, job: u32) {
-        self.pass(view.now());
+        self.pass(view);
         self.queued += 1;
         self.wait_for(view, job, 1);
     }
 
     /// A waiting job leaves the queue.
     pub fn leaves(&mut self, view: View<'_>, job: u32) {
-        self.pass(view.now());
+        self.pass(view);
         self.queued -= 1;
         self.wait_for(view, job, -1);
     }
 
     /// A job is given its nodes.
     pub fn takes(&mut self, view: View<'_>, job: u32) {
-        self.pass(view.now());
+        self.pass(view);
         self.use_for(view, job, 1);
     }
 
     /// A job gives its nodes back.
     pub fn gives_back(&mut self, view: View<'_>, job: u32) {
-        self.pass(view.now());
+        self.pass(view);
         self.use_for(view, job, -1);
     }
 
     /// Nothing has changed since the last change.
-    fn pass(&mut self, now: f64) {
+    fn pass(&mut self, view: View<'_>) {
+        let now = view.now();
         if self.begun.is_none() {
-            (self.begun, self.last) = (Some(now), now);
+            (self.begun, self.last) = (Some(view.scenario.first_submission), now);
         }
         let duration = now - self.last;
         if duration <= 0.0 {
@@ -97,7 +98,7 @@ impl OverTime {
         }
     }
 
-    /// Seconds from the first change to the last.
+    /// Seconds from the first submission to the last change.
     pub fn span(&self) -> Option<f64> {
         self.begun.map(|begun| self.last - begun)
     }

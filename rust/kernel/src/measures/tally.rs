@@ -89,9 +89,9 @@ impl Tally {
         &self.held
     }
 
-    /// All aggregates.
-    pub fn finish(self) -> io::Result<Summary> {
-        self.measures.finish(&self.over_time)
+    /// All aggregates of a run with this first submission.
+    pub fn finish(self, first_submission: f64) -> io::Result<Summary> {
+        self.measures.finish(&self.over_time, first_submission)
     }
 }
 

@@ -62,7 +62,7 @@ impl PowerMeter {
     /// A meter put on a machine: `kinds` gives each node's place in `priced`, which are not empty.
     #[must_use]
     pub fn new(view: View<'_>, kinds: &[u32], priced: Vec<PricedKind>) -> Self {
-        let (now, machine) = (view.now(), &view.state.machine);
+        let (now, machine) = (view.integrated_until(), &view.state.machine);
         let (draws, rated) = RatedPower::new(view, kinds, priced);
         let tally = |draw: &PowerModel| Tally {
             used: vec![0; machine.resources()],
@@ -117,7 +117,7 @@ impl PowerMeter {
 
     /// Takes note of what has changed on a node, at this time.
     pub fn changed(&mut self, view: View<'_>, node: u32) {
-        let (now, machine) = (view.now(), &view.state.machine);
+        let (now, machine) = (view.integrated_until(), &view.state.machine);
         self.advance(now);
         self.settle(node, now);
         let resources = machine.resources();
@@ -241,7 +241,8 @@ impl PowerMeter {
         }
         self.shared_before.extend_to(job as usize + 1, &f64::NAN);
         self.energy_of_jobs.extend_to(job as usize + 1, &0.0);
-        let shared = self.shared_on(&view.state.machine, view.request(job), placement, view.now());
+        let shared =
+            self.shared_on(&view.state.machine, view.request(job), placement, view.integrated_until());
         *self.shared_before.get_mut(job as usize) = shared;
     }
 

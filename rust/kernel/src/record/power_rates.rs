@@ -105,7 +105,7 @@ impl RatedPower {
             rated.push(control.filter(|_| matters).map(|control| RatedKind {
                 control,
                 priced,
-                since: view.now(),
+                since: view.integrated_until(),
                 modes: vec![0.0; Mode::all(draw.asleep.len()).count()],
                 units: vec![0.0; resources],
                 more: 0.0,

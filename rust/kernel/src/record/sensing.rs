@@ -12,6 +12,8 @@ use crate::execution::Execution;
 pub struct Sensors {
     /// Seconds between two looks.
     pub interval: f64,
+    /// The instant from which the intervals count; the first submission unless given.
+    pub since: Option<f64>,
     /// The hosts whose CPUs and GPUs are looked at.
     pub hosts: Vec<u32>,
     /// Links whose mean utilisation is that of the network: with the inverse of their bandwidths.
@@ -51,8 +53,9 @@ pub const MOST_LOOKS: u64 = 10_000_000;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PlatformSensor {
     sensors: Sensors,
-    /// The numbers of the first look and of the next: looks are at multiples of the interval.
-    first: u64,
+    /// When the first look is; the others are multiples of the interval later.
+    origin: f64,
+    /// The number of the next look.
     looks: u64,
     /// When there would have been too many looks.
     refused: Option<f64>,
@@ -64,31 +67,31 @@ impl PlatformSensor {
     /// A sensor that has sampled nothing yet.
     #[must_use]
     pub fn new(sensors: Sensors) -> Self {
-        Self { sensors, first: 0, looks: 0, refused: None, samples: PlatformSamples::default() }
+        Self { sensors, origin: 0.0, looks: 0, refused: None, samples: PlatformSamples::default() }
     }
 
-    /// Begins at the last multiple of the interval that is not after the first submission.
+    /// Begins with the first submission, or with the last look that is not after it.
     pub fn begin(&mut self, first_submission: f64) {
-        self.first = (first_submission / self.sensors.interval) as u64;
-        self.looks = self.first;
+        let Sensors { interval, since, .. } = self.sensors;
+        let passed = since.map(|since| since + ((first_submission - since) / interval).floor() * interval);
+        self.origin = passed.unwrap_or(first_submission);
     }
 
     /// The time and the interval that would take more than [`MOST_LOOKS`] looks, once there is such a time.
     #[must_use]
     pub fn refused(&self) -> Option<(f64, f64)> {
-        let interval = self.sensors.interval;
-        self.refused.map(|now| (now - self.first as f64 * interval, interval))
+        self.refused.map(|now| (now - self.origin, self.sensors.interval))
     }
 
     /// Writes down what was so until now.
     pub fn look(&mut self, execution: &mut Execution, now: f64) {
-        if now / self.sensors.interval - self.first as f64 > MOST_LOOKS as f64 {
+        if (now - self.origin) / self.sensors.interval > MOST_LOOKS as f64 {
             self.refused.get_or_insert(now);
             return;
         }
         let mut known = false;
         loop {
-            let time = self.looks as f64 * self.sensors.interval;
+            let time = self.origin + self.looks as f64 * self.sensors.interval;
             if time > now {
                 return;
             }

@@ -69,6 +69,8 @@ pub struct TriggerRules {
     pub about: Vec<TriggerKind>,
     /// Seconds from one periodic question to the next; infinite where there is none.
     pub interval: f64,
+    /// The instant from which the intervals count; the first submission unless given.
+    pub since: Option<f64>,
     /// Seconds within which there is no second question.
     pub minimum_interval: f64,
 }

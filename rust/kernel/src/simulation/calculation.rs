@@ -18,8 +18,8 @@ impl<F: Feed> Simulation<F> {
     /// accounts, where the scenario has some, which begin with this usage.
     #[must_use]
     pub fn with_calculations(mut self, period: f64, usage: Option<Usage>) -> Self {
-        let (first, jobs) = (self.feed.next_time(), self.state.jobs.len());
-        self.state.calculation = Some(Box::new(Calculation::new(period, first, jobs)));
+        let (origin, jobs) = (self.scenario.first_submission, self.state.jobs.len());
+        self.state.calculation = Some(Box::new(Calculation::new(period, origin, jobs)));
         let with = |usage| self.scenario.accounts.as_ref().map(|accounts| AccountUsage::new(usage, accounts));
         self.state.usage = usage.and_then(with).map(Box::new);
         Arc::make_mut(&mut self.scenario).split_limits_by_factors();

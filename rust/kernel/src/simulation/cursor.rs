@@ -88,7 +88,7 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    pub fn new(agenda: &Agenda, first_submission: Time) -> Self {
+    pub fn new(agenda: &Agenda, first_submission: f64) -> Self {
         Self {
             at: LoopState::Idle,
             pass_is_due: false,

@@ -400,9 +400,9 @@ impl<F: Feed> Simulation<F> {
 
     /// Has the temperature of the nodes computed; their power must be measured.
     pub fn measure_temperature(&mut self, models: Vec<ThermalModel>, initial: &[f64]) -> Result<(), Refusal> {
-        let now = self.state.now;
+        let until = self.view().integrated_until();
         let meter = self.recorders.power.as_mut().ok_or(Refusal::Unmeasured)?;
-        meter.warm(models, initial, now);
+        meter.warm(models, initial, until);
         Ok(())
     }
 

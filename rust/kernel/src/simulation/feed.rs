@@ -17,6 +17,12 @@ pub trait Feed {
     /// When the next job is submitted; [`Time::NEVER`] after the last.
     fn next_time(&self) -> Time;
 
+    /// When the first job is submitted, whatever becomes of it; 0 without jobs. Asked before any job is handed over.
+    fn first_submission(&self) -> f64 {
+        let first = self.next_time();
+        if first == Time::NEVER { 0.0 } else { first.0 }
+    }
+
     /// Hands over the next job, which is due: its slot.
     fn submit(&mut self, scenario: &mut Arc<Scenario>, state: &mut State) -> Result<u32, Self::Error>;
 

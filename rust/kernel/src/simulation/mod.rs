@@ -77,8 +77,10 @@ pub struct Simulation<F> {
 
 impl<F: Feed> Simulation<F> {
     /// A simulation before its first instant.
-    pub fn new(scenario: Scenario, state: State, policy: PolicyParts, agenda: Agenda, feed: F) -> Self {
+    pub fn new(mut scenario: Scenario, state: State, policy: PolicyParts, agenda: Agenda, feed: F) -> Self {
         let PolicyParts { scheduler, priority, allocator } = policy;
+        scenario.first_submission = feed.first_submission();
+        let cursor = Cursor::new(&agenda, scenario.first_submission);
         let mut simulation = Self {
             scenario: Arc::new(scenario),
             state,
@@ -86,7 +88,7 @@ impl<F: Feed> Simulation<F> {
             priority,
             allocator,
             recorders: Recorders::default(),
-            cursor: Cursor::new(&agenda, feed.next_time()),
+            cursor,
             patience: Patience::default(),
             agenda: Arc::new(agenda),
             kinds: Vec::new(),
@@ -108,13 +110,11 @@ impl<F: Feed> Simulation<F> {
         self
     }
 
-    /// The same with recorders, which begin with the first submission.
+    /// The same with recorders.
     #[must_use]
     pub fn with_recorders(mut self, mut recorders: Recorders) -> Self {
-        if let (Some(sensor), first) = (&mut recorders.platform, self.feed.next_time())
-            && first != Time::NEVER
-        {
-            sensor.begin(first.0);
+        if let Some(sensor) = &mut recorders.platform {
+            sensor.begin(self.scenario.first_submission);
         }
         self.recorders = recorders;
         self

@@ -72,9 +72,10 @@ impl<F: Feed> Simulation<F> {
     }
 
     fn record_rates(&mut self, changes: &[RateChange]) {
+        let until = self.view().integrated_until();
         if let Some(power) = &mut self.recorders.power {
             for &(control, rate) in changes {
-                power.rate_changed(control, rate, self.state.now);
+                power.rate_changed(control, rate, until);
             }
         }
         if let Some(log) = &mut self.recorders.rates {

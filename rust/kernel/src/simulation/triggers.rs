@@ -55,13 +55,16 @@ pub struct TriggerClock {
 }
 
 impl TriggerClock {
-    /// No question was asked yet. The clock asks at multiples of the interval, from the first submission on.
+    /// No question was asked yet. The clock asks one interval after its origin, not before the first submission, and after each
+    /// interval from then on.
     #[must_use]
-    pub fn new(rules: Option<&TriggerRules>, first_submission: Time) -> Self {
-        let interval = rules.map_or(f64::INFINITY, |rules| rules.interval);
-        let first = if first_submission == Time::NEVER { 0.0 } else { first_submission.0 };
-        let periodic = interval * (first / interval).ceil().max(1.0);
-        let periodic = if interval.is_finite() { Time(periodic) } else { Time::NEVER };
+    pub fn new(rules: Option<&TriggerRules>, first_submission: f64) -> Self {
+        let timed = rules.filter(|rules| rules.interval.is_finite());
+        let periodic = timed.map_or(Time::NEVER, |rules| {
+            let origin = rules.since.unwrap_or(first_submission);
+            let passed = ((first_submission - origin) / rules.interval).ceil();
+            Time(origin + rules.interval * passed.max(1.0))
+        });
         Self { periodic, held_back: Time::NEVER, latest: f64::NEG_INFINITY }
     }
 

@@ -5,7 +5,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::index::SharedColumn;
-use crate::time::Time;
 
 /// The calculations of priorities.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -36,10 +35,9 @@ pub struct Due {
 }
 
 impl Calculation {
-    /// Calculations every `period` seconds from the first submission on, of so many jobs.
+    /// Calculations every `period` seconds from the origin on, of so many jobs.
     #[must_use]
-    pub fn new(period: f64, first_submission: Time, jobs: usize) -> Self {
-        let origin = if first_submission == Time::NEVER { 0.0 } else { first_submission.0 };
+    pub fn new(period: f64, origin: f64, jobs: usize) -> Self {
         let mut eligible = SharedColumn::default();
         eligible.extend_to(jobs, &origin);
         Self { period, origin, done: 0.0, latest: origin, is_stale: false, eligible }
@@ -117,7 +115,7 @@ mod tests {
 
     #[test]
     fn calculations_that_were_due_while_nothing_happened_are_taken_at_once() {
-        let mut calculation = Calculation::new(0.1, Time(5.0), 1);
+        let mut calculation = Calculation::new(0.1, 5.0, 1);
         assert_eq!(calculation.take_due(4.9), None);
         assert_eq!(calculation.take_due(5.0), Some(Due { first: 5.0, more: 0.0, last: 5.0 }));
         assert_eq!(calculation.take_due(5.0), None);

@@ -68,23 +68,25 @@ pub struct ServiceState {
     /// The work left of the jobs there, and that of each times its processors, at `since`.
     workload: [f64; 2],
     since: f64,
+    /// From when on governors look.
+    origin: f64,
 }
 
 /// A rate that was changed: of which control, and to what.
 pub type RateChange = (u32, f64);
 
 impl ServiceState {
-    /// Before the first event. Whether key events are recorded.
+    /// Before the first event, which is at the origin at the earliest. Whether key events are recorded.
     #[must_use]
-    pub fn new(service: &Service, are_recorded: bool) -> Self {
+    pub fn new(service: &Service, are_recorded: bool, origin: f64) -> Self {
         let controlled = |control: &RateControl| Controlled {
             level: control.first,
             rate: control.rates[control.first],
             coins: 0,
-            event_time: 0.0,
+            event_time: origin,
             event_workload: [0.0; 2],
             look: f64::INFINITY,
-            load: Load::default(),
+            load: Load { since: origin, began: origin, ..Load::default() },
         };
         let is_constant = |control: &RateControl| control.rule == ControlRule::Constant;
         Self {
@@ -95,7 +97,8 @@ impl ServiceState {
             present: 0,
             busy: 0.0,
             workload: [0.0; 2],
-            since: 0.0,
+            since: origin,
+            origin,
         }
     }
 
@@ -282,7 +285,7 @@ impl ServiceState {
             own.load.began = own.load.since.max(now);
             own.load.area = 0.0;
         }
-        own.look = if is_looked_at { governor.next_look(now) } else { f64::INFINITY };
+        own.look = if is_looked_at { governor.next_look(now, self.origin) } else { f64::INFINITY };
     }
 
     fn settle_load(&mut self, service: &Service, control: usize, now: f64) {

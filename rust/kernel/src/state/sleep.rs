@@ -64,6 +64,8 @@ pub struct SleepState {
     ready: SharedColumn<f64>,
     /// Whether estimates and limits count from the start all the same.
     counted: bool,
+    /// From when on nodes are idle at the earliest.
+    begin: f64,
     /// The first waiting job of the latest pass, where nodes wake for it.
     pub head: Option<u32>,
 }
@@ -90,6 +92,7 @@ impl SleepState {
             warm: 0,
             ready: SharedColumn::default(),
             counted: rules.counted,
+            begin,
             head: None,
         };
         for node in 0..count {
@@ -175,7 +178,7 @@ impl SleepState {
     pub fn touch(&mut self, rules: &SleepRules, machine: &Machine, node: u32, now: f64) {
         self.withdraw(node);
         let at = &mut self.nodes[node as usize];
-        at.idle_since = now;
+        at.idle_since = now.max(self.begin);
         at.is_idle = machine.jobs_on(node) == 0 && !machine.is_drained(node);
         self.enlist(rules, node);
     }
@@ -271,7 +274,7 @@ impl SleepState {
 
     fn turn_on(&mut self, rules: &SleepRules, node: u32, now: f64) {
         self.withdraw(node);
-        self.nodes[node as usize].idle_since = now;
+        self.nodes[node as usize].idle_since = now.max(self.begin);
         self.enlist(rules, node);
         self.put(rules, node, PowerState::On, Time::NEVER);
     }

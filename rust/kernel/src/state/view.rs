@@ -29,6 +29,12 @@ impl<'a> View<'a> {
         self.state.now
     }
 
+    /// The present time as integrals over time count it: nothing is added up before the first submission.
+    #[must_use]
+    pub fn integrated_until(self) -> f64 {
+        self.state.now.max(self.scenario.first_submission)
+    }
+
     /// What a job carries besides its row; None also in a look ahead, where applications are taken to be run times.
     #[must_use]
     pub fn application_job(self, job: u32) -> Option<&'a ApplicationJob> {

@@ -154,7 +154,7 @@ impl Stream {
         if let Some(lines) = self.lines {
             lines.finish()?;
         }
-        Ok(self.tally.finish()?)
+        Ok(self.tally.finish(scenario.first_submission)?)
     }
 
     /// Counts and writes down the jobs that are still there when nothing happens any more.

@@ -8,7 +8,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from batchlab.application import read_application
@@ -16,7 +15,7 @@ from batchlab.application.elastisim import as_elastisim
 from batchlab.bridge.elastisim.configuration import Configuration, read_configuration
 from batchlab.bridge.elastisim.jobs import ElastisimJob, read_jobs
 from batchlab.errors import ApplicationError, BridgeError, PlatformError
-from batchlab.observer.periods import submissions, too_many
+from batchlab.observer.periods import too_many
 from batchlab.platform import read_platform
 from batchlab.system import System
 from batchlab.workload import Workload
@@ -125,11 +124,11 @@ def _with_links(configuration: Configuration, platform: Platform) -> Platform:
 
 def _check_intervals(configuration: Configuration, jobs: Sequence[ElastisimJob]) -> None:
     """Refuse intervals that are too short for the time over which jobs are submitted."""
-    begin, end = submissions(np.array([job.submit_time for job in jobs]))
+    times = [job.submit_time for job in jobs] or [0.0]
     used = ["scheduling_interval", *(["sensing_interval"] if configuration.sensing else [])]
     for key in used:
         interval = getattr(configuration, key)
-        wrong = too_many(begin, end, interval)
+        wrong = too_many(min(times), max(times), interval)
         if wrong is not None:
             raise BridgeError(f"{configuration.path}: {key} = {interval:g}: {wrong}")
 

@@ -270,6 +270,7 @@ def _invocation(said: Configuration) -> Invocation:
         on_reconfiguration=said.schedule_on_reconfiguration,
         interval=said.scheduling_interval,
         minimum_interval=said.min_scheduling_interval,
+        since=0.0,
     )
 
 
@@ -280,7 +281,7 @@ def _options(said: Configuration, invocation: Invocation) -> RunOptions:
         sharing="fair_bottleneck",
         clip_requests=said.clip_evolving_requests,
         task_times=said.log_task_times,
-        sensing=Sensing(said.sensing_interval) if said.sensing else None,
+        sensing=Sensing(said.sensing_interval, since=0.0) if said.sensing else None,
     )
 
 

@@ -49,7 +49,7 @@ fn event_by_event_makes_a_pass_after_each_event_completions_first() {
 
 /// What a scheduler outside is asked about, and when; it starts the first job that fits.
 fn questions(about: &[TriggerKind], interval: f64) -> Vec<(f64, &'static str, Option<u32>)> {
-    let rules = TriggerRules { about: about.to_vec(), interval, minimum_interval: 0.0 };
+    let rules = TriggerRules { about: about.to_vec(), interval, since: None, minimum_interval: 0.0 };
     let agenda = Agenda::completions_first().asking(rules);
     let mut simulation = at_ten(agenda).under("external", 1).open();
     let mut asked = Vec::new();
