@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import batchlab as bl
 from batchlab.errors import WorkloadError
 from batchlab.generate.arrivals import arrivals, usual_period
-from batchlab.generate.calendar import Clock
 from batchlab.generate.resample import origin
 from batchlab.generate.sizes import SizeModel
 from batchlab.workload import Header
+from batchlab.workload.calendar_time import CalendarTime
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,7 +124,9 @@ def test_the_correction_is_what_holds_the_shares(log: bl.Workload, monkeypatch: 
     times = bursts["submit_time"].to_numpy() + 1_000_000_000
 
     def strays() -> float:
-        made = [arrivals(times, 3000, period=365.25 * 86400, clock=Clock(), seed=seed) for seed in range(8)]
+        made = [
+            arrivals(times, 3000, period=365.25 * 86400, clock=CalendarTime(), seed=seed) for seed in range(8)
+        ]
         months = [each.astype("datetime64[s]").astype("datetime64[M]").astype(int) % 12 for each in made]
         real = times.astype("datetime64[s]").astype("datetime64[M]").astype(int) % 12
         shares = [np.bincount(each, minlength=12) / len(each) for each in (real, *months)]
@@ -159,25 +161,24 @@ def test_hours_are_those_of_the_clock_on_the_wall() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "clock"),
+    ("lines", "ahead"),
     [
-        (["; TimeZoneString: Europe/Berlin", "; TimeZone: 7"], Clock("Europe/Berlin")),
-        (["; TimeZoneString: US/Nowhere", "; TimeZone: -3600"], Clock(None, -3600)),
-        ([], Clock()),
+        (["; TimeZoneString: Europe/Berlin", "; TimeZone: 7"], 7200),
+        (["; TimeZoneString: US/Nowhere", "; TimeZone: -3600"], -3600),
+        ([], 0),
     ],
     ids=["zone", "unknown zone", "nothing"],
 )
-def test_clocks(lines: list[str], clock: Clock) -> None:
+def test_clocks(lines: list[str], ahead: int) -> None:
     """A known zone, else a shift, else UTC."""
-    assert Clock.of(Header(tuple(lines))) == clock
     summer = np.array([1_625_133_600.9])  # 1 July 2021, 10:00 UTC
-    assert clock.read(summer)[0] - 1_625_133_600 == {"Europe/Berlin": 7200}.get(clock.zone or "", clock.shift)
+    assert CalendarTime.of(Header(tuple(lines))).read(summer)[0] - 1_625_133_600 == ahead
 
 
 def test_intervals_are_the_logs(log: bl.Workload) -> None:
     """As many jobs at one instant as in the log, and no interval far beyond its longest."""
     times = np.repeat(log.jobs["submit_time"].to_numpy(), 2) + 1_000_000_000
-    made = np.diff(arrivals(times, 20_000, period=250 * 86400, clock=Clock(), seed=0))
+    made = np.diff(arrivals(times, 20_000, period=250 * 86400, clock=CalendarTime(), seed=0))
     assert np.mean(made == 0) == pytest.approx(0.5, abs=0.02)
     assert made.max() <= 3 * np.diff(times).max()
 

@@ -11,12 +11,13 @@ from matplotlib.figure import Figure
 
 import batchlab as bl
 from batchlab.plot.canvas import dress
-from batchlab.plot.clock import Clock, clock_of, instant, time_axis
+from batchlab.plot.clock import clock_of, instant, time_axis
 from batchlab.plot.scales import log1p_axis, log_axis
+from batchlab.workload.calendar_time import CalendarTime
 from batchlab.workload.header import Header
 from support.kth_sample import kth_results
 
-SETH = Clock(1027839845.0, ZoneInfo("Europe/Stockholm"))
+SETH = CalendarTime(1027839845.0, ZoneInfo("Europe/Stockholm"))
 DAY = 86_400.0
 
 
@@ -90,24 +91,34 @@ def test_logarithmic_ticks_never_touch(greatest: float, width: float, durations:
 
 def test_a_step_of_the_clock() -> None:
     """At the end of summer time a day has 25 hours, and still begins at midnight."""
-    night = Clock(0.0, ZoneInfo("Europe/Stockholm"))
+    night = CalendarTime(0.0, ZoneInfo("Europe/Stockholm"))
     october = 1035576000.0 - 12 * 3600
     ax = axes(october, october + 9 * DAY)
     time_axis(ax, night)
-    dates = [night.date(tick) for tick in ax.get_xticks()]
+    dates = [night.local(tick) for tick in ax.get_xticks()]
     assert {(date.hour, date.minute) for date in dates} == {(0, 0)}
 
 
-def test_clock_of_workloads() -> None:
-    """The clock is that of the header; there is none without an origin, or with several."""
+def test_clock_of_results() -> None:
+    """The clock is that of the system, else of the header; there is none without one, or with several."""
     table = pl.DataFrame({"submit_time": [0.0], "run_time": [1.0], "tasks": [1]})
-    here, other = (
-        bl.Workload.from_table(table, header=Header.from_fields({"UnixStartTime": at, "TimeZone": 3600}))
-        for at in (0, 86_400)
+    headers = [Header.from_fields({"UnixStartTime": at, "TimeZone": 3600}) for at in (0, 86_400)]
+    systems = [
+        bl.System.homogeneous(nodes=1, resources={"core": 1}, start_time=start) for start in (0.0, 7200.0)
+    ]
+
+    def run(header: Header | None, system: bl.System) -> bl.Result:
+        return bl.simulate(bl.Workload.from_table(table, header=header), system, "fcfs")
+
+    here, other, started = (
+        run(headers[0], systems[0]),
+        run(headers[1], systems[0]),
+        run(headers[1], systems[1]),
     )
-    assert clock_of([bl.Workload.from_table(table)]) is None
+    assert clock_of([run(None, systems[0])]) is None
     assert clock_of([here, other]) is None
     assert instant(clock_of([here, here]), 0.0) == "1 Jan 1970, 01:00"
+    assert instant(clock_of([started]), 0.0) == "1 Jan 1970, 03:00"
     assert instant(None, 5400.0) == "1 h 30 min"
 
 

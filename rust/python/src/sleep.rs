@@ -13,7 +13,7 @@ pub struct SleepInputs<'py> {
     levels: Vec<Vec<(f64, f64, f64)>>,
     kind_of: PyReadonlyArray1<'py, u32>,
     keep: Vec<(f64, f64)>,
-    daily: Option<f64>,
+    clock: Option<Vec<(f64, f64)>>,
     wakes_for_queue: bool,
     counted: bool,
     prefers_on: bool,
@@ -34,7 +34,8 @@ impl SleepInputs<'_> {
             && kind_of.iter().all(|&kind| (kind as usize) < self.levels.len())
             && self.levels.iter().all(|levels| levels.len() < usize::from(u8::MAX))
             && self.levels.iter().flatten().all(are_seconds)
-            && self.keep.is_sorted_by(|a, b| a.0 < b.0);
+            && self.keep.is_sorted_by(|a, b| a.0 < b.0)
+            && self.clock.as_ref().is_none_or(|clock| clock.is_sorted_by(|a, b| a.0 < b.0));
         if !is_sound {
             return Err(PyValueError::new_err("the rules of sleeping do not fit the nodes"));
         }
@@ -43,7 +44,7 @@ impl SleepInputs<'_> {
         Ok(SleepRules {
             levels: self.levels.iter().map(|levels| levels.iter().map(level).collect()).collect(),
             kind_of,
-            keep: WarmNodes { steps: self.keep.clone(), daily: self.daily },
+            keep: WarmNodes { steps: self.keep.clone(), clock: self.clock.clone() },
             wakes_for_queue: self.wakes_for_queue,
             counted: self.counted,
             prefers_on: self.prefers_on,

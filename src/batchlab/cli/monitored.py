@@ -101,9 +101,9 @@ def monitored(request: RunRequest, workload: Workload, system: System, policy: P
 @contextmanager
 def _run_progress(simulation: Simulation) -> Iterator[Callable[[int, int], None] | None]:
     """Show how far a run is, with its date."""
-    from batchlab.workload.dates import Dates  # noqa: PLC0415  # as above
+    from batchlab.workload.calendar_time import CalendarTime  # noqa: PLC0415  # as above
 
-    dates = Dates(simulation.workload.header, simulation.system.start_time)
+    dates = CalendarTime.of(simulation.workload.header, simulation.system.start_time)
     with run_bar(str(simulation.policy), dates.date) as advance:
         yield None if advance is None else lambda done, jobs: advance(done, jobs, simulation.now)
 

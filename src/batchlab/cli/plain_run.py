@@ -204,9 +204,9 @@ class Watch:
         self.monitor.answer()
 
     def _date(self, time: float) -> datetime | None:
-        from batchlab.workload.dates import Dates  # noqa: PLC0415  # for terminals only
+        from batchlab.workload.calendar_time import CalendarTime  # noqa: PLC0415  # for terminals only
 
-        return Dates(self._header, self._system.start_time).date(time)
+        return CalendarTime.of(self._header, self._system.start_time).date(time)
 
     def _made(self) -> Monitor:
         from batchlab.monitor import Monitor  # noqa: PLC0415  # most runs are over before

@@ -161,9 +161,9 @@ def _run(
     header = _header(log)
 
     def date(time: float) -> datetime | None:
-        from batchlab.workload.dates import Dates  # noqa: PLC0415  # for terminals only
+        from batchlab.workload.calendar_time import CalendarTime  # noqa: PLC0415  # for terminals only
 
-        return Dates(header, system.start_time).date(time)
+        return CalendarTime.of(header, system.start_time).date(time)
 
     try:
         with count_bar(str(policy), date) as count:

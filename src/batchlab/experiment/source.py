@@ -123,6 +123,11 @@ class _Given:
         described = f"{table_digest(self.workload.jobs)}{json.dumps(self.workload.resources)}"
         if self.workload.applications:
             described += json.dumps(_documents(self.workload))
+        header = self.workload.header
+        # The date of time 0 and the time zone determine the time of day.
+        calendar = [header.unix_start_time, header.time_zone, header.time_zone_string]
+        if any(value is not None for value in calendar):
+            described += json.dumps(calendar)
         return hashlib.sha256(described.encode()).hexdigest()
 
     def digest(self, seed: int) -> str:  # noqa: ARG002  # one workload for all seeds

@@ -23,7 +23,7 @@ from batchlab.result.archive import compact, is_whole, read_document, table_dige
 from batchlab.result.outcome_members import members_of
 from batchlab.result.table import PASS_COSTS
 from batchlab.simulation import Simulation
-from batchlab.workload.dates import Dates
+from batchlab.workload.calendar_time import CalendarTime
 
 if TYPE_CHECKING:
     import threading
@@ -151,7 +151,7 @@ def _progress(
     """Give what a run is to call now and then: it ends a run that was stopped, and reports the others."""
     if stopped is None and watch is None:
         return None
-    dates = Dates(simulation.workload.header, simulation.system.start_time)
+    dates = CalendarTime.of(simulation.workload.header, simulation.system.start_time)
 
     def go_on(done: int, jobs: int) -> None:
         if stopped is not None and stopped.is_set():

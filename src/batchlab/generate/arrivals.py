@@ -4,9 +4,10 @@ from bisect import bisect_right
 
 import numpy as np
 
-from batchlab.generate.calendar import HALF_HOUR, MONTHS, SLOTS, WEEKDAYS, Clock, Slots
+from batchlab.generate.calendar import HALF_HOUR, MONTHS, SLOTS, WEEKDAYS, Slots
 from batchlab.generate.cycle import Shares, weights
 from batchlab.random_streams import Floats, stream
+from batchlab.workload.calendar_time import CalendarTime
 
 __all__ = ["arrivals", "usual_period"]
 
@@ -45,7 +46,7 @@ def usual_period(times: Floats, jobs: int) -> float:
     return max(round(years), 1) * _YEAR
 
 
-def arrivals(times: Floats, jobs: int, *, period: float, clock: Clock, seed: int) -> Floats:
+def arrivals(times: Floats, jobs: int, *, period: float, clock: CalendarTime, seed: int) -> Floats:
     """Make submission times.
 
     Parameters
@@ -85,7 +86,7 @@ def arrivals(times: Floats, jobs: int, *, period: float, clock: Clock, seed: int
     return np.floor(np.maximum(np.interp(points, reached, edges), begin))
 
 
-def _points(times: Floats, jobs: int, clock: Clock, seed: int) -> Floats:
+def _points(times: Floats, jobs: int, clock: CalendarTime, seed: int) -> Floats:
     """Draw the jobs' places on the scale of weights, where the log's own jobs are 1 apart on average.
 
     A log's interval between submissions is worth the weight of the half hours it lasted: an hour at night
@@ -99,7 +100,7 @@ def _points(times: Floats, jobs: int, clock: Clock, seed: int) -> Floats:
     return np.asarray(points * (jobs / points[-1]) if points[-1] > 0 else np.arange(jobs), dtype=np.float64)
 
 
-def _intervals(times: Floats, clock: Clock) -> Floats:
+def _intervals(times: Floats, clock: CalendarTime) -> Floats:
     """Give the log's intervals on the scale of weights."""
     if times[-1] - times[0] < _DAY:
         return np.diff(times)

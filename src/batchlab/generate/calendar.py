@@ -1,58 +1,18 @@
 """Half hours of the calendar: their half hour of the day, weekday and month, on the machine's own clock."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import polars as pl
 
 from batchlab.random_streams import Floats, Integers
-from batchlab.workload.header import Header
+from batchlab.workload.calendar_time import CalendarTime
 
-__all__ = ["HALF_HOUR", "MONTHS", "SLOTS", "WEEKDAYS", "Clock", "Slots", "places"]
+__all__ = ["HALF_HOUR", "MONTHS", "SLOTS", "WEEKDAYS", "Slots", "places"]
 
 HALF_HOUR = 1800
 SLOTS, WEEKDAYS, MONTHS = 48, 7, 12
 _DAY = 86_400
 _EPOCH = 3  # 1970-01-01 was a Thursday, and Monday is 0
-
-
-@dataclass(frozen=True)
-class Clock:
-    """The clock on the wall where the machine stands.
-
-    Parameters
-    ----------
-    zone
-        The name of its time zone, if one that is known: summer time is kept.
-    shift
-        Where there is none, the seconds to add to UTC.
-    """
-
-    zone: str | None = None
-    shift: int = 0
-
-    @classmethod
-    def of(cls, header: Header) -> "Clock":
-        """Take it from a log: ``TimeZoneString``, else ``TimeZone``, else UTC."""
-        name = header.time_zone_string
-        if name is None:
-            return cls(None, header.time_zone or 0)
-        try:
-            pl.Series([0]).cast(pl.Datetime("us", name))
-        except pl.exceptions.PolarsError:
-            # Old logs name zones that no longer exist.
-            return cls(None, header.time_zone or 0)
-        return cls(name)
-
-    def read(self, times: Floats) -> Integers:
-        """Say what it shows, in seconds as if since 1970, at instants in seconds since 1970 UTC."""
-        seconds = np.floor(times).astype(np.int64)
-        if self.zone is None:
-            return seconds + self.shift
-        instants = pl.from_epoch(pl.Series(seconds), time_unit="s").dt.replace_time_zone("UTC")
-        shown = instants.dt.convert_time_zone(self.zone).dt.replace_time_zone(None)
-        return shown.dt.epoch("s").to_numpy()
 
 
 class Slots(NamedTuple):
@@ -72,7 +32,7 @@ class Slots(NamedTuple):
     month: Integers
 
     @classmethod
-    def between(cls, begin: float, end: float, clock: Clock) -> "Slots":
+    def between(cls, begin: float, end: float, clock: CalendarTime) -> "Slots":
         """Give the half hours that cover the time from ``begin`` to ``end``, seconds since 1970."""
         first, last = int(begin // HALF_HOUR), int(end // HALF_HOUR)
         instants = np.arange(first, last + 1, dtype=np.float64) * HALF_HOUR
@@ -90,7 +50,7 @@ def places(seconds: Integers) -> tuple[Integers, Integers, Integers]:
     Parameters
     ----------
     seconds
-        As `Clock.read` gives them.
+        As `CalendarTime.read` returns them.
 
     Returns
     -------

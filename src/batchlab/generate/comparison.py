@@ -7,10 +7,11 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import WorkloadError
-from batchlab.generate.calendar import MONTHS, WEEKDAYS, Clock, places
+from batchlab.generate.calendar import MONTHS, WEEKDAYS, places
 from batchlab.generate.resample import origin
 from batchlab.generate.work import gflops
 from batchlab.random_streams import Floats, Integers
+from batchlab.workload.calendar_time import CalendarTime
 from batchlab.workload.workload import Workload
 
 __all__ = ["Comparison", "compare"]
@@ -138,7 +139,7 @@ def _placed(workload: Workload, otherwise: float) -> tuple[Floats, Floats, Float
     """Give the percentages of the hours, weekdays and months."""
     began = otherwise if workload.header.unix_start_time is None else origin(workload)
     slot, weekday, month = places(
-        Clock.of(workload.header).read(workload.jobs["submit_time"].to_numpy() + began)
+        CalendarTime.of(workload.header).read(workload.jobs["submit_time"].to_numpy() + began)
     )
     return _percent(slot // 2, _HOURS), _percent(weekday, WEEKDAYS), _percent(month, MONTHS)
 

@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from batchlab.generate.calendar import MONTHS, SLOTS, WEEKDAYS, Clock, Slots, places
+from batchlab.generate.calendar import MONTHS, SLOTS, WEEKDAYS, Slots, places
 from batchlab.random_streams import Floats
+from batchlab.workload.calendar_time import CalendarTime
 
 __all__ = ["Shares", "weights"]
 
@@ -28,7 +29,7 @@ class Shares(NamedTuple):
     month: Floats | None
 
     @classmethod
-    def of(cls, times: Floats, clock: Clock) -> "Shares":
+    def of(cls, times: Floats, clock: CalendarTime) -> "Shares":
         """Count them in a log, given its submissions in seconds since 1970."""
         period = times[-1] - times[0]
         slot, weekday, month = places(clock.read(times))

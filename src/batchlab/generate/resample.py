@@ -9,13 +9,13 @@ import polars as pl
 from batchlab.distributions import draw
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.generate.arrivals import arrivals, usual_period
-from batchlab.generate.calendar import Clock
 from batchlab.generate.count import count_of_jobs
 from batchlab.generate.requests import CORE, Limits, Requests, draw_requests
 from batchlab.generate.sizes import SizeModel
 from batchlab.generate.work import check_performance, speed
 from batchlab.random_streams import Floats, Integers, stream
 from batchlab.workload.application_jobs import run_times
+from batchlab.workload.calendar_time import CalendarTime
 from batchlab.workload.header import Header
 from batchlab.workload.validation import check_choice
 from batchlab.workload.workload import Workload
@@ -133,7 +133,7 @@ def like(
     log_speed = speed(workload, performance_of_log or speeds, system.equivalence)
     drawn = _work(workload, log_speed, rate, seed) if work is None else draw("work", work, jobs, seed)
     run_time = _run_times(drawn / rate, whole_seconds=whole_seconds)
-    submit = arrivals(times, jobs, period=spread, clock=Clock.of(workload.header), seed=seed)
+    submit = arrivals(times, jobs, period=spread, clock=CalendarTime.of(workload.header), seed=seed)
     table = {
         "job_id": np.arange(1, jobs + 1),
         "submit_time": submit - begin,
@@ -163,7 +163,7 @@ def origin(workload: Workload, system: "System | None" = None) -> float:
     float
         0 where that is not known.
     """
-    return (system.start_time if system else 0.0) or float(workload.header.unix_start_time or 0)
+    return CalendarTime.of(workload.header, system.start_time if system else 0.0).origin
 
 
 def _submissions(workload: Workload, begin: float) -> Floats:

@@ -40,7 +40,9 @@ class NodeSleep:
     keep
         How many idle nodes are to stay on, or to be woken where there are fewer: a number; numbers by the
         time of day, ``{"08:00": 40, "18:00": 2}``, each until the next one; or pairs of a time of the
-        simulation (s) and a number. ``inf`` keeps all nodes on.
+        simulation (s) and a number. The time of day is that of ``System.start_time``, else of
+        ``UnixStartTime`` in the header of the log, in the time zone of the log, else UTC. If neither is
+        given, time 0 is midnight UTC, and a warning of the result says so. ``inf`` keeps all nodes on.
     wake
         ``"job"``: a sleeping node is woken when a job is given it. ``"queue"``: also while the first waiting
         job could use it and has not started.

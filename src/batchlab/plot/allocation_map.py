@@ -85,7 +85,7 @@ def allocation_map(
     if not capacity.any():
         return say(ax, f"no node has any {name}")
     parts = _parts(placements(result, name), time)
-    at = instant(clock_of([result.workload]), time)
+    at = instant(clock_of([result]), time)
     return _grid(ax, system, parts, f"{name}, at {at}") if is_grid else _bars(ax, name, capacity, parts, at)
 
 

@@ -102,7 +102,7 @@ def _by_class(ax: Axes, result: Result, table: pl.DataFrame, name: str, classes:
         for place, label in enumerate(classes.names)
     }
     colours = dict(zip(classes.names, classes.colours, strict=True))
-    clock = clock_of([result.workload])
+    clock = clock_of([result])
     stacked(ax, courses, edges, f"{name} held by jobs", colours=colours, clock=clock)
     class_legend(ax, classes, reverse=True)
 
@@ -123,7 +123,7 @@ def _job_by_job(ax: Axes, result: Result, table: pl.DataFrame, name: str) -> Non
     )
     last = max(float(end.max()), float(start.min()) + 1e-9)
     ax.set(xlim=(float(start.min()), last), ylabel=f"{name} held by each job")
-    ax.set_xlabel(time_axis(ax, clock_of([result.workload])))
+    ax.set_xlabel(time_axis(ax, clock_of([result])))
 
 
 @dataclass(frozen=True)

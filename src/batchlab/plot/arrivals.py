@@ -10,6 +10,7 @@ import polars as pl
 from batchlab.plot.canvas import begin, choice
 from batchlab.plot.histogram import classes
 from batchlab.plot.results import Workloads, job_tables
+from batchlab.workload.calendar_time import CalendarTime
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -118,16 +119,8 @@ def _counted(clock: pl.Series, per: Per) -> Floats:
 
 def _clock(workload: Workload, times: pl.Series, start_time: float | None, usual: int) -> pl.Series:
     """Give instants on the machine's own clock."""
-    header = workload.header
-    began = usual if header.unix_start_time is None else header.unix_start_time
-    origin = began if start_time is None else start_time
-    instants = pl.from_epoch((times + origin).floor().cast(pl.Int64), time_unit="s")
     if start_time is not None:
-        return instants
-    if header.time_zone_string is not None:
-        try:
-            return instants.dt.replace_time_zone("UTC").dt.convert_time_zone(header.time_zone_string)
-        except pl.exceptions.PolarsError:
-            # Old logs name zones that no longer exist.
-            pass
-    return instants.dt.offset_by(f"{header.time_zone or 0}s")
+        return pl.from_epoch((times + start_time).floor().cast(pl.Int64), time_unit="s")
+    calendar = CalendarTime.of(workload.header)
+    origin = calendar.origin if calendar.is_known else usual
+    return pl.from_epoch(pl.Series(calendar.read((times + origin).to_numpy())), time_unit="s")

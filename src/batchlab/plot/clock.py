@@ -2,85 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import timedelta
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from matplotlib import ticker
 
 from batchlab.plot.scales import duration_axis, room_for_labels, short_duration
+from batchlab.workload.calendar_time import CalendarTime
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
 
     from matplotlib.axes import Axes
 
-    from batchlab.workload.header import Header
-    from batchlab.workload.workload import Workload
+    from batchlab.result.result import Result
 
-__all__ = ["Clock", "clock_of", "instant", "time_axis"]
+__all__ = ["clock_of", "instant", "time_axis"]
 
 _LABEL = 44  # points: "12 Mar" and a space
 _HOUR, _DAY, _MONTH, _YEAR = 3600.0, 86_400.0, 30.4 * 86_400.0, 365.25 * 86_400.0
 _HOURS, _DAYS, _MONTHS, _YEARS = (1, 2, 3, 6, 12), (1, 2, 7, 14), (1, 2, 3, 6), (1, 2, 5, 10, 20, 50, 100)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MONTHS_OF_YEAR = 12
 
 
-@dataclass(frozen=True)
-class Clock:
-    """The calendar of a log.
-
-    Parameters
-    ----------
-    origin
-        The instant of simulated time 0, seconds since 1970 UTC.
-    zone
-        The machine's time zone.
-    """
-
-    origin: float
-    zone: tzinfo
-
-    def date(self, time: float) -> datetime:
-        """Give the date at a simulated time in seconds."""
-        return (_EPOCH + timedelta(seconds=self.origin + time)).astimezone(self.zone)
-
-    def time(self, date: datetime) -> float:
-        """Give the simulated time of a date, seconds."""
-        return date.timestamp() - self.origin
+def clock_of(results: Iterable[Result]) -> CalendarTime | None:
+    """Return the calendar that all results share; None if the date of time 0 is unknown, or they differ."""
+    clocks = {CalendarTime.of(result.workload.header, result.system.start_time) for result in results}
+    clock = clocks.pop() if len(clocks) == 1 else None
+    return clock if clock is not None and clock.is_known else None
 
 
-def clock_of(workloads: Iterable[Workload]) -> Clock | None:
-    """Give the clock that all workloads share, by ``UnixStartTime`` and the time zone of their headers."""
-    clocks = {_clock(workload.header) for workload in workloads}
-    return clocks.pop() if len(clocks) == 1 else None
-
-
-def _clock(header: Header) -> Clock | None:
-    if header.unix_start_time is None:
-        return None
-    return Clock(float(header.unix_start_time), _zone(header))
-
-
-def _zone(header: Header) -> tzinfo:
-    try:
-        return ZoneInfo(header.time_zone_string or "")
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        # Old logs name zones that are not known any more, and some systems know none.
-        return timezone(timedelta(seconds=header.time_zone or 0))
-
-
-def instant(clock: Clock | None, time: float) -> str:
+def instant(clock: CalendarTime | None, time: float) -> str:
     """Write an instant: its date, or without a clock the time since the workload's origin."""
     if clock is None:
         return short_duration(time)
-    date = clock.date(time)
+    date = clock.local(time)
     return f"{date.day} {date:%b %Y, %H:%M}"
 
 
-def time_axis(ax: Axes, clock: Clock | None) -> str:
+def time_axis(ax: Axes, clock: CalendarTime | None) -> str:
     """Make the x axis one of time, in seconds; give what it shows, for its label.
 
     Parameters
@@ -106,7 +67,7 @@ def time_axis(ax: Axes, clock: Clock | None) -> str:
 class _DateLocator(ticker.Locator):
     """Ticks where hours, days, months or years begin."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: CalendarTime) -> None:
         self.clock = clock
 
     def __call__(self) -> Sequence[float]:
@@ -116,7 +77,7 @@ class _DateLocator(ticker.Locator):
     def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
         low, high = sorted((vmin, vmax))
         try:
-            dates = _dates(self.clock.date(low), self.clock.date(high), room_for_labels(self.axis, _LABEL))
+            dates = _dates(self.clock.local(low), self.clock.local(high), room_for_labels(self.axis, _LABEL))
         except (OverflowError, ValueError):
             return [low]
         return [time for time in map(self.clock.time, dates) if low <= time <= high]
@@ -152,14 +113,14 @@ def _step(span: float, unit: float, steps: Sequence[int], most: int) -> int | No
 class _DateFormatter(ticker.Formatter):
     """The shortest text of each date; what it leaves out is on a second line where it changes."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: CalendarTime) -> None:
         self.clock = clock
 
     def __call__(self, x: float, pos: int | None = None) -> str:  # noqa: ARG002  # of matplotlib
-        return f"{self.clock.date(x):%Y-%m-%d %H:%M}"
+        return f"{self.clock.local(x):%Y-%m-%d %H:%M}"
 
     def format_ticks(self, values: Sequence[float]) -> list[str]:
-        dates = [self.clock.date(value) for value in values]
+        dates = [self.clock.local(value) for value in values]
         fine, coarse = _texts(dates)
         earlier = ["", *coarse]
         changes = [place for place, text in enumerate(coarse) if text != earlier[place]]

@@ -83,5 +83,5 @@ def fair_share(
         lines.append(Line(f"{user} ({account})", (steps,), number))
     label = "fair-share factor" if of == "factor" else "share of all usage"
     values = Values(label, write=plain if of == "factor" else percent, top=1.0)
-    clock = clock_of([found.workload])
+    clock = clock_of([found])
     return over_time(begin(ax, title=title), lines, values, window=window, clock=clock)

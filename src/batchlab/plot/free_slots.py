@@ -69,7 +69,7 @@ def free_slots(results: Results, *, ax: Axes | None = None, title: str | None = 
     if not courses:
         return say(ax, "no node was ever free")
     colours = dict(zip(courses, size_colours(len(courses))[::-1], strict=True))
-    stacked(ax, courses, edges, "free nodes", colours=colours, clock=clock_of([result.workload]))
+    stacked(ax, courses, edges, "free nodes", colours=colours, clock=clock_of([result]))
     if (named := ax.get_legend()) is not None:
         named.set_title("nodes of a slot", prop=FontProperties(size="small"))
         named.get_title().set_color(INK)

@@ -113,7 +113,7 @@ def gantt(
         else:
             _picture_of_use(ax, shown, (first, last), resource or result.system.resources[0])
             means = f" (means over {short_duration(nice_step(last - first, _MEANS))})"
-    ax.set_xlabel(time_axis(ax, clock_of([result.workload])) + means)
+    ax.set_xlabel(time_axis(ax, clock_of([result])) + means)
     _node_ticks(ax, placed.nodes)
     if classes is not None:
         class_legend(ax, classes)

@@ -93,7 +93,7 @@ def job_nodes(
     _squares(ax, tiles, colours)
     tiles.dress(ax)
     ranks = "" if job is None else f"; job {job} from dark to bright"
-    ax.set_xlabel(f"{ax.get_xlabel()}, at {instant(clock_of([result.workload]), time)}{ranks}")
+    ax.set_xlabel(f"{ax.get_xlabel()}, at {instant(clock_of([result]), time)}{ranks}")
     ax.spines[:].set_visible(False)
     dress(ax, grid=None)
     ax.spines[["left", "bottom"]].set_visible(False)

@@ -83,7 +83,7 @@ def job_times(
     _draw(ax, bars)
     of_all = f", {len(ids):,} of {jobs.height:,}" if len(ids) < jobs.height else ""
     ax.set(xlim=(first, last), ylim=(0, len(ids)), ylabel=f"job{of_all}")
-    ax.set_xlabel(time_axis(ax, clock_of([result.workload])))
+    ax.set_xlabel(time_axis(ax, clock_of([result])))
     _name_jobs(ax, ids)
     handles = [Patch(color=_WAITS, label="waits"), Patch(color=_RUNS, label="runs")]
     ax.legend(

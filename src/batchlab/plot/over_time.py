@@ -9,7 +9,7 @@ import numpy as np
 
 from batchlab.errors import ResultError
 from batchlab.plot.canvas import colour, dress, legend, line_style, say, tint
-from batchlab.plot.clock import Clock, time_axis
+from batchlab.plot.clock import time_axis
 from batchlab.plot.lanes import Course, draw_lanes, lanes_size
 from batchlab.plot.scales import nice_step, short_duration
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from batchlab.plot.values import Values
+    from batchlab.workload.calendar_time import CalendarTime
 
     Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -77,7 +78,7 @@ def over_time(
     *,
     window: float | None = None,
     joined: bool = False,
-    clock: Clock | None = None,
+    clock: CalendarTime | None = None,
     lanes: Literal["compared", "apart"] | None = None,
 ) -> Axes:
     """Draw courses over simulated time.

@@ -53,9 +53,7 @@ def power_states(result: Results, *, ax: Axes | None = None, title: str | None =
     every = dict.fromkeys(name for group in found.system.groups for name in group.power_states)
     names = [name for name in every if name in parts]
     courses = {name: means(parts[name], edges) for name in names}
-    return stacked(
-        ax, courses, edges, "nodes", colours=_colours(found.system), clock=clock_of([found.workload])
-    )
+    return stacked(ax, courses, edges, "nodes", colours=_colours(found.system), clock=clock_of([found]))
 
 
 def _colours(system: System) -> dict[str, Colour]:

@@ -58,7 +58,7 @@ def rates(results: Results, *, ax: Axes | None = None, title: str | None = None)
     exact = len(course.time) <= _MOST_TIMES
     work = _exact(course) if exact else _middle(course)
     lines = [Line("work left", (work,), 0)]
-    clock = clock_of([result.workload])
+    clock = clock_of([result])
     over_time(ax, lines, Values("work left"), window=0 if exact else None, joined=exact, clock=clock)
     _draw_rates(ax, result, float(course.time[0]), float(course.time[-1]))
     return ax

@@ -12,7 +12,7 @@ import numpy as np
 
 from batchlab.errors import ResultError, shown
 from batchlab.options import RunOptions
-from batchlab.plot.clock import Clock, clock_of
+from batchlab.plot.clock import clock_of
 from batchlab.result.result import Result
 from batchlab.result.table import jobs_table
 from batchlab.result.timeline import steps
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import polars as pl
+
+    from batchlab.workload.calendar_time import CalendarTime
 
 __all__ = [
     "Group",
@@ -137,9 +139,9 @@ def jobs_of(result: Result) -> pl.DataFrame:
     return jobs_table(result.workload, result.system, result.outcome)
 
 
-def clock_of_groups(found: Sequence[Group]) -> Clock | None:
+def clock_of_groups(found: Sequence[Group]) -> CalendarTime | None:
     """Give the clock of the log that all results are of, None where they have none, or several."""
-    return clock_of(result.workload for group in found for result in group.results)
+    return clock_of(result for group in found for result in group.results)
 
 
 def single(results: Results) -> Result:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
 
-    from batchlab.plot.clock import Clock
+    from batchlab.workload.calendar_time import CalendarTime
 
     Floats = npt.NDArray[np.float64]
     Colour = str | tuple[float, float, float]
@@ -35,7 +35,7 @@ def stacked(
     label: str,
     *,
     colours: Mapping[str, Colour] | None = None,
-    clock: Clock | None = None,
+    clock: CalendarTime | None = None,
 ) -> Axes:
     """Draw the means over windows of each kind, in their order from the bottom.
 

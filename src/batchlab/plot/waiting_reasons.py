@@ -55,5 +55,5 @@ def waiting_reasons(result: Results, *, ax: Axes | None = None, title: str | Non
     courses = {str(name): means(part, edges) for (name,), part in reasons.group_by("reason")}
     names = sorted(courses, key=lambda name: (-courses[name].sum(), name))
     return stacked(
-        ax, {name: courses[name] for name in names}, edges, "waiting jobs", clock=clock_of([found.workload])
+        ax, {name: courses[name] for name in names}, edges, "waiting jobs", clock=clock_of([found])
     )

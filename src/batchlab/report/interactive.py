@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 
 from batchlab.errors import missing_extra
-from batchlab.plot.clock import Clock, clock_of
+from batchlab.plot.clock import clock_of
 from batchlab.plot.job_boxes import job_hues
 from batchlab.plot.placement import Placements, Rectangles, cells, placements, rectangles
 from batchlab.plot.results import jobs_of
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from batchlab.result.result import Result
+    from batchlab.workload.calendar_time import CalendarTime
 
 __all__ = ["Chart", "TimeAxis", "deflated", "find_plotly", "gantt", "plotly_script", "time_axis_of"]
 
@@ -77,7 +78,7 @@ class TimeAxis:
         return {"title": {"text": self.title}, "range": span, **({"type": "date"} if self.is_date else {})}
 
 
-def time_axis_of(clock: Clock | None, span: float) -> TimeAxis:
+def time_axis_of(clock: CalendarTime | None, span: float) -> TimeAxis:
     """Choose the axis: dates in UTC where the log has an origin, else a unit that suits the span (s)."""
     if clock is not None:
         return TimeAxis(1000 * clock.origin, 1000.0, "date (UTC)", is_date=True)
@@ -134,7 +135,7 @@ def gantt(result: Result, most: int, weight: int) -> Chart | None:
         return None
     first, last = float(placed.start.min()), float(placed.end.max())
     last = last if last > first else first + 1.0
-    axis = time_axis_of(clock_of([result.workload]), last - first)
+    axis = time_axis_of(clock_of([result]), last - first)
     layout: dict[str, object] = {
         "xaxis": axis.layout(first, last),
         "yaxis": {"title": {"text": "node"}, "range": [-0.5, placed.nodes - 0.5]},

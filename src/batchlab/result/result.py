@@ -406,8 +406,8 @@ class Result:
 
         A machine with another number of processors than the log's header says (`System.processors`); jobs
         that were rejected, by their reasons; jobs that wait where nothing runs or is to be submitted; events
-        of jobs that the log's reader dropped; what workload, system, policy and options do not use of each
-        other, such as a column of partitions on a system without any.
+        of jobs that the log's reader dropped; times of day without a date of time 0; what workload, system,
+        policy and options do not use of each other, such as a column of partitions on a system without any.
         """
         how = self.policy, self.options
         return tuple(warnings_in(self.workload, self.system, self.outcome, self.external_events, how))

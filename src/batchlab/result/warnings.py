@@ -120,9 +120,24 @@ def warnings_in(
         dict(zip(REJECTION_REASONS, numbers.tolist(), strict=True)),
         dict(zip(JOB_STATES, states.tolist(), strict=True)),
     )
+    yield from _unknown_time_of_day(workload.header, system, how[1])
     if events is not None:
         yield from missed_events(events, workload)
     yield from unused(workload, system, *how, events)
+
+
+def _unknown_time_of_day(header: Header, system: System, options: RunOptions) -> Iterator[str]:
+    """Warn of times of day that are needed and unknown."""
+    sleep = options.node_sleep
+    if sleep is None or not sleep.is_daily:
+        return
+    from batchlab.workload.calendar_time import CalendarTime  # noqa: PLC0415  # few runs need it
+
+    if not CalendarTime.of(header, system.start_time).is_known:
+        yield (
+            "sleep: keep goes by the time of day, but neither the system (start_time) nor the log "
+            "(UnixStartTime) has the date of time 0; it is taken for midnight UTC"
+        )
 
 
 def no_jobs(source: str, read: int, kept: int) -> str:

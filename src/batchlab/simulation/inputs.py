@@ -60,7 +60,7 @@ def kernel_simulation(
     applications = application_inputs(workload, system, policy, options)
     columns = job_columns(workload, system, policy, overheads, options.reference_rate)
     accounts = account_inputs(workload, system, policy, options)
-    sleep = sleep_inputs(system, options)
+    sleep = sleep_inputs(system, options, workload)
     try:
         return _kernel.Simulation(
             columns,

@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from batchlab.errors import SimulationError, suggest
+from batchlab.workload.calendar_time import CalendarTime
 
 if TYPE_CHECKING:
     from batchlab._kernel import SleepInputs
     from batchlab.options import NodeSleep, RunOptions
     from batchlab.system import NodeGroup, System
+    from batchlab.workload import Workload
 
 __all__ = ["sleep_inputs"]
 
 
-def sleep_inputs(system: System, options: RunOptions) -> SleepInputs | None:
-    """Give the sleep states of all nodes and the rules of sleeping; None where no node is to sleep.
+def sleep_inputs(system: System, options: RunOptions, workload: Workload | None = None) -> SleepInputs | None:
+    """Return the sleep states of all nodes and the rules of sleeping; None if no node is to sleep.
+
+    The time of day is that of the workload; without a workload the rules are only checked.
 
     Raises
     ------
@@ -36,11 +40,17 @@ def sleep_inputs(system: System, options: RunOptions) -> SleepInputs | None:
         "levels": [_levels(group, rules) for group in system.groups],
         "kind_of": np.repeat(np.arange(len(counts), dtype=np.uint32), counts),
         "keep": rules.steps,
-        "daily": system.start_time if rules.is_daily else None,
+        "clock": _clock(system, workload) if rules.is_daily and workload is not None else None,
         "wakes_for_queue": rules.wake == "queue",
         "counted": rules.counted,
         "prefers_on": rules.prefer_on,
     }
+
+
+def _clock(system: System, workload: Workload) -> list[tuple[float, float]]:
+    """Return by how much the local clock is ahead of simulated time, from each time on."""
+    calendar = CalendarTime.of(workload.header, system.start_time)
+    return calendar.local_clock(workload.first_submission, workload.last_submission)
 
 
 def _check_names(system: System, rules: NodeSleep) -> None:

@@ -109,7 +109,8 @@ class System:
     name
         What the machine is called, for people.
     start_time
-        The workload's origin, in seconds since 1970-01-01 UTC; 0 where it does not matter.
+        When time 0 was, in seconds since 1970-01-01 UTC, for dates and times of day. It takes precedence over
+        ``UnixStartTime`` in the header of a log; 0 if it is not given.
     platform
         What jobs with applications run on: hosts, links and storage.
     hosts
@@ -290,7 +291,7 @@ class System:
         equivalence
             What one processor of a log is; one ``core`` unless given.
         start_time
-            The workload's origin, in seconds since 1970-01-01 UTC; 0 where it does not matter.
+            When time 0 was, in seconds since 1970-01-01 UTC; 0 if it is not given.
         preemption
             Which jobs may take the nodes of running ones; none unless given.
         partitions, queues, limits, reservations

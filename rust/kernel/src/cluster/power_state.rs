@@ -58,16 +58,17 @@ pub struct SleepLevel {
 pub struct WarmNodes {
     /// Times in ascending order, and numbers.
     pub steps: Vec<(f64, f64)>,
-    /// The time of day at time 0, where the steps are those of every day.
-    pub daily: Option<f64>,
+    /// Where the steps are those of every day: by how many seconds the local clock is ahead of the time of the simulation, from
+    /// each time on; the first holds before it too. Summer time makes several of them.
+    pub clock: Option<Vec<(f64, f64)>>,
 }
 
 impl WarmNodes {
     /// The number at a time: that of the latest step; before the first step of a day that of the day before.
     #[must_use]
     pub fn at(&self, now: f64) -> f64 {
-        let moment = self.daily.map_or(now, |origin| (now + origin).rem_euclid(DAY));
-        let before = self.steps.last().filter(|_| self.daily.is_some());
+        let moment = self.clock.as_ref().map_or(now, |clock| (now + ahead(clock, now)).rem_euclid(DAY));
+        let before = self.steps.last().filter(|_| self.clock.is_some());
         let latest = self.steps.iter().rev().find(|&&(time, _)| time <= moment);
         latest.or(before).map_or(0.0, |&(_, count)| count)
     }
@@ -79,14 +80,19 @@ impl WarmNodes {
             let mut times = self.steps.iter().map(move |&(time, _)| Time(base + time));
             times.find(|&time| time > Time(now)).unwrap_or(Time::NEVER)
         };
-        match self.daily {
-            None => later(0.0),
-            Some(origin) => {
-                let day = ((now + origin) / DAY).floor() * DAY;
-                later(day - origin).min(later(day + DAY - origin))
-            }
-        }
+        let Some(clock) = &self.clock else { return later(0.0) };
+        let ahead = ahead(clock, now);
+        let day = ((now + ahead) / DAY).floor() * DAY;
+        let next = later(day - ahead).min(later(day + DAY - ahead));
+        let put_forward = clock.iter().map(|&(time, _)| Time(time)).find(|&time| time > Time(now));
+        put_forward.map_or(next, |time| next.min(time))
     }
+}
+
+/// By how much the local clock is ahead at a time, seconds.
+fn ahead(clock: &[(f64, f64)], now: f64) -> f64 {
+    let after = clock.partition_point(|&(time, _)| time <= now);
+    clock.get(after.saturating_sub(1)).map_or(0.0, |&(_, seconds)| seconds)
 }
 
 /// The sleep states of all nodes, and the rules of sleeping.
@@ -147,16 +153,22 @@ mod tests {
     #[test]
     fn warm_nodes_by_the_day_go_on_over_midnight() {
         let steps = vec![(28_800.0, 8.0), (64_800.0, 1.0)];
-        let daily = WarmNodes { steps: steps.clone(), daily: Some(0.0) };
+        let daily = WarmNodes { steps: steps.clone(), clock: Some(vec![(0.0, 0.0)]) };
         for (now, count, next) in
             [(0.0, 1.0, 28_800.0), (28_800.0, 8.0, 64_800.0), (70_000.0, 1.0, 115_200.0)]
         {
             assert_eq!((daily.at(now), daily.change_after(now)), (count, Time(next)));
         }
-        let once = WarmNodes { steps, daily: None };
+        let once = WarmNodes { steps, clock: None };
         assert_eq!((once.at(0.0), once.change_after(64_800.0)), (0.0, Time::NEVER));
-        let at_noon = WarmNodes { daily: Some(43_200.0), ..once };
+        let at_noon = WarmNodes { clock: Some(vec![(0.0, 43_200.0)]), ..once.clone() };
         assert_eq!((at_noon.at(0.0), at_noon.change_after(0.0)), (8.0, Time(21_600.0)));
+        let put_back = WarmNodes { clock: Some(vec![(-1.0, 0.0), (64_800.0, -3600.0)]), ..once };
+        for (now, count, next) in
+            [(64_799.0, 8.0, 64_800.0), (64_800.0, 8.0, 68_400.0), (68_400.0, 1.0, 118_800.0)]
+        {
+            assert_eq!((put_back.at(now), put_back.change_after(now)), (count, Time(next)));
+        }
     }
 
     #[test]
