@@ -86,10 +86,13 @@ class Chance:
         self.deeds: list[tuple[float, str, int]] = []
         self.forks = 0
         self.is_ahead = False
+        # Times of its own count from here, and deeds are remembered by the time since then.
+        self.since = 0.0
+        self.rates = (0.5, 1.0, 3.0)
 
     def is_over(self, view: bl.View) -> bool:
         """Tell whether there are to be no more acts."""
-        return len(self.deeds) >= MOST_ACTS or view.now > LONGEST
+        return len(self.deeds) >= MOST_ACTS or view.now - self.since > LONGEST
 
     def act(self, view: bl.View) -> None:
         """Do something, or try to: what breaks a rule is refused with nothing changed."""
@@ -115,7 +118,7 @@ class Chance:
         about = -1
         with suppress(bl.DecisionError):
             about = act(view)
-        self.deeds.append((view.now, act.__name__, about))
+        self.deeds.append((view.now - self.since, act.__name__, about))
 
     def fork(self, view: bl.View) -> None:
         """Look ahead for a while; what comes of it must hold, and nothing here changes."""
@@ -187,13 +190,13 @@ class Chance:
     def set_rate(self, view: bl.View) -> int:
         """Serve a job at a rate of its own."""
         job = self.random.choice([*view.running, view.job(0)])
-        view.set_rate(job, self.random.choice((0.5, 1.0, 3.0)))
+        view.set_rate(job, self.random.choice(self.rates))
         return int(job.row)
 
     def set_service_rate(self, view: bl.View) -> int:
         """Serve the jobs of a control at another rate."""
         number = self.random.randrange(2)
-        view.set_service_rate(self.random.choice((0.5, 1.0, 2.0, 3.0)), number)
+        view.set_service_rate(self.random.choice((2.0, *self.rates)), number)
         return number
 
     def resize(self, view: bl.View) -> int:
@@ -210,7 +213,7 @@ class Chance:
 
     def calm(self, view: bl.View) -> None:
         """Undo what keeps jobs waiting; kill those that wait in vain."""
-        if view.now > IN_VAIN:
+        if view.now - self.since > IN_VAIN:
             for job in (*view.queue, *view.on_hold):
                 with suppress(bl.DecisionError):
                     view.kill(job)
@@ -303,7 +306,8 @@ class Meddler(bl.Observer):
     def begin(self, view: bl.View) -> None:
         """Look in now and then."""
         for _ in range(3):
-            view.wake(float(self.chance.random.randint(0, 20)))
+            view.wake(self.chance.since + self.chance.random.randint(0, 20))
+        self.next_look += self.chance.since
         view.wake(self.next_look)
 
     def meddle(self, view: bl.View) -> None:
@@ -330,7 +334,11 @@ class Meddler(bl.Observer):
     def check_patience(self, view: bl.View) -> None:
         """Fail where jobs wait on an empty machine that are within their limits, and no limit blocks."""
         is_empty = not view.running and (view.available == view.capacity).all()
-        if view.now > IN_VAIN and is_empty and not any(limit.blocks for limit in view.system.limits):
+        if (
+            view.now - self.chance.since > IN_VAIN
+            and is_empty
+            and not any(limit.blocks for limit in view.system.limits)
+        ):
             assert all(self.counted.is_over(view, job) for job in view.queue)
 
     def submitted(self, job: Job, view: bl.View) -> None:
@@ -375,7 +383,7 @@ def observers(rng: Random, counted: Counted, draws: Draws) -> list[bl.Observer]:
     return seen
 
 
-def random_run(seed: int) -> Run:
+def random_run(seed: int, *, with_applications: bool = True) -> Run:
     """Give a run; the same for the same seed, with parts of its own."""
     rng = Random(f"everything/{seed}")  # noqa: S311 - no secret
     nodes, cores = rng.randint(1, 4), rng.randint(1, 3)
@@ -392,7 +400,8 @@ def random_run(seed: int) -> Run:
     system = bl.System.of(platform)
     system = with_limits(rng, system) if rng.random() < 0.5 else system
     system, options["control"] = with_rates(system, seed)
-    jobs = workload(rng, nodes * cores + rng.randint(0, 1), system)
+    most = nodes * cores + rng.randint(0, 1)
+    jobs = workload(rng, most, system, with_applications=with_applications)
     counted = Counted(system, jobs.jobs.to_dicts())
     policy: Any = with_discipline(rng.choice(POLICIES), seed)
     if rng.random() < 0.7:

@@ -52,12 +52,12 @@ def conditions(rng: Random, number: int) -> dict[str, Any]:
     }
 
 
-def workload(rng: Random, cores: int, system: bl.System) -> bl.Workload:
-    """Give some jobs, half of which carry applications."""
+def workload(rng: Random, cores: int, system: bl.System, *, with_applications: bool = True) -> bl.Workload:
+    """Give some jobs, half of which carry applications, unless none is to."""
     jobs: list[bl.JobDescription] = []
     for number in range(rng.randint(2, 12)):
         most = rng.randint(1, cores)
-        kind = rng.choice(JOB_TYPES) if rng.random() < 0.5 else None
+        kind = rng.choice(JOB_TYPES) if rng.random() < 0.5 and with_applications else None
         depends = rng.sample(jobs, min(len(jobs), rng.choice((0, 0, 0, 1, 2))))
         common: dict[str, Any] = {
             "job_id": number + 1,
