@@ -764,6 +764,8 @@ class Simulation:
         """Goes on until a time, inclusive, asking the hooks; at most so many instants. Gives why it stopped: "over",
         "instants", or "decision" where there is no hook that decides: the caller does, and then calls `end_decision`.
         """
+    def tell_changes(self, hooks: object, view: View) -> None:
+        """Tells the hooks what changed since they were told last, in the midst of a pass too."""
     def end_decision(self) -> None:
         """Ends the pass in which the caller was to decide; without this it is asked again."""
     def fork(self) -> Simulation:
@@ -1061,6 +1063,14 @@ class View:
     @property
     def first_submission(self) -> float:
         """When the first job is submitted, seconds: the origin of what is added up, averaged or done in intervals."""
+    @property
+    def revision(self) -> int:
+        """How often the situation has changed so far. Equal values in two passes mean that nothing differs that a decision may
+        depend on, but what follows from `now`, the progress of applications, and which jobs are at scheduling points.
+
+        It grows with each event, decision and change of a node, and with time where limits count minutes or the order
+        changes with time. A fork or a snapshot goes on from its value. Compare it for equality only.
+        """
     @property
     def clairvoyant(self) -> bool:
         """Whether jobs show their true run times."""

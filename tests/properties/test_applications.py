@@ -9,7 +9,15 @@ from itertools import pairwise
 import pytest
 
 from reference.elastic import Elastic
-from support.application_cases import SHARINGS, ElasticCase, Question, cached_case, expected, random_case
+from support.application_cases import (
+    SHARINGS,
+    ElasticCase,
+    Question,
+    cached_case,
+    expected,
+    launched_case,
+    random_case,
+)
 from support.application_runs import forked, simulated
 
 CASES = 200
@@ -86,6 +94,13 @@ def test_data_that_is_cached(chunk: int) -> None:
     """The same, where data is written into burst buffers and migrates from there."""
     seeds = range(chunk, CASES, CHUNKS)
     assert sum(check(seed, cached_case) for seed in seeds) >= len(seeds) - 1
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_jobs_that_are_launched(chunk: int) -> None:
+    """The same, where jobs are launched for a while and resized in their launch."""
+    seeds = range(chunk, CASES, CHUNKS)
+    assert sum(check(seed, launched_case) for seed in seeds) >= len(seeds) - 1
 
 
 @pytest.mark.parametrize("policy", POLICIES)

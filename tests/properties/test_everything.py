@@ -10,11 +10,13 @@ from random import Random
 import polars as pl
 import pytest
 
+import batchlab as bl
 from batchlab.policy.registry import DISCIPLINES
 from support.combinations import until_enough
 from support.everything_cases import Meddler, check_result, random_run
 from support.everything_events import EVENTS
-from support.snapshot_cases import record, simulation_of
+from support.everything_reservations import forgetful
+from support.snapshot_cases import Record, record, simulation_of
 
 CASES = 64
 PARTS = 3
@@ -40,7 +42,16 @@ def check(seed: int) -> int:
         found = expected.differences(record(copied))
         assert not found, f"random_run({seed}): the {how} at {steps} steps differs in {found}"
         check_result(copied)
+    check_forgetful(seed, expected)
     return steps
+
+
+def check_forgetful(seed: int, expected: Record) -> None:
+    """Fail where a malleable policy decides otherwise if it remembers nothing from one pass to the next."""
+    run = forgetful(random_run(seed))
+    if run is not None:
+        found = expected.differences(record(simulation_of(run)))
+        assert not found, f"random_run({seed}): without its memory it differs in {found}"
 
 
 @pytest.mark.parametrize("part", range(PARTS))
@@ -66,6 +77,8 @@ def test_coverage() -> None:
         seen["controlled"] += run.options["control"] is not None
         seen["disciplines"] += isinstance(run.policy, str) and run.policy in DISCIPLINES
         seen["asleep"] += run.options["sleep"] is not None
+        seen["reservations"] += bool(run.system.reservations)
+        seen["malleable"] += isinstance(run.policy, bl.Malleable)
         for piece in (run.policy, *run.observers):
             chance = getattr(piece, "chance", None)
             if chance is not None:
@@ -96,6 +109,8 @@ def test_coverage() -> None:
         "asleep",
         "controlled",
         "disciplines",
+        "reservations",
+        "malleable",
     )
     assert min(seen[name] for name in (*acts, *states, *others)) >= 3, seen
 

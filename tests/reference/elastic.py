@@ -52,6 +52,7 @@ class Job:
     executing: list[int] = field(default_factory=list)
     assigned_gpus: int = 0
     run: Run | None = None
+    begin: float = inf
 
     @property
     def executing_gpus(self) -> int:
@@ -87,6 +88,7 @@ class Settings:
     interval: float = 0.0
     since: float | None = None
     grace: float = 0.0
+    launch: float = 0.0
     clip: bool = True
 
 
@@ -145,7 +147,8 @@ class Elastic:
         submission = self.to_come[0].submit_time if self.to_come else inf
         notice = self.world.now if self.mailbox or self.killed else inf
         limit = min(self.limits.values(), default=inf)
-        return min(self.world.next_time(), notice, limit, self.periodic, submission)
+        begin = min(job.begin for job in self.jobs)
+        return min(self.world.next_time(), notice, limit, begin, self.periodic, submission)
 
     def simulate(self, until: float = inf) -> None:
         """Go on until all jobs have ended."""
@@ -180,6 +183,7 @@ class Elastic:
         for job in [job for job, limit in self.limits.items() if limit <= now]:
             is_due = True
             self.kill(job)
+        self.end_launches(now)
         while self.to_come and self.to_come[0].submit_time <= now:
             is_due = True
             self.to_come.popleft().state = State.PENDING
@@ -190,6 +194,7 @@ class Elastic:
     def take_one(self, now: float) -> None:
         """Let happen what comes first: a job's notice, a kill, the clock's call, a submission."""
         late = [job for job, limit in self.limits.items() if limit <= now]
+        self.end_launches(now)
         if self.mailbox:
             job, notice, tasks = self.mailbox.popleft()
             if job.state < State.COMPLETED:
@@ -244,7 +249,9 @@ class Elastic:
             job.assigned_gpus = decision.get("assigned_num_gpus_per_node", job.gpus[0])
             assert job.gpus[0] <= job.assigned_gpus <= job.gpus[1]
         assert job.nodes[0] <= len(job.assigned) <= job.nodes[1]
-        if job.run:
+        if job.begin < inf:
+            self.move(job)
+        elif job.run:
             assert job.flexible
             for node in job.assigned:
                 assert self.nodes[node].running in ([], [job])
@@ -277,9 +284,28 @@ class Elastic:
     def hosts(self, job: Job) -> list[int]:
         return [self.nodes[node].host for node in job.executing]
 
+    def move(self, job: Job) -> None:
+        """Put a job in its launch on the nodes that it is assigned, at once."""
+        assert job.flexible
+        self.vacate(job, [node for node in job.executing if node not in job.assigned])
+        self.occupy(job, [node for node in job.assigned if node not in job.executing])
+        job.executing = job.assigned
+
     def start(self, job: Job) -> None:
         job.state, job.start_time, job.executing = State.RUNNING, self.world.now, job.assigned
         self.occupy(job, job.executing)
+        job.begin = self.world.now + self.settings.launch
+        if job.begin <= self.world.now:
+            self.begin(job)
+
+    def end_launches(self, now: float) -> None:
+        """Begin the applications of the jobs whose launch is over, on the nodes that they have by now."""
+        for job in [job for job in self.jobs if job.begin <= now]:
+            self.begin(job)
+            self.world.settle()
+
+    def begin(self, job: Job) -> None:
+        job.begin = inf
         job.run = Run(
             world=self.world,
             model=job.model,
@@ -324,6 +350,7 @@ class Elastic:
         self.changed_jobs[job] = None
 
     def kill(self, job: Job) -> None:
+        job.begin = inf
         if job.run:
             job.run.stop()
         self.end(job, State.KILLED)

@@ -65,6 +65,7 @@ class ElasticCase:
     seed: int
     settings: Settings = field(default_factory=Settings)
     changed: Mapping[str, Any] = field(default_factory=dict)
+    resizing: float = 0.1  # how often a job between two points is resized at a question
 
     @property
     def model(self) -> Model:
@@ -110,7 +111,7 @@ def decide(case: ElasticCase, question: int, seen: Seen) -> list[Wish]:
     for number, before in seen.running.items():
         if number in seen.points:
             continue
-        if case.jobs[number].job_type in ("malleable", "adaptive") and random.random() < 0.1:
+        if case.jobs[number].job_type in ("malleable", "adaptive") and random.random() < case.resizing:
             nodes = resized(random, case.jobs[number], before, free, 0)
             free = [node for node in free if node not in nodes]
             wishes[number] = nodes
@@ -173,6 +174,15 @@ def cached_case(seed: int) -> ElasticCase:
     kinds = ("bb", "bb", "bb") if first.whole_bytes else ("bb", "pfs", "pfs")
     jobs = [replace(job, model=_by_cache(random, kinds, job.model)) for job in case.jobs]
     return replace(case, hosts=tuple(hosts), jobs=tuple(jobs))
+
+
+def launched_case(seed: int) -> ElasticCase:
+    """Draw a case whose jobs are launched for a while, and often resized in it."""
+    case, random = random_case(seed), Random(f"{seed} launched")  # noqa: S311 - no secret
+    launch = random.choice((random.uniform(0.5, 5), random.uniform(5, 40)))
+    # Nodes that are given up in a launch make no event: the clock asks about them.
+    interval = (case.settings.interval or random.uniform(5, 30)) if case.settings.event_by_event else 0.0
+    return replace(case, settings=replace(case.settings, launch=launch, interval=interval), resizing=0.4)
 
 
 def _by_cache(random: Random, kinds: Sequence[str], part: Any) -> Any:  # noqa: ANN401 - as JSON is

@@ -133,6 +133,7 @@ def simulated(case: ElasticCase) -> tuple[list[tuple[float, Seen]], list[tuple[s
         walltime="kill",
         sharing=network_of(case),
         invocation=invocation,
+        overheads=bl.Overheads(launch=settings.launch, counted=False) if settings.launch else None,
     )
     return scheduler.questions, result.jobs.select("state", "start_time", "end_time").rows()
 

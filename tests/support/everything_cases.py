@@ -22,6 +22,7 @@ from support.everything_rates import (
     with_rates,
     with_suspension,
 )
+from support.everything_reservations import is_over, with_malleable, with_reservations
 from support.everything_sleep import check_power_states, with_sleep
 from support.limited_machines import (
     Counted,
@@ -279,13 +280,13 @@ class Anything(bl.Scheduler):
 
     def start_placed(self, job: Job, view: bl.View) -> bool:
         """Start a job where the view says that it goes, unless a limit or a reservation is against that."""
-        place, is_over = view.place(job), self.counted.is_over(view, job)
+        place, stays = view.place(job), self.counted.is_over(view, job) or is_over(view, job)
         started = view.start(job)
         if started:
-            assert not is_over
+            assert not stays
             assert view.job(job.row).nodes == place
         elif place is not None:
-            assert is_over or self.has_reserved
+            assert stays or self.has_reserved
         return started
 
 
@@ -339,7 +340,7 @@ class Meddler(bl.Observer):
             and is_empty
             and not any(limit.blocks for limit in view.system.limits)
         ):
-            assert all(self.counted.is_over(view, job) for job in view.queue)
+            assert all(self.counted.is_over(view, job) or is_over(view, job) for job in view.queue)
 
     def submitted(self, job: Job, view: bl.View) -> None:
         """Act as a job comes."""
@@ -419,7 +420,10 @@ def random_run(seed: int, *, with_applications: bool = True) -> Run:
     if rng.random() < 0.5:
         options["events"] = random_events(rng, jobs, nodes)
     options["overheads"] = with_suspension(options.get("overheads"), seed)
+    jobs, system = with_reservations(jobs, system, options, seed)
     system, options["sleep"] = with_sleep(system, seed)
+    if "invocation" not in options:
+        policy = with_malleable(policy, seed)
     return Run(jobs, system, policy, watchers, options)
 
 

@@ -15,6 +15,16 @@ if TYPE_CHECKING:
 
 __all__ = ["check_end", "check_events", "check_job"]
 
+_WAITS = ("submit", "interrupted")
+_PRECEDED_BY: dict[str, tuple[str | None, ...]] = {
+    "submit": (None,),
+    "start": _WAITS,
+    "interrupted": ("start",),
+    "completed": ("start",),
+    "killed": ("start", *_WAITS),
+    "rejected": ("submit",),
+}
+
 
 def check_job(job: dict[str, Any], of_id: dict[int, dict[str, Any]]) -> None:
     """Fail where a job started before it could."""
@@ -37,7 +47,7 @@ def check_end(result: bl.Result, job: dict[str, Any], described: dict[str, Any],
         limit = longest_limit(result, job["job_id"], inf if asked is None else asked)
         is_counted = options.overheads is not None and options.overheads.counted and options.sleep is None
         # No limit counts the time to resume, a number of seconds here.
-        resume: Any = options.overheads.resume if options.overheads and job.get("restarts") else 0.0
+        resume = options.overheads.resume.base if options.overheads and job.get("restarts") else 0.0
         assert end <= start + limit + (resume if is_counted and limit == asked else launch + completion)
     if job["state"] == "completed" and whole and job.get("application") is None:
         least = start + launch + job["run_time"]
@@ -59,3 +69,13 @@ def check_events(result: bl.Result) -> None:
     of_stream = told.jobs.select(columns)
     of_table = known.with_columns(pl.col("state").cast(pl.String)).select(columns)
     assert of_stream.sort("job_id").equals(of_table.sort("job_id")), (of_stream, of_table)
+    check_order(told.table)
+
+
+def check_order(events: pl.DataFrame) -> None:
+    """Fail where a job starts before it is submitted, ends before it starts, or runs twice at a time."""
+    before: dict[int, str] = {}
+    for job, event in events.select("job_id", "event").iter_rows():
+        if event in _PRECEDED_BY:
+            assert before.get(job) in _PRECEDED_BY[event], (job, event, before.get(job))
+            before[job] = event

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::policy_error;
-use crate::simulation::Simulation;
+use crate::simulation::{Simulation, changed, looked_at};
 
 /// What a control outside the kernel goes by.
 fn load<'py>(
@@ -14,7 +14,7 @@ fn load<'py>(
     control: u32,
     event: KeyEvent,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let simulation = simulation.borrow();
+    let simulation = looked_at(simulation)?;
     let view = simulation.kernel.view();
     let result = PyDict::new(py);
     let name = KeyEvent::NAMES.iter().find(|(_, named)| *named == event).map_or("", |(name, _)| *name);
@@ -48,6 +48,6 @@ pub fn ask(
         let shown = answer.bind(py).repr()?;
         return Err(policy_error(py, &format!("control {control} gave {shown}; must give a rate, or None.")));
     };
-    let done = simulation.borrow_mut().kernel.decide(Decision::SetServiceRate { control, rate });
+    let done = changed(simulation)?.kernel.decide(Decision::SetServiceRate { control, rate });
     done.map(drop).map_err(|refusal| policy_error(py, &format!("control {control}: {refusal}.")))
 }

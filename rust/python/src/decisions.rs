@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::application::Argument;
+use crate::arguments::{Amount, ControlNumber, Gpus, Node, Real, Tasks};
 use crate::errors::decision_error;
 use crate::handles::{Job, View, refused};
 use crate::placements::{ask_allocator, placement, ranks};
@@ -45,15 +46,16 @@ impl View {
         slf: &Bound<'_, Self>,
         job: &Job,
         nodes: Option<&Bound<'_, PyAny>>,
-        tasks: Option<u32>,
-        gpus: Option<u32>,
+        tasks: Option<Tasks>,
+        gpus: Option<Gpus>,
     ) -> PyResult<bool> {
         let py = slf.py();
+        let tasks = tasks.map(|Tasks(tasks)| tasks);
         let this = slf.get();
         job.check_home(slf)?;
-        let startable = this.simulation.borrow(py).kernel.check_startable(job.slot);
+        let startable = this.simulation(py)?.kernel.check_startable(job.slot);
         startable.map_err(|refusal| refused(slf, job, "start", &refusal))?;
-        let carries = this.simulation.borrow(py).kernel.view().has_application(job.slot);
+        let carries = this.simulation(py)?.kernel.view().has_application(job.slot);
         if gpus.is_some() && !carries {
             return Err(refused(slf, job, "choose its GPUs", &Refusal::NoApplication(job.slot)));
         }
@@ -66,15 +68,15 @@ impl View {
         }
         let tasks = if matches!(place, Where::Allocator) { tasks } else { None };
         let decision = Decision::Start { job: job.slot, place, tasks };
-        let effect = this.simulation.borrow_mut(py).kernel.decide(decision);
+        let effect = this.simulation_mut(py)?.kernel.decide(decision);
         let started = match effect {
             // Where an allocator chose the nodes, a reservation may stand against it as against the kernel's.
             Err(Refusal::Delays(_)) if chosen_by_allocator => false,
             Err(refusal) => return Err(refused(slf, job, "start", &refusal)),
             Ok(effect) => effect == Effect::Done,
         };
-        if let (true, Some(gpus)) = (started, gpus) {
-            this.simulation.borrow_mut(py).kernel.set_gpus(job.slot, gpus);
+        if let (true, Some(Gpus(gpus))) = (started, gpus) {
+            this.simulation_mut(py)?.kernel.set_gpus(job.slot, gpus);
         }
         Ok(started)
     }
@@ -98,8 +100,9 @@ impl View {
     /// DecisionError
     ///     If it is not waiting, or does not fit from that time on; or if no pass is being made.
     #[pyo3(signature = (job, time=None))]
-    fn reserve(slf: &Bound<'_, Self>, job: &Job, time: Option<f64>) -> PyResult<f64> {
-        let decision = Decision::Reserve { job: job.slot, at: time };
+    fn reserve(slf: &Bound<'_, Self>, job: &Job, time: Option<Real>) -> PyResult<f64> {
+        let at = time.map(|Real(time)| time);
+        let decision = Decision::Reserve { job: job.slot, at };
         match Self::decide(slf, job, "have a reservation", decision)? {
             Effect::Reserved(time) => Ok(time),
             Effect::Done | Effect::NotNow => Ok(f64::INFINITY),
@@ -143,8 +146,9 @@ impl View {
     /// DecisionError
     ///     If it is not running, or cannot be preempted now.
     #[pyo3(signature = (job, mode="requeue", every=None))]
-    fn preempt(slf: &Bound<'_, Self>, job: &Job, mode: &str, every: Option<f64>) -> PyResult<()> {
+    fn preempt(slf: &Bound<'_, Self>, job: &Job, mode: &str, every: Option<Real>) -> PyResult<()> {
         job.check_home(slf)?;
+        let every = every.map(|Real(seconds)| seconds);
         let keep = match (mode, every) {
             ("requeue", None) => Preemption::Requeue,
             ("suspend", None) => Preemption::Suspend,
@@ -191,7 +195,8 @@ impl View {
     /// ------
     /// DecisionError
     ///     If it has no run that could be served at a rate, or carries an application.
-    fn set_rate(slf: &Bound<'_, Self>, job: &Job, rate: f64) -> PyResult<()> {
+    fn set_rate(slf: &Bound<'_, Self>, job: &Job, rate: Real) -> PyResult<()> {
+        let Real(rate) = rate;
         Self::decide(slf, job, "have this rate", Decision::SetRate { job: job.slot, rate }).map(drop)
     }
 
@@ -208,10 +213,15 @@ impl View {
     /// ------
     /// DecisionError
     ///     If there is no such control, or the rate is none.
-    #[pyo3(signature = (rate, control=0))]
-    fn set_service_rate(slf: &Bound<'_, Self>, rate: f64, control: u32) -> PyResult<()> {
+    #[pyo3(signature = (rate, control=ControlNumber(0)))]
+    fn set_service_rate(
+        slf: &Bound<'_, Self>,
+        rate: Real,
+        control: ControlNumber,
+    ) -> PyResult<()> {
+        let (Real(rate), ControlNumber(control)) = (rate, control);
         let decision = Decision::SetServiceRate { control, rate };
-        let done = slf.get().simulation.borrow_mut(slf.py()).kernel.decide(decision);
+        let done = slf.get().simulation_mut(slf.py())?.kernel.decide(decision);
         done.map(drop).map_err(|refusal| decision_error(slf.py(), &format!("{refusal}.")))
     }
 
@@ -223,7 +233,8 @@ impl View {
     ///     The job; not done yet.
     /// seconds
     ///     From its start, finite and >= 0.
-    fn set_estimate(slf: &Bound<'_, Self>, job: &Job, seconds: f64) -> PyResult<()> {
+    fn set_estimate(slf: &Bound<'_, Self>, job: &Job, seconds: Real) -> PyResult<()> {
+        let Real(seconds) = seconds;
         let decision = Decision::SetEstimate { job: job.slot, seconds };
         Self::decide(slf, job, "have this estimate", decision).map(drop)
     }
@@ -254,13 +265,14 @@ impl View {
     fn resize(
         slf: &Bound<'_, Self>,
         job: &Job,
-        tasks: Option<u32>,
+        tasks: Option<Tasks>,
         nodes: Option<&Bound<'_, PyAny>>,
-        gpus: Option<u32>,
+        gpus: Option<Gpus>,
     ) -> PyResult<()> {
         job.check_home(slf)?;
+        let gpus = gpus.map(|Gpus(gpus)| gpus);
         let (size, tasks) = match (tasks, nodes) {
-            (Some(tasks), None) if gpus.is_none() => (Size::Tasks(tasks), tasks as usize),
+            (Some(Tasks(tasks)), None) if gpus.is_none() => (Size::Tasks(tasks), tasks as usize),
             (None, Some(nodes)) => {
                 let ranks = ranks(slf, job, nodes)?;
                 let tasks = ranks.len();
@@ -287,17 +299,22 @@ impl View {
     }
 
     /// Drain a node: no further job starts there; the jobs on it stay.
-    fn drain(&self, py: Python<'_>, node: u32) -> PyResult<()> {
-        self.decide_about_node(py, node, "be drained", Decision::Drain(node))
+    fn drain(&self, py: Python<'_>, node: Node) -> PyResult<()> {
+        self.decide_about_node(py, node, "be drained", Decision::Drain(node.0))
     }
 
     /// Let jobs start on a drained node again.
-    fn resume(&self, py: Python<'_>, node: u32) -> PyResult<()> {
-        self.decide_about_node(py, node, "be resumed", Decision::Resume(node))
+    fn resume(&self, py: Python<'_>, node: Node) -> PyResult<()> {
+        self.decide_about_node(py, node, "be resumed", Decision::Resume(node.0))
     }
 
     /// Keep amounts of a node's resources from jobs, by name, in place of what was kept from them before.
-    fn reserve_capacity(&self, py: Python<'_>, node: u32, amounts: &Bound<'_, PyDict>) -> PyResult<()> {
+    fn reserve_capacity(
+        &self,
+        py: Python<'_>,
+        node: Node,
+        amounts: &Bound<'_, PyDict>,
+    ) -> PyResult<()> {
         let mut kept = vec![0; self.resources.len()];
         for (name, amount) in amounts {
             let name: String = name.extract()?;
@@ -305,9 +322,10 @@ impl View {
                 let known = self.resources.join(", ");
                 return Err(decision_error(py, &format!("there is no resource {name:?}; known: {known}")));
             };
-            kept[index] = amount.extract()?;
+            let Amount(amount) = amount.extract()?;
+            kept[index] = amount;
         }
-        let decision = Decision::ReserveCapacity { node, amounts: kept };
+        let decision = Decision::ReserveCapacity { node: node.0, amounts: kept };
         self.decide_about_node(py, node, "reserve this", decision)
     }
 
@@ -328,7 +346,8 @@ impl View {
     /// DecisionError
     ///     If the time is before now, or a timer is to watch only and to repair.
     #[pyo3(signature = (time, *, watching=false, repairing=false))]
-    fn wake(&self, py: Python<'_>, time: f64, watching: bool, repairing: bool) -> PyResult<()> {
+    fn wake(&self, py: Python<'_>, time: Real, watching: bool, repairing: bool) -> PyResult<()> {
+        let Real(time) = time;
         let purpose = match (watching, repairing) {
             (true, true) => {
                 let rule = "watching = True and repairing = True: one that only watches repairs nothing; set one of them";
@@ -340,7 +359,7 @@ impl View {
         };
         let caller = self.caller.load(Ordering::Relaxed);
         let decision = Decision::Wake { time, caller, purpose };
-        let done = self.simulation.borrow_mut(py).kernel.decide(decision).map(drop);
+        let done = self.simulation_mut(py)?.kernel.decide(decision).map(drop);
         done.map_err(|refusal| decision_error(py, &format!("no timer can be set: {refusal}.")))
     }
 }
@@ -349,14 +368,15 @@ impl View {
     /// Takes a decision about a job: what it brought about, or the error that says why it is refused.
     fn decide(slf: &Bound<'_, Self>, job: &Job, what: &str, decision: Decision) -> PyResult<Effect> {
         job.check_home(slf)?;
-        let effect = slf.get().simulation.borrow_mut(slf.py()).kernel.decide(decision);
+        let effect = slf.get().simulation_mut(slf.py())?.kernel.decide(decision);
         effect.map_err(|refusal| refused(slf, job, what, &refusal))
     }
 
-    fn decide_about_node(&self, py: Python<'_>, node: u32, what: &str, decision: Decision) -> PyResult<()> {
-        let effect = self.simulation.borrow_mut(py).kernel.decide(decision);
+    fn decide_about_node(&self, py: Python<'_>, node: Node, what: &str, decision: Decision) -> PyResult<()> {
+        let Node(node) = node;
+        let (now, effect) = (self.time(py)?, self.simulation_mut(py)?.kernel.decide(decision));
         effect.map(drop).map_err(|refusal| {
-            decision_error(py, &format!("node {node} cannot {what} at {} s: {refusal}.", self.time(py)))
+            decision_error(py, &format!("node {node} cannot {what} at {now} s: {refusal}."))
         })
     }
 }

@@ -10,8 +10,9 @@ use pyo3::prelude::*;
 use crate::control;
 use crate::errors::{decision_error, policy_error};
 use crate::handles::{Job, Queue, View, refused};
+use crate::panics::detached;
 use crate::placements::placement;
-use crate::simulation::{Simulation, report_to, stuck};
+use crate::simulation::{Simulation, changed, looked_at, report_to, stuck};
 
 /// What is asked at which point; None where nothing is.
 #[derive(FromPyObject)]
@@ -71,7 +72,7 @@ fn drive(
 ) -> PyResult<Stop> {
     let py = simulation.py();
     let report = || progress.map_or(Ok(()), |progress| report_to(progress, simulation));
-    let asked_before = simulation.borrow().asking;
+    let asked_before = looked_at(simulation)?.asking;
     if let Some(point) = asked_before
         && !ask_outside(point, simulation, hooks, view)?
     {
@@ -80,13 +81,13 @@ fn drive(
     let mut left = instants;
     loop {
         let point = {
-            let kernel = &mut simulation.borrow_mut().kernel;
-            py.detach(|| next_question(kernel, Time(time), &mut left))
+            let kernel = &mut changed(simulation)?.kernel;
+            detached(py, || next_question(kernel, Time(time), &mut left))?
         };
         match point {
             YieldPoint::End => break,
             YieldPoint::Stuck => return Err(stuck(py, simulation)),
-            YieldPoint::Failed => return Err(simulation.borrow().failed(py)),
+            YieldPoint::Failed => return Err(looked_at(simulation)?.failed(py)),
             YieldPoint::InstantOver => return Ok(Stop::Instants),
             YieldPoint::Pause => {
                 py.check_signals()?;
@@ -138,6 +139,12 @@ impl Simulation {
         drive(slf, time, &hooks, view, progress.as_ref(), instants).map(Stop::name)
     }
 
+    /// Tells the hooks what changed since they were told last, in the midst of a pass too.
+    #[pyo3(name = "tell_changes")]
+    fn tell(slf: &Bound<'_, Self>, hooks: Hooks, view: &Bound<'_, View>) -> PyResult<()> {
+        tell_changes(slf, &hooks, view)
+    }
+
     /// Ends the pass in which the caller was to decide; without this it is asked again.
     fn end_decision(&mut self) {
         self.asking = self.asking.filter(|&point| point != YieldPoint::Decision);
@@ -152,12 +159,12 @@ fn ask_outside(
     view: &Bound<'_, View>,
 ) -> PyResult<bool> {
     // Observers take note of a change once, whatever comes of it.
-    simulation.borrow_mut().asking = (point != YieldPoint::Changes).then_some(point);
+    changed(simulation)?.asking = (point != YieldPoint::Changes).then_some(point);
     if point == YieldPoint::Decision && hooks.schedule.is_none() {
         return Ok(false);
     }
     ask(point, simulation, hooks, view)?;
-    simulation.borrow_mut().asking = None;
+    changed(simulation)?.asking = None;
     Ok(true)
 }
 
@@ -179,31 +186,14 @@ fn ask(
         }
         YieldPoint::Priorities => {
             if let Some(order) = &hooks.order {
-                let now = view.get().time(py);
+                let now = view.get().time(py)?;
                 let keys = order.call1(py, (Queue::of(view), now))?;
                 give_keys(simulation, view, keys.bind(py))?;
             }
         }
         YieldPoint::Submission(job) => set_estimate(simulation, hooks, hooks.estimate.as_ref(), job)?,
         YieldPoint::Expiry(job) => set_estimate(simulation, hooks, hooks.correct.as_ref(), job)?,
-        YieldPoint::Changes => {
-            let changes = simulation.borrow_mut().kernel.take_changes();
-            if let Some(learn) = &hooks.learn {
-                let view = hooks.predictor_view.bind(py);
-                for &(change, about) in &changes {
-                    // A job that was killed while it waited teaches nothing.
-                    let ended = matches!(change, Change::Completed | Change::Killed);
-                    if ended && !simulation.borrow().kernel.state().jobs.start_time(about).is_nan() {
-                        learn.call1(py, (Job::new(view, about), view))?;
-                    }
-                }
-            }
-            if let Some(hook) = &hooks.changed {
-                let changes: Vec<(u8, u32)> =
-                    changes.into_iter().map(|(change, about)| (change as u8, about)).collect();
-                hook.call1(py, (changes, view))?;
-            }
-        }
+        YieldPoint::Changes => tell_changes(simulation, hooks, view)?,
         YieldPoint::Allocation(job) => answer_allocation(simulation, hooks, view, job)?,
         YieldPoint::Control(control, event) => {
             if let Some(hook) = &hooks.control {
@@ -220,6 +210,28 @@ fn ask(
         | YieldPoint::End
         | YieldPoint::Stuck
         | YieldPoint::Failed => {}
+    }
+    Ok(())
+}
+
+/// Tells predictors and observers what changed since they were told last.
+fn tell_changes(simulation: &Bound<'_, Simulation>, hooks: &Hooks, view: &Bound<'_, View>) -> PyResult<()> {
+    let py = simulation.py();
+    let changes = changed(simulation)?.kernel.take_changes();
+    if let Some(learn) = &hooks.learn {
+        let view = hooks.predictor_view.bind(py);
+        for &(change, about) in &changes {
+            // A job that was killed while it waited teaches nothing.
+            let ended = matches!(change, Change::Completed | Change::Killed);
+            if ended && !looked_at(simulation)?.kernel.state().jobs.start_time(about).is_nan() {
+                learn.call1(py, (Job::new(view, about), view))?;
+            }
+        }
+    }
+    if let Some(hook) = &hooks.changed {
+        let changes: Vec<(u8, u32)> =
+            changes.into_iter().map(|(change, about)| (change as u8, about)).collect();
+        hook.call1(py, (changes, view))?;
     }
     Ok(())
 }
@@ -244,7 +256,7 @@ fn start_all(view: &Bound<'_, View>, jobs: &Bound<'_, PyAny>) -> PyResult<()> {
                     "{} cannot start at {} s: it does not fit now, or would delay a reservation; return only jobs that \
                      fit.",
                     handle.get().name(view.py())?,
-                    view.get().time(view.py()),
+                    view.get().time(view.py())?,
                 ),
             ));
         }
@@ -258,7 +270,7 @@ fn give_keys(
     keys: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
     let py = simulation.py();
-    let waiting = simulation.borrow().kernel.state().queue.len();
+    let waiting = looked_at(simulation)?.kernel.state().queue.len();
     let wrong = |said: String| {
         decision_error(py, &format!("the order gave {said}; it must give one number per queued job"))
     };
@@ -270,12 +282,12 @@ fn give_keys(
     }
     let keys = keys.to_vec()?;
     if let Some(at) = keys.iter().position(|key| key.is_nan()) {
-        simulation.borrow_mut().kernel.complete_queue();
-        let job = simulation.borrow().kernel.state().queue.jobs()[at];
+        changed(simulation)?.kernel.complete_queue();
+        let job = looked_at(simulation)?.kernel.state().queue.jobs()[at];
         let name = Job::new(view, job).name(py)?;
         return Err(decision_error(py, &format!("{name}: its key is nan; the order must give a number")));
     }
-    simulation.borrow_mut().kernel.set_priorities(&keys);
+    changed(simulation)?.kernel.set_priorities(&keys);
     Ok(())
 }
 
@@ -290,7 +302,7 @@ fn set_estimate(
     let view = hooks.predictor_view.bind(py);
     let answer = hook.call1(py, (Job::new(view, job), view))?;
     // A job without a limit may have no estimate either.
-    let most = simulation.borrow().kernel.state().jobs.requested_time(job).max(f64::MAX);
+    let most = looked_at(simulation)?.kernel.state().jobs.requested_time(job).max(f64::MAX);
     let seconds = answer.extract::<f64>(py).ok().filter(|seconds| (0.0..=most).contains(seconds));
     let Some(seconds) = seconds else {
         let (name, shown) = (Job::new(view, job).name(py)?, answer.bind(py).repr()?);
@@ -301,7 +313,7 @@ fn set_estimate(
             &format!("{} estimates {name} at {shown}; {rule}.", who.get_type().name()?),
         ));
     };
-    let done = simulation.borrow_mut().kernel.decide(Decision::SetEstimate { job, seconds });
+    let done = changed(simulation)?.kernel.decide(Decision::SetEstimate { job, seconds });
     done.map(drop).map_err(|refusal| refused(view, &Job::new(view, job), "have this estimate", &refusal))
 }
 
@@ -321,6 +333,6 @@ fn answer_allocation(
         }
         None => None,
     };
-    let done = simulation.borrow_mut().kernel.answer_allocation(answer);
+    let done = changed(simulation)?.kernel.answer_allocation(answer);
     done.map_err(|refusal| refused(view, &job, "start", &refusal))
 }

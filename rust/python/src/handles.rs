@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::decision_error;
-use crate::simulation::Simulation;
+use crate::simulation::{Simulation, changed, looked_at};
 
 /// The state of a simulation as schedulers, allocators, predictors and observers see it.
 #[pyclass(module = "batchlab._kernel", frozen, subclass)]
@@ -36,9 +36,19 @@ pub struct Queue {
 }
 
 impl View {
+    /// The simulation, to look at.
+    pub fn simulation<'py>(&self, py: Python<'py>) -> PyResult<PyRef<'py, Simulation>> {
+        looked_at(self.simulation.bind(py))
+    }
+
+    /// The simulation, to be changed.
+    pub fn simulation_mut<'py>(&self, py: Python<'py>) -> PyResult<PyRefMut<'py, Simulation>> {
+        changed(self.simulation.bind(py))
+    }
+
     /// The present time, seconds.
-    pub fn time(&self, py: Python<'_>) -> f64 {
-        self.simulation.borrow(py).kernel.state().now
+    pub fn time(&self, py: Python<'_>) -> PyResult<f64> {
+        Ok(self.simulation(py)?.kernel.state().now)
     }
 
     pub fn by_resource<'py>(
@@ -97,11 +107,9 @@ impl Queue {
 /// The error of a refused decision about a job.
 pub fn refused(view: &Bound<'_, View>, job: &Job, what: &str, refusal: &Refusal) -> PyErr {
     let py = view.py();
-    match job.name(py) {
-        Ok(name) => {
-            decision_error(py, &format!("{name} cannot {what} at {} s: {refusal}.", view.get().time(py)))
-        }
-        Err(error) => error,
+    match (job.name(py), view.get().time(py)) {
+        (Ok(name), Ok(now)) => decision_error(py, &format!("{name} cannot {what} at {now} s: {refusal}.")),
+        (Err(error), _) | (_, Err(error)) => error,
     }
 }
 

@@ -11,15 +11,15 @@ use crate::errors::{as_attribute_error, decision_error};
 use crate::handles::{Job, View, twin_of};
 
 impl Job {
-    fn with<T>(&self, py: Python<'_>, look: impl FnOnce(KernelView<'_>) -> T) -> T {
-        look(self.view.get().simulation.borrow(py).kernel.view())
+    fn with<T>(&self, py: Python<'_>, look: impl FnOnce(KernelView<'_>) -> T) -> PyResult<T> {
+        Ok(look(self.view.get().simulation(py)?.kernel.view()))
     }
 
     /// Its column of the workload, which has no work of other units and no overheads; what a look ahead assumes; 0 for a job
     /// that runs until its application is done.
     fn known_run_time(&self, py: Python<'_>) -> PyResult<f64> {
         if let Some(assumed) =
-            self.with(py, |view| view.state.assumes_estimates.then(|| view.state.jobs.run_time(self.slot)))
+            self.with(py, |view| view.state.assumes_estimates.then(|| view.state.jobs.run_time(self.slot)))?
         {
             return Ok(assumed);
         }
@@ -28,8 +28,12 @@ impl Job {
         Ok(if run_time.is_nan() { 0.0 } else { run_time })
     }
 
-    fn application<T>(&self, py: Python<'_>, look: impl FnOnce(&ApplicationState) -> Option<T>) -> Option<T> {
-        self.view.get().simulation.borrow(py).kernel.applications().and_then(look)
+    fn application<T>(
+        &self,
+        py: Python<'_>,
+        look: impl FnOnce(&ApplicationState) -> Option<T>,
+    ) -> PyResult<Option<T>> {
+        Ok(self.view.get().simulation(py)?.kernel.applications().and_then(look))
     }
 }
 
@@ -49,93 +53,91 @@ impl Job {
 
     /// When it is submitted, seconds.
     #[getter]
-    fn submit_time(&self, py: Python<'_>) -> f64 {
+    fn submit_time(&self, py: Python<'_>) -> PyResult<f64> {
         self.with(py, |view| view.scenario.job(self.slot).submit_time)
     }
 
     /// The user's limit or estimate, seconds.
     #[getter]
-    fn requested_time(&self, py: Python<'_>) -> f64 {
+    fn requested_time(&self, py: Python<'_>) -> PyResult<f64> {
         self.with(py, |view| view.state.jobs.requested_time(self.slot))
     }
 
     /// What its run_time is taken to be: requested_time, or what a predictor said; seconds.
     #[getter]
-    fn estimate(&self, py: Python<'_>) -> f64 {
+    fn estimate(&self, py: Python<'_>) -> PyResult<f64> {
         self.with(py, |view| view.state.jobs.estimate(self.slot))
     }
 
     /// What it keeps of runs that were cut short: seconds that it need not run again.
     #[getter]
-    fn saved_time(&self, py: Python<'_>) -> f64 {
+    fn saved_time(&self, py: Python<'_>) -> PyResult<f64> {
         self.with(py, |view| view.state.jobs.saved(self.slot))
     }
 
     /// How many tasks it has, where it runs an application, or else asks for.
     #[getter]
-    fn tasks(&self, py: Python<'_>) -> u32 {
-        let simulation = self.view.get().simulation.borrow(py);
-        match simulation.kernel.applications().map_or(0, |applications| applications.ranks(self.slot).len()) {
-            0 => {
-                let jobs = &simulation.kernel.state().jobs;
-                match jobs.state(self.slot) {
-                    JobState::Running => jobs.placement(self.slot).iter().map(|part| part.tasks).sum(),
-                    _ => simulation.kernel.scenario().job(self.slot).tasks,
-                }
-            }
-            ranks => ranks as u32,
+    fn tasks(&self, py: Python<'_>) -> PyResult<u32> {
+        let simulation = self.view.get().simulation(py)?;
+        let ranks = simulation.kernel.applications().map_or(0, |running| running.ranks(self.slot).len());
+        if ranks > 0 {
+            return Ok(ranks as u32);
         }
+        let jobs = &simulation.kernel.state().jobs;
+        Ok(match jobs.state(self.slot) {
+            JobState::Running => jobs.placement(self.slot).iter().map(|part| part.tasks).sum(),
+            _ => simulation.kernel.scenario().job(self.slot).tasks,
+        })
     }
 
     /// The fewest tasks that it can have.
     #[getter]
-    fn tasks_min(&self, py: Python<'_>) -> u32 {
-        self.view.get().simulation.borrow(py).kernel.sizes(self.slot).0
+    fn tasks_min(&self, py: Python<'_>) -> PyResult<u32> {
+        Ok(self.view.get().simulation(py)?.kernel.sizes(self.slot).0)
     }
 
     /// The most tasks that it can have.
     #[getter]
-    fn tasks_max(&self, py: Python<'_>) -> u32 {
-        self.view.get().simulation.borrow(py).kernel.sizes(self.slot).1
+    fn tasks_max(&self, py: Python<'_>) -> PyResult<u32> {
+        Ok(self.view.get().simulation(py)?.kernel.sizes(self.slot).1)
     }
 
     /// What decides on its size: "rigid", "moldable", "malleable", "evolving" or "adaptive".
     #[getter]
-    fn job_type(&self, py: Python<'_>) -> &'static str {
-        let job_type = self.with(py, |view| view.application_job(self.slot).map(|carried| carried.job_type));
-        JobType::NAMES
-            .iter()
-            .find(|(_, known)| *known == job_type.unwrap_or_default())
-            .map_or("rigid", |(name, _)| name)
+    fn job_type(&self, py: Python<'_>) -> PyResult<&'static str> {
+        let job_type = self.with(py, |view| view.application_job(self.slot).map(|carried| carried.job_type))?;
+        let named = JobType::NAMES.iter().find(|(_, known)| *known == job_type.unwrap_or_default());
+        Ok(named.map_or("rigid", |(name, _)| name))
     }
 
     /// Whether it runs and can be resized: at its scheduling points, or at this very instant.
     #[getter]
-    fn is_resizable(&self, py: Python<'_>) -> bool {
-        self.view.get().simulation.borrow(py).kernel.is_resizable(self.slot)
+    fn is_resizable(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.view.get().simulation(py)?.kernel.is_resizable(self.slot))
     }
 
     /// Whether it carries an application, which runs it; of what that did nothing can be kept.
     #[getter]
-    fn has_application(&self, py: Python<'_>) -> bool {
+    fn has_application(&self, py: Python<'_>) -> PyResult<bool> {
         self.with(py, |view| view.has_application(self.slot))
     }
 
     /// Its nodes by rank, one per task; empty where it runs no application now.
     #[getter]
-    fn ranks(&self, py: Python<'_>) -> Vec<u32> {
-        self.application(py, |applications| Some(applications.ranks(self.slot).to_vec())).unwrap_or_default()
+    fn ranks(&self, py: Python<'_>) -> PyResult<Vec<u32>> {
+        let ranks = self.application(py, |applications| Some(applications.ranks(self.slot).to_vec()))?;
+        Ok(ranks.unwrap_or_default())
     }
 
     /// Its nodes by rank from its next scheduling point on; None where nothing was decided.
     #[getter]
-    fn pending_ranks(&self, py: Python<'_>) -> Option<Vec<u32>> {
+    fn pending_ranks(&self, py: Python<'_>) -> PyResult<Option<Vec<u32>>> {
         self.application(py, |applications| applications.pending_allocation(self.slot).map(<[u32]>::to_vec))
     }
 
     /// How many tasks it asks for at this very instant; None where it does not ask.
     #[getter]
-    fn requested_tasks(&self, py: Python<'_>) -> Option<u32> {
+    fn requested_tasks(&self, py: Python<'_>) -> PyResult<Option<u32>> {
         self.application(py, |applications| {
             applications.scheduling_point(self.slot).and_then(|point| point.requested_tasks)
         })
@@ -143,22 +145,23 @@ impl Job {
 
     /// Iterations of its phases that are done, and of how many; None where it runs no application.
     #[getter]
-    fn progress(&self, py: Python<'_>) -> Option<(u64, u64)> {
+    fn progress(&self, py: Python<'_>) -> PyResult<Option<(u64, u64)>> {
         self.application(py, |applications| applications.execution.progress(self.slot))
     }
 
     /// Whether it is still at what it does once at its start, or after its nodes changed.
     #[getter]
-    fn is_preparing(&self, py: Python<'_>) -> bool {
-        self.application(py, |applications| Some(applications.execution.is_preparing(self.slot)))
-            .unwrap_or(false)
+    fn is_preparing(&self, py: Python<'_>) -> PyResult<bool> {
+        let prepares =
+            self.application(py, |applications| Some(applications.execution.is_preparing(self.slot)))?;
+        Ok(prepares.unwrap_or(false))
     }
 
     /// What each task asks of ONE node, by resource.
     #[getter]
     fn request<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let view = self.view.get();
-        let amounts = self.with(py, |view| view.request(self.slot).amounts.clone());
+        let amounts = self.with(py, |view| view.request(self.slot).amounts.clone())?;
         view.by_resource(py, amounts.into_iter())
     }
 
@@ -168,19 +171,19 @@ impl Job {
         let view = self.view.get();
         let amounts: Vec<i64> = self.with(py, |view| {
             (0..view.state.machine.resources()).map(|resource| view.need(self.slot, resource)).collect()
-        });
+        })?;
         view.by_resource(py, amounts.into_iter())
     }
 
     /// Whether it takes whole idle nodes.
     #[getter]
-    fn exclusive(&self, py: Python<'_>) -> bool {
+    fn exclusive(&self, py: Python<'_>) -> PyResult<bool> {
         self.with(py, |view| view.request(self.slot).exclusive)
     }
 
     /// At most so many of its tasks share a node; 0 for no limit.
     #[getter]
-    fn tasks_per_node(&self, py: Python<'_>) -> u32 {
+    fn tasks_per_node(&self, py: Python<'_>) -> PyResult<u32> {
         self.with(py, |view| view.request(self.slot).tasks_per_node)
     }
 
@@ -197,27 +200,27 @@ impl Job {
 
     /// Its state: "loaded", "queued", "running", "completed", "killed" or "rejected".
     #[getter]
-    fn state(&self, py: Python<'_>) -> &'static str {
+    fn state(&self, py: Python<'_>) -> PyResult<&'static str> {
         self.with(py, |view| view.state.jobs.state(self.slot).name())
     }
 
     /// When it started, seconds; None where it has not.
     #[getter]
-    fn start_time(&self, py: Python<'_>) -> Option<f64> {
-        let start = self.with(py, |view| view.state.jobs.start_time(self.slot));
-        (!start.is_nan()).then_some(start)
+    fn start_time(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        let start = self.with(py, |view| view.state.jobs.start_time(self.slot))?;
+        Ok((!start.is_nan()).then_some(start))
     }
 
     /// When it ended, seconds; None where it has not.
     #[getter]
-    fn end_time(&self, py: Python<'_>) -> Option<f64> {
-        let end = self.with(py, |view| view.state.jobs.end_time(self.slot));
-        (!end.is_nan()).then_some(end)
+    fn end_time(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        let end = self.with(py, |view| view.state.jobs.end_time(self.slot))?;
+        Ok((!end.is_nan()).then_some(end))
     }
 
     /// When it is thought to end, seconds, never before now; None where it does not run.
     #[getter]
-    fn expected_end(&self, py: Python<'_>) -> Option<f64> {
+    fn expected_end(&self, py: Python<'_>) -> PyResult<Option<f64>> {
         self.with(py, |view| {
             (view.state.jobs.state(self.slot) == JobState::Running)
                 .then(|| view.expected_end(self.slot).time.0.max(view.now()))
@@ -228,7 +231,7 @@ impl Job {
     #[getter]
     fn nodes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let nodes = PyDict::new(py);
-        let placement = self.with(py, |view| view.state.jobs.last_placement(self.slot).listed().into_owned());
+        let placement = self.with(py, |view| view.state.jobs.last_placement(self.slot).listed().into_owned())?;
         for part in placement {
             nodes.set_item(part.node, part.tasks)?;
         }
@@ -244,7 +247,7 @@ impl Job {
         let (state, ran) = self.with(py, |view| {
             let jobs = &view.state.jobs;
             (jobs.state(self.slot), jobs.end_time(self.slot) - jobs.start_time(self.slot))
-        });
+        })?;
         if state.has_ended() && !ran.is_nan() {
             return Ok(ran);
         }
@@ -263,7 +266,7 @@ impl Job {
             return Ok(self.run_time(py)?.into_pyobject(py)?.into_any());
         }
         let columns = self.view.get().columns.bind(py);
-        let state = self.with(py, |view| view.state.jobs.state(self.slot));
+        let state = self.with(py, |view| view.state.jobs.state(self.slot))?;
         if state.has_ended() {
             return columns.call_method1("of_the_done", (name,))?.get_item(self.slot);
         }
@@ -302,8 +305,8 @@ impl Job {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let tasks = self.tasks(py);
+        let tasks = self.tasks(py)?;
         let plural = if tasks == 1 { "" } else { "s" };
-        Ok(format!("<Job {}: {}, {tasks} task{plural}>", self.id(py)?.str()?, self.state(py)))
+        Ok(format!("<Job {}: {}, {tasks} task{plural}>", self.id(py)?.str()?, self.state(py)?))
     }
 }

@@ -5,6 +5,7 @@
 mod accounting;
 mod application;
 mod application_jobs;
+mod arguments;
 mod columns;
 mod conditions;
 mod control;
@@ -22,6 +23,7 @@ mod measured;
 mod messages;
 mod meter;
 mod network;
+mod panics;
 mod placements;
 mod platform;
 mod policy;

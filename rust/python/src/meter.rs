@@ -5,6 +5,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
+use crate::arguments::Node;
 use crate::errors::decision_error;
 use crate::handles::{Job, View};
 use crate::placements::placement_of;
@@ -47,7 +48,7 @@ pub struct PowerMeter {
 impl PowerMeter {
     /// What `read` finds in the state of a simulation whose power is measured.
     fn read<R>(&self, py: Python<'_>, read: impl FnOnce(KernelView<'_>, &Meter) -> R) -> PyResult<R> {
-        let simulation = self.view.get().simulation.borrow(py);
+        let simulation = self.view.get().simulation(py)?;
         match &simulation.kernel.recorders().power {
             Some(meter) => Ok(read(simulation.kernel.view(), meter)),
             None => Err(decision_error(py, "the power of the nodes is not measured; observe it first.")),
@@ -80,15 +81,16 @@ impl PowerMeter {
             models: draws.into_iter().map(PowerModel::from).collect(),
         });
         let kinds: Vec<u32> = kinds.as_array().iter().copied().collect();
-        let done = self.view.get().simulation.borrow_mut(py).kernel.measure_power(&kinds, priced.collect());
+        let done = self.view.get().simulation_mut(py)?.kernel.measure_power(&kinds, priced.collect());
         done.map_err(|refusal| decision_error(py, &format!("the power cannot be measured: {refusal}.")))
     }
 
     /// The rates at which a node may be served by its control; 1 where it has none.
-    fn rates_of(&self, py: Python<'_>, node: u32) -> Vec<f64> {
-        let simulation = self.view.get().simulation.borrow(py);
+    fn rates_of(&self, py: Python<'_>, node: Node) -> PyResult<Vec<f64>> {
+        let node = self.view.get().check_node(py, node)?;
+        let simulation = self.view.get().simulation(py)?;
         let service = &simulation.kernel.view().scenario.service;
-        service.as_ref().map_or(vec![1.0], |service| service.rates_of(node))
+        Ok(service.as_ref().map_or(vec![1.0], |service| service.rates_of(node)))
     }
 
     /// Also computes how warm the nodes get: one entry per kind of node.
@@ -98,7 +100,7 @@ impl PowerMeter {
             .into_iter()
             .map(|Warms { resistance, capacity, ambient, .. }| ThermalModel { resistance, capacity, ambient })
             .collect();
-        let mut simulation = self.view.get().simulation.borrow_mut(py);
+        let mut simulation = self.view.get().simulation_mut(py)?;
         let done = simulation.kernel.measure_temperature(warming, &initial);
         done.map_err(|refusal| decision_error(py, &format!("no temperature can be computed: {refusal}.")))
     }
@@ -153,7 +155,7 @@ impl PowerMeter {
     #[getter]
     fn job_energy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         self.read(py, |_, _| ())?;
-        let simulation = self.view.get().simulation.borrow(py);
+        let simulation = self.view.get().simulation(py)?;
         let view = simulation.kernel.view();
         let energy = |job| simulation.kernel.recorders().energy_of(view, job);
         Ok((0..view.state.jobs.len() as u32).map(energy).collect::<Vec<f64>>().into_pyarray(py))

@@ -25,11 +25,11 @@ pub fn placement_of(
             chosen
         }
         None => {
-            let placed = this.simulation.borrow_mut(view.py()).kernel.place_now(job.slot, None);
+            let placed = this.simulation_mut(view.py())?.kernel.place_now(job.slot, None);
             return placed.map_err(|refusal| refused(view, job, "be placed", &refusal));
         }
     };
-    match this.simulation.borrow(view.py()).kernel.check_placement(job.slot, &chosen) {
+    match this.simulation(view.py())?.kernel.check_placement(job.slot, &chosen) {
         Ok(()) => Ok(Some(chosen)),
         Err(Refusal::NoRoom { .. }) => Ok(None),
         Err(refusal) => Err(refused(view, job, "be placed", &refusal)),
@@ -40,7 +40,7 @@ pub fn placement_of(
 pub fn ask_allocator(view: &Bound<'_, View>, job: &Job) -> PyResult<Option<Vec<NodeTasks>>> {
     let py = view.py();
     let this = view.get();
-    let may_fit = this.simulation.borrow(py).kernel.view().may_fit_job(job.slot);
+    let may_fit = this.simulation(py)?.kernel.view().may_fit_job(job.slot);
     let Some(allocator) = this.allocator.as_ref().filter(|_| may_fit) else { return Ok(None) };
     let nodes = allocator.call1(py, (Job::new(view, job.slot), view))?;
     if nodes.is_none(py) { Ok(None) } else { placement(view, job, nodes.bind(py)).map(Some) }
@@ -48,19 +48,19 @@ pub fn ask_allocator(view: &Bound<'_, View>, job: &Job) -> PyResult<Option<Vec<N
 
 /// The nodes of a decision: a mapping from node to tasks, or one node per task.
 pub fn placement(view: &Bound<'_, View>, job: &Job, nodes: &Bound<'_, PyAny>) -> PyResult<Vec<NodeTasks>> {
-    read_placement(nodes, most_entries(view, job, nodes)).map_err(|error| no_nodes(view, job, nodes, error))
+    read_placement(nodes, most_entries(view, job, nodes)?).map_err(|error| no_nodes(view, job, nodes, error))
 }
 
 /// One node per task, by rank.
 pub fn ranks(view: &Bound<'_, View>, job: &Job, nodes: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
     if nodes.cast::<PyMapping>().is_err() {
-        let most = most_entries(view, job, nodes);
+        let most = most_entries(view, job, nodes)?;
         let each = nodes.try_iter().and_then(|nodes| nodes.take(most).map(|node| node?.extract()).collect());
         return each.map_err(|error| no_nodes(view, job, nodes, error));
     }
     let placement = placement(view, job, nodes)?;
     let tasks = placement.iter().map(|part| u64::from(part.tasks)).sum();
-    let (least, most) = view.get().simulation.borrow(view.py()).kernel.sizes(job.slot);
+    let (least, most) = view.get().simulation(view.py())?.kernel.sizes(job.slot);
     if tasks > u64::from(most) {
         let refusal = Refusal::BadSize { job: job.slot, tasks, least, most };
         return Err(refused(view, job, "have these nodes", &refusal));
@@ -69,11 +69,11 @@ pub fn ranks(view: &Bound<'_, View>, job: &Job, nodes: &Bound<'_, PyAny>) -> PyR
 }
 
 /// How many entries are read: of an iterator, which may have no end, one more than the job may have tasks.
-fn most_entries(view: &Bound<'_, View>, job: &Job, nodes: &Bound<'_, PyAny>) -> usize {
+fn most_entries(view: &Bound<'_, View>, job: &Job, nodes: &Bound<'_, PyAny>) -> PyResult<usize> {
     if nodes.len().is_ok() {
-        return usize::MAX;
+        return Ok(usize::MAX);
     }
-    view.get().simulation.borrow(view.py()).kernel.sizes(job.slot).1 as usize + 1
+    Ok(view.get().simulation(view.py())?.kernel.sizes(job.slot).1 as usize + 1)
 }
 
 /// What was given is not nodes.

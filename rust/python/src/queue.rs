@@ -12,8 +12,8 @@ use crate::handles::{Job, Queue, View, twin_of};
 
 #[pymethods]
 impl Queue {
-    fn __len__(&self, py: Python<'_>) -> usize {
-        self.view.get().simulation.borrow(py).kernel.state().queue.len()
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.view.get().simulation(py)?.kernel.state().queue.len())
     }
 
     fn __iter__(&self, py: Python<'_>) -> Candidates {
@@ -22,24 +22,24 @@ impl Queue {
 
     /// The rows of the waiting jobs in the workload, in order: int64.
     #[getter]
-    fn rows<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.jobs(py).into_iter().map(i64::from).collect::<Vec<_>>().into_pyarray(py)
+    fn rows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        Ok(self.jobs(py)?.into_iter().map(i64::from).collect::<Vec<_>>().into_pyarray(py))
     }
 
     /// What their run times are taken to be, seconds: float64.
     #[getter]
-    fn estimate<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        let queued = self.jobs(py);
-        let simulation = self.view.get().simulation.borrow(py);
+    fn estimate<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let queued = self.jobs(py)?;
+        let simulation = self.view.get().simulation(py)?;
         let jobs = &simulation.kernel.state().jobs;
-        queued.into_iter().map(|job| jobs.estimate(job)).collect::<Vec<_>>().into_pyarray(py)
+        Ok(queued.into_iter().map(|job| jobs.estimate(job)).collect::<Vec<_>>().into_pyarray(py))
     }
 
     /// What they ask in all of each resource: int64, shape (jobs, resources).
     #[getter]
     fn demand<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
-        let (view, queued) = (self.view.get(), self.jobs(py));
-        let simulation = view.simulation.borrow(py);
+        let (view, queued) = (self.view.get(), self.jobs(py)?);
+        let simulation = view.simulation(py)?;
         let kernel = simulation.kernel.view();
         let resources = 0..kernel.state.machine.resources();
         let demand = |job| resources.clone().map(move |resource| kernel.need(job, resource));
@@ -51,7 +51,7 @@ impl Queue {
         if let Ok(name) = key.cast::<PyString>() {
             return self.column(py, name.to_str()?);
         }
-        let all = View::handles(self.view.bind(py), self.jobs(py)).into_pyobject(py)?;
+        let all = View::handles(self.view.bind(py), self.jobs(py)?).into_pyobject(py)?;
         if !key.is_instance_of::<PySlice>() && key.extract::<isize>().is_err() {
             let rule = "must be a place, a slice, or the name of a column";
             return Err(PyTypeError::new_err(format!("queue[{}]; {rule}", key.repr()?)));
@@ -59,14 +59,14 @@ impl Queue {
         all.get_item(key)
     }
 
-    fn __contains__(&self, py: Python<'_>, job: &Bound<'_, PyAny>) -> bool {
-        let Ok(job) = job.cast::<Job>() else { return false };
-        let simulation = self.view.get().simulation.borrow(py);
+    fn __contains__(&self, py: Python<'_>, job: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let Ok(job) = job.cast::<Job>() else { return Ok(false) };
+        let simulation = self.view.get().simulation(py)?;
         let state = simulation.kernel.state();
         let slot = job.get().slot;
-        (slot as usize) < state.jobs.len()
+        Ok((slot as usize) < state.jobs.len()
             && state.jobs.state(slot) == JobState::Queued
-            && !state.queue.on_hold.contains(&slot)
+            && !state.queue.on_hold.contains(&slot))
     }
 
     fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
@@ -90,34 +90,34 @@ impl Queue {
         visit.call(&self.view)
     }
 
-    fn __repr__(&self, py: Python<'_>) -> String {
-        format!("<Queue of {} jobs>", self.__len__(py))
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("<Queue of {} jobs>", self.__len__(py)?))
     }
 }
 
 impl Queue {
     /// The waiting jobs, in order.
-    fn jobs(&self, py: Python<'_>) -> Vec<u32> {
-        let mut simulation = self.view.get().simulation.borrow_mut(py);
+    fn jobs(&self, py: Python<'_>) -> PyResult<Vec<u32>> {
+        let mut simulation = self.view.get().simulation_mut(py)?;
         simulation.kernel.complete_queue();
-        simulation.kernel.state().queue.jobs()
+        Ok(simulation.kernel.state().queue.jobs())
     }
 
     /// What their users ask for, which external events may have changed.
-    fn requested_time<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        let queued = self.jobs(py);
-        let simulation = self.view.get().simulation.borrow(py);
+    fn requested_time<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let queued = self.jobs(py)?;
+        let simulation = self.view.get().simulation(py)?;
         let jobs = &simulation.kernel.state().jobs;
-        queued.into_iter().map(|job| jobs.requested_time(job)).collect::<Vec<_>>().into_pyarray(py)
+        Ok(queued.into_iter().map(|job| jobs.requested_time(job)).collect::<Vec<_>>().into_pyarray(py))
     }
 
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         match name {
-            "rows" => Ok(self.rows(py).into_any()),
-            "estimate" => Ok(self.estimate(py).into_any()),
+            "rows" => Ok(self.rows(py)?.into_any()),
+            "estimate" => Ok(self.estimate(py)?.into_any()),
             "demand" => Ok(self.demand(py)?.into_any()),
-            "requested_time" => Ok(self.requested_time(py).into_any()),
-            _ => self.view.get().columns.bind(py).get_item(name)?.get_item(self.rows(py)),
+            "requested_time" => Ok(self.requested_time(py)?.into_any()),
+            _ => self.view.get().columns.bind(py).get_item(name)?.get_item(self.rows(py)?),
         }
     }
 }
@@ -151,9 +151,9 @@ impl Candidates {
         visit.call(&self.view)
     }
 
-    fn __next__(&mut self, py: Python<'_>) -> Option<Job> {
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Job>> {
         let next = {
-            let mut simulation = self.view.get().simulation.borrow_mut(py);
+            let mut simulation = self.view.get().simulation_mut(py)?;
             simulation.kernel.complete_queue();
             let view = simulation.kernel.view();
             let queue = &view.state.queue;
@@ -164,6 +164,6 @@ impl Candidates {
             }
         };
         self.at = next.or(self.at);
-        next.map(|rank| Job::new(self.view.bind(py), rank.job))
+        Ok(next.map(|rank| Job::new(self.view.bind(py), rank.job)))
     }
 }

@@ -26,6 +26,7 @@ use crate::errors::simulation_error;
 use crate::external_events::EventColumns;
 use crate::interrupt::interruptible;
 use crate::measured::metrics;
+use crate::panics::detached;
 use crate::policy::PolicyNames;
 use crate::recorded;
 use crate::service::ServiceInputs;
@@ -61,9 +62,27 @@ impl Simulation {
     }
 }
 
+/// A simulation, to look at; an error while another thread drives it.
+pub fn looked_at<'py>(simulation: &Bound<'py, Simulation>) -> PyResult<PyRef<'py, Simulation>> {
+    simulation.try_borrow().map_err(|_| is_in_use(simulation.py()))
+}
+
+/// A simulation, to be changed; an error while another thread drives it or looks at it.
+pub fn changed<'py>(simulation: &Bound<'py, Simulation>) -> PyResult<PyRefMut<'py, Simulation>> {
+    simulation.try_borrow_mut().map_err(|_| is_in_use(simulation.py()))
+}
+
+fn is_in_use(py: Python<'_>) -> PyErr {
+    let rule = "use a simulation, its view and its jobs in one thread at a time, or a fork in each thread";
+    simulation_error(py, &format!("the simulation is in use by another thread at this moment; {rule}."))
+}
+
 /// The error of a run in which nothing comes of what is still to come.
 pub fn stuck(py: Python<'_>, simulation: &Bound<'_, Simulation>) -> PyErr {
-    let simulation = simulation.borrow();
+    let simulation = match looked_at(simulation) {
+        Ok(simulation) => simulation,
+        Err(error) => return error,
+    };
     let state = simulation.kernel.state();
     let waiting = state.queue.len() + state.queue.on_hold.len();
     simulation_error(
@@ -80,7 +99,11 @@ pub fn stuck(py: Python<'_>, simulation: &Bound<'_, Simulation>) -> PyErr {
 
 /// Calls `progress(finished, now)`.
 pub fn report_to(progress: &Py<PyAny>, simulation: &Bound<'_, Simulation>) -> PyResult<()> {
-    let at = (simulation.borrow().kernel.state().finished, simulation.borrow().kernel.state().now);
+    let at = {
+        let simulation = looked_at(simulation)?;
+        let state = simulation.kernel.state();
+        (state.finished, state.now)
+    };
     progress.call1(simulation.py(), at).map(drop)
 }
 
@@ -235,7 +258,7 @@ impl Simulation {
     /// Does everything that happens at the next instant, asking nothing outside; false if nothing was left.
     fn step(&mut self, py: Python<'_>) -> PyResult<bool> {
         let more = loop {
-            let Ok(more) = py.detach(|| self.kernel.step_or_pause());
+            let Ok(more) = detached(py, || self.kernel.step_or_pause())?;
             match more {
                 Some(more) => break more,
                 None => py.check_signals()?,
@@ -251,13 +274,13 @@ impl Simulation {
         let py = slf.py();
         loop {
             let point = {
-                let kernel = &mut slf.borrow_mut().kernel;
-                let Ok(point) = py.detach(|| kernel.run_a_while_until(Time(time)));
+                let kernel = &mut changed(slf)?.kernel;
+                let Ok(point) = detached(py, || kernel.run_a_while_until(Time(time)))?;
                 point
             };
             py.check_signals()?;
             match point {
-                YieldPoint::Failed => return Err(slf.borrow().failed(py)),
+                YieldPoint::Failed => return Err(looked_at(slf)?.failed(py)),
                 YieldPoint::Stuck => return Err(stuck(py, slf)),
                 _ => {}
             }
@@ -287,9 +310,9 @@ impl Simulation {
     }
 
     /// Goes on from a snapshot of a simulation of the same jobs, system, policy and options.
-    fn restore(&mut self, data: &[u8]) -> PyResult<()> {
+    fn restore(&mut self, py: Python<'_>, data: &[u8]) -> PyResult<()> {
         let fresh = self.kernel.fork();
-        let restored = fresh.restored(data, |fresh, restored| fresh.moved_to(&restored));
+        let restored = detached(py, || fresh.restored(data, |fresh, restored| fresh.moved_to(&restored)))?;
         let (kernel, asking) = restored.map_err(|error| PyValueError::new_err(error.to_string()))?;
         (self.kernel, self.asking) = (kernel, asking);
         Ok(())

@@ -8,12 +8,12 @@ use batchlab_kernel::placement::Question;
 use batchlab_kernel::simulation::Refusal;
 use batchlab_kernel::workload::JobState;
 use numpy::PyArray2;
-use pyo3::exceptions::PyIndexError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::application_jobs;
+use crate::arguments::{Limit, Node, Row, Tasks};
 use crate::errors::decision_error;
 use crate::handles::{Job, Queue, View, refused};
 use crate::placements::placement_of;
@@ -36,14 +36,24 @@ impl View {
 
     /// The present time, seconds.
     #[getter]
-    fn now(&self, py: Python<'_>) -> f64 {
+    fn now(&self, py: Python<'_>) -> PyResult<f64> {
         self.time(py)
     }
 
     /// When the first job is submitted, seconds: the origin of what is added up, averaged or done in intervals.
     #[getter]
-    fn first_submission(&self, py: Python<'_>) -> f64 {
-        self.simulation.borrow(py).kernel.scenario().first_submission
+    fn first_submission(&self, py: Python<'_>) -> PyResult<f64> {
+        Ok(self.simulation(py)?.kernel.scenario().first_submission)
+    }
+
+    /// How often the situation has changed so far. Equal values in two passes mean that nothing differs that a decision may
+    /// depend on, but what follows from `now`, the progress of applications, and which jobs are at scheduling points.
+    ///
+    /// It grows with each event, decision and change of a node, and with time where limits count minutes or the order
+    /// changes with time. A fork or a snapshot goes on from its value. Compare it for equality only.
+    #[getter]
+    fn revision(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.simulation(py)?.kernel.state().revision)
     }
 
     /// Whether jobs show their true run times.
@@ -94,7 +104,7 @@ impl View {
             None => None,
             Some(job) => {
                 job.check_home(slf)?;
-                let simulation = slf.get().simulation.borrow(slf.py());
+                let simulation = slf.get().simulation(slf.py())?;
                 let state = simulation.kernel.state().jobs.state(job.slot);
                 if state == JobState::Loaded || state == JobState::Rejected {
                     let refusal = Refusal::WrongState { job: job.slot, state, needed: "one that has waited" };
@@ -108,26 +118,26 @@ impl View {
 
     /// The running jobs, by expected end.
     #[getter]
-    fn running(slf: &Bound<'_, Self>) -> Vec<Job> {
-        let running = slf.get().simulation.borrow(slf.py()).kernel.view().running_jobs();
-        Self::handles(slf, running)
+    fn running(slf: &Bound<'_, Self>) -> PyResult<Vec<Job>> {
+        let running = slf.get().simulation(slf.py())?.kernel.view().running_jobs();
+        Ok(Self::handles(slf, running))
     }
 
     /// The jobs on hold, by row.
     #[getter]
-    fn on_hold(slf: &Bound<'_, Self>) -> Vec<Job> {
+    fn on_hold(slf: &Bound<'_, Self>) -> PyResult<Vec<Job>> {
         let held =
-            slf.get().simulation.borrow(slf.py()).kernel.state().queue.on_hold.iter().copied().collect();
-        Self::handles(slf, held)
+            slf.get().simulation(slf.py())?.kernel.state().queue.on_hold.iter().copied().collect();
+        Ok(Self::handles(slf, held))
     }
 
     /// What is free on each node: int64, shape (nodes, resources).
     #[getter]
     fn free<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
-        if let Some(free) = self.question(py, |question| question.free.clone()) {
+        if let Some(free) = self.question(py, |question| question.free.clone())? {
             return self.matrix(py, free);
         }
-        let simulation = self.simulation.borrow(py);
+        let simulation = self.simulation(py)?;
         let machine = &simulation.kernel.state().machine;
         self.matrix(py, (0..machine.nodes()).flat_map(|node| machine.free_of(node)).copied().collect())
     }
@@ -135,28 +145,28 @@ impl View {
     /// What each node has: int64, shape (nodes, resources).
     #[getter]
     fn capacity<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
-        let capacity = self.simulation.borrow(py).kernel.state().machine.capacity().to_vec();
+        let capacity = self.simulation(py)?.kernel.state().machine.capacity().to_vec();
         self.matrix(py, capacity)
     }
 
     /// What is free in all, by resource.
     #[getter]
     fn total_free<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let free = self.simulation.borrow(py).kernel.state().machine.total_free().to_vec();
+        let free = self.simulation(py)?.kernel.state().machine.total_free().to_vec();
         self.by_resource(py, free.into_iter())
     }
 
     /// What each node offers, free or not: int64, shape (nodes, resources).
     #[getter]
     fn available<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
-        let available = self.simulation.borrow(py).kernel.state().machine.available();
+        let available = self.simulation(py)?.kernel.state().machine.available();
         self.matrix(py, available)
     }
 
     /// What is on offer in all, free or not, by resource.
     #[getter]
     fn total_available<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let simulation = self.simulation.borrow(py);
+        let simulation = self.simulation(py)?;
         let machine = &simulation.kernel.state().machine;
         let mut total = vec![0; machine.resources()];
         for node in machine.available().chunks_exact(machine.resources()) {
@@ -168,51 +178,52 @@ impl View {
     /// Count how many more tasks of a job there is room for now, up to a number.
     ///
     /// Those count that a running job was to lose at its next scheduling point, and could keep.
-    fn max_additional_tasks(slf: &Bound<'_, Self>, job: &Job, limit: u32) -> PyResult<u32> {
+    fn max_additional_tasks(slf: &Bound<'_, Self>, job: &Job, limit: Limit) -> PyResult<u32> {
         job.check_home(slf)?;
-        Ok(slf.get().simulation.borrow(slf.py()).kernel.max_additional_tasks(job.slot, limit))
+        Ok(slf.get().simulation(slf.py())?.kernel.max_additional_tasks(job.slot, limit.0))
     }
 
     /// Give the bytes per second that flow over a link of the platform, by its number.
-    fn flow_on(&self, py: Python<'_>, link: u32) -> f64 {
-        self.simulation.borrow_mut(py).kernel.link_load(link)
+    fn flow_on(&self, py: Python<'_>, link: u32) -> PyResult<f64> {
+        Ok(self.simulation_mut(py)?.kernel.link_load(link))
     }
 
     /// Give the operations per second on a node's CPU, and which of its GPUs are at work (none without applications).
-    fn work_on(&self, py: Python<'_>, node: u32) -> PyResult<(f64, Vec<bool>)> {
-        self.check_node(py, node)?;
-        Ok(self.simulation.borrow_mut(py).kernel.node_load(node))
+    fn work_on(&self, py: Python<'_>, node: Node) -> PyResult<(f64, Vec<bool>)> {
+        let node = self.check_node(py, node)?;
+        Ok(self.simulation_mut(py)?.kernel.node_load(node))
     }
 
     /// Whether a node is drained: no further job starts there.
-    fn is_drained(&self, py: Python<'_>, node: u32) -> PyResult<bool> {
-        self.check_node(py, node)?;
-        Ok(self.simulation.borrow(py).kernel.state().machine.is_drained(node))
+    fn is_drained(&self, py: Python<'_>, node: Node) -> PyResult<bool> {
+        let node = self.check_node(py, node)?;
+        Ok(self.simulation(py)?.kernel.state().machine.is_drained(node))
     }
 
     /// Give the number of a node's power state among those of its group; 0 for on.
-    fn power_state_number(&self, py: Python<'_>, node: u32) -> PyResult<usize> {
-        self.check_node(py, node)?;
-        Ok(self.simulation.borrow(py).kernel.view().power_state(node).number())
+    fn power_state_number(&self, py: Python<'_>, node: Node) -> PyResult<usize> {
+        let node = self.check_node(py, node)?;
+        Ok(self.simulation(py)?.kernel.view().power_state(node).number())
     }
 
     /// List the running jobs with tasks on a node, by expected end.
-    fn jobs_on(slf: &Bound<'_, Self>, node: u32) -> PyResult<Vec<Job>> {
-        slf.get().check_node(slf.py(), node)?;
+    fn jobs_on(slf: &Bound<'_, Self>, node: Node) -> PyResult<Vec<Job>> {
+        let node = slf.get().check_node(slf.py(), node)?;
         let there = {
-            let simulation = slf.get().simulation.borrow(slf.py());
+            let simulation = slf.get().simulation(slf.py())?;
             simulation.kernel.view().jobs_on(node)
         };
         Ok(Self::handles(slf, there))
     }
 
     /// Give the job in a row of the workload.
-    fn job(slf: &Bound<'_, Self>, row: u32) -> PyResult<Job> {
-        let jobs = slf.get().simulation.borrow(slf.py()).kernel.state().jobs.len();
+    fn job(slf: &Bound<'_, Self>, row: Row) -> PyResult<Job> {
+        let Row(row) = row;
+        let jobs = slf.get().simulation(slf.py())?.kernel.state().jobs.len();
         if (row as usize) < jobs {
             return Ok(Job::new(slf, row));
         }
-        Err(PyIndexError::new_err(format!("row = {row}; the workload has {jobs} rows")))
+        Err(decision_error(slf.py(), &format!("row = {row}; the workload has {jobs} rows, numbered from 0.")))
     }
 
     /// Find out where the allocator would put a job now, reservations aside.
@@ -234,21 +245,21 @@ impl View {
 
     /// Number the first limit that stands against starting a waiting job on so many tasks now.
     #[pyo3(signature = (job, tasks=None))]
-    fn limit_over(slf: &Bound<'_, Self>, job: &Job, tasks: Option<u32>) -> PyResult<Option<u32>> {
+    fn limit_over(slf: &Bound<'_, Self>, job: &Job, tasks: Option<Tasks>) -> PyResult<Option<u32>> {
         job.check_home(slf)?;
-        Ok(slf.get().simulation.borrow(slf.py()).kernel.limit_over(job.slot, tasks))
+        Ok(slf.get().simulation(slf.py())?.kernel.limit_over(job.slot, tasks.map(|Tasks(tasks)| tasks)))
     }
 
     /// Count how many tasks of a job a node admits now.
-    fn slots(slf: &Bound<'_, Self>, job: &Job, node: u32) -> PyResult<u32> {
+    fn slots(slf: &Bound<'_, Self>, job: &Job, node: Node) -> PyResult<u32> {
         job.check_home(slf)?;
         let (this, py) = (slf.get(), slf.py());
-        this.check_node(py, node)?;
+        let node = this.check_node(py, node)?;
         let asked = |question: &Question| (question.job == job.slot).then(|| question.slots[node as usize]);
-        if let Some(slots) = this.question(py, asked) {
+        if let Some(slots) = this.question(py, asked)? {
             return Ok(slots);
         }
-        let simulation = this.simulation.borrow(py);
+        let simulation = this.simulation(py)?;
         let view = simulation.kernel.view();
         let requests = view.placement_requests(job.slot);
         if view.closed_nodes(job.slot).contains(node) {
@@ -259,14 +270,14 @@ impl View {
 
     /// The jobs that can be resized at this very instant, in the order in which they came there.
     #[getter]
-    fn at_scheduling_point(slf: &Bound<'_, Self>) -> Vec<Job> {
-        let at_point = application_jobs::at_point(&slf.get().simulation.borrow(slf.py()).kernel);
-        Self::handles(slf, at_point)
+    fn at_scheduling_point(slf: &Bound<'_, Self>) -> PyResult<Vec<Job>> {
+        let at_point = application_jobs::at_point(&slf.get().simulation(slf.py())?.kernel);
+        Ok(Self::handles(slf, at_point))
     }
 
     /// Why the scheduler is asked: what happened, to which row, and how many tasks are asked for.
-    fn get_trigger(&self, py: Python<'_>) -> (&'static str, Option<u32>, Option<u32>) {
-        self.simulation.borrow(py).kernel.trigger().described()
+    fn get_trigger(&self, py: Python<'_>) -> PyResult<(&'static str, Option<u32>, Option<u32>)> {
+        Ok(self.simulation(py)?.kernel.trigger().described())
     }
 
     /// The number of the caller: 0 for the scheduler, else that of the observer.
@@ -287,22 +298,29 @@ impl View {
         visit.call(&self.allocator)
     }
 
-    fn __repr__(&self, py: Python<'_>) -> String {
-        let simulation = self.simulation.borrow(py);
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let simulation = self.simulation(py)?;
         let state = simulation.kernel.state();
-        format!("<View at {} s: {} waiting, {} running>", state.now, state.queue.len(), state.running.len())
+        let (waiting, running) = (state.queue.len(), state.running.len());
+        Ok(format!("<View at {} s: {waiting} waiting, {running} running>", state.now))
     }
 }
 
 impl View {
     /// What an allocator is asked now about a job, if it is that.
-    fn question<T>(&self, py: Python<'_>, look: impl FnOnce(&Question) -> Option<T>) -> Option<T> {
-        let simulation = self.simulation.borrow(py);
-        simulation.kernel.allocator().as_external().and_then(|allocator| allocator.question()).and_then(look)
+    fn question<T>(
+        &self,
+        py: Python<'_>,
+        look: impl FnOnce(&Question) -> Option<T>,
+    ) -> PyResult<Option<T>> {
+        let simulation = self.simulation(py)?;
+        let external = simulation.kernel.allocator().as_external();
+        Ok(external.and_then(|allocator| allocator.question()).and_then(look))
     }
 
-    pub fn check_node(&self, py: Python<'_>, node: u32) -> PyResult<()> {
-        let known = self.simulation.borrow(py).kernel.check_node(node);
-        known.map_err(|refusal| decision_error(py, &format!("node = {node}: {refusal}.")))
+    /// The number of a node that there is.
+    pub fn check_node(&self, py: Python<'_>, Node(node): Node) -> PyResult<u32> {
+        let known = self.simulation(py)?.kernel.check_node(node);
+        known.map(|()| node).map_err(|refusal| decision_error(py, &format!("node = {node}: {refusal}.")))
     }
 }

@@ -20,6 +20,7 @@ from batchlab.distributions import Distribution, Empirical
 from batchlab.errors import WorkloadError, shown
 from batchlab.generate.count import count_of_jobs
 from batchlab.random_streams import Floats, stream
+from batchlab.system.given import check_workload
 from batchlab.workload.application_jobs import run_times
 from batchlab.workload.header import Header
 from batchlab.workload.workload import Workload
@@ -157,6 +158,7 @@ class JannModel:
         WorkloadError
             If the log has fewer than 4 jobs, or all of them come at once.
         """
+        check_workload(workload)
         size = workload.jobs["tasks"].to_numpy()
         if len(size) < _FEWEST_JOBS:
             rule = "at least 4 are needed to fit the model"

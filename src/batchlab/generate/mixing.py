@@ -10,6 +10,7 @@ import polars as pl
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.generate.spelling import Spelled, columns_of, spelled, weighted
 from batchlab.random_streams import Floats, Integers, stream
+from batchlab.system.given import check_workload
 from batchlab.units import is_finite, is_whole
 from batchlab.workload.workload import Workload
 
@@ -137,6 +138,7 @@ def mix(
     >>> mixed.jobs["mixed"].value_counts(sort=True).rows()
     [('background', 300), ('target', 10)]
     """
+    check_workload(workload)
     if not len(workload):
         raise WorkloadError(f"{workload.report.named()}: has no jobs; mix needs at least one.")
     if not (is_finite(share) and 0 <= share <= 1):

@@ -14,6 +14,7 @@ from batchlab.generate.requests import CORE, Limits, Requests, draw_requests
 from batchlab.generate.sizes import SizeModel
 from batchlab.generate.work import check_performance, speed
 from batchlab.random_streams import Floats, Integers, stream
+from batchlab.system.given import check_types
 from batchlab.workload.application_jobs import run_times
 from batchlab.workload.calendar_time import CalendarTime
 from batchlab.workload.header import Header
@@ -97,7 +98,10 @@ def like(
     Raises
     ------
     WorkloadError
-        If an argument breaks a rule, the log is too short, or what the limits want no node has.
+        If an argument breaks a rule, the log is too short or no `Workload`, or no node has what the limits
+        want.
+    SystemDescriptionError
+        If the system is no `System`.
 
     References
     ----------
@@ -115,6 +119,7 @@ def like(
     >>> len(made), made.resources
     (1000, ('core', 'gpu'))
     """
+    check_types(workload, system)
     jobs = count_of_jobs(jobs)
     check_choice("requested_time", requested_time, get_args(RequestedTime))
     speeds = check_performance(performance or {CORE: 1.0})

@@ -30,6 +30,7 @@ import polars as pl
 
 from batchlab.errors import WorkloadError, shown
 from batchlab.random_streams import Floats, Integers, stream
+from batchlab.system.given import check_workload
 from batchlab.workload.application_jobs import run_times
 from batchlab.workload.workload import Workload
 
@@ -115,6 +116,7 @@ def estimates(
     >>> (made.jobs["requested_time"] >= made.jobs["run_time"]).all()
     True
     """
+    check_workload(workload)
     run_time = run_times(workload, "estimates")
     if not run_time.size:
         return workload

@@ -94,15 +94,12 @@ class Malleable(Scheduler):
         memory = self._memories.get(view)
         if memory is None:
             memory = self._memories[view] = _Memory({}, _Groups.of(view))
+        situation = None if asked else self._situation(view)
+        if situation is not None and situation == memory.settled:
+            return
         running = [memory.wish(job, view) for job in view.running]
         for wish in running:
             wish.look()
-        # What running jobs may still use falls with time alone: a job may be within its limits by now.
-        is_timed = any(limit.running_minutes for limit in view.system.limits)
-        looks = asked or is_timed
-        situation = None if looks else (self._situation(view, running), memory.groups.offered(view))
-        if situation is not None and situation == memory.settled:
-            return
         waiting = [memory.wish(job, view) for job in view.queue]
         for wish in waiting:
             wish.wait()
@@ -124,18 +121,14 @@ class Malleable(Scheduler):
             key = _remaining(wish.job)
         return key, wish.submit_time, wish.row
 
-    def _situation(self, view: View, running: list[_SizeTarget]) -> object:
-        """Gather all that the targets and what can be done about them depend on."""
-        queue = view.queue
-        if self.order in _SHORTEST_FIRST:
-            # Progress counts only where it brings a job before another.
-            waits = zip(queue.estimate.tolist(), queue.submit_time.tolist(), queue.rows.tolist(), strict=True)
-            places = sorted([*waits, *map(self._rank, running)])
-            rows = [row for *_, row in places]
-        else:
-            rows = queue.rows.tolist()
-        sizes = [(wish.row, wish.tasks, wish.least, wish.most) for wish in running]
-        return rows, sizes, len(queue), view.free.tobytes()
+    def _situation(self, view: View) -> tuple[int, list[int]]:
+        """Return all that the targets, and what can be done about them, depend on."""
+        if self.order != "srtf":
+            return view.revision, []
+        # Progress is in no revision; it counts only if it moves a job before another.
+        present = (*view.running, *view.queue)
+        places = sorted((_remaining(job), job.submit_time, job.row) for job in present)
+        return view.revision, [row for *_, row in places]
 
     def _set_targets(self, view: View, present: list[_SizeTarget]) -> None:
         """Share out what the machine offers; `present` is in order."""

@@ -5,31 +5,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from batchlab.errors import SimulationError, SystemDescriptionError, WorkloadError, shown
+from batchlab.errors import SimulationError, shown
 from batchlab.observer.periods import too_many
-from batchlab.system import System
-from batchlab.workload import Workload
 
 if TYPE_CHECKING:
     from batchlab.options import RunOptions
     from batchlab.policy import Policy
     from batchlab.simulation.driver import Driver, PythonComponents
+    from batchlab.workload import Workload
 
-__all__ = ["check_asked", "check_decides", "check_periods", "check_time", "check_types"]
-
-
-def check_types(workload: object, system: object) -> None:
-    """Refuse what is no workload, or no system.
-
-    Raises
-    ------
-    SystemDescriptionError, WorkloadError
-        Which of them it is.
-    """
-    if not isinstance(system, System):
-        raise SystemDescriptionError(f"system = {shown(system)}; must be a System, e.g. of read_system().")
-    if not isinstance(workload, Workload):
-        raise WorkloadError(f"workload = {shown(workload)}; must be a Workload. See Workload.from_table().")
+__all__ = ["check_asked", "check_decides", "check_periods", "check_time"]
 
 
 def check_asked(components: PythonComponents, policy: Policy) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import math
+import weakref
 from collections import deque
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
@@ -136,7 +137,9 @@ class Driver:
     ) -> None:
         self.components = components
         self._columns = columns
+        self._simulation = simulation
         self._is_at_work = False
+        self._is_telling = False
         self.loop: object = None
         """The latest loop over decision points."""
         self._values = Values()
@@ -160,6 +163,12 @@ class Driver:
     def views(self) -> tuple[View, ...]:
         """The views that are given away."""
         return self.view, self._order_view, self.predictor_view
+
+    def belong_to(self, simulation: object) -> None:
+        """Let holders of a view look ahead, without keeping the simulation alive."""
+        me = cast("Callable[[], Any]", weakref.ref(simulation))
+        for view in self.views:
+            view._simulation = me  # noqa: SLF001  # our own
 
     def own_objects(self) -> dict[str, object]:
         """Give what belongs to the simulation, by name: a restored one has its own."""
@@ -224,12 +233,17 @@ class Driver:
 
     def restored(self, data: bytes) -> None:
         """Go on with the components of a snapshot."""
-        self._put_to_work(components_of_bytes(data, self.own_objects()))
+        components = components_of_bytes(data, self.own_objects())
+        whole = {each.name for each in fields(PythonComponents)}
+        if not isinstance(components, PythonComponents) or not whole <= vars(components).keys():
+            rule = "take another snapshot"
+            raise SimulationError(f"the snapshot's Python components are none; {rule}.")
+        self._put_to_work(components)
 
     def _put_to_work(self, components: PythonComponents) -> None:
         self.components = components
         named = {observer.name: observer for observer in components.observers if observer.name}
-        self._values.offer(named, self.view)
+        self._values.offer(named, self.view, self._catch_up)
         self._listeners = self._find_listeners()
 
     def observed(self) -> Observed:
@@ -342,8 +356,14 @@ class Driver:
             self._pending.extend((change, about, number) for number in numbers)
         self._notify_pending()
 
+    def _catch_up(self) -> None:
+        """Tell observers what changed in this pass, unless they are being told."""
+        if self._is_at_work and not self._is_telling:
+            self._simulation.tell_changes(self, self.view)
+
     def _notify_pending(self) -> None:
         """Have observers take note of changes one by one: a fork made meanwhile goes on with the rest."""
+        self._is_telling = True
         try:
             while self._pending:
                 change, about, number = self._pending.popleft()
@@ -352,6 +372,7 @@ class Driver:
         finally:
             # They take note once, whatever comes of it.
             self._pending.clear()
+            self._is_telling = False
 
     def wake(self, whose: int, _view: View) -> None:
         """Answer a timer; the scheduler's own are answered by the pass that follows."""
@@ -389,11 +410,11 @@ class Driver:
 
     def _called_by(self, number: int, method: Callable[..., object], *subject: object) -> None:
         """Call an observer's method; timers that it sets are its own."""
-        self.view.caller = number
+        before, self.view.caller = self.view.caller, number
         try:
             method(*subject, self.view)
         finally:
-            self.view.caller = 0
+            self.view.caller = before
 
 
 def _defines(observer: Observer, change: str) -> bool:

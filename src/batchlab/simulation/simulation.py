@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-import weakref
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -16,7 +15,7 @@ from batchlab.options import RunOptions
 from batchlab.policy.kernel import OF_COLUMNS, policy_names
 from batchlab.policy.policy import as_policy
 from batchlab.result.result import Result
-from batchlab.simulation.checks import check_asked, check_decides, check_periods, check_time, check_types
+from batchlab.simulation.checks import check_asked, check_decides, check_periods, check_time
 from batchlab.simulation.decision_point import points
 from batchlab.simulation.driver import Driver, PythonComponents, python_components, with_components
 from batchlab.simulation.external_events import event_columns, given_events
@@ -24,9 +23,10 @@ from batchlab.simulation.inputs import kernel_simulation
 from batchlab.simulation.outcome import outcome_of
 from batchlab.simulation.overheads import drawn_overheads
 from batchlab.simulation.sensing import links_seen
-from batchlab.simulation.snapshot import Snapshot, options_as_facts, options_of_facts
+from batchlab.simulation.snapshot import Snapshot, digest_of_run, options_as_facts, options_of_facts
 from batchlab.simulation.status import Gauges, Status, columns_of, shares_in_use
 from batchlab.simulation.view import Columns
+from batchlab.system.given import check_types
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -104,7 +104,7 @@ class Simulation:
         if components.any:
             columns = Columns(workload.jobs, clairvoyant=False)
             self._driver = Driver(components, self._kernel, system, columns)
-            self._let_look_ahead(self._driver)
+            self._driver.belong_to(self)
             self._driver.begin()
 
     def _make(
@@ -125,6 +125,7 @@ class Simulation:
         if options.invocation is not None:
             check_asked(components, policy)
         self._made_of = self._run_of = (workload, system, policy)
+        self._run_digest: str | None = None
         self._elapsed = 0.0
         self._depth = 0
         self._assumes_estimates = False
@@ -277,7 +278,7 @@ class Simulation:
         if self._driver is not None:
             twin._driver = self._driver.twin(twin._kernel, self.system)
             twin._run_of = (*self._run_of[:2], with_components(self.policy, twin._driver.components))
-            twin._let_look_ahead(twin._driver)
+            twin._driver.belong_to(twin)
         return twin
 
     def snapshot(self) -> bytes:
@@ -289,7 +290,7 @@ class Simulation:
         Returns
         -------
         bytes
-            For `restore`. Like every pickle they can run code when they are restored: restore only your own.
+            For `restore`. They hold pickles, which run code when they are restored.
 
         Raises
         ------
@@ -301,10 +302,12 @@ class Simulation:
         >>> data = simulation.snapshot()  # doctest: +SKIP
         >>> later = Simulation.restore(data, workload, system, "easy")  # doctest: +SKIP
         """
-        _, _, policy = self._made_of
+        workload, system, policy = self._made_of
+        self._run_digest = self._run_digest or digest_of_run(workload, system)
         facts = {
             "version": _kernel.__version__,
             "policy": str(policy),
+            "run": self._run_digest,
             "options": options_as_facts(self._options),
             "under": self._adopted,
             "assumes_estimates": self._assumes_estimates,
@@ -338,24 +341,29 @@ class Simulation:
         ------
         SimulationError
             If the bytes are no snapshot, were written by another version, or are of other jobs, another
-            system or policy.
+            system or policy. All of this is checked before anything is unpickled.
+
+        Warnings
+        --------
+        A snapshot holds pickles: one that was made to do harm runs its code here. Restore only snapshots that
+        you have made, or that come from people whom you trust.
         """
         policy = as_policy(policy)
+        check_types(workload, system)
         snapshot = Snapshot.of_bytes(data)
-        snapshot.check(version=_kernel.__version__, policy=str(policy))
-        facts = snapshot.facts
+        digest = digest_of_run(workload, system)
+        snapshot.check(version=_kernel.__version__, policy=str(policy), run=digest)
         simulation = cls.__new__(cls)
-        simulation._driver = None  # noqa: SLF001  # our own
-        simulation._make(
-            workload,
-            system,
-            policy,
-            python_components(policy, ()),
-            options_of_facts(facts["options"]),
-            events=facts["events"],
-        )
-        simulation._go_on_from(snapshot)  # noqa: SLF001  # likewise
+        with Snapshot.restoring():
+            simulation._make_again(snapshot, workload, system, policy)  # noqa: SLF001  # our own
+        simulation._run_digest = digest  # noqa: SLF001  # likewise
         return simulation
+
+    def _make_again(self, snapshot: Snapshot, workload: Workload, system: System, policy: Policy) -> None:
+        self._driver = None
+        options, components = options_of_facts(snapshot.facts["options"]), python_components(policy, ())
+        self._make(workload, system, policy, components, options, events=snapshot.facts["events"])
+        self._go_on_from(snapshot)
 
     def _go_on_from(self, snapshot: Snapshot) -> None:
         facts = snapshot.facts
@@ -371,13 +379,13 @@ class Simulation:
             self._driver = Driver(python_components(policy, ()), self._kernel, system, columns)
             self._driver.restored(snapshot.components)
             self._run_of = (*self._run_of[:2], with_components(self._run_of[2], self._driver.components))
-            self._let_look_ahead(self._driver)
+            self._driver.belong_to(self)
         self._elapsed, self._depth = facts["elapsed"], facts["depth"]
         if facts["assumes_estimates"]:
             self._assume_run_times()
 
     def __reduce__(self) -> tuple[Callable[..., Simulation], tuple[object, ...]]:
-        return _restored, (self.snapshot(), *self._made_of)
+        return Simulation.restore, (self.snapshot(), *self._made_of)
 
     def __copy__(self) -> Simulation:
         return self.fork()
@@ -434,7 +442,7 @@ class Simulation:
         self._kernel.adopt(policy_names(policy, self._options.seed, self._run_of[1]))
         if self._driver is not None:
             self._driver = self._driver.without_policy(self._kernel, system)
-            self._let_look_ahead(self._driver)
+            self._driver.belong_to(self)
 
     def _assume_estimates(self) -> None:
         self._kernel.assume_estimates()
@@ -447,14 +455,11 @@ class Simulation:
         self._assumes_estimates = True
         workload, system, policy = self._run_of
         run_times = pl.Series("run_time", self._kernel.run_times())
-        believed = dataclasses.replace(workload, jobs=workload.jobs.with_columns(run_times))
+        # In place of `with_columns`, which asks for the threads of polars: a forked process has none.
+        jobs = workload.jobs.clone()
+        jobs.replace_column(jobs.get_column_index("run_time"), run_times)
+        believed = dataclasses.replace(workload, jobs=jobs)
         self._run_of = (believed, system, policy)
-
-    def _let_look_ahead(self, driver: Driver) -> None:
-        """Let holders of a view look ahead, without keeping this simulation alive."""
-        me = weakref.ref(self)
-        for view in driver.views:
-            view._simulation = lambda: cast("Simulation", me())  # noqa: SLF001  # our own
 
     def status(self, *, latest: int = 0) -> Status:
         """Give which jobs wait, which run where, and what is free; costs O(jobs + nodes).
@@ -493,8 +498,3 @@ class Simulation:
         workload, system, policy = self._run_of
         done = f"{self.finished:,} of {len(workload):,} jobs done"
         return f"<Simulation of {policy} on {system.nodes:,} nodes at {self.now:g} s: {done}>"
-
-
-def _restored(data: bytes, workload: Workload, system: System, policy: Policy) -> Simulation:
-    """Give what was pickled."""
-    return Simulation.restore(data, workload, system, policy)

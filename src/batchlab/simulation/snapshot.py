@@ -7,19 +7,48 @@ import hashlib
 import io
 import json
 import pickle
+from contextlib import contextmanager
 from dataclasses import dataclass
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-from batchlab.errors import SimulationError
+import numpy as np
+
+from batchlab.errors import BatchlabError, SimulationError, shown
 from batchlab.options import RunOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-__all__ = ["Snapshot", "components_as_bytes", "components_of_bytes", "options_as_facts", "options_of_facts"]
+    from batchlab.system import System
+    from batchlab.workload import Workload
+
+__all__ = [
+    "Snapshot",
+    "components_as_bytes",
+    "components_of_bytes",
+    "digest_of_run",
+    "options_as_facts",
+    "options_of_facts",
+]
 
 _MARK = b"batchlab simulation\n"
 _SHORT = "a snapshot is what Simulation.snapshot() gives, whole"
+# What stands in every snapshot, and of which types it is.
+_FACTS: Mapping[str, tuple[type, ...]] = {
+    "version": (str,),
+    "policy": (str,),
+    "run": (str,),
+    "options": (dict,),
+    "under": (str, NoneType),
+    "assumes_estimates": (bool,),
+    "elapsed": (float, int),
+    "depth": (int,),
+    "driven": (bool,),
+    "events": (list, NoneType),
+    "kernel": (int,),
+    "components": (int,),
+}
 
 
 @dataclass(frozen=True)
@@ -64,10 +93,22 @@ class Snapshot:
         if hashlib.sha256(data[begin:]).digest() != data[len(_MARK) : begin]:
             raise SimulationError(f"the snapshot is damaged: its bytes do not fit its hash; {_SHORT}.")
         line, _, rest = data[begin:].partition(b"\n")
-        facts = json.loads(line)
-        kernel = facts.pop("kernel")
-        del facts["components"]
+        facts = _facts(line)
+        kernel, components = facts.pop("kernel"), facts.pop("components")
+        if not 0 <= kernel <= len(rest) == kernel + components:
+            raise SimulationError(f"the snapshot's parts are not as long as it says; {_SHORT}.")
         return cls(facts, rest[:kernel], rest[kernel:])
+
+    @staticmethod
+    @contextmanager
+    def restoring() -> Iterator[None]:
+        """Raise a `SimulationError` for whatever goes wrong: bytes that were changed may hold anything."""
+        try:
+            yield
+        except BatchlabError:
+            raise
+        except Exception as error:
+            raise SimulationError(f"the snapshot cannot be restored: {error!r}; take another one.") from error
 
     def check(self, **expected: str) -> None:
         """Check facts by their names.
@@ -81,6 +122,36 @@ class Snapshot:
             if self.facts.get(name) != value:
                 rule = "give what the snapshot was taken of"
                 raise SimulationError(f"the snapshot's {name} = {self.facts.get(name)}, not {value}; {rule}.")
+
+
+def _facts(line: bytes) -> dict[str, Any]:
+    """Read the line of facts; each must be there, and be of its type."""
+    try:
+        facts = json.loads(line)
+    except (ValueError, RecursionError):
+        facts = None
+    if not isinstance(facts, dict):
+        raise SimulationError(f"the snapshot has no line of facts; {_SHORT}.")
+    for name, types in _FACTS.items():
+        if not isinstance(facts.get(name), types):
+            raise SimulationError(f"the snapshot's {name} = {shown(facts.get(name))}; {_SHORT}.")
+    if unknown := facts.keys() - _FACTS.keys():
+        raise SimulationError(f"the snapshot has an unknown fact {shown(min(unknown))}; {_SHORT}.")
+    return facts
+
+
+def digest_of_run(workload: Workload, system: System) -> str:
+    """Compute a digest of all jobs and of the machine, in hexadecimal digits: O(jobs + nodes)."""
+    digest = hashlib.sha256(f"{system.resources}\0".encode())
+    digest.update(np.ascontiguousarray(system.capacity).data)
+    for column in workload.jobs.get_columns():
+        digest.update(f"{column.name}\0{column.dtype}\0".encode())
+        # Polars has no threads in a forked process; these need none.
+        if column.dtype.is_numeric() and not column.null_count():
+            digest.update(np.ascontiguousarray(column.to_numpy()).data)
+        else:
+            digest.update(repr(column.to_list()).encode())
+    return digest.hexdigest()
 
 
 class _Pickler(pickle.Pickler):
@@ -134,7 +205,8 @@ def components_of_bytes(data: bytes, own: Mapping[str, object]) -> Any:  # noqa:
     """
     try:
         return _Unpickler(data, own).load()
-    except (pickle.UnpicklingError, AttributeError, ImportError, EOFError, IndexError, KeyError) as error:
+    except Exception as error:
+        # A pickle may raise whatever the classes in it do.
         rule = "its classes must be importable where it is restored"
         raise SimulationError(
             f"the snapshot's Python components cannot be restored: {error}; {rule}."
@@ -164,7 +236,10 @@ def options_of_facts(facts: Mapping[str, Any]) -> RunOptions:
     SimulationError
         If a control cannot be unpickled.
     """
-    control = facts["control"]
+    control = facts.get("control")
     if isinstance(control, dict):
-        control = components_of_bytes(base64.b64decode(control["pickled"]), {})
+        pickled = control.get("pickled")
+        if not isinstance(pickled, str):
+            raise SimulationError(f"the snapshot's control = {shown(control)}; {_SHORT}.")
+        control = components_of_bytes(base64.b64decode(pickled), {})
     return RunOptions.from_dict({**facts, "control": control})

@@ -30,7 +30,7 @@ class View(_kernel.View):
 
     To see: ``now``, ``first_submission``, ``queue``, ``candidates``, ``running``, ``on_hold``, ``job``,
     ``jobs_on``, ``free``, ``total_free``, ``capacity``, ``slots``, ``place``, ``is_drained``,
-    ``resources``, ``system``, ``columns``, ``values``, ``clairvoyant``, ``cause``,
+    ``resources``, ``system``, ``columns``, ``values``, ``clairvoyant``, ``cause``, ``revision``,
     ``at_scheduling_point``, ``max_additional_tasks``, ``available``, ``total_available``, ``link_load``,
     ``storage_utilisation``, ``node_utilisation``, ``gpus_at_work``, ``over_limit``; ``fork`` looks
     ahead.
@@ -40,7 +40,7 @@ class View(_kernel.View):
     rule raises `DecisionError`, and nothing is changed.
     """
 
-    _simulation: Callable[[], Simulation]
+    _simulation: Callable[[], Simulation | None]
 
     system: System
     """The machine as it was described."""
@@ -162,12 +162,16 @@ class View(_kernel.View):
         Raises
         ------
         DecisionError
-            If the future is asked for by a policy that is not clairvoyant.
+            If the future is asked for by a policy that is not clairvoyant, or the simulation is gone.
         """
         if clairvoyant and not self.clairvoyant:
             rule = "set clairvoyant = True on the class"
             raise DecisionError(f"fork(clairvoyant=True) shows run times; {rule}.")
-        return self._simulation().look_ahead(policy, clairvoyant=clairvoyant)
+        simulation = self._simulation()
+        if simulation is None:
+            rule = "keep it, as simulation = Simulation(…), and call simulation.fork()"
+            raise DecisionError(f"fork(): the simulation of this view is over and gone; {rule}.")
+        return simulation.look_ahead(policy, clairvoyant=clairvoyant)
 
     def __deepcopy__(self, _memo: dict[int, object]) -> View:
         # A view is of one simulation; copies of what keeps it get the view of a fork where there is one.
@@ -258,17 +262,21 @@ class Values(Mapping[str, object]):
     def __init__(self) -> None:
         self._observers: Mapping[str, Observer] = {}
         self._view: View | None = None
+        self._catch_up: Callable[[], None] | None = None
 
-    def offer(self, observers: Mapping[str, Observer], view: View) -> None:
-        """Take note of the observers, and of the view that they are given when they are asked."""
+    def offer(self, observers: Mapping[str, Observer], view: View, catch_up: Callable[[], None]) -> None:
+        """Take note of the observers, of the view that they are given, and of what tells them all changes."""
         self._observers = observers
         self._view = view
+        self._catch_up = catch_up
 
     def __getitem__(self, name: str) -> object:
-        """Ask an observer for its value."""
+        """Ask an observer for its value, which counts what this pass has decided so far."""
         if name not in self._observers or self._view is None:
             known = suggest(name, self._observers) or " There are none; pass observers=[…] to simulate()."
             raise KeyError(f"no observer named {name!r}.{known}")
+        if self._catch_up is not None:
+            self._catch_up()
         return self._observers[name].value(self._view)
 
     def __contains__(self, name: object) -> bool:

@@ -49,18 +49,14 @@ impl<F: Feed> Simulation<F> {
         self.applications().and_then(|running| running.pending_allocation(job))
     }
 
-    /// Starts the application of a job that has just been given its nodes.
+    /// Starts the application of a job whose launch is over, on the nodes that it has by now.
     pub(super) fn begin_application(&mut self, job: u32) {
         let Some(given) = &self.scenario.applications else { return };
         let Some(running) = &mut self.state.applications else { return };
         let request = self.scenario.request(job);
         let asked = given.gpus.map_or(0, |gpu| u32::try_from(request.amounts[gpu]).unwrap_or(u32::MAX));
         let carried = &given.jobs[job as usize];
-        let placement = self.state.jobs.placement(job);
-        if running.ranks(job).is_empty() {
-            running.set_ranks(job, carried.nodes_of_ranks(placement, given.fabric.as_ref()));
-        }
-        running.keep_ranks(job, &ranks_of_placement(placement));
+        running.keep_ranks(job, &ranks_of_placement(self.state.jobs.placement(job)));
         let gpus = running.chosen_gpus.get(&job).copied().unwrap_or(asked);
         let hosts = given.hosts_of(running.ranks(job));
         if let Err(error) = running.execution.start(self.state.now, job, carried, &hosts, gpus) {
@@ -68,12 +64,18 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Sets where each rank of a job is, before it starts.
-    pub(super) fn set_ranks(&mut self, job: u32, nodes: Vec<u32>) {
-        if self.view().has_application(job)
-            && let Some(running) = &mut self.state.applications
-        {
-            running.set_ranks(job, nodes);
+    /// Sets where each rank of a job is that has just been given its nodes: on these, or else in the order of its ranks. From
+    /// here to the end of its run they say what it has, whether its application has begun or not.
+    pub(super) fn place_ranks(&mut self, job: u32, nodes: Option<Vec<u32>>) {
+        if !self.view().has_application(job) {
+            return;
+        }
+        if let (Some(running), Some(given)) = (&mut self.state.applications, &self.scenario.applications) {
+            let in_order = || {
+                let placement = self.state.jobs.placement(job);
+                given.jobs[job as usize].nodes_of_ranks(placement, given.fabric.as_ref())
+            };
+            running.set_ranks(job, nodes.unwrap_or_else(in_order));
         }
     }
 
@@ -118,6 +120,7 @@ impl<F: Feed> Simulation<F> {
         match notice {
             Notice::Done => {
                 let Some(run) = self.state.jobs.run(job) else { return };
+                self.state.changed();
                 self.forget_application(job);
                 if !self.begin_completion(job, run, false) {
                     self.release_held_nodes(job);
@@ -173,17 +176,17 @@ impl<F: Feed> Simulation<F> {
             else {
                 return;
             };
-            match running.take_pending_allocation(job) {
-                Some(nodes) => {
-                    let hosts = given.hosts_of(&nodes);
-                    running.set_ranks(job, nodes);
-                    if let Some(&gpus) = running.chosen_gpus.get(&job) {
-                        running.execution.set_gpus_per_node(job, gpus);
-                    }
-                    running.execution.reconfigure(now, job, &hosts);
-                }
-                None => running.execution.resume(now, job),
+            let Some(nodes) = running.take_pending_allocation(job) else {
+                running.execution.resume(now, job);
+                continue;
+            };
+            let hosts = given.hosts_of(&nodes);
+            running.set_ranks(job, nodes);
+            if let Some(&gpus) = running.chosen_gpus.get(&job) {
+                running.execution.set_gpus_per_node(job, gpus);
             }
+            running.execution.reconfigure(now, job, &hosts);
+            self.state.changed();
         }
     }
 

@@ -72,6 +72,7 @@ impl<F: Feed> Simulation<F> {
     /// Brings usage up to date, and compares it with shares.
     fn compare_usage(&mut self, due: Due) {
         let state = &mut self.state;
+        state.changed();
         if let Some(calculation) = &mut state.calculation {
             calculation.calculate(due.last);
         }

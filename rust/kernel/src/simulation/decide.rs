@@ -21,6 +21,9 @@ impl<F: Feed> Simulation<F> {
 
     /// Checks and applies a decision, of a rule or from outside.
     pub(super) fn apply(&mut self, decision: Decision) -> Result<Effect, Refusal> {
+        if !matches!(decision, Decision::Wake { .. }) {
+            self.state.changed();
+        }
         match decision {
             Decision::Start { job, place, tasks } => return self.start(job, place, tasks),
             Decision::Reserve { job, at } => return self.reserve(job, at),
@@ -92,9 +95,10 @@ impl<F: Feed> Simulation<F> {
             return if is_free_choice { Ok(Effect::NotNow) } else { Err(Refusal::Delays(job)) };
         }
         self.take_nodes(job, &placement);
-        if let Some(nodes) = ranks {
-            self.set_ranks(job, nodes);
+        if self.state.applications.is_some() {
+            self.place_ranks(job, ranks);
         }
+        self.recorders.changes.notify(Change::Started, job);
         // The buffer is used again by the next choice.
         self.allocator.chosen = placement;
         Ok(Effect::Done)
@@ -413,6 +417,7 @@ impl<F: Feed> Simulation<F> {
         self.complete_queue();
         (self.scheduler, self.priority, self.allocator) = (scheduler, priority, allocator);
         self.keep_indices();
+        self.choose_kinds();
         let queued = self.state.queue.jobs();
         self.state.queue.index.clear();
         for job in queued {
@@ -461,6 +466,7 @@ impl<F: Feed> Simulation<F> {
 
     /// What was known of the nodes no longer holds.
     pub(super) fn nodes_changed(&mut self) {
+        self.state.changed();
         self.state.releases += 1;
         self.scheduler.disturbed();
         self.renew_reservations();

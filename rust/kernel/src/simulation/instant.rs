@@ -31,6 +31,8 @@ impl<F: Feed> Simulation<F> {
             matches!(kind, Timer | Completion | Submission | EarlyRelease)
         };
         self.has_rare_events = !self.kinds.iter().all(is_common);
+        self.varies_with_time = self.priority.changes_with_time()
+            || self.scenario.limits.as_ref().is_some_and(|limits| limits.counts_minutes());
         self.has_rare_states = self.state.sleep.is_some()
             || self.state.applications.is_some()
             || self.state.calculation.is_some()
@@ -40,6 +42,9 @@ impl<F: Feed> Simulation<F> {
     pub(super) fn begin_instant(&mut self, before: f64) {
         if self.state.now > before {
             self.cursor.suspended.clear();
+        }
+        if self.varies_with_time {
+            self.state.changed();
         }
         if self.has_rare_states {
             self.begin_rare_states(before);
@@ -69,6 +74,7 @@ impl<F: Feed> Simulation<F> {
             let cuts = calendar.next_cut_after(before) <= self.state.now;
             self.cursor.cut = (turns && cuts).then_some(Time(self.state.now));
             self.cursor.calendar_turn = turns.then_some(Time(self.state.now));
+            self.state.changed();
             self.state.turn_calendar(&self.scenario, &self.priority);
         }
     }
@@ -193,6 +199,10 @@ impl<F: Feed> Simulation<F> {
 
     /// Takes one event of a kind that is due.
     fn take_event(&mut self, kind: EventKind) -> Result<Option<YieldPoint>, F::Error> {
+        // A timer changes nothing itself, and what an application has to tell need not.
+        if !matches!(kind, EventKind::Timer | EventKind::Application) {
+            self.state.changed();
+        }
         match kind {
             EventKind::Completion => {
                 if self.agenda.ties == EndTies::ByStart && self.cursor.round.is_none() {

@@ -15,6 +15,7 @@ use super::{Feed, Simulation, View};
 impl<F: Feed> Simulation<F> {
     /// Takes a job into the queue, or rejects it.
     pub(super) fn admit(&mut self, job: u32) -> Result<(), F::Error> {
+        self.state.changed();
         let is_held = self.state.held_ahead.remove(&job);
         if let Some(reason) = self.rejection(job) {
             self.reject(job, reason);
@@ -113,6 +114,7 @@ impl<F: Feed> Simulation<F> {
 
     /// Begins the course of a job that has just been given its nodes: its launch, or its run where that takes no time.
     pub(super) fn begin_run(&mut self, job: u32) {
+        self.state.changed();
         let Some(run) = self.state.jobs.run(job) else { return };
         let sequence = match self.agenda.ties {
             EndTies::ByRow => self.scenario.job(job).row,
@@ -233,6 +235,7 @@ impl<F: Feed> Simulation<F> {
 
     /// The present phase of a run is over: the job goes on to the next, unless this was the last.
     pub(super) fn go_on_to_next_phase(&mut self, run: u32) -> bool {
+        self.state.changed();
         let job = self.state.running.get(run).job;
         match self.state.running.get(run).phase {
             Phase::Launching => {

@@ -69,6 +69,8 @@ pub struct Simulation<F> {
     has_rare_events: bool,
     /// Whether anything changes with time alone but the work of running jobs; follows likewise.
     has_rare_states: bool,
+    /// Whether keys or what limits admit change with time alone; follows likewise.
+    varies_with_time: bool,
     listeners: Listeners,
     cursor: Cursor,
     patience: Patience,
@@ -94,6 +96,7 @@ impl<F: Feed> Simulation<F> {
             kinds: Vec::new(),
             has_rare_events: true,
             has_rare_states: true,
+            varies_with_time: true,
             listeners: Listeners::default(),
             feed,
         };

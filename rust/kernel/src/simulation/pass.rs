@@ -1,7 +1,6 @@
 //! A scheduling pass: the scheduler proposes, the simulation checks and applies, until there is no more to propose.
 use crate::cluster::{NodeTasks, Unanswered};
 use crate::decision::{Decision, Preemption};
-use crate::record::Change;
 use crate::scheduler::{SchedulingRule, Step};
 use crate::time::Time;
 
@@ -230,7 +229,6 @@ impl<F: Feed> Simulation<F> {
         for &job in &started {
             self.feed.started(View { scenario: &self.scenario, state: &self.state }, job);
             self.begin_run(job);
-            self.recorders.changes.notify(Change::Started, job);
         }
         self.state.queue.arrived.clear();
         if self.state.conditions.is_some() {

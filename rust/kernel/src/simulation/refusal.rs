@@ -165,6 +165,8 @@ pub enum Refusal {
     HasApplication(u32),
     /// The job is being launched or completed.
     NotWorking(u32),
+    /// The job is being completed.
+    RunIsOver(u32),
     /// An amount to be withheld that is negative or more than the node has.
     BadAmount {
         /// The node.
@@ -262,6 +264,7 @@ impl fmt::Display for Refusal {
                 write!(out, "it carries an application, whose rate follows from what it does")
             }
             Self::NotWorking(_) => write!(out, "it is being launched or completed"),
+            Self::RunIsOver(_) => write!(out, "its run is over; it is being completed"),
             Self::UnderWay => write!(out, "jobs run already; measure from the beginning"),
             Self::Unmeasured => write!(out, "the power of the nodes is not measured; observe it first"),
             Self::BadAmount { node, amount, capacity } => {

@@ -5,6 +5,7 @@ use crate::application::JobType;
 use crate::cluster::{Availability, NodeTasks, Place, PlacementRequest, placement_of_ranks};
 use crate::decision::Size;
 use crate::record::Change;
+use crate::state::Phase;
 use crate::workload::JobState;
 
 use super::{Feed, Refusal, Simulation, View};
@@ -17,28 +18,44 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Gives a running job these nodes, one entry per rank: at once where it is at a scheduling point, else from the next
-    /// one on. Nodes that it gains are its own from now on.
+    /// Gives a running job these nodes, one entry per rank: at once where it is in its launch or at a scheduling point, else
+    /// from the next one on. Nodes that it gains are its own from now on.
     fn resize_to_nodes(&mut self, job: u32, nodes: Vec<u32>, gpus: Option<u32>) -> Result<(), Refusal> {
         self.check_resizable(job, nodes.len())?;
         for &node in &nodes {
             self.check_node(node)?;
         }
         let Some(running) = &self.state.applications else { return Err(Refusal::Rigid(job)) };
+        let is_launched = self.is_launched(job);
         let next = placement_of_ranks(&nodes);
-        let held = match running.scheduling_point(job) {
-            Some(_) => next,
-            None => union(&placement_of_ranks(running.ranks(job)), &next),
+        let held = if is_launched || running.scheduling_point(job).is_some() {
+            next
+        } else {
+            union(&placement_of_ranks(running.ranks(job)), &next)
         };
         if *self.state.jobs.placement_by_index(job) != held && !self.change_nodes(job, &held) {
             return Err(self.no_room(job, &held));
         }
         if let Some(running) = &mut self.state.applications {
             let others = gpus.is_some_and(|gpus| running.chosen_gpus.insert(job, gpus) != Some(gpus));
-            let is_same = nodes == running.ranks(job) && !others;
-            running.set_pending_allocation(job, (!is_same).then_some(nodes));
+            if is_launched {
+                // Its application begins there.
+                running.set_ranks(job, nodes);
+            } else {
+                let is_same = nodes == running.ranks(job) && !others;
+                running.set_pending_allocation(job, (!is_same).then_some(nodes));
+            }
         }
         Ok(())
+    }
+
+    /// Whether a running job has its nodes, and its application has not begun.
+    fn is_launched(&self, job: u32) -> bool {
+        self.phase(job) == Some(Phase::Launching)
+    }
+
+    fn phase(&self, job: u32) -> Option<Phase> {
+        self.state.jobs.run(job).map(|run| self.state.running.get(run).phase)
     }
 
     /// Changes the number of tasks of a running job: it loses its last ranks; or it keeps some that it was to lose at its
@@ -98,6 +115,9 @@ impl<F: Feed> Simulation<F> {
         self.recorders.resizes.add(view, job, self.state.jobs.allocated_since(job));
         self.release_nodes(job);
         self.state.take_again(&self.scenario, job, placement);
+        if self.scenario.bills_runs_only() && self.phase(job) == Some(Phase::Running) {
+            self.state.begin_charge(&self.scenario, job);
+        }
         self.recorders.nodes_taken(View { scenario: &self.scenario, state: &self.state }, job, placement);
         self.nodes_changed();
         self.recorders.changes.notify(Change::Resized, job);
@@ -118,6 +138,9 @@ impl<F: Feed> Simulation<F> {
         }
         if self.is_ending(job) {
             return Err(Refusal::EndsNow(job));
+        }
+        if matches!(self.phase(job), Some(Phase::Completing(_))) {
+            return Err(Refusal::RunIsOver(job));
         }
         let point = self.applications().and_then(|running| running.scheduling_point(job));
         let asks = point.is_some_and(|point| point.requested_tasks.is_some());

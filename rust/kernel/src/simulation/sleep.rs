@@ -17,6 +17,7 @@ impl<F: Feed> Simulation<F> {
     pub(super) fn end_transitions(&mut self) {
         while let (Some(rules), Some(sleep)) = (&self.scenario.sleep, &mut self.state.sleep) {
             let Some(node) = sleep.end_transition(rules, &self.state.machine, self.state.now) else { break };
+            self.state.changed();
             self.recorders.node_changed(View { scenario: &self.scenario, state: &self.state }, node);
         }
     }
@@ -29,6 +30,7 @@ impl<F: Feed> Simulation<F> {
         let (now, demand) = (self.state.now, self.demand());
         let (Some(rules), Some(sleep)) = (&self.scenario.sleep, &mut self.state.sleep) else { return };
         for node in sleep.decide(rules, now, &demand) {
+            self.state.changed();
             self.recorders.node_changed(View { scenario: &self.scenario, state: &self.state }, node);
         }
     }

@@ -140,6 +140,7 @@ impl<F: Feed + Serialize + DeserializeOwned> Simulation<F> {
             kinds: Vec::new(),
             has_rare_events: true,
             has_rare_states: true,
+            varies_with_time: true,
             listeners: changed.listeners,
             cursor: changed.cursor,
             patience: self.patience,

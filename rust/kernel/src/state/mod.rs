@@ -100,6 +100,8 @@ pub struct State {
     fixed_priorities: BTreeMap<u32, f64>,
     /// How often nodes were given back or changed so far: where it stands still, nothing that did not fit fits now.
     pub releases: u64,
+    /// How often anything changed so far that a scheduler may decide by, see [`Self::changed`].
+    pub revision: u64,
     /// Jobs started in this pass.
     pub started: Vec<u32>,
     /// Jobs that ended since the last pass.
@@ -149,6 +151,7 @@ impl State {
             held_ahead: BTreeSet::new(),
             fixed_priorities: BTreeMap::new(),
             releases: 0,
+            revision: 0,
             started: Vec::new(),
             ended: Vec::new(),
             starts: 0,
@@ -260,6 +263,12 @@ impl State {
         self.check_nodes(job);
         self.wake_nodes(scenario, job, placement);
         self.account_for(scenario, job);
+    }
+
+    /// Takes note that something has changed that a scheduler may decide by: an event, a decision, a node. Not so of what
+    /// follows from the present time alone, of the progress of applications, and of which jobs are at scheduling points.
+    pub(crate) fn changed(&mut self) {
+        self.revision += 1;
     }
 
     /// Takes note of the first violation.
