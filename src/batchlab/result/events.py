@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["events_of"]
 
-# Of what happens at one instant, what came from outside stands first, then ends, submissions and starts (S2).
-_EXTERNAL, _END, _SUBMIT, _START = range(4)
+# Order of events with the same time stamp (S2): external events, ends of runs that began before, submissions,
+# the runs that begin and end at this instant one after the other, other starts. So every job is submitted
+# before it starts, starts before it ends, and finds those nodes free that a run of no duration has left.
+_EXTERNAL, _END, _SUBMIT, _MOMENT, _START = range(5)
+_ROW = pl.int_range(pl.len(), dtype=pl.Int64)
 
 
 def events_of(workload: Workload, outcome: Outcome, external: EventStream | None) -> EventStream:
@@ -43,13 +46,16 @@ def events_of(workload: Workload, outcome: Outcome, external: EventStream | None
         By time: ``submit`` of every job with its ``requested_time``, ``tasks`` and what each task asks for;
         ``start`` and ``interrupted`` with ``nodes``; ``completed``, ``killed`` and ``rejected``; and the
         external events, of which ``applied`` (Boolean, null for others) tells whether they changed anything.
+        At one instant: external events, ends, submissions, starts; a job that starts and ends at the same
+        instant does so before others start.
     """
     # The last start of a job stands behind those before it, also at one instant.
     parts = [_submissions(workload, outcome), *_interruptions(workload, outcome)]
     parts += [_starts(workload, outcome), _ends(workload, outcome)]
     if external is not None:
         parts.append(_external(external, workload, outcome))
-    table = pl.concat(parts, how="diagonal").sort("time", "_rank", maintain_order=True).drop("_rank")
+    places = ["_rank", "_run", "_step"]
+    table = pl.concat(parts, how="diagonal").sort("time", *places, maintain_order=True).drop(places)
     order = [*EVENT_COLUMNS, *(name for name in table.columns if name not in EVENT_COLUMNS)]
     missing = {name: kind for name, kind in EVENT_COLUMNS.items() if name not in table.columns}
     nothing = [pl.lit(None, dtype=kind).alias(name) for name, kind in missing.items()]
@@ -57,7 +63,17 @@ def events_of(workload: Workload, outcome: Outcome, external: EventStream | None
 
 
 def _ranked(table: pl.DataFrame, event: str, rank: int) -> pl.DataFrame:
-    return table.with_columns(pl.lit(event).alias("event"), pl.lit(rank).alias("_rank"))
+    return _placed(table.with_columns(pl.lit(event).alias("event")), pl.lit(rank))
+
+
+def _placed(
+    table: pl.DataFrame, rank: pl.Expr, runs: pl.Expr | None = None, *, step: int = 0
+) -> pl.DataFrame:
+    """Add the place among the events of an instant: a rank, the number of the run, the step in the run."""
+    run = pl.lit(0, dtype=pl.Int64) if runs is None else pl.when(rank == _MOMENT).then(runs).otherwise(0)
+    return table.with_columns(
+        rank.cast(pl.Int32).alias("_rank"), run.cast(pl.Int64).alias("_run"), pl.lit(step).alias("_step")
+    )
 
 
 def _submissions(workload: Workload, outcome: Outcome) -> pl.DataFrame:
@@ -73,19 +89,30 @@ def _starts(workload: Workload, outcome: Outcome) -> pl.DataFrame:
             workload.jobs["job_id"],
             pl.Series("time", outcome.start_time, nan_to_null=True),
             pl.Series("nodes", nodes, dtype=pl.String),
+            pl.Series("_end", outcome.end_time),
         ]
     )
-    return _ranked(table.drop_nulls("time"), "start", _START)
+    rank = pl.when(pl.col("time") == pl.col("_end")).then(_MOMENT).otherwise(_START)
+    table = _placed(table.with_columns(pl.lit("start").alias("event")), rank, _ROW)
+    return table.drop("_end").drop_nulls("time")
 
 
 def _ends(workload: Workload, outcome: Outcome) -> pl.DataFrame:
     state = pl.Series("event", np.array(JOB_STATES)[outcome.state], dtype=pl.String)
     time = pl.Series("time", outcome.end_time, nan_to_null=True)
-    table = pl.DataFrame([workload.jobs["job_id"], time, state, workload.jobs["submit_time"]])
+    start = pl.Series("_start", outcome.start_time, nan_to_null=True)
+    table = pl.DataFrame([workload.jobs["job_id"], time, state, workload.jobs["submit_time"], start])
     # A rejected job ends as it is submitted, or when it is known that what it depends on never comes.
-    table = table.with_columns(pl.coalesce("time", "submit_time").alias("time")).drop("submit_time")
-    rank = pl.when(pl.col("event") == "rejected").then(_START).otherwise(_END).alias("_rank")
-    return table.filter(pl.col("event").is_in(END_EVENTS)).with_columns(rank)
+    table = table.with_columns(pl.coalesce("time", "submit_time").alias("time"))
+    rank = (
+        pl.when(pl.col("_start") == pl.col("time"))
+        .then(_MOMENT)
+        .when(pl.col("_start").is_null())
+        .then(_START)
+        .otherwise(_END)
+    )
+    table = _placed(table, rank, _ROW, step=1).drop("submit_time", "_start")
+    return table.filter(pl.col("event").is_in(END_EVENTS))
 
 
 def _interruptions(workload: Workload, outcome: Outcome) -> list[pl.DataFrame]:
@@ -96,12 +123,16 @@ def _interruptions(workload: Workload, outcome: Outcome) -> list[pl.DataFrame]:
     nodes = pl.Series(
         "nodes", _kernel.node_ranges(log["placement_offsets"], log["placement_nodes"]), dtype=pl.String
     )
+    is_moment = pl.lit(pl.Series(log["start_time"] == log["end_time"]))
+    # They come before the last runs of their jobs.
+    runs = _ROW - len(log["row"])
 
-    def at(times: npt.NDArray[np.float64]) -> pl.DataFrame:
-        return pl.DataFrame([job_id, pl.Series("time", times), nodes])
+    def at(times: npt.NDArray[np.float64], event: str, rank: int, step: int) -> pl.DataFrame:
+        named = pl.Series("event", [event] * len(times), dtype=pl.String)
+        table = pl.DataFrame([job_id, pl.Series("time", times), nodes, named])
+        return _placed(table, pl.when(is_moment).then(_MOMENT).otherwise(rank), runs, step=step)
 
-    begun, cut = at(log["start_time"]), at(log["end_time"])
-    return [_ranked(begun, "start", _START), _ranked(cut, "interrupted", _END)]
+    return [at(log["start_time"], "start", _START, 0), at(log["end_time"], "interrupted", _END, 1)]
 
 
 def _external(stream: EventStream, workload: Workload, outcome: Outcome) -> pl.DataFrame:
@@ -112,4 +143,4 @@ def _external(stream: EventStream, workload: Workload, outcome: Outcome) -> pl.D
     places = np.flatnonzero(about_known_jobs(table, workload.jobs).to_numpy())
     applied = np.zeros(len(table), np.bool_)
     applied[places[: len(known)]] = known
-    return table.with_columns(pl.Series("applied", applied), pl.lit(_EXTERNAL).alias("_rank"))
+    return _placed(table.with_columns(pl.Series("applied", applied)), pl.lit(_EXTERNAL))
