@@ -1,11 +1,10 @@
 """What the kernel is given of jobs that run applications; and run times, where all jobs have one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from batchlab.errors import WorkloadError
 from batchlab.vocabulary import JOB_TYPES
@@ -66,12 +65,8 @@ def application_jobs(workload: "Workload") -> "ApplicationJobColumns | None":
     jobs = workload.jobs
     if not workload.applications or APPLICATION not in jobs.columns:
         return None
-    texts = (
-        jobs["arguments"]
-        if "arguments" in jobs.columns
-        else pl.repeat(None, jobs.height, dtype=pl.String, eager=True)
-    )
-    distinct = texts.unique(maintain_order=True).to_list()
+    texts = jobs["arguments"].to_list() if "arguments" in jobs.columns else [None] * jobs.height
+    distinct = list(dict.fromkeys(texts))
     orders_of, orders = rank_orders(jobs)
     return {
         "job_type": _places(jobs["job_type"], JOB_TYPES).astype(np.uint8),
@@ -86,7 +81,7 @@ def application_jobs(workload: "Workload") -> "ApplicationJobColumns | None":
     }
 
 
-def _places(column: pl.Series, values: Sequence[str | None]) -> npt.NDArray[np.int64]:
+def _places(column: Iterable[str | None], values: Sequence[str | None]) -> npt.NDArray[np.int64]:
     """Give each entry's place among the values; -1 for those that are not among them."""
     places: dict[str | None, int] = {value: place for place, value in enumerate(values)}
     return np.array([places.get(value, -1) for value in column], np.int64)

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import polars as pl
+import numpy as np
 
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.units import is_whole
 from batchlab.vocabulary import RANK_ORDERS, RankOrder
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
+    import polars as pl
 
 __all__ = ["RANK_ORDER"]
 
@@ -55,20 +55,17 @@ def rank_order(text: str | None) -> RankOrder | list[int] | None:
     return [int(rank) for rank in ranks] if ranks and all(map(str.isdecimal, ranks)) else None
 
 
-def are_mapped(jobs: pl.DataFrame) -> bool:
+def are_mapped(jobs: "pl.DataFrame") -> bool:
     """Say whether a job has its ranks mapped by what they send to each other."""
     return RANK_ORDER in jobs.columns and any(
-        rank_order(text) == "mapped" for text in jobs[RANK_ORDER].unique()
+        rank_order(text) == "mapped" for text in set(jobs[RANK_ORDER].to_list())
     )
 
 
-def rank_orders(jobs: pl.DataFrame) -> "tuple[npt.NDArray[np.int64], Sequence[str | list[int]]]":
+def rank_orders(jobs: "pl.DataFrame") -> "tuple[npt.NDArray[np.int64], Sequence[str | list[int]]]":
     """Give the distinct rank orders of jobs, and which of them each job has."""
-    empty = pl.repeat(None, jobs.height, dtype=pl.String, eager=True)
-    texts = jobs[RANK_ORDER] if RANK_ORDER in jobs.columns else empty
-    distinct = texts.unique(maintain_order=True)
-    known = distinct.to_list()
-    places = {text: place for place, text in enumerate(known)}
-    orders = [rank_order(text) for text in known]
-    column = pl.Series([places[text] for text in texts], dtype=pl.Int64).to_numpy()
+    texts = jobs[RANK_ORDER].to_list() if RANK_ORDER in jobs.columns else [None] * jobs.height
+    places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+    orders = [rank_order(text) for text in places]
+    column = np.array([places[text] for text in texts], np.int64)
     return column, [order for order in orders if order is not None]

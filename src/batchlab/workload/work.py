@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from batchlab.errors import WorkloadError
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     from batchlab.workload.workload import Workload
@@ -41,11 +41,13 @@ def work_of_jobs(workload: Workload, reference_rate: float = 1.0) -> npt.NDArray
         If a job's work is not a finite number >= 0.
     """
     jobs = workload.jobs
-    # A job that carries an application runs until that is done.
-    run_time = jobs["run_time"].fill_null(0.0)
+    run_time: npt.NDArray[np.float64] = jobs["run_time"].to_numpy()
+    if jobs["run_time"].null_count():
+        # A job that carries an application runs until that is done.
+        run_time = np.where(np.isnan(run_time), 0.0, run_time)
     usual = run_time if reference_rate == 1 else run_time * reference_rate
     if WORK not in jobs.columns:
-        return usual.to_numpy()
+        return usual
     if not jobs[WORK].dtype.is_numeric():
         raise WorkloadError(f"column {WORK!r} is of the kind {jobs[WORK].dtype}; must be numbers.")
     work = jobs[WORK].cast(pl.Float64)
@@ -54,4 +56,4 @@ def work_of_jobs(workload: Workload, reference_rate: float = 1.0) -> npt.NDArray
         row = wrong.arg_max() or 0
         rule = "must be a finite number >= 0. Mend the column, or leave it out"
         raise WorkloadError(f"job {jobs['job_id'][row]}: {WORK} = {work[row]}; {rule}.")
-    return work.fill_null(usual).to_numpy()
+    return work.fill_null(pl.Series(usual)).to_numpy()
