@@ -69,7 +69,9 @@ KINDS: Mapping[str, _Kind] = {
 }
 
 
-def read_application(path: str | os.PathLike[str], *, lenient: bool = False) -> Application:
+def read_application(
+    path: str | os.PathLike[str], *, lenient: bool = False, unknown: list[str] | None = None
+) -> Application:
     """Read an application from ElastiSim's JSON.
 
     Parameters
@@ -79,6 +81,8 @@ def read_application(path: str | os.PathLike[str], *, lenient: bool = False) -> 
     lenient
         Read as ElastiSim does: what it ignores is ignored, as unknown fields, or iterations that are neither
         whole numbers nor texts. Otherwise all that is an error; a key that is there twice always is.
+    unknown
+        Gets the paths into the file of keys that are ignored, as ``phases[0].tasks[1].priority``.
 
     Returns
     -------
@@ -93,19 +97,22 @@ def read_application(path: str | os.PathLike[str], *, lenient: bool = False) -> 
     """
     file = os.fspath(path)
     try:
-        return remember_source(application_of(_document(file), lenient=lenient), file)
+        application = application_of(_document(file), lenient=lenient, unknown=unknown)
+        return remember_source(application, file)
     except ApplicationError as error:
         raise _DOCUMENTS.named(file, error) from None
 
 
-def application_of(document: object, *, lenient: bool = False) -> Application:
+def application_of(
+    document: object, *, lenient: bool = False, unknown: list[str] | None = None
+) -> Application:
     """Make an application of a document, as JSON gives it.
 
     Parameters
     ----------
     document
         Mappings, lists, texts and numbers.
-    lenient
+    lenient, unknown
         As for :func:`read_application`.
 
     Returns
@@ -119,7 +126,7 @@ def application_of(document: object, *, lenient: bool = False) -> Application:
         If it describes none.
     """
     try:
-        return _Reader(lenient=lenient).application(document)
+        return _Reader(lenient=lenient, unknown=unknown).application(document)
     except RecursionError:
         raise ApplicationError("is nested too deeply; no application needs that.") from None
 
@@ -127,8 +134,9 @@ def application_of(document: object, *, lenient: bool = False) -> Application:
 class _Reader:
     """Goes down a document, with the path to where it is."""
 
-    def __init__(self, *, lenient: bool) -> None:
+    def __init__(self, *, lenient: bool, unknown: list[str] | None) -> None:
         self.lenient = lenient
+        self.unknown = [] if unknown is None else unknown
 
     def application(self, document: object) -> Application:
         parts = self.opened(document, "", _PARTS)
@@ -209,6 +217,7 @@ class _Reader:
     def known(self, parts: dict[str, object], where: str, known: Collection[str]) -> dict[str, object]:
         """Leave out, or refuse, what is not known here."""
         if self.lenient:
+            self.unknown += [f"{where}.{name}" if where else name for name in parts if name not in known]
             return {name: value for name, value in parts.items() if name in known and _is_taken(name, value)}
         for name in parts:
             if name not in known:

@@ -49,8 +49,10 @@ class InProcess(Algorithm):
         self._schedule = schedule
         self._jobs: list[elastisim_python.Job] = []
         self._nodes: list[elastisim_python.Node] = []
-        self._live: list[_LiveNode] = []
+        self._own_nodes: tuple[elastisim_python.Node, ...] = ()
         """The nodes again, by number: the other list is the algorithm's."""
+        self._busy: list[int] = []
+        """For each node which GPUs the algorithm was told to compute, a bit each."""
         self._changed: list[elastisim_python.Job] = []
         self._assigned: list[list[int]] = []
         """For each job the list of nodes in the books that the algorithm was told last."""
@@ -59,11 +61,14 @@ class InProcess(Algorithm):
         """Bring the objects up to date, and call the function."""
         for entry in ledger.changed_jobs:
             self._tell_job(entry)
-        if not self._live:
-            self._live = [_LiveNode(entry, self._jobs) for entry in ledger.nodes]
-            self._nodes.extend(self._live)
+        if not self._own_nodes:
+            self._own_nodes = tuple(
+                elastisim_python.Node(node_message(entry), self._jobs) for entry in ledger.nodes
+            )
+            self._busy = [entry.busy_gpus for entry in ledger.nodes]
+            self._nodes.extend(self._own_nodes)
         for number in dict.fromkeys(ledger.changed_nodes):
-            self._live[number].look()
+            self._tell_node(ledger.nodes[number])
         system: dict[str, Any] = {"time": invocation.time, "invocation_type": _REASONS[invocation.reason]}
         if invocation.job is not None:
             system["job_id"] = invocation.job.id
@@ -82,6 +87,17 @@ class InProcess(Algorithm):
         answer = [_reply(job) for job in self._changed if job.modified]
         self._changed.clear()
         return answer
+
+    def _tell_node(self, entry: NodeEntry) -> None:
+        """Pass on a change of a node; the books do not change while an algorithm looks in them."""
+        node = self._own_nodes[entry.id]
+        node._look_again(  # noqa: SLF001  # of our own package, whose names are the algorithm's
+            _NODE_STATES[entry.state], lambda: (job.id for job in entry.running), self._jobs
+        )
+        if self._busy[entry.id] != entry.busy_gpus:
+            self._busy[entry.id] = entry.busy_gpus
+            for gpu in node.gpus:
+                gpu.state = _GPU_STATES[entry.busy_gpus >> gpu.identifier & 1]
 
     def _tell_job(self, entry: JobEntry) -> None:
         if entry.id == len(self._jobs):
@@ -104,53 +120,6 @@ class InProcess(Algorithm):
         job.assigned_num_gpus_per_node = entry.gpus
         if job.runtime_arguments != entry.runtime_arguments:
             job.runtime_arguments = dict(entry.runtime_arguments)
-
-
-class _LiveNode(elastisim_python.Node):
-    """A node whose jobs are looked up in the books when an algorithm asks for them, which few do.
-
-    The books do not change while an algorithm runs, and every change before its call is passed on: what is
-    found there is what a message would have said.
-    """
-
-    def __init__(self, entry: NodeEntry, jobs: list[elastisim_python.Job]) -> None:
-        self._entry = entry
-        self._jobs_by_id = jobs
-        self._busy = entry.busy_gpus
-        super().__init__(node_message(entry), jobs)
-
-    def look(self) -> None:
-        """Take over what the books say."""
-        entry = self._entry
-        self.state = _NODE_STATES[entry.state]
-        self._job_ids: set[int] | None = None
-        self._jobs: list[elastisim_python.Job] | None = None
-        if entry.gpus and self._busy != entry.busy_gpus:
-            self._busy = entry.busy_gpus
-            for gpu in self.gpus:
-                gpu.state = _GPU_STATES[self._busy >> gpu.identifier & 1]
-
-    @property
-    def assigned_job_ids(self) -> set[int]:
-        """The jobs that run on it, by their numbers."""
-        if self._job_ids is None:
-            self._job_ids = {job.id for job in self._entry.running}
-        return self._job_ids
-
-    @assigned_job_ids.setter
-    def assigned_job_ids(self, value: set[int]) -> None:
-        self._job_ids = value
-
-    @property
-    def assigned_jobs(self) -> list[elastisim_python.Job]:
-        """The jobs that run on it."""
-        if self._jobs is None:
-            self._jobs = [self._jobs_by_id[job] for job in self.assigned_job_ids]
-        return self._jobs
-
-    @assigned_jobs.setter
-    def assigned_jobs(self, value: list[elastisim_python.Job]) -> None:
-        self._jobs = value
 
 
 def run_file(path: Path, url: str, simulate: Callable[[Schedule], None]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, get_args
 
 from batchlab.bridge.document import field, nearest, read_object, seconds, text
@@ -21,7 +22,10 @@ _TYPES: tuple[JobType, ...] = get_args(JobType)
 _RIGID = ("num_nodes", "num_gpus_per_node")
 _ELASTIC = ("num_nodes_min", "num_nodes_max", "num_gpus_per_node_min", "num_gpus_per_node_max")
 _KEYS = dict.fromkeys(
-    ("type", "submit_time", "walltime", "application_model", "arguments", "attributes", *_RIGID, *_ELASTIC)
+    (
+        *("type", "submit_time", "walltime", "application_model", "arguments", "attributes"),
+        *("dependencies", *_RIGID, *_ELASTIC),
+    )
 )
 _LARGEST_COUNT = 2**31 - 1
 _LARGEST_INTEGER = 2**64
@@ -45,8 +49,12 @@ class ElastisimJob:
         The path as written.
     arguments, attributes
         By name, as the text that ElastiSim puts into formulas and messages.
+    dependencies
+        The jobs that must have completed before this one can start, by their ids.
     passed_over
         Keys whose value is not the unsigned integer that ElastiSim asks for: it takes 0, and says nothing.
+    unknown
+        Keys that are none of a job's, which mean nothing.
     """
 
     place: str
@@ -58,7 +66,9 @@ class ElastisimJob:
     application_model: str
     arguments: Mapping[str, str]
     attributes: Mapping[str, str]
+    dependencies: tuple[int, ...] = ()
     passed_over: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 def read_jobs(path: Path) -> list[ElastisimJob]:
@@ -83,7 +93,9 @@ def read_jobs(path: Path) -> list[ElastisimJob]:
     if not isinstance(jobs, list) or not jobs:
         raise BridgeError(f'{path}: has no list of jobs; write {{"jobs": [{{…}}, …]}}.')
     read = [_job(f"{path}: jobs[{index}]", job) for index, job in enumerate(jobs)]
-    return sorted(read, key=lambda job: job.submit_time)
+    ordered = sorted(read, key=lambda job: job.submit_time)
+    _check_dependencies(ordered)
+    return ordered
 
 
 def _job(place: str, job: object) -> ElastisimJob:
@@ -113,8 +125,33 @@ def _typed(place: str, job: dict[str, object]) -> ElastisimJob:
         application_model=field("application_model", text, job),
         arguments=_as_texts("arguments", job.get("arguments", {})),
         attributes=_as_texts("attributes", job.get("attributes", {})),
+        dependencies=_dependencies(job.get("dependencies", [])),
         passed_over=tuple(key for key in numbers if key in job and not _is_unsigned(job[key])),
+        unknown=tuple(key for key in job if key not in _KEYS),
     )
+
+
+def _dependencies(value: object) -> tuple[int, ...]:
+    if not isinstance(value, list) or not all(map(_is_unsigned, value)):
+        rule = "must be a list of job ids, which count from 0 in the order of submission"
+        raise ValueError(f"dependencies = {shown(value)}; {rule}")
+    return tuple(dict.fromkeys(value))
+
+
+def _check_dependencies(jobs: list[ElastisimJob]) -> None:
+    """Refuse to wait for jobs that are not in the file, or that wait for each other."""
+    for number, job in enumerate(jobs):
+        for other in job.dependencies:
+            if other >= len(jobs) or other == number:
+                rule = "it is this job" if other == number else f"there are {len(jobs)} jobs"
+                raise BridgeError(f"{job.place}.dependencies names job {other}; {rule}.")
+    waiting = {number: {*job.dependencies} for number, job in enumerate(jobs)}
+    order = TopologicalSorter(waiting)
+    try:
+        order.prepare()
+    except CycleError as error:
+        circle = " on ".join(map(str, error.args[1]))
+        raise BridgeError(f"{jobs[error.args[1][0]].place}.dependencies: job {circle}: a circle.") from None
 
 
 def _kind(value: object) -> JobType:

@@ -85,7 +85,7 @@ class Reply:
     nodes
         The nodes that it is to have, in rank order.
     gpus_per_node
-        How many GPUs of each.
+        How many GPUs of each. Of no importance for rigid jobs, for which algorithms answer None as well.
     kill
         Whether it is to be killed; the rest does not count then.
     runtime_arguments
@@ -94,7 +94,7 @@ class Reply:
 
     job: int
     nodes: tuple[int, ...]
-    gpus_per_node: int = 0
+    gpus_per_node: int | None = 0
     kill: bool = False
     runtime_arguments: Mapping[str, str] | None = None
 
@@ -160,7 +160,7 @@ class Ledger:
             return entry
         self._assign(entry, reply.nodes)
         if entry.type:
-            entry.gpus = reply.gpus_per_node
+            entry.gpus = self._gpus(entry, reply)
         if reply.runtime_arguments is not None:
             entry.runtime_arguments = dict(reply.runtime_arguments)
         self._check(entry)
@@ -232,6 +232,12 @@ class Ledger:
             raise AlgorithmError(f"job {entry.id} {state}; its nodes cannot change any more.")
         for number in numbers:
             self._expect(entry, self.nodes[number])
+
+    def _gpus(self, entry: JobEntry, reply: Reply) -> int:
+        if reply.gpus_per_node is None:
+            rule = "must be a whole number unless the job is rigid"
+            raise AlgorithmError(f"job {entry.id} was given assigned_num_gpus_per_node = null; {rule}.")
+        return reply.gpus_per_node
 
     def _check(self, entry: JobEntry) -> None:
         least, most = entry.job.nodes

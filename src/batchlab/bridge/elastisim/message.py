@@ -109,10 +109,14 @@ def _reply(job: object) -> Reply:
     return Reply(
         _whole("id", job.get("id")),
         tuple(_whole("assigned_node_ids", node) for node in _list(job.get("assigned_node_ids", []))),
-        _whole("assigned_num_gpus_per_node", job.get("assigned_num_gpus_per_node", 0)),
+        _gpus(job.get("assigned_num_gpus_per_node", 0)),
         job.get("kill_flag") is True,
         None if arguments is None else _texts(arguments),
     )
+
+
+def _gpus(value: object) -> int | None:
+    return None if value is None else _whole("assigned_num_gpus_per_node", value)
 
 
 def _list(value: object) -> list[object]:

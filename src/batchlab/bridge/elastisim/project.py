@@ -14,7 +14,7 @@ from batchlab.application import read_application
 from batchlab.application.elastisim import as_elastisim
 from batchlab.bridge.elastisim.configuration import Configuration, read_configuration
 from batchlab.bridge.elastisim.jobs import ElastisimJob, read_jobs
-from batchlab.errors import ApplicationError, BridgeError, PlatformError
+from batchlab.errors import ApplicationError, BridgeError, PlatformError, shown
 from batchlab.observer.periods import too_many
 from batchlab.platform import read_platform
 from batchlab.system import System
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from batchlab.application import Application
     from batchlab.platform import Host, Platform
 
-__all__ = ["Models", "Project", "open_project"]
+__all__ = ["Models", "Project", "dependencies_of", "open_project", "unknown_keys"]
 
 # A resource that every job asks for on each of its nodes; it is seen in this file alone.
 _PLACE = "place"
@@ -106,6 +106,7 @@ def open_project(path: str | Path) -> Project:
             *configuration.notes,
             *_found_elsewhere(configuration, jobs),
             *_passed_over(jobs),
+            *unknown_keys(jobs, models),
             *_held_back(configuration, jobs),
         ),
     )
@@ -164,10 +165,18 @@ class Models:
     ----------
     locate
         Gives the path of a model that a job names.
+
+    Attributes
+    ----------
+    applications
+        By name.
+    unknown
+        For each model that has some, the paths in it of keys that mean nothing.
     """
 
     def __init__(self, locate: Callable[[str], Path]) -> None:
         self.applications: dict[str, Application] = {}
+        self.unknown: dict[str, list[str]] = {}
         self._locate = locate
         self._read: dict[str, Application] = {}
         self._kinds: dict[tuple[object, ...], tuple[str, tuple[str, ...]]] = {}
@@ -202,7 +211,10 @@ class Models:
     def _model(self, job: ElastisimJob) -> Application:
         name = job.application_model
         if name not in self._read:
-            self._read[name] = read_application(self._locate(name), lenient=True)
+            unknown: list[str] = []
+            self._read[name] = read_application(self._locate(name), lenient=True, unknown=unknown)
+            if unknown:
+                self.unknown[name] = unknown
         return self._read[name]
 
     def _iterations(self, name: str, arguments: Mapping[str, float | str], job: ElastisimJob) -> int:
@@ -242,11 +254,19 @@ def _workload(
             "tasks_min": [job.nodes[0] for job in jobs],
             "tasks_max": [job.nodes[1] for job in jobs],
             "arguments": [json.dumps(program.arguments) for program in programs],
+            **dependencies_of(jobs),
         }
     )
     return Workload.from_table(
         table, resources=[_PLACE], invalid="raise", overrun="keep", applications=applications
     )
+
+
+def dependencies_of(jobs: Sequence[ElastisimJob]) -> dict[str, pl.Series]:
+    """Return the column ``depends_on`` by its name; nothing if no job depends on another."""
+    if not any(job.dependencies for job in jobs):
+        return {}
+    return {"depends_on": pl.Series([[*job.dependencies] for job in jobs], dtype=pl.List(pl.Int64))}
 
 
 def _found_elsewhere(configuration: Configuration, jobs: Sequence[ElastisimJob]) -> Iterator[str]:
@@ -263,6 +283,17 @@ def _passed_over(jobs: Sequence[ElastisimJob]) -> Iterator[str]:
             f"{key} of {len(those)} jobs (first {those[0].place}) is no unsigned integer, and means nothing, "
             "as in ElastiSim"
         )
+
+
+def unknown_keys(jobs: Sequence[ElastisimJob], models: Models) -> Iterator[str]:
+    """Name the keys of jobs and of application models that mean nothing, each with its first place."""
+    for key in dict.fromkeys(key for job in jobs for key in job.unknown):
+        those = [job for job in jobs if key in job.unknown]
+        first = those[0].place
+        yield f"{shown(key)} of {len(those)} jobs (first {first}) is no key of a job, and means nothing"
+    for model, places in models.unknown.items():
+        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+        yield f"{model}: {places[0]}{more}: no key of an application model, and means nothing"
 
 
 def _held_back(configuration: Configuration, jobs: Sequence[ElastisimJob]) -> Iterator[str]:

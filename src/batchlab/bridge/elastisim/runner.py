@@ -101,11 +101,13 @@ class Run:
         said = self.project.configuration
         if said.log_task_times:
             tasks = self.result.task_times.select("end_time", "row", "node", "task", "start_time")
+            ids = {id(entry.job): entry.id for entry in self.ledger.jobs}
+            of_row = [ids.get(id(job), -1) for job in self.project.jobs]
             yield (
                 "task_times",
                 outputs.task_times(
-                    (end, job, names[node], task, end - start)
-                    for end, job, node, task, start in tasks.iter_rows()
+                    (end, of_row[row], names[node], task, end - start)
+                    for end, row, node, task, start in tasks.iter_rows()
                 ),
             )
         if said.sensing:
@@ -247,7 +249,9 @@ def simulate_project(
     )
     result = (drive or _to_the_end)(simulation)
     algorithm.finish()
-    _check_end(ledger, len(project.jobs))
+    # A job is rejected if what it depends on can never complete.
+    rejected = result.jobs["state"].to_list().count("rejected")
+    _check_end(ledger, len(project.jobs) - rejected)
     return Run(project, result, ledger, scheduler.calls)
 
 

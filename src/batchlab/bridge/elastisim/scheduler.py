@@ -99,6 +99,10 @@ class ElastisimScheduler(Scheduler):
         self._patience = patience
         self._witness = witness
         self._handles: list[Job] = []
+        self._entries: dict[int, JobEntry] = {}
+        """The jobs of which the algorithm knows, by their rows; ids count them in this order."""
+        self._held = {row for row, job in enumerate(jobs) if job.dependencies}
+        """The rows of those that still wait for others to complete."""
         self._preparing: list[JobEntry] = []
         """Who started or was reconfigured, and is not yet at its phases."""
         self._running: list[JobEntry] = []
@@ -119,7 +123,12 @@ class ElastisimScheduler(Scheduler):
         """Enter what happened, ask, and do what is answered."""
         kind, row, tasks = view.get_trigger()
         reason = _REASONS[kind]
-        entry = None if row is None else self._entry(reason, row, view)
+        if self._held:
+            self._submit_released(view)
+            if row in self._held:
+                # It was submitted, and waits for others: the algorithm learns of it later.
+                return
+        entry = None if row is None else self._entry(row, view)
         if entry is not None and reason in self._happen:
             self._happen[reason](entry, view)
         if self._witness:
@@ -144,10 +153,24 @@ class ElastisimScheduler(Scheduler):
 
     def submit(self, job: Job) -> JobEntry:
         """Enter a submission."""
-        entry = self._ledger.submit(self._jobs[job.row])
+        entry = self._entries[job.row] = self._ledger.submit(self._jobs[job.row])
         entry.phases = (0, self._totals[job.row])
         self._handles.append(job)
+        self._held.discard(job.row)
         return entry
+
+    def entry_of(self, job: Job) -> JobEntry | None:
+        """Return a job in the books; None if the algorithm does not know of it."""
+        return self._entries.get(job.row)
+
+    def waits(self, job: Job) -> bool:
+        """Return whether a job still waits for others to complete."""
+        return job.row in self._held
+
+    def _submit_released(self, view: View) -> None:
+        """Enter the jobs whose dependencies have completed: the algorithm learns of them now."""
+        for job in [job for job in view.queue if job.row in self._held]:
+            self.submit(job)
 
     def _check_patience(self, answer: Sequence[Reply]) -> None:
         lies = len(self._ledger.jobs) == len(self._jobs) and not answer
@@ -163,10 +186,10 @@ class ElastisimScheduler(Scheduler):
                 "Give it more patience if the algorithm waits for a time of its own (--patience CALLS)."
             )
 
-    def _entry(self, reason: Reason, row: int, view: View) -> JobEntry:
-        if reason is Reason.JOB_SUBMIT and not self._witness:
+    def _entry(self, row: int, view: View) -> JobEntry:
+        if row not in self._entries:
             return self.submit(view.job(row))
-        return self._ledger.jobs[row]
+        return self._entries[row]
 
     def _complete(self, entry: JobEntry, view: View) -> None:
         entry.phases = (entry.phases[1], entry.phases[1])
@@ -306,12 +329,13 @@ class Witness(Observer):
 
     def submitted(self, job: Job, view: View) -> None:  # noqa: ARG002  # the signature of observers
         """Enter a submission."""
-        self._scheduler.submit(job)
+        if not self._scheduler.waits(job):
+            self._scheduler.submit(job)
 
     def ended(self, job: Job, view: View) -> None:
         """Enter an end, unless the algorithm made it."""
-        entry = self._ledger.jobs[job.row]
-        if entry.state in OVER:
+        entry = self._scheduler.entry_of(job)
+        if entry is None or entry.state in OVER:
             return
         if job.state == "completed":
             entry.phases = (entry.phases[1], entry.phases[1])
@@ -319,7 +343,9 @@ class Witness(Observer):
 
     def resized(self, job: Job, view: View) -> None:
         """Enter a reconfiguration."""
-        self._scheduler.settle(self._ledger.jobs[job.row], view.now)
+        entry = self._scheduler.entry_of(job)
+        if entry is not None:
+            self._scheduler.settle(entry, view.now)
 
 
 def number_or_text(text: str) -> float | str:

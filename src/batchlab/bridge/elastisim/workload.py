@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 import os
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from batchlab.bridge.elastisim.jobs import read_jobs
-from batchlab.bridge.elastisim.project import Models
+from batchlab.bridge.elastisim.project import Models, dependencies_of, unknown_keys
 from batchlab.workload import Workload
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ def read_workload(path: str | Path, *, folder: str | Path | None = None) -> Work
     ------
     BridgeError, ApplicationError
         Naming the file, the job and the key.
+
+    Warns
+    -----
+    UserWarning
+        If jobs or application models have keys that mean nothing: which, and where the first of them stands.
     """
     jobs = read_jobs(Path(path))
     home = Path(path).absolute().parent
@@ -67,8 +73,11 @@ def read_workload(path: str | Path, *, folder: str | Path | None = None) -> Work
             "tasks_min": [job.nodes[0] for job in jobs],
             "tasks_max": [job.nodes[1] for job in jobs],
             "arguments": [json.dumps(program.arguments) for program in programs],
+            **dependencies_of(jobs),
         }
     )
+    for note in unknown_keys(jobs, models):
+        warnings.warn(f"{path}: {note}", stacklevel=2)
     resources: list[str] = [name for name in ("core", "gpu") if name in table.columns]
     return Workload.from_table(
         table, resources=resources, invalid="raise", overrun="keep", applications=models.applications

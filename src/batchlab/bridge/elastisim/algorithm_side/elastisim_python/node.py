@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .enumeration import Enumeration
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from .job import Job
 
@@ -87,10 +88,41 @@ class Node:
 
     def update(self, json_node: Mapping[str, Any], jobs: Sequence[Job]) -> None:
         """Take over what a message says."""
-        self.state = NodeState(json_node["state"])
-        self.assigned_job_ids: set[int] = set(json_node["assigned_jobs"])
-        self.assigned_jobs: list[Job] = [jobs[job] for job in self.assigned_job_ids]
+        self._look_again(NodeState(json_node["state"]), partial(list, json_node["assigned_jobs"]), jobs)
         self.gpus = [Gpu(gpu) for gpu in json_node["gpus"]]
+
+    def _look_again(self, state: NodeState, told: Callable[[], Iterable[int]], jobs: Sequence[Job]) -> None:
+        # Few algorithms ask which jobs are on a node: that is looked up when one does, in what was told last.
+        # It is so in this class, since algorithms set `node.__class__` to classes derived from it.
+        self.state = state
+        self._told, self._known_jobs = told, jobs
+        self._job_ids: set[int] | None = None
+        self._jobs: list[Job] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_told": partial(list, self.assigned_job_ids)}
+
+    @property
+    def assigned_job_ids(self) -> set[int]:
+        """The jobs that run on it, by their numbers."""
+        if self._job_ids is None:
+            self._job_ids = set(self._told())
+        return self._job_ids
+
+    @assigned_job_ids.setter
+    def assigned_job_ids(self, value: set[int]) -> None:
+        self._job_ids = value
+
+    @property
+    def assigned_jobs(self) -> list[Job]:
+        """The jobs that run on it."""
+        if self._jobs is None:
+            self._jobs = [self._known_jobs[job] for job in self.assigned_job_ids]
+        return self._jobs
+
+    @assigned_jobs.setter
+    def assigned_jobs(self, value: list[Job]) -> None:
+        self._jobs = value
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Node) and self.identifier == other.identifier
