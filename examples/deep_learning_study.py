@@ -211,13 +211,13 @@ def draw(results: Mapping[str, bl.Result], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     boxes = Figure(figsize=(11, 4), layout="constrained")
     left, right = boxes.subplots(1, 2)
-    bl.plot.wait(results, ax=left, log=False, title="Wait")
+    bl.plot.wait(results, ax=left, log=False, outliers=True, title="Wait")
     bl.plot.turnaround(results, ax=right, log=False, outliers=True, title="Turnaround")
     boxes.savefig(folder / "wait_and_turnaround.png", dpi=150)
     bars = Figure(figsize=(14, 8), layout="constrained")
     places = bars.subplots(2, 3, sharex=True, sharey=True).flat
     for ax, (name, result) in zip(places, results.items(), strict=True):
-        bl.plot.job_times(result, ax=ax, title=name)
+        bl.plot.job_times(result, ax=ax, start=0.0, title=name)
     ax.set_xlim(0, max(float(result.jobs["end_time"].to_numpy().max()) for result in results.values()))
     bars.savefig(folder / "jobs.png", dpi=150)
 

@@ -100,6 +100,53 @@ def test_all_that_a_file_may_say(folder: Path) -> None:
     assert list(said.inputs) == ["specification", "log", "cut"]
 
 
+OWN_ALLOCATOR = """
+import batchlab as bl
+
+class Last(bl.Allocator):
+    def __init__(self, leave=0):
+        self.leave = leave
+
+    def allocate(self, job, view):
+        nodes = []
+        for node in reversed(range(len(view.free) - self.leave)):
+            nodes += [node] * min(view.slots(job, node), job.tasks - len(nodes))
+        return nodes if len(nodes) == job.tasks else None
+
+def nothing():
+    return 5
+"""
+
+
+def test_allocators_of_python_files(folder: Path) -> None:
+    """They are paired with every scheduler, run, and kept in a store."""
+    (folder / "own_allocator.py").write_text(OWN_ALLOCATOR)
+    own = ["own_allocator.py:Last", "own_allocator.py:Last(leave=1)"]
+    pairs = f"[dispatchers]\nschedulers = ['fcfs', 'easy(order=sjf)']\nallocators = {['first_fit', *own]}"
+    text = LEAST.replace('policies = ["fcfs"]', "") + pairs
+    experiment = read(folder, text).experiment
+    assert list(experiment.policies) == [
+        "fcfs",
+        *(f"fcfs(allocator={each})" for each in own),
+        "easy(order=sjf)",
+        *(f"easy(order=sjf, allocator={each})" for each in own),
+    ]
+    runs = experiment.run(store=folder / "runs")
+    placed = {run.policy: run.result.jobs["nodes"][0].to_list() for run in runs}
+    assert placed["fcfs"][0] == 0
+    assert placed["fcfs(allocator=own_allocator.py:Last)"][-1] == 3
+    assert placed["fcfs(allocator=own_allocator.py:Last(leave=1))"][-1] == 2
+
+
+def test_what_is_no_allocator(folder: Path) -> None:
+    """The error names what the file defines."""
+    (folder / "no_allocator.py").write_text(OWN_ALLOCATOR)
+    pairs = '[dispatchers]\nschedulers = ["fcfs"]\nallocators = ["no_allocator.py:nothing"]'
+    text = LEAST.replace('policies = ["fcfs"]', "") + pairs
+    with pytest.raises(bl.BatchlabError, match=r"allocators\[0\]: no_allocator.py:nothing is no allocator"):
+        read(folder, text)
+
+
 def test_the_controller_of_slurm_is_stored(folder: Path) -> None:
     """Its runs are read again from the store: the same jobs, and none is run a second time."""
     policy = '"slurm(select=cores, bf_interval=2, main_phase=0.25, order=multifactor(age=10))"'

@@ -97,6 +97,14 @@ def test_job_times_of_a_span() -> None:
     assert ax.get_ylim()[1] == chosen.height > 3
 
 
+@pytest.mark.parametrize("span", [{"start": 0.0}, {"end": 1e9}, {"start": 0.0, "end": 1e9}])
+def test_job_times_of_a_span_are_all_drawn(span: dict[str, float]) -> None:
+    """However many jobs were submitted in it."""
+    ax = bl.plot.job_times(simulated("easy", 1000), **span)  # type: ignore[arg-type]  # times by name
+    assert len(corners(ax.collections[0])) == ax.get_ylim()[1] == 1000
+    assert ax.get_ylabel() == "job"
+
+
 def test_platform_activity(grown: bl.Result) -> None:
     """What was seen at a look holds for the time before it; parts that never work are left out."""
     [line] = bl.plot.platform_activity(grown, window=0).lines

@@ -48,7 +48,7 @@ Paths count from the file's folder; a log can be the name of a fetched one (`bat
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,7 +62,7 @@ from batchlab.experiment.schema import OF_PASSES, PLOTS, Description, Dispatcher
 from batchlab.experiment.source import LogFile, Source
 from batchlab.observer.description import observers_of
 from batchlab.options import RunOptions
-from batchlab.policy.of_file import policy_of
+from batchlab.policy.of_file import allocator_of, policy_of
 from batchlab.system import System, read_system, toml_format
 from batchlab.system.read import located
 from batchlab.trace import traces
@@ -312,10 +312,22 @@ def _pairs(said: Dispatchers, folder: Path) -> dict[str, Policy]:
         with within("dispatchers", "schedulers", scheduler[0]):
             policy = policy_of(scheduler[2], folder)
         with within("dispatchers", "allocators", allocator[0]):
-            policy = paired(policy, allocator[2])
+            policy = _with_allocator(policy, allocator[2], folder)
         named = isinstance(schedulers, dict) and isinstance(allocators, dict)
         found[f"{scheduler[1]}-{allocator[1]}" if named else str(policy)] = policy
     return found
+
+
+def _with_allocator(policy: Policy, text: str, folder: Path) -> Policy:
+    """Return a policy with another allocator; what a Python file defines is spelled as in the description."""
+    allocator = allocator_of(text, folder)
+    with_it = paired(policy, allocator)
+    if isinstance(allocator, str):
+        # One of a file is called the same whatever its allocator is.
+        own = f"{policy.defined_as}, {text}" if policy.defined_as and text != "first_fit" else ""
+        return replace(with_it, defined_as=own or policy.defined_as)
+    spelled = str(replace(with_it, defined_as=""))
+    return replace(with_it, defined_as=spelled.replace(f"={type(allocator).__name__}", f"={text}"))
 
 
 def _specs(argument: str, given: list[str] | dict[str, str]) -> list[tuple[str | int, str, str]]:

@@ -41,8 +41,9 @@ def job_times(
 ) -> Axes:
     """Draw a bar for each job, from its submission over its start to its end (Fig. 6 of [1]).
 
-    Jobs are in the order of submission. Of more than 150, those are shown that were submitted around the
-    first instant at which most jobs wait, half of them before and half after; the axis says which they are.
+    Jobs are in the order of submission. Unless a time span is given, at most 150 are shown: those that were
+    submitted around the first instant at which most jobs wait, half of them before and half after. The axis
+    says which they are.
 
     Parameters
     ----------
@@ -51,8 +52,7 @@ def job_times(
     ax
         The axes to draw on; new ones unless given.
     start, end
-        Jobs submitted from and up to when are to be shown, seconds; of more than 150 of these, those around
-        the instant at which most wait.
+        Show all jobs that were submitted from and up to these times, seconds: ``start=0`` shows every job.
     title
         A title, where one is wanted.
 
@@ -76,7 +76,7 @@ def job_times(
     ax = begin(ax, title=title, size=(6.4, 4.0))
     if jobs.is_empty():
         return say(ax, "no job was submitted")
-    chosen = _chosen(result, jobs)
+    chosen = _chosen(result, jobs) if start is None and end is None else jobs
     bars, ids = _bars_of(result, chosen), chosen["job_id"].to_list()
     first, last = float(bars.start.min()), float(bars.end.max())
     last = last if last > first else first + 1.0

@@ -1,4 +1,4 @@
-"""Policies as the command line and files of experiments name them: specs, or those of a Python file."""
+"""Policies and allocators as the command line and experiments name them: specs, or those of a Python file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from batchlab.errors import PolicyError, shown
+from batchlab.policy.allocator import Allocator
 from batchlab.policy.policy import Policy
 from batchlab.policy.scheduler import Scheduler
 from batchlab.python_file import defined_in_file, file_of
@@ -13,7 +14,7 @@ from batchlab.python_file import defined_in_file, file_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["policy_of"]
+__all__ = ["allocator_of", "policy_of"]
 
 
 def policy_of(text: str, folder: Path | None = None) -> Policy:
@@ -42,6 +43,31 @@ def policy_of(text: str, folder: Path | None = None) -> Policy:
     defined = defined_in_file(text, "policy", PolicyError, folder)
     policy = _as_policy(defined.value, defined.label)
     return policy if policy.is_named else replace(policy, defined_as=defined.label)
+
+
+def allocator_of(text: str, folder: Path | None = None) -> str | Allocator:
+    """Return an allocator that a Python file defines; a text that names no file is returned as it is.
+
+    Parameters
+    ----------
+    text
+        The name of an allocator, or ``FILE.py:NAME`` or ``FILE.py:NAME(key=value, …)``: a subclass of
+        `Allocator`, or a function that returns one.
+    folder
+        From where the file's path counts; the working directory unless given.
+
+    Raises
+    ------
+    PolicyError
+        If the file is wrong, or what it defines is no allocator.
+    """
+    if file_of(text) is None:
+        return text
+    defined = defined_in_file(text, "allocator", PolicyError, folder)
+    if not isinstance(defined.value, Allocator):
+        rule = "must be a subclass of batchlab.Allocator, or a function that returns one"
+        raise PolicyError(f"{defined.label} is no allocator: {shown(defined.value)}; {rule}.")
+    return defined.value
 
 
 def _as_policy(value: object, label: str) -> Policy:
