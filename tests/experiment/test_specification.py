@@ -132,7 +132,7 @@ def test_allocators_of_python_files(folder: Path) -> None:
         *(f"easy(order=sjf, allocator={each})" for each in own),
     ]
     runs = experiment.run(store=folder / "runs")
-    placed = {run.policy: run.result.jobs["nodes"][0].to_list() for run in runs}
+    placed = {name: sorted(results[0].jobs["nodes"][0]) for name, results in runs.results().items()}
     assert placed["fcfs"][0] == 0
     assert placed["fcfs(allocator=own_allocator.py:Last)"][-1] == 3
     assert placed["fcfs(allocator=own_allocator.py:Last(leave=1))"][-1] == 2

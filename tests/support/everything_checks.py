@@ -47,7 +47,8 @@ def check_end(result: bl.Result, job: dict[str, Any], described: dict[str, Any],
         limit = longest_limit(result, job["job_id"], inf if asked is None else asked)
         is_counted = options.overheads is not None and options.overheads.counted and options.sleep is None
         # No limit counts the time to resume, a number of seconds here.
-        resume = options.overheads.resume.base if options.overheads and job.get("restarts") else 0.0
+        overheads: Any = options.overheads
+        resume = overheads.resume.base if overheads is not None and job.get("restarts") else 0.0
         assert end <= start + limit + (resume if is_counted and limit == asked else launch + completion)
     if job["state"] == "completed" and whole and job.get("application") is None:
         least = start + launch + job["run_time"]

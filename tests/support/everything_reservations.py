@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 import batchlab as bl
-from batchlab.policy.registry import SIZE_ORDERS
 
 if TYPE_CHECKING:
+    from batchlab.vocabulary import SizeOrderName
     from support.snapshot_cases import Run
 
 __all__ = ["Forgetful", "forgetful", "is_over", "with_malleable", "with_reservations"]
@@ -37,7 +37,8 @@ def forgetful(run: Run) -> Run | None:
 def with_malleable(policy: Any, seed: int) -> Any:  # noqa: ANN401  # a name, a policy or a scheduler
     """Return a malleable policy in place of another one, sometimes."""
     rng = Random(f"malleable/{seed}")  # noqa: S311 - no secret
-    return bl.Malleable(rng.choice([*SIZE_ORDERS])) if rng.random() < 0.3 else policy
+    orders: list[SizeOrderName] = ["fcfs", "sjf", "srtf", "drf", "equipartition"]
+    return bl.Malleable(rng.choice(orders)) if rng.random() < 0.3 else policy
 
 
 def with_reservations(

@@ -214,11 +214,7 @@ impl View {
     /// DecisionError
     ///     If there is no such control, or the rate is none.
     #[pyo3(signature = (rate, control=ControlNumber(0)))]
-    fn set_service_rate(
-        slf: &Bound<'_, Self>,
-        rate: Real,
-        control: ControlNumber,
-    ) -> PyResult<()> {
+    fn set_service_rate(slf: &Bound<'_, Self>, rate: Real, control: ControlNumber) -> PyResult<()> {
         let (Real(rate), ControlNumber(control)) = (rate, control);
         let decision = Decision::SetServiceRate { control, rate };
         let done = slf.get().simulation_mut(slf.py())?.kernel.decide(decision);
@@ -309,12 +305,7 @@ impl View {
     }
 
     /// Keep amounts of a node's resources from jobs, by name, in place of what was kept from them before.
-    fn reserve_capacity(
-        &self,
-        py: Python<'_>,
-        node: Node,
-        amounts: &Bound<'_, PyDict>,
-    ) -> PyResult<()> {
+    fn reserve_capacity(&self, py: Python<'_>, node: Node, amounts: &Bound<'_, PyDict>) -> PyResult<()> {
         let mut kept = vec![0; self.resources.len()];
         for (name, amount) in amounts {
             let name: String = name.extract()?;

@@ -105,7 +105,8 @@ impl Job {
     /// What decides on its size: "rigid", "moldable", "malleable", "evolving" or "adaptive".
     #[getter]
     fn job_type(&self, py: Python<'_>) -> PyResult<&'static str> {
-        let job_type = self.with(py, |view| view.application_job(self.slot).map(|carried| carried.job_type))?;
+        let job_type =
+            self.with(py, |view| view.application_job(self.slot).map(|carried| carried.job_type))?;
         let named = JobType::NAMES.iter().find(|(_, known)| *known == job_type.unwrap_or_default());
         Ok(named.map_or("rigid", |(name, _)| name))
     }
@@ -231,7 +232,8 @@ impl Job {
     #[getter]
     fn nodes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let nodes = PyDict::new(py);
-        let placement = self.with(py, |view| view.state.jobs.last_placement(self.slot).listed().into_owned())?;
+        let placement =
+            self.with(py, |view| view.state.jobs.last_placement(self.slot).listed().into_owned())?;
         for part in placement {
             nodes.set_item(part.node, part.tasks)?;
         }

@@ -126,8 +126,7 @@ impl View {
     /// The jobs on hold, by row.
     #[getter]
     fn on_hold(slf: &Bound<'_, Self>) -> PyResult<Vec<Job>> {
-        let held =
-            slf.get().simulation(slf.py())?.kernel.state().queue.on_hold.iter().copied().collect();
+        let held = slf.get().simulation(slf.py())?.kernel.state().queue.on_hold.iter().copied().collect();
         Ok(Self::handles(slf, held))
     }
 
@@ -308,11 +307,7 @@ impl View {
 
 impl View {
     /// What an allocator is asked now about a job, if it is that.
-    fn question<T>(
-        &self,
-        py: Python<'_>,
-        look: impl FnOnce(&Question) -> Option<T>,
-    ) -> PyResult<Option<T>> {
+    fn question<T>(&self, py: Python<'_>, look: impl FnOnce(&Question) -> Option<T>) -> PyResult<Option<T>> {
         let simulation = self.simulation(py)?;
         let external = simulation.kernel.allocator().as_external();
         Ok(external.and_then(|allocator| allocator.question()).and_then(look))
