@@ -78,7 +78,8 @@ class JobColumns(TypedDict):
     tasks_per_node: NDArray[np.int64] | None
     exclusive: NDArray[np.bool_] | None
     node_sets: list[list[tuple[int, int]]]
-    node_set_lists: list[list[tuple[int, int]]]
+    partition_nodes: list[list[tuple[int, int]]]
+    node_set_lists: list[list[tuple[int, int, int]]]
     node_set_list: NDArray[np.uint32] | None
     tier: NDArray[np.int32] | None
     queue_priority: NDArray[np.int32] | None

@@ -23,6 +23,7 @@ CHUNKS = 6
 CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "50000"))
 CAMPAIGN_CHUNK = 500
 UNSEEN = 1_000_000
+BACKFILLS = ("none", "easy", "easy", "conservative")
 
 
 def table(rng: random.Random, widest: int, names: list[str], **columns: list[Any]) -> dict[str, list[Any]]:
@@ -80,6 +81,63 @@ def check_strict_order(number: int) -> None:
         assert not overtaken, f"case {number}: at {start} row {row} overtakes {overtaken}"
 
 
+def check_separate_partitions(number: int) -> None:
+    """Fail where a machine of separate partitions does not do as each of them would alone.
+
+    No job runs beyond its estimate: one that does is expected to end at the time of each pass, and passes
+    are made when jobs of other partitions come and go.
+    """
+    rng = random.Random(number)  # noqa: S311 - no secret
+    sizes = [rng.randint(2, 6) for _ in range(rng.randint(2, 4))]
+    firsts = [sum(sizes[:place]) for place in range(len(sizes))]
+    names = [f"part{place}" for place in range(len(sizes))]
+    resources = {"core": rng.choice((1, 1, 2, 4))}
+    partitions = tuple(
+        bl.Partition(name, nodes=f"{first}-{first + size - 1}")
+        for name, first, size in zip(names, firsts, sizes, strict=True)
+    )
+    system = bl.System.homogeneous(nodes=sum(sizes), resources=resources, partitions=partitions)
+    widest = min(sizes) * resources["core"]
+    jobs = table(rng, widest, names)
+    jobs["requested_time"] = [time + rng.choice((0, 0, 3, 10)) for time in jobs["run_time"]]
+    jobs["exclusive"] = [rng.random() < 0.2 and tasks <= min(sizes) for tasks in jobs["tasks"]]
+    jobs["tasks_per_node"] = [1 if whole else 0 for whole in jobs["exclusive"]]
+    backfill: Any = rng.choice(BACKFILLS)
+    # Completions in any partition compress the plan, which may change it under other orders.
+    orders: Any = ("fcfs",) if backfill == "conservative" else ("fcfs", "sjf", "ljf", "saf", "largest")
+    order: Any = rng.choice(orders)
+    allocator: Any = rng.choice(("first_fit", "best_fit", "worst_fit", "contiguous"))
+    policy = bl.Policy(order, backfill, allocator, rng.choice((1, 2, 3)) if backfill == "easy" else 1)
+    whole = schedule(jobs, system, policy)
+    for name, first, size in zip(names, firsts, sizes, strict=True):
+        rows = [row for row, own in enumerate(jobs["partition"]) if own == name]
+        if not rows:
+            continue
+        own = {key: [values[row] for row in rows] for key, values in jobs.items() if key != "partition"}
+        alone = schedule(own, bl.System.homogeneous(nodes=size, resources=resources), policy, first)
+        assert [whole[row] for row in rows] == alone, f"case {number}: {policy}, {name} of {sizes}: {jobs}"
+
+
+def schedule(
+    jobs: dict[str, list[Any]], system: bl.System, policy: bl.Policy, first: int = 0
+) -> list[tuple[float, float, str]]:
+    """Simulate jobs; give start, end and nodes of each, numbered from `first`."""
+    result = bl.simulate(bl.Workload.from_table(jobs), system, policy)
+    placed = result.placements.with_columns(result.placements["node"] + first)
+    nodes: dict[int, list[tuple[int, int]]] = {}
+    for row, node, tasks in placed.select("row", "node", "tasks").rows():
+        nodes.setdefault(row, []).append((node, tasks))
+    times = result.jobs.select("start_time", "end_time").rows()
+    return [(start, end, str(nodes.get(row))) for row, (start, end) in enumerate(times)]
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_separate_partitions_are_machines_of_their_own(chunk: int) -> None:
+    """The schedule of each partition is the same with and without the others."""
+    for number in range(chunk, CASES, CHUNKS):
+        check_separate_partitions(number)
+
+
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_preempting_passes_keep_the_order(chunk: int) -> None:
     """Under strict order no job starts while one before it waits, also in a pass that preempts that one."""
@@ -93,3 +151,4 @@ def test_campaign(begin: int) -> None:
     """Cases that no other run has seen."""
     for number in range(begin, min(begin + CAMPAIGN_CHUNK, CAMPAIGN)):
         check_strict_order(UNSEEN + number)
+        check_separate_partitions(UNSEEN + number)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from reference.state import Running, State
 
 CASES = 3 * len(COMBINATIONS)
+SEPARATE = 504
 CHUNKS = 12
 SHORT = 20
 ENOUGH = 5
@@ -45,7 +47,26 @@ def shaped(case: Case, rng: Random) -> Case:
     return grouped(case, rng) if rng.random() < 0.3 else case
 
 
+def separated(case: Case, rng: Random) -> Case:
+    """Make partitions of which most share no nodes, and some are within others or part of two."""
+    case = queued(case, rng)
+    case = preempting(case, rng) if rng.random() < 0.4 else case
+    partitions, nodes = case.machine.partitions, [*range(len(case.machine.capacity))]
+    count = min(len(partitions), len(nodes))
+    cuts = [0, *sorted(rng.sample(nodes[1:], max(0, count - 1))), len(nodes)]
+    parts = [frozenset(range(first, end)) for first, end in pairwise(cuts)]
+    some = frozenset(rng.sample(nodes, rng.randint(1, len(nodes))))
+    sets = [rng.choice(parts) if rng.random() < 0.2 else parts[place % len(parts)] for place in range(8)]
+    sets[-1] = some if rng.random() < 0.3 else sets[-1]
+    moved = tuple(replace(each, nodes=own) for each, own in zip(partitions, sets[::-1], strict=False))
+    case = replace(case, machine=replace(case.machine, partitions=moved))
+    case = limited(case, rng) if rng.random() < 0.4 else case
+    case = reserved(case, rng) if rng.random() < 0.2 else case
+    return grouped(case, rng) if rng.random() < 0.3 else case
+
+
 QUEUED = Combinations(shaped)
+SEPARATED = Combinations(separated)
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
@@ -53,6 +74,13 @@ def test_every_job_and_node(chunk: int) -> None:
     """State, start, end, nodes and interruptions are equal for every job of every case."""
     for number in range(chunk, CASES, CHUNKS):
         QUEUED.check(number)
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_separate_partitions(chunk: int) -> None:
+    """The same where most partitions share no nodes."""
+    for number in range(chunk, SEPARATE, CHUNKS):
+        SEPARATED.check(number)
 
 
 @pytest.mark.parametrize("chunk", range(6))
@@ -140,5 +168,6 @@ def test_campaign(begin: int) -> None:
     """Cases that no other run has seen, one in ten of them with policies written in Python."""
     for number in range(UNSEEN + begin, UNSEEN + min(begin + CAMPAIGN_CHUNK, CAMPAIGN)):
         QUEUED.check(number)
+        SEPARATED.check(number)
         if number % 10 == 0:
             QUEUED.check_in_python(number)

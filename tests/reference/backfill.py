@@ -3,42 +3,55 @@
 A rule tells whether the pass begins again, since jobs have given up their nodes for another (S16).
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from math import inf
 
 from reference.limits import over_limit
 from reference.model import Job, Placement
+from reference.partitions import Closed, place_of, places_in, places_of, within
 from reference.plan import Plan, Rectangle
 from reference.preemption import preempt_for
 from reference.room import Room, in_each_set, room_beside, slots
 from reference.state import State
 
 
-def candidates(state: State) -> Iterator[Job]:
-    """Give the queued jobs in order but those over a limit, up to one that holds up all behind it (S13)."""
+def candidates(state: State, closed: Closed) -> Iterator[tuple[Job, Job]]:
+    """Yield the queued jobs in order but those over a limit (S13), each also bound to what is open to it.
+
+    A limit that blocks closes the partitions that are connected with those of its job.
+    """
     for job in state.ordered_queue():
+        bound = closed.open_to(job)
+        if bound is None:
+            continue
         limit = over_limit(state, job)
         if limit is None:
-            yield job
+            yield job, bound
         elif limit.blocks:
-            return
+            closed.close_connected(job)
 
 
 def none(state: State, _: int) -> bool:
-    for job in candidates(state):
-        placement = state.place_now(job)
-        if placement is None:
-            return preempt_for(state, job)
-        state.start(job, placement)
+    closed = Closed(state)
+    for job, bound in candidates(state, closed):
+        placement = state.place_now(bound)
+        if placement is not None:
+            state.start(job, placement)
+        elif preempt_for(state, bound):
+            return True
+        else:
+            closed.close(job)
     return False
 
 
 def first_fit(state: State, _: int) -> bool:
-    for job in candidates(state):
-        placement = state.place_now(job)
+    for job, bound in candidates(state, Closed(state)):
+        placement = state.place_now(bound)
         if placement is not None:
             state.start(job, placement)
-        elif preempt_for(state, job):
+        elif preempt_for(state, bound):
             return True
     return False
 
@@ -50,29 +63,45 @@ def easy(state: State, reservations: int) -> bool:
 
 
 def easy_by_shadow_time(state: State, _: int) -> bool:
-    """Backfill what ends by the shadow time of the head, or leaves room for the head then."""
-    head: Job | None = None
-    for job in candidates(state):
-        placement = state.place_now(job)
-        if head is None and placement is None and preempt_for(state, job):
-            return True
-        if head is None and placement is None:
-            head = job
-            ends = sorted({each.end for each in state.running_plan()})
-            # One that does not fit on what the machine offers has no shadow time, and restrains no other job.
-            starts = [
-                (next((end for end in ends if fits_at(state, each, end, [])), inf), each)
-                for each in in_each_set(job)
-            ]
-            # In the set where it can start first; the first of those that are equal.
-            shadow_time, head = min(starts, key=lambda start: start[0])
-        elif placement is not None and (
-            head is None
-            or state.supposed_end(job, placement) <= shadow_time
-            or fits_at(state, head, shadow_time, [(job, placement)])
+    """Backfill what ends by the shadow time of the head, or leaves room for the head then.
+
+    There is a head in each set of connected partitions (S11).
+    """
+    machine = state.machine
+    heads: dict[int, tuple[float, Job]] = {}
+    for job, bound in candidates(state, Closed(state)):
+        placement = state.place_now(bound)
+        if placement is None:
+            headless = within(machine, bound, places_in(machine) - heads.keys())
+            if headless is None:
+                continue
+            if preempt_for(state, headless):
+                return True
+            shadow_time, head = shadow(state, headless)
+            # Of several sets it takes none in which it cannot start.
+            if shadow_time < inf or len(places_of(machine, job)) <= 1:
+                place = place_of(machine, head.node_sets[0] if head.node_sets else ())
+                heads |= {} if place is None else {place: (shadow_time, head)}
+            continue
+        known = heads.get(place_of(machine, dict(placement)) or 0)
+        if (
+            known is None
+            or state.supposed_end(job, placement) <= known[0]
+            or fits_at(state, known[1], known[0], [(job, placement)])
         ):
             state.start(job, placement)
     return False
+
+
+def shadow(state: State, job: Job) -> tuple[float, Job]:
+    """Give the shadow time of a head, and the head bound to the node set where it can start first."""
+    ends = sorted({each.end for each in state.running_plan()})
+    # One that does not fit on what the machine offers has no shadow time, and restrains no other job.
+    starts = [
+        (next((end for end in ends if fits_at(state, each, end, [])), inf), each) for each in in_each_set(job)
+    ]
+    # The first of those that are equal.
+    return min(starts, key=lambda start: start[0])
 
 
 def fits_at(state: State, head: Job, instant: float, besides: list[tuple[Job, Placement]]) -> bool:
@@ -82,20 +111,40 @@ def fits_at(state: State, head: Job, instant: float, besides: list[tuple[Job, Pl
 
 
 def easy_by_reservations(state: State, reservations: int) -> bool:
-    """Give the first jobs that do not fit a reservation; start what leaves each of these its instant."""
+    """Give the first jobs that do not fit a reservation; start what leaves each of these its instant.
+
+    There are so many in each set of connected partitions (S11).
+    """
+    machine = state.machine
     reserved: Plan = []
-    for job in candidates(state):
-        placement = state.place_now(job)
-        if placement is None and not reserved and preempt_for(state, job):
-            return True
+    count: Counter[int] = Counter()
+    for job, bound in candidates(state, Closed(state)):
+        placement = state.place_now(bound)
         if placement is not None:
             supposed = Rectangle(state.now, state.supposed_end(job, placement), job, placement)
             replaced = place_again(state, supposed, reserved)
             if replaced is not None:
                 state.start(job, placement)
                 reserved = replaced
-        elif len(reserved) < reservations:
-            reserved.append(state.reserve_earliest(job, state.running_plan() + reserved))
+            continue
+        first = within(machine, bound, {place for place in places_in(machine) if not count[place]})
+        if first is not None and preempt_for(state, first):
+            return True
+        left = within(machine, bound, {place for place in places_in(machine) if count[place] < reservations})
+        if left is None:
+            continue
+        reservation = state.reserve_earliest(left, state.running_plan() + reserved)
+        own = places_of(machine, job)
+        if reservation.start == inf:
+            # Of several sets it takes none in which it cannot start.
+            if len(own) == 1:
+                count.update(own)
+                reserved.append(reservation)
+            continue
+        own = {place_of(machine, dict(reservation.placement)) or 0}
+        count.update(own)
+        # When it is placed again it stays there.
+        reserved.append(replace(reservation, job=within(machine, left, own) or left))
     return False
 
 

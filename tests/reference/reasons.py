@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from reference.limits import FALLEN, OUT_OF_TIME, over_limit
+from reference.partitions import Closed
 from reference.room import Room, in_each_set, may_use, room_beside, slots
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def reasons_of(state: State) -> dict[int, str]:
     """Give the reasons of the jobs of the queue."""
     offered = room_beside(state.machine, [])
     before: set[int] = set()
-    is_held_up = False
+    held_up = Closed(state)
     found = {}
     for job in state.ordered_queue():
         limit = over_limit(state, job)
@@ -66,11 +67,13 @@ def reasons_of(state: State) -> dict[int, str]:
         elif limit is FALLEN:
             found[job.row] = "priority"
         elif limit is not None:
-            is_held_up = is_held_up or limit.blocks
+            if limit.blocks:
+                held_up.close_connected(job)
             found[job.row] = f"limit{state.machine.limits.index(limit)}"
         elif not may_ever_fit(job, offered, state):
             found[job.row] = "unavailable"
         else:
+            is_held_up = held_up.open_to(job) is None
             found[job.row] = "priority" if is_held_up or own & before else "resources"
             before |= own
     return found

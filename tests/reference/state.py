@@ -203,7 +203,8 @@ class State:
         later = sorted(end for end in ends if self.now < end < inf)
         reservation = self.reserve(job, plan, [self.now, *later])
         all_fit = self.job_check == "nodes" and not self.machine.closed and not self.machine.withheld
-        all_fit = all_fit and not self.machine.reservations
+        # In some of its partitions a job may never fit.
+        all_fit = all_fit and not self.machine.reservations and len(job.in_partitions) <= 1
         assert reservation is not None or not all_fit
         return reservation or Rectangle(inf, inf, job, [])
 

@@ -8,6 +8,7 @@ from itertools import product, takewhile
 from typing import TYPE_CHECKING, Any
 
 import batchlab as bl
+from reference.partitions import connected
 from support.dependent_cases import conditioned
 from support.python_policies import ALLOCATORS as PYTHON_ALLOCATORS
 from support.python_policies import SCHEDULERS
@@ -84,6 +85,8 @@ class Combinations:
         # it preempts none.
         machine = case.machine
         is_plain = not machine.limits and not machine.reservations and machine.preemption is None
+        # It knows nothing of partitions: where they are separate, others hold up fewer jobs than it does.
+        is_plain = is_plain and _is_one_queue(case)
         if case.backfill in SCHEDULERS and is_plain:
             scheduler = SCHEDULERS[case.backfill](case.reservations)
             policy = bl.Policy(case.order_text, allocator=case.allocator, scheduler=scheduler)
@@ -96,6 +99,13 @@ class Combinations:
         for kind in kinds:
             policy = bl.Policy(case.order_text, case.backfill, kind(), case.reservations)
             _check(case, f"case {number} with {name}", policy, expected)
+
+
+def _is_one_queue(case: Case) -> bool:
+    """Return whether a job that does not fit holds up all others, or may have the only reservation."""
+    partitions = case.machine.partitions
+    separate = {each.nodes for each in partitions} if case.backfill == "none" else connected(partitions)
+    return len(separate) <= 1
 
 
 def until_enough(numbers: range, is_enough: Callable[[], bool]) -> Iterator[int]:

@@ -127,9 +127,11 @@ pub struct Columns<'py> {
     exclusive: Option<PyReadonlyArray1<'py, bool>>,
     /// The sets of nodes that jobs may be bound to, each as ranges of nodes.
     node_sets: Vec<Vec<(u32, u32)>>,
-    /// The sets that a job may run in, in the order in which they are tried: places in `node_sets`; and the set of which each
-    /// is what has the features that the job asks for.
-    node_set_lists: Vec<Vec<(usize, usize)>>,
+    /// The nodes of the partitions, each once, as ranges of nodes; none where the machine has no partitions.
+    partition_nodes: Vec<Vec<(u32, u32)>>,
+    /// The sets that a job may run in, in the order in which they are tried: places in `node_sets`; the set of which each is
+    /// what has the features that the job asks for; and the place of its partition in `partition_nodes`.
+    node_set_lists: Vec<Vec<(usize, usize, u32)>>,
     /// The list of each job, counted from 1; 0 where it may use the whole machine.
     node_set_list: Option<PyReadonlyArray1<'py, u32>>,
     /// The tier of the partitions of each job.
@@ -191,11 +193,17 @@ impl Columns<'_> {
                 self.tasks.as_array()[row]
             )));
         }
-        let is_unknown = |list: &Vec<(usize, usize)>| {
-            list.is_empty() || list.iter().any(|&(set, whole)| set.max(whole) >= self.node_sets.len())
+        let is_unknown = |list: &Vec<(usize, usize, u32)>| {
+            let partitions = self.partition_nodes.len().max(1);
+            let is_beyond = |&(set, whole, partition): &(usize, usize, u32)| {
+                set.max(whole) >= self.node_sets.len() || partition as usize >= partitions
+            };
+            list.is_empty() || list.iter().any(is_beyond)
         };
         if self.node_set_lists.iter().any(is_unknown) {
-            return Err(PyValueError::new_err("node_set_lists names a set that node_sets does not list"));
+            return Err(PyValueError::new_err(
+                "node_set_lists names a set that node_sets does not list, or a partition without nodes",
+            ));
         }
         if let Some(column) = &self.node_set_list
             && column.as_array().iter().any(|&list| list as usize > self.node_set_lists.len())
@@ -210,11 +218,12 @@ impl Columns<'_> {
     /// The node sets on a machine of so many nodes, and the numbers of those that the columns list.
     pub fn sets(&self, nodes: u32) -> PyResult<(NodeSets, Vec<NodeSetId>)> {
         let is_there = |&(_, end): &(u32, u32)| end <= nodes;
-        if !self.node_sets.iter().flatten().all(is_there) {
+        if !self.node_sets.iter().chain(&self.partition_nodes).flatten().all(is_there) {
             return Err(PyValueError::new_err(format!("node_sets name more than the {nodes} nodes")));
         }
         let as_set = |ranges: &Vec<(u32, u32)>| NodeSet::new(ranges.iter().map(|&(begin, end)| begin..end));
-        Ok(NodeSets::with(nodes, self.node_sets.iter().map(as_set).collect()))
+        let as_sets = |given: &Vec<Vec<(u32, u32)>>| given.iter().map(as_set).collect();
+        Ok(NodeSets::of_partitions(nodes, as_sets(&self.node_sets), as_sets(&self.partition_nodes)))
     }
 
     /// The number of the list of sets that a job may run in, from 1; 0 where it may use the whole machine.
@@ -223,11 +232,11 @@ impl Columns<'_> {
     }
 
     /// The sets of a list; none where it stands for the whole machine.
-    fn sets_of(&self, list: usize) -> &[(usize, usize)] {
+    fn sets_of(&self, list: usize) -> &[(usize, usize, u32)] {
         list.checked_sub(1).map_or(&[], |list| &self.node_set_lists[list])
     }
 
-    fn request(&self, job: usize, (nodes, partition): (NodeSetId, NodeSetId)) -> Request {
+    fn request(&self, job: usize, (nodes, partition, in_partition): (NodeSetId, NodeSetId, u32)) -> Request {
         Request {
             amounts: self.amounts.iter().map(|amount| amount.of(job).max(0)).collect(),
             tasks_per_node: self
@@ -237,6 +246,7 @@ impl Columns<'_> {
             exclusive: self.exclusive.as_ref().is_some_and(|column| column.as_array()[job]),
             nodes,
             partition,
+            in_partition,
         }
     }
 
@@ -255,8 +265,9 @@ impl Columns<'_> {
     /// The request of each job, in the first of its sets.
     fn requests(&self, count: usize, sets: &[NodeSetId], requests: &mut Requests) -> Vec<u32> {
         let mut intern = |row, list| {
-            let whole = (NodeSetId::ALL, NodeSetId::ALL);
-            let nodes = self.sets_of(list).first().map_or(whole, |&(set, whole)| (sets[set], sets[whole]));
+            let whole = (NodeSetId::ALL, NodeSetId::ALL, 0);
+            let first = self.sets_of(list).first();
+            let nodes = first.map_or(whole, |&(set, whole, place)| (sets[set], sets[whole], place));
             requests.intern(self.request(row, nodes))
         };
         if !self.is_uniform() {
@@ -337,9 +348,9 @@ impl Columns<'_> {
             match self.sets_of(list) {
                 [] | [_] => 0,
                 several => *places.entry((first, list)).or_insert_with(|| {
-                    let each = several
-                        .iter()
-                        .map(|&(set, whole)| requests.intern(self.request(row, (sets[set], sets[whole]))));
+                    let each = several.iter().map(|&(set, whole, place)| {
+                        requests.intern(self.request(row, (sets[set], sets[whole], place)))
+                    });
                     lists.push(each.collect());
                     lists.len() as u32
                 }),

@@ -30,11 +30,13 @@ _Ranges = list[tuple[int, int]]
 class NodeSetColumns(TypedDict):
     """Sets of nodes, each as ranges; lists of them, as places; each job's list from 1, or 0 for any node.
 
-    A list has pairs: the nodes, and what they would be without the features that the job asks for.
+    A list has triples: the nodes, the nodes without the features that the job asks for, and the partition.
+    Partitions are numbered by their nodes: those with the same nodes have one number.
     """
 
     node_sets: list[_Ranges]
-    node_set_lists: list[list[tuple[int, int]]]
+    partition_nodes: list[_Ranges]
+    node_set_lists: list[list[tuple[int, int, int]]]
     node_set_list: npt.NDArray[np.uint32] | None
 
 
@@ -68,7 +70,7 @@ def node_set_columns(
     kept, kept_of = _kept(reserved)
     featured, featured_of = _featured(workload, system)
     if group_of is None and not has_partitions and kept_of is None and featured_of is None:
-        return {"node_sets": [], "node_set_lists": [], "node_set_list": None}
+        return {"node_sets": [], "partition_nodes": [], "node_set_lists": [], "node_set_list": None}
     combination = np.zeros(len(workload.jobs), np.int64) if group_of is None else group_of
     lists: tuple[tuple[int, ...], ...] = ((),)
     if routes is not None and has_partitions:
@@ -81,16 +83,21 @@ def node_set_columns(
     keys, combination = numbered(combination)
     sets: dict[tuple[tuple[int, int], ...], int] = {}
     numbers_of = []
+    nodes_of = [system.partition_ranges(each) for each in system.partitions] if has_partitions else []
+    distinct: dict[tuple[tuple[int, int], ...], int] = {}
+    number_of = [distinct.setdefault(tuple(nodes), len(distinct)) for nodes in nodes_of]
     for key in keys.tolist():
         rest, features = divmod(key, len(featured))
         rest, reservation = divmod(rest, len(kept))
         group, places = divmod(rest, len(lists))
         own = groups[group] if reservation == 0 else _both(groups[group], kept[reservation])
-        within = [_both(own, system.partition_ranges(system.partitions[place])) for place in lists[places]]
-        numbers_of.append([_numbered(each, featured[features], sets) for each in within or [own]])
-    node_sets = [list(ranges) for ranges in sets]
+        within = [(_both(own, nodes_of[place]), number_of[place]) for place in lists[places]]
+        numbers_of.append(
+            [(*_numbered(each, featured[features], sets), number) for each, number in within or [(own, 0)]]
+        )
     return {
-        "node_sets": node_sets,
+        "node_sets": [list(ranges) for ranges in sets],
+        "partition_nodes": [list(ranges) for ranges in distinct],
         "node_set_lists": numbers_of,
         "node_set_list": (combination + 1).astype(np.uint32),
     }

@@ -7,6 +7,7 @@ use crate::index::CountedBits;
 
 use super::calendar::JobCalendar;
 use super::node_order::NodeOrder;
+use super::node_set::NodeSet;
 use super::placement::NodeTasks;
 use super::request::Request;
 
@@ -153,6 +154,8 @@ pub struct PlacementRequest<'a> {
     pub requested_time: f64,
     /// The reservations of the machine as the job sees them; None where there are none.
     pub calendar: Option<JobCalendar<'a>>,
+    /// Nodes that others have closed to it for this pass; None where there are none of its own among them.
+    pub closed: Option<&'a NodeSet>,
     /// The order of the nodes, where the allocator has one.
     pub order: Option<&'a NodeOrder>,
     /// What nodes have when they are empty.

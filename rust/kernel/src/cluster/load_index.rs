@@ -6,7 +6,8 @@ use crate::time::Time;
 
 use super::availability::load;
 use super::load_levels::LoadLevels;
-use super::node_set::{NodeSetId, NodeSets};
+use super::node_set::NodeSetId;
+use super::node_sets::NodeSets;
 use super::request::Request;
 
 /// All nodes by load.

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::index::{WORD, ones_of};
 
-use super::node_set::{NodeSetId, NodeSets};
+use super::node_set::NodeSetId;
+use super::node_sets::NodeSets;
 use super::request::Request;
 
 /// Beyond so many units of the resource, a search tree is cheaper.

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::index::{CountedBits, SegmentTree};
 
-use super::node_set::{NodeSetId, NodeSets};
+use super::node_set::NodeSetId;
+use super::node_sets::NodeSets;
 use super::request::Request;
 use super::whole_nodes::WholeNodes;
 

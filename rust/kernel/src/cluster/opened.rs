@@ -55,7 +55,7 @@ impl<A: Availability> Availability for Opened<'_, A> {
     }
 }
 
-/// Places a job that would start at `start`, on nodes that are not reserved for others by then.
+/// Places a job that would start at `start`, on nodes that are neither reserved for others by then nor closed to it.
 pub fn place_at(
     place: &mut impl Place,
     room: &impl Availability,
@@ -63,14 +63,34 @@ pub fn place_at(
     start: f64,
     placement: &mut Vec<NodeTasks>,
 ) -> Result<bool, Unanswered> {
-    let Some(calendar) = want.calendar else { return place.place(room, want, placement) };
+    let Some(calendar) = want.calendar else {
+        return place_beside(place, room, want, want.closed, placement);
+    };
     if !calendar.is_in_time(start) {
         placement.clear();
         return Ok(false);
     }
-    let closed = calendar.closed_from(start);
-    if closed.is_empty() {
-        return place.place(room, want, placement);
+    let reserved = calendar.closed_from(start);
+    match want.closed {
+        Some(closed) if !reserved.is_empty() => {
+            let both = NodeSet::new(reserved.ranges_from(0).chain(closed.ranges_from(0)));
+            place_beside(place, room, want, Some(&both), placement)
+        }
+        Some(closed) => place_beside(place, room, want, Some(closed), placement),
+        None => place_beside(place, room, want, Some(&reserved), placement),
     }
-    place.place(&Opened { room, closed: &closed }, want, placement)
+}
+
+/// Places a job on nodes that are not closed.
+fn place_beside(
+    place: &mut impl Place,
+    room: &impl Availability,
+    want: &PlacementRequest<'_>,
+    closed: Option<&NodeSet>,
+    placement: &mut Vec<NodeTasks>,
+) -> Result<bool, Unanswered> {
+    match closed.filter(|closed| !closed.is_empty()) {
+        None => place.place(room, want, placement),
+        Some(closed) => place.place(&Opened { room, closed }, want, placement),
+    }
 }

@@ -18,6 +18,8 @@ pub struct Request {
     pub nodes: NodeSetId,
     /// The set that these are a part of by the features that the job asks for; the same where it asks for none.
     pub partition: NodeSetId,
+    /// The partition by which the job may use them; 0 on a machine without partitions.
+    pub in_partition: u32,
 }
 
 impl Request {
@@ -28,6 +30,7 @@ impl Request {
         exclusive: false,
         nodes: NodeSetId::ALL,
         partition: NodeSetId::ALL,
+        in_partition: 0,
     };
 
     /// The amount of a resource that so many tasks need at least.

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::index::CountedBits;
 
-use super::node_set::{NodeSetId, NodeSets};
+use super::node_set::NodeSetId;
+use super::node_sets::NodeSets;
 use super::request::Request;
 
 /// In a node's mask: all of it is free. The bits below say which of its values are positive.

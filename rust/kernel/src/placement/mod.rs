@@ -192,8 +192,8 @@ impl Allocator {
         want: &PlacementRequest<'_>,
         now: f64,
     ) -> Result<bool, Unanswered> {
-        // By reservations nodes may be closed to one job and open to another.
-        if self.is_free_to_spread() || want.calendar.is_some() {
+        // By reservations and other jobs nodes may be closed to one job and open to another.
+        if self.is_free_to_spread() || want.calendar.is_some() || want.closed.is_some() {
             return self.choose(machine, want, now);
         }
         if self.refusals.has(machine, want) {

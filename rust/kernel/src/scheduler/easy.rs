@@ -13,6 +13,7 @@ use crate::cluster::Unanswered;
 use crate::placement::Allocator;
 use crate::state::{Rank, View};
 
+use super::easy_heads::Heads;
 use super::free_slots::FreeSlots;
 use super::harm::Harm;
 use super::shadow::Shadow;
@@ -36,6 +37,8 @@ pub struct Easy {
     /// The jobs that entered the queue since the last pass, in order.
     arrivals: Vec<u32>,
     pass: Pass,
+    /// The heads where there are several: in each set of connected partitions one.
+    heads: Option<Box<Heads>>,
 }
 
 /// How far a pass is.
@@ -68,7 +71,7 @@ impl SchedulingRule for Easy {
 
     fn asks_for_running(&self, view: View<'_>) -> bool {
         // For the reservation of the head, and for victims.
-        matches!(self.pass, Pass::Held(_)) || view.scenario.preemption.is_some()
+        matches!(self.pass, Pass::Held(_)) || view.scenario.preemption.is_some() || self.heads.is_some()
     }
 
     fn reexamine(&mut self) {
@@ -76,6 +79,9 @@ impl SchedulingRule for Easy {
     }
 
     fn begin(&mut self, view: View<'_>, keys_change: bool) -> bool {
+        if view.scenario.node_sets.partitions().connected() > 1 {
+            return self.heads.get_or_insert_default().begin(view);
+        }
         self.pass = if !view.may_start_some() {
             Pass::Over
         } else if !keys_change && self.still_holds(view) {
@@ -87,6 +93,9 @@ impl SchedulingRule for Easy {
     }
 
     fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
+        if let Some(heads) = &mut self.heads {
+            return heads.propose(view, allocator);
+        }
         loop {
             let job = match &self.pass {
                 Pass::Over => return Ok(Step::Done),

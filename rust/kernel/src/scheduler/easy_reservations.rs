@@ -8,16 +8,16 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{NodeSets, NodeTasks, Unanswered};
+use crate::cluster::{NodeSets, NodeTasks, PlacementRequest, Unanswered};
 use crate::placement::Allocator;
-use crate::state::{Rank, View};
+use crate::state::{ClosedPartitions, Rank, View};
 use crate::time::ordered_bits;
 
 use super::free_slots::FreeSlots;
 use super::plan::Plan;
 use super::plan_by_totals::{PlanByTotals, deciding_resource};
-use super::victims::preempt_for;
-use super::{Chance, SchedulingRule, Step, chance_of, start_chosen};
+use super::victims::preempt_among;
+use super::{Chance, SchedulingRule, Step, chance_among, start_chosen};
 
 /// How far a pass is.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -27,12 +27,16 @@ enum Pass {
     Behind(Option<Rank>),
 }
 
-/// EASY with `count` reservations.
+/// EASY with `count` reservations, in each set of connected partitions (S11).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EasyReservations {
     count: usize,
     /// The jobs for which this pass reserves.
     heads: Vec<u32>,
+    /// How many of them are in each set of connected partitions.
+    heads_among: Vec<usize>,
+    /// The partitions in which a job holds up all behind it.
+    closed: ClosedPartitions,
     /// What totals tell of their reservations, as long as they do in this pass.
     by_totals: PlanByTotals,
     plan: Plan,
@@ -54,6 +58,8 @@ impl EasyReservations {
         Self {
             count,
             heads: Vec::new(),
+            heads_among: vec![0; node_sets.partitions().connected()],
+            closed: ClosedPartitions::default(),
             by_totals: PlanByTotals::default(),
             plan,
             is_planned: false,
@@ -186,17 +192,57 @@ impl EasyReservations {
         Ok(admitted)
     }
 
+    /// Returns the requests of a job in sets of connected partitions with fewer heads than `fewer_than`.
+    fn requests_where<'a>(
+        &'a self,
+        view: View<'a>,
+        job: u32,
+        fewer_than: usize,
+    ) -> impl Iterator<Item = PlacementRequest<'a>> {
+        let sets = &view.scenario.node_sets;
+        let has_fewer = move |number: usize| self.heads_among[number] < fewer_than;
+        self.closed
+            .requests(view, job)
+            .filter(move |want| sets.connected(want.request.nodes).is_some_and(has_fewer))
+    }
+
+    /// Makes a job that does not fit a head in one set of connected partitions: of several, the one where it can start first.
+    fn take_head(&mut self, view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<(), Unanswered> {
+        let sets = &view.scenario.node_sets;
+        let wants = self.requests_where(view, job, self.count);
+        let left: Vec<usize> = wants.filter_map(|want| sets.connected(want.request.nodes)).collect();
+        if left.is_empty() {
+            return Ok(());
+        }
+        let taken = if let [number] = *view.connected_of(job) {
+            Some(number)
+        } else {
+            self.reserve_on_nodes(view, allocator)?;
+            let taken = self.plan.reserve_among(view, allocator, job, |number| left.contains(&number))?;
+            self.plan.count_left(view);
+            taken
+        };
+        if let Some(number) = taken {
+            self.heads.push(job);
+            self.heads_among[number] += 1;
+        }
+        Ok(())
+    }
+
     /// The next job behind `after` that matters: jobs that cannot fit do while reservations are left to make.
     fn next_behind(&mut self, view: View<'_>, allocator: &Allocator, after: Option<Rank>) -> Option<Rank> {
-        if self.heads.len() < self.count || view.looks_at_each() {
+        let is_one = self.heads_among.len() == 1;
+        if view.looks_at_each() || (is_one && self.heads.len() < self.count) {
             return view.state.queue.first_matching(after.as_ref(), &|_| true);
         }
+        let lacks_heads = |number: usize| self.heads_among[number] < self.count;
         let mut slots = std::mem::take(&mut self.slots);
         let has_slots = slots.test(view, allocator);
-        let may_start = |values: &[i64]| {
-            view.may_fit_where(values, |_, own| self.may_admit(view, own)) && has_slots(values)
+        let matters = |values: &[i64]| {
+            (!is_one && view.may_run_among(values, lacks_heads))
+                || (view.may_fit_where(values, |_, own| self.may_admit(view, own)) && has_slots(values))
         };
-        let found = view.state.queue.first_matching(after.as_ref(), &may_start);
+        let found = view.state.queue.first_matching(after.as_ref(), &matters);
         drop(has_slots);
         self.slots = slots;
         found
@@ -216,6 +262,8 @@ impl SchedulingRule for EasyReservations {
         let begins = view.may_start_some();
         self.pass = if begins { Pass::Behind(None) } else { Pass::Over };
         self.heads.clear();
+        self.heads_among.fill(0);
+        self.closed.clear();
         self.by_totals.clear();
         self.is_planned = false;
         begins
@@ -231,28 +279,31 @@ impl SchedulingRule for EasyReservations {
         if self.surely_delays(view, allocator, rank.job)? {
             return Ok(Step::PassOver(rank.job));
         }
-        match chance_of(view, allocator, rank.job)? {
+        if self.closed.shut_out(view, rank.job) {
+            return Ok(Step::Continue);
+        }
+        match chance_among(view, allocator, rank.job, self.closed.requests(view, rank.job))? {
             Chance::Fits => {
                 let admitted = self.admits(view, allocator, rank.job)?;
                 Ok(if admitted { start_chosen(rank.job) } else { Step::PassOver(rank.job) })
             }
             Chance::DoesNotFit => {
-                if self.heads.is_empty()
-                    && let Some(step) = preempt_for(view, allocator, rank.job)
-                {
+                let wants = self.requests_where(view, rank.job, 1);
+                if let Some(step) = preempt_among(view, allocator, rank.job, wants) {
                     // Where it does not start yet, the pass looks at it again, and may reserve for it.
                     self.pass = Pass::Behind(before);
                     return Ok(step);
                 }
-                if self.heads.len() < self.count {
-                    self.heads.push(rank.job);
-                }
+                self.take_head(view, allocator, rank.job)?;
                 Ok(Step::PassOver(rank.job))
             }
             Chance::Closed(counter) => Ok(Step::Close(rank.job, counter)),
             Chance::HoldsUp => {
-                self.pass = Pass::Over;
-                Ok(Step::Done)
+                self.closed.close_connected(view, rank.job);
+                if self.closed.has_all() {
+                    self.pass = Pass::Over;
+                }
+                Ok(Step::Continue)
             }
         }
     }

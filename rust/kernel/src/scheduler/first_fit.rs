@@ -3,10 +3,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::cluster::Unanswered;
 use crate::placement::Allocator;
-use crate::state::{Rank, View};
+use crate::state::{ClosedPartitions, Rank, View};
 
-use super::victims::preempt_for;
-use super::{Chance, SchedulingRule, Step, chance_of, start_chosen};
+use super::victims::preempt_among;
+use super::{Chance, SchedulingRule, Step, chance_among, start_chosen};
 
 /// Every job that fits starts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -15,6 +15,8 @@ pub struct FirstFit {
     examined: u64,
     /// The jobs that entered the queue since the last pass, in order.
     arrivals: Vec<u32>,
+    /// The partitions in which a job holds up all behind it.
+    closed: ClosedPartitions,
     pass: Pass,
 }
 
@@ -36,6 +38,7 @@ impl SchedulingRule for FirstFit {
     }
 
     fn begin(&mut self, view: View<'_>, _: bool) -> bool {
+        self.closed.clear();
         if !view.may_start_some() {
             self.examined = view.state.releases;
             self.pass = Pass::Over;
@@ -75,9 +78,13 @@ impl SchedulingRule for FirstFit {
                 self.pass = Pass::Over;
                 return Ok(Step::Done);
             };
-            return Ok(match chance_of(view, allocator, job)? {
+            if self.closed.shut_out(view, job) {
+                return Ok(Step::Continue);
+            }
+            let wants = || self.closed.requests(view, job);
+            return Ok(match chance_among(view, allocator, job, wants())? {
                 Chance::Fits => start_chosen(job),
-                Chance::DoesNotFit => match preempt_for(view, allocator, job) {
+                Chance::DoesNotFit => match preempt_among(view, allocator, job, wants()) {
                     Some(step) => {
                         // Where it does not start yet, the pass looks at it again, and passes over it.
                         self.pass = before.unwrap_or_default();
@@ -87,8 +94,11 @@ impl SchedulingRule for FirstFit {
                 },
                 Chance::Closed(counter) => Step::Close(job, counter),
                 Chance::HoldsUp => {
-                    self.pass = Pass::Over;
-                    Step::Done
+                    self.closed.close_connected(view, job);
+                    if self.closed.has_all() {
+                        self.pass = Pass::Over;
+                    }
+                    Step::Continue
                 }
             });
         }

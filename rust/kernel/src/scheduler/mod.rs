@@ -8,6 +8,7 @@ mod blocking;
 mod conservative;
 mod disciplines;
 mod easy;
+mod easy_heads;
 mod easy_reservations;
 mod external;
 mod first_fit;
@@ -27,7 +28,7 @@ mod victims;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::Unanswered;
+use crate::cluster::{PlacementRequest, Unanswered};
 use crate::decision::Decision;
 use crate::placement::Allocator;
 use crate::scenario::Scenario;
@@ -302,23 +303,37 @@ enum Chance {
     DoesNotFit,
     /// It is over a limit of this counter; those behind it may go on.
     Closed(u32),
-    /// It is over a limit, and holds up all behind it.
+    /// It is over a limit, and holds up all behind it in its partitions and those that are connected with them.
     HoldsUp,
 }
 
 /// Whether a job is within its limits and fits now.
 fn chance_of(view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<Chance, Unanswered> {
+    chance_among(view, allocator, job, view.placement_requests(job))
+}
+
+/// Whether a job is within its limits and fits now, by one of these requests of it.
+fn chance_among<'a>(
+    view: View<'_>,
+    allocator: &mut Allocator,
+    job: u32,
+    wants: impl Iterator<Item = PlacementRequest<'a>>,
+) -> Result<Chance, Unanswered> {
     match view.over_limit(job) {
         Some((_, true)) => Ok(Chance::HoldsUp),
         Some((counter, false)) => Ok(Chance::Closed(counter)),
-        None if choose_now(view, allocator, job)? => Ok(Chance::Fits),
+        None if choose_now(view, allocator, wants)? => Ok(Chance::Fits),
         None => Ok(Chance::DoesNotFit),
     }
 }
 
-/// Whether a job fits now in one of its node sets; the allocator has then chosen its nodes.
-fn choose_now(view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<bool, Unanswered> {
-    for want in view.placement_requests(job) {
+/// Whether a job fits now by one of its requests; the allocator has then chosen its nodes.
+fn choose_now<'a>(
+    view: View<'_>,
+    allocator: &mut Allocator,
+    wants: impl Iterator<Item = PlacementRequest<'a>>,
+) -> Result<bool, Unanswered> {
+    for want in wants {
         if !view.may_fit_request(&want) {
             continue;
         }

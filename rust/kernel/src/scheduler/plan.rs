@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{NodeSets, NodeTasks, Profile, Supposed, Unanswered};
+use crate::cluster::{NodeSets, NodeTasks, PlacementRequest, Profile, Supposed, Unanswered};
 use crate::placement::Allocator;
 use crate::state::{ExpectedEnd, View};
 use crate::time::{Time, from_ordered_bits};
@@ -17,6 +17,8 @@ struct Held {
     start: f64,
     end: f64,
     placement: Vec<NodeTasks>,
+    /// The set of connected partitions in which a reservation stays; None where it may go to all nodes of its job.
+    connected: Option<usize>,
 }
 
 impl Held {
@@ -73,8 +75,17 @@ pub fn earliest(
     allocator: &mut Allocator,
     job: u32,
 ) -> Result<(f64, Vec<NodeTasks>), Unanswered> {
+    earliest_among(profile, allocator, view.placement_requests(job))
+}
+
+/// The same by one of these requests of the job.
+fn earliest_among<'a>(
+    profile: &Profile,
+    allocator: &mut Allocator,
+    wants: impl Iterator<Item = PlacementRequest<'a>>,
+) -> Result<(f64, Vec<NodeTasks>), Unanswered> {
     let mut first = (f64::INFINITY, Vec::new());
-    for want in view.placement_requests(job) {
+    for want in wants {
         let mut placement = Vec::new();
         let before = first.0;
         if let Some(start) = profile.earliest(&want, before, allocator, &mut placement)? {
@@ -155,7 +166,8 @@ impl Plan {
                 begun.push(self.running.len());
                 let request = view.scenario.job(end.job).request;
                 let (start, until) = (view.now(), end.time.0);
-                (end, Held { job: end.job, request, start, end: until, placement: placement.to_vec() })
+                let placement = placement.to_vec();
+                (end, Held { job: end.job, request, start, end: until, placement, connected: None })
             });
             self.running.push(held);
             true
@@ -238,6 +250,28 @@ impl Plan {
         Ok(start)
     }
 
+    /// Reserves in one of the sets of connected partitions that are admitted, and stays there: which that is. None where the job
+    /// can start in none of them, and has no reservation.
+    pub fn reserve_among(
+        &mut self,
+        view: View<'_>,
+        allocator: &mut Allocator,
+        job: u32,
+        admits: impl Fn(usize) -> bool,
+    ) -> Result<Option<usize>, Unanswered> {
+        self.hold_first(view, self.reserved.len());
+        let sets = &view.scenario.node_sets;
+        let wants = view
+            .placement_requests(job)
+            .filter(|want| sets.connected(want.request.nodes).is_some_and(&admits));
+        let (start, placement) = earliest_among(&self.profile, allocator, wants)?;
+        let connected = placement.first().and_then(|part| sets.partitions().of_node(part.node));
+        if connected.is_some() {
+            self.reserved.push(Held { connected, ..reservation(view, job, start, placement) });
+        }
+        Ok(connected)
+    }
+
     /// Reserves at this very instant; false where the job does not fit from then on.
     pub fn reserve_at(
         &mut self,
@@ -248,7 +282,7 @@ impl Plan {
     ) -> Result<bool, Unanswered> {
         self.hold_first(view, 0);
         let others: Vec<Supposed<'_>> = self.reserved.iter().map(|held| held.supposed(view)).collect();
-        let placement = place_besides(&mut self.profile, view, allocator, (job, start), &others)?;
+        let placement = place_besides(&mut self.profile, view, allocator, (job, start, None), &others)?;
         let fits = placement.is_some();
         self.reserved.extend(placement.map(|placement| reservation(view, job, start, placement)));
         Ok(fits)
@@ -272,19 +306,19 @@ impl Plan {
         self.hold_first(view, 0);
         let request = view.scenario.job(job).request;
         let (start, end) = (view.now(), view.supposed_end(job, placement));
-        let held = Held { job, request, start, end, placement: placement.to_vec() };
+        let held = Held { job, request, start, end, placement: placement.to_vec(), connected: None };
         // What is over before a reservation begins does not change where it is, nor where those before it are.
         let overlaps = |reserved: &Held| !allocator.is_stateless() || reserved.start < end;
         let first = self.reserved.iter().position(overlaps).unwrap_or(self.reserved.len());
         let mut again = self.reserved[..first].to_vec();
-        for Held { job, start, .. } in &self.reserved[first..] {
+        for Held { job, start, connected, .. } in &self.reserved[first..] {
             let others: Vec<Supposed<'_>> =
                 std::iter::once(&held).chain(&again).map(|held| held.supposed(view)).collect();
-            let Some(placement) = place_besides(&mut self.profile, view, allocator, (*job, *start), &others)?
-            else {
+            let own = (*job, *start, *connected);
+            let Some(placement) = place_besides(&mut self.profile, view, allocator, own, &others)? else {
                 return Ok(false);
             };
-            again.push(reservation(view, *job, *start, placement));
+            again.push(Held { connected: *connected, ..reservation(view, *job, *start, placement) });
         }
         let moved = self.reserved.iter().zip(&again).any(|(one, other)| one.placement != other.placement);
         if moved {
@@ -312,21 +346,25 @@ pub(super) fn may_admit<'a>(
 fn reservation(view: View<'_>, job: u32, start: f64, placement: Vec<NodeTasks>) -> Held {
     let request = view.scenario.job(job).request;
     let end = start + view.placement_request(job).duration;
-    Held { job, request, start, end, placement }
+    Held { job, request, start, end, placement, connected: None }
 }
 
-/// Where a job goes at this very instant if others hold nodes besides; None where it does not fit.
+/// Where a job goes at this very instant if others hold nodes besides, in its set of connected partitions; None where it does not
+/// fit.
 fn place_besides(
     profile: &mut Profile,
     view: View<'_>,
     allocator: &mut Allocator,
-    (job, start): (u32, f64),
+    (job, start, connected): (u32, f64, Option<usize>),
     others: &[Supposed<'_>],
 ) -> Result<Option<Vec<NodeTasks>>, Unanswered> {
     let mut placement = Vec::new();
     // What does not fit on what the machine offers holds nothing, and restrains no other job.
     let mut fits = start.is_infinite();
-    for want in view.placement_requests(job) {
+    let sets = &view.scenario.node_sets;
+    let stays =
+        |want: &PlacementRequest<'_>| connected.is_none() || sets.connected(want.request.nodes) == connected;
+    for want in view.placement_requests(job).filter(stays) {
         fits = fits || profile.fits_besides(&want, start, others, allocator, &mut placement)?;
     }
     Ok(fits.then_some(placement))

@@ -14,7 +14,7 @@ pub struct Shadow {
     /// The job.
     pub head: u32,
     /// Its request in the node set where it can start first.
-    request: u32,
+    pub request: u32,
     /// When it is thought to start; infinite where it does not fit on what the machine offers.
     pub time: f64,
     /// The nodes that the head may use.
@@ -30,10 +30,20 @@ pub struct Shadow {
 impl Shadow {
     /// The reservation of a job that does not fit now: in the node set where it can start first.
     pub fn of(view: View<'_>, allocator: &Allocator, head: u32, room: &mut ShadowRoom) -> Self {
+        Self::among(view, allocator, head, view.scenario.alternatives(head), room)
+    }
+
+    /// The same by one of these requests of the job.
+    pub fn among(
+        view: View<'_>,
+        allocator: &Allocator,
+        head: u32,
+        alternatives: &[u32],
+        room: &mut ShadowRoom,
+    ) -> Self {
         let with = |request, earliest, room: &mut ShadowRoom| {
             Self::with(view, allocator, head, request, earliest, room)
         };
-        let alternatives = view.scenario.alternatives(head);
         if let [request] = alternatives {
             return with(*request, by_totals(view, head, *request), room);
         }

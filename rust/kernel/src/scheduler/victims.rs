@@ -15,6 +15,16 @@ use super::Step;
 /// Preempts others for a job that is within its limits and does not fit, if that lets it fit; None where it does not, or
 /// victims of it run on for their grace time.
 pub(super) fn preempt_for(view: View<'_>, allocator: &Allocator, job: u32) -> Option<Step> {
+    preempt_among(view, allocator, job, view.placement_requests(job))
+}
+
+/// The same by one of these requests of the job.
+pub(super) fn preempt_among<'a>(
+    view: View<'_>,
+    allocator: &Allocator,
+    job: u32,
+    mut wants: impl Iterator<Item = PlacementRequest<'a>>,
+) -> Option<Step> {
     let rules = view.scenario.preemption.as_ref()?;
     if view.has_victims(job) {
         return None;
@@ -23,8 +33,7 @@ pub(super) fn preempt_for(view: View<'_>, allocator: &Allocator, job: u32) -> Op
     if candidates.is_empty() {
         return None;
     }
-    let victims =
-        view.placement_requests(job).find_map(|want| victims(view, allocator, &want, &candidates))?;
+    let victims = wants.find_map(|want| victims(view, allocator, &want, &candidates))?;
     let preempt = |job: u32| {
         let keep = match rules.mode {
             PreemptionMode::Cancel => return Decision::Kill(job),
@@ -76,9 +85,10 @@ fn victims(
     candidates: &[u32],
 ) -> Option<Vec<u32>> {
     let sets = &view.scenario.node_sets;
-    let is_there = |job: &u32| {
-        view.state.jobs.placement(*job).iter().any(|part| sets.contains(want.request.nodes, part.node))
+    let is_its_own = |node| {
+        sets.contains(want.request.nodes, node) && want.closed.is_none_or(|closed| !closed.contains(node))
     };
+    let is_there = |job: &u32| view.state.jobs.placement(*job).iter().any(|part| is_its_own(part.node));
     let there: Vec<u32> = candidates.iter().copied().filter(is_there).collect();
     if !may_be_enough(view, want, &there) {
         return None;

@@ -3,10 +3,12 @@ mod applications;
 mod awake;
 mod calculation;
 mod closed;
+mod closed_partitions;
 mod defect;
 mod job_records;
 mod limited;
 mod ordering;
+mod partition_values;
 mod preempting;
 mod queue;
 mod rank;
@@ -37,6 +39,7 @@ pub use applications::{ApplicationState, SchedulingPoint};
 pub use awake::Awake;
 pub use calculation::{Calculation, Due};
 pub use closed::{ClosedJobs, FALLEN, OUT_OF_TIME};
+pub use closed_partitions::ClosedPartitions;
 pub use defect::{Defect, Violation};
 pub use job_records::JobRecords;
 pub use limited::LimitState;
@@ -122,11 +125,18 @@ fn request_values(machine: &Machine) -> usize {
     if machine.resources() > 1 { 2 } else { 0 }
 }
 
+/// How many of a queued job's values say in which partitions it may run: for one partition none.
+fn partition_values(machine: &Machine) -> usize {
+    let count = machine.node_sets().partitions().count();
+    if count > 1 { count } else { 0 }
+}
+
 impl State {
     /// The state before the first instant.
     #[must_use]
     pub fn new(jobs: JobRecords, machine: Machine) -> Self {
-        let width = machine.node_sets().count() * (machine.resources() + 1) + request_values(&machine);
+        let blocks = machine.node_sets().count() * (machine.resources() + 1);
+        let width = blocks + request_values(&machine) + partition_values(&machine);
         Self {
             now: 0.0,
             jobs,

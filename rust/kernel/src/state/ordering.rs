@@ -7,7 +7,7 @@ use crate::scenario::Scenario;
 use crate::time::{Time, ordered_bits};
 use crate::workload::{JobState, PlaceAttributes};
 
-use super::{QueueIndex, Rank, State, request_values};
+use super::{QueueIndex, Rank, State, partition_values, request_values};
 
 impl State {
     /// The place of a queued job, by the key that it was given.
@@ -126,8 +126,23 @@ impl State {
                 _ => [i64::MIN; 2],
             });
         }
+        if partition_values(&self.machine) > 0 {
+            self.list_partitions(scenario, job, &mut values);
+        }
         self.queue.index.insert(self.rank_of(scenario, job), &values);
         self.values = values;
+    }
+
+    /// Adds 0 for each partition in which a job may run; of several those that could hold it alone.
+    fn list_partitions(&mut self, scenario: &Scenario, job: u32, values: &mut Vec<i64>) {
+        let (before, alternatives) = (values.len(), scenario.alternatives(job));
+        values.resize(before + partition_values(&self.machine), i64::MAX);
+        for &request in alternatives {
+            let tasks = u64::from(scenario.job(job).tasks);
+            if alternatives.len() == 1 || tasks <= self.most_tasks(scenario, request) {
+                values[before + scenario.requests.get(request).in_partition as usize] = 0;
+            }
+        }
     }
 
     /// Takes a waiting job out of the queue, held or not.

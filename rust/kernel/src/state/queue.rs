@@ -9,7 +9,8 @@ use super::closed::ClosedJobs;
 use super::rank::Rank;
 
 /// Queued jobs in order; values: one block for each node set, with the estimate as ordered bits and then the least amount
-/// of each resource that the job needs in its own sets, and `i64::MAX` in all other blocks.
+/// of each resource that the job needs in its own sets, and `i64::MAX` in all other blocks. Behind these stand the number of the
+/// request, where several resources matter, and 0 or `i64::MAX` for each partition, where there are several.
 ///
 /// With a block of its own for each set, a search skips jobs of a full set although others have free nodes.
 pub type QueueIndex = OrderedIndex<Rank, Least>;

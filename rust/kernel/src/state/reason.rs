@@ -3,7 +3,7 @@ use std::collections::HashMap;
 
 use crate::workload::Awaited;
 
-use super::{FALLEN, OUT_OF_TIME, View};
+use super::{ClosedPartitions, FALLEN, OUT_OF_TIME, View};
 
 /// Why a submitted job has not started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -58,8 +58,8 @@ impl View<'_> {
     #[must_use]
     pub fn reasons(self) -> Vec<(u32, Reason)> {
         let queued = self.state.queue.jobs();
-        let mut line =
-            Line { view: self, waits: vec![false; self.scenario.node_sets.count()], is_held_up: false };
+        let waits = vec![false; self.scenario.node_sets.count()];
+        let mut line = Line { view: self, waits, held_up: ClosedPartitions::default() };
         let mut fits = HashMap::new();
         let mut reasons: Vec<(u32, Reason)> = queued
             .iter()
@@ -67,7 +67,9 @@ impl View<'_> {
                 Some((OUT_OF_TIME, _)) => (job, Reason::Reservation),
                 Some((FALLEN, _)) => (job, Reason::Priority),
                 Some((counter, blocks)) => {
-                    line.is_held_up |= blocks;
+                    if blocks {
+                        line.held_up.close_connected(self, job);
+                    }
                     (job, Reason::Limit(self.limit_of(counter)))
                 }
                 None if !self.may_ever_fit(job, &mut fits) => (job, Reason::Unavailable),
@@ -114,8 +116,8 @@ struct Line<'a> {
     view: View<'a>,
     /// Whether some wait for a node set.
     waits: Vec<bool>,
-    /// Whether one before holds up all.
-    is_held_up: bool,
+    /// The partitions in which one before holds up all.
+    held_up: ClosedPartitions,
 }
 
 impl Line<'_> {
@@ -132,6 +134,6 @@ impl Line<'_> {
         for set in alternatives.iter().map(own) {
             self.waits[set.index()] = true;
         }
-        if is_behind || self.is_held_up { Reason::Priority } else { Reason::Resources }
+        if is_behind || self.held_up.shut_out(self.view, job) { Reason::Priority } else { Reason::Resources }
     }
 }

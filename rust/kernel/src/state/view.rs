@@ -11,7 +11,7 @@ use crate::time::Time;
 use crate::workload::JobState;
 
 use super::closed::FALLEN;
-use super::{Awake, ExpectedEnd, Phase, Rank, State};
+use super::{Awake, ExpectedEnd, Phase, Rank, State, request_values};
 
 /// What schedulers see of a run. Copied freely: it is two references.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +96,7 @@ impl<'a> View<'a> {
             duration,
             requested_time,
             calendar: self.calendar_of(job),
+            closed: None,
             order: self.state.machine.order(),
             empty: &self.state.machine,
             messages: self.messages(job),
@@ -225,7 +226,10 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn common_request(self, values: &[i64]) -> Option<(u32, u64)> {
         let block = self.state.machine.resources() + 1;
-        let &[least, minus_most] = &values[self.scenario.node_sets.count() * block..] else { return None };
+        let own = self.scenario.node_sets.count() * block;
+        let &[least, minus_most] = &values[own..own + request_values(&self.state.machine)] else {
+            return None;
+        };
         // Of jobs with several requests no number is known.
         if least < 0 || least != -minus_most {
             return None;

@@ -8,7 +8,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::node_set::{NodeSetId, NodeSets};
+use crate::cluster::node_set::NodeSetId;
+use crate::cluster::node_sets::NodeSets;
 use crate::cluster::request::Request;
 use crate::index::WORD;
 

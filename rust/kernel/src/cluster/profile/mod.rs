@@ -25,7 +25,8 @@ use serde::{Deserialize, Serialize};
 
 use super::availability::{Availability, PlacementRequest};
 use super::machine::Machine;
-use super::node_set::{NodeSetId, NodeSets, totals_of};
+use super::node_set::NodeSetId;
+use super::node_sets::{NodeSets, totals_of};
 use super::placement::NodeTasks;
 use super::request::Request;
 

@@ -1,0 +1,185 @@
+//! EASY where partitions are not connected (S6, S11): a head in each set of connected partitions.
+//!
+//! A pass goes through the queue once: O(log q) for each job that starts, becomes a head, or that the totals of its nodes and the
+//! reservation there admit. Each reservation costs as in `easy`, and is made when a job behind its head could start.
+use serde::{Deserialize, Serialize};
+
+use crate::cluster::{PlacementRequest, Unanswered};
+use crate::placement::Allocator;
+use crate::state::{ClosedPartitions, Rank, View};
+use crate::time::Time;
+
+use super::free_slots::FreeSlots;
+use super::harm::Harm;
+use super::shadow::Shadow;
+use super::shadow_room::ShadowRoom;
+use super::victims::preempt_among;
+use super::{Chance, Step, chance_among, start_chosen};
+
+/// What is known in one set of connected partitions.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Connected {
+    /// The first job that does not fit.
+    head: Option<u32>,
+    /// Its reservation, once it was asked for.
+    shadow: Option<Shadow>,
+    room: ShadowRoom,
+    /// Which jobs would delay it.
+    harm: Harm,
+}
+
+/// The heads of a pass.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Heads {
+    /// By set of connected partitions.
+    connected: Vec<Connected>,
+    /// The partitions in which a job holds up all behind it.
+    closed: ClosedPartitions,
+    #[serde(skip)]
+    slots: FreeSlots,
+    /// Behind which job the pass goes on.
+    after: Option<Rank>,
+    is_over: bool,
+}
+
+impl Heads {
+    /// Begins a pass; whether it looks at the whole queue.
+    pub fn begin(&mut self, view: View<'_>) -> bool {
+        let count = view.scenario.node_sets.partitions().connected();
+        self.connected.resize_with(count, Connected::default);
+        for each in &mut self.connected {
+            (each.head, each.shadow) = (None, None);
+            each.harm.forget();
+        }
+        self.closed.clear();
+        self.after = None;
+        self.is_over = !view.may_start_some();
+        !self.is_over
+    }
+
+    /// The next step of the pass.
+    pub fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
+        let next = if self.is_over { None } else { self.next(view, allocator) };
+        let Some(rank) = next else {
+            self.is_over = true;
+            return Ok(Step::Done);
+        };
+        let (job, before) = (rank.job, self.after.replace(rank));
+        if self.closed.shut_out(view, job) {
+            return Ok(Step::Continue);
+        }
+        if self.surely_delays(view, allocator, job) {
+            return Ok(Step::PassOver(job));
+        }
+        Ok(match chance_among(view, allocator, job, self.closed.requests(view, job))? {
+            Chance::Fits if self.admits(view, allocator, job) => start_chosen(job),
+            Chance::Fits => Step::PassOver(job),
+            Chance::Closed(counter) => Step::Close(job, counter),
+            Chance::HoldsUp => {
+                self.closed.close_connected(view, job);
+                self.is_over = self.closed.has_all();
+                Step::Continue
+            }
+            Chance::DoesNotFit => {
+                if let Some(step) = preempt_among(view, allocator, job, self.headless(view, job)) {
+                    // Where it does not start yet, the pass looks at it again, and it may become a head.
+                    self.after = before;
+                    return Ok(step);
+                }
+                self.take_head(view, allocator, job);
+                Step::PassOver(job)
+            }
+        })
+    }
+
+    /// The next job that may become a head, or that totals admit.
+    fn next(&mut self, view: View<'_>, allocator: &Allocator) -> Option<Rank> {
+        let Self { connected, slots, after, .. } = self;
+        let (each, has_slots) = (view.looks_at_each(), slots.test(view, allocator));
+        let sets = &view.scenario.node_sets;
+        let shadow_in = |set| sets.connected(set).and_then(|number| connected[number].shadow.as_ref());
+        let matters = |values: &[i64]| {
+            each || view.may_run_among(values, |number| connected[number].head.is_none())
+                || (view.may_fit_where(values, |set, own| {
+                    shadow_in(set).is_none_or(|shadow| shadow.may_admit(view, set, own))
+                }) && has_slots(values))
+        };
+        view.state.queue.first_matching(after.as_ref(), &matters)
+    }
+
+    /// Returns whether a job with one node set is known to delay the head there. The job is within its limits.
+    fn surely_delays(&self, view: View<'_>, allocator: &Allocator, job: u32) -> bool {
+        let &[request] = view.scenario.alternatives(job) else { return false };
+        let set = view.scenario.requests.get(request).nodes;
+        let Some(number) = view.scenario.node_sets.connected(set) else { return false };
+        let Connected { shadow, harm, .. } = &self.connected[number];
+        shadow.as_ref().is_some_and(|shadow| harm.is_known(view, allocator, shadow, job))
+            && view.over_limit(job).is_none()
+    }
+
+    /// Returns whether a job on the nodes that the allocator has chosen does not delay the head there.
+    fn admits(&mut self, view: View<'_>, allocator: &Allocator, job: u32) -> bool {
+        let sets = &view.scenario.node_sets;
+        let first = allocator.chosen.first().and_then(|part| sets.partitions().of_node(part.node));
+        let Some(number) = first else { return true };
+        let Connected { head, shadow, room, harm } = &mut self.connected[number];
+        let Some(head) = *head else { return true };
+        let shadow = shadow.get_or_insert_with(|| {
+            let requests = requests_in(view, head, number);
+            Shadow::among(view, allocator, head, &requests, room)
+        });
+        let admitted = shadow.admit(view, allocator, job, &allocator.chosen, room);
+        if !admitted {
+            harm.note(view, allocator, shadow, job);
+        }
+        admitted
+    }
+
+    /// Returns the requests of a job in sets of connected partitions without a head.
+    fn headless<'a>(&'a self, view: View<'a>, job: u32) -> impl Iterator<Item = PlacementRequest<'a>> {
+        let sets = &view.scenario.node_sets;
+        let has_none = |number: usize| self.connected[number].head.is_none();
+        self.closed
+            .requests(view, job)
+            .filter(move |want| sets.connected(want.request.nodes).is_some_and(has_none))
+    }
+
+    /// Makes a job that does not fit the head of one set of connected partitions: of several, the one where it can start first.
+    fn take_head(&mut self, view: View<'_>, allocator: &Allocator, job: u32) {
+        let sets = &view.scenario.node_sets;
+        let mut numbers: Vec<usize> =
+            self.headless(view, job).filter_map(|want| sets.connected(want.request.nodes)).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        if let [number] = *view.connected_of(job) {
+            if numbers == [number] {
+                self.connected[number].head = Some(job);
+            }
+            return;
+        }
+        // Of several it takes none in which it cannot start.
+        let alternatives = view.scenario.alternatives(job);
+        let mut first: Option<((Time, Option<usize>), usize, Shadow)> = None;
+        for number in numbers {
+            let requests = requests_in(view, job, number);
+            let shadow = Shadow::among(view, allocator, job, &requests, &mut self.connected[number].room);
+            let place = alternatives.iter().position(|&request| request == shadow.request);
+            let start = (Time(shadow.time), place);
+            let is_first = first.as_ref().is_none_or(|(best, ..)| start < *best);
+            if shadow.time.is_finite() && is_first {
+                first = Some((start, number, shadow));
+            }
+        }
+        if let Some((_, number, shadow)) = first {
+            let own = &mut self.connected[number];
+            (own.head, own.shadow) = (Some(job), Some(shadow));
+        }
+    }
+}
+
+/// The requests of a job in one set of connected partitions.
+fn requests_in(view: View<'_>, job: u32, number: usize) -> Vec<u32> {
+    let sets = &view.scenario.node_sets;
+    let is_there = |request: &u32| sets.connected(view.scenario.requests.get(*request).nodes) == Some(number);
+    view.scenario.alternatives(job).iter().copied().filter(is_there).collect()
+}

@@ -1,0 +1,37 @@
+//! In which partitions queued jobs may run (S11).
+use crate::cluster::NodeSetId;
+
+use super::{View, request_values};
+
+impl View<'_> {
+    /// Returns whether jobs with these values of the queue may run in a partition: false only if none of them may. There are several
+    /// partitions.
+    #[must_use]
+    pub fn may_run_in(self, values: &[i64], partition: usize) -> bool {
+        let machine = &self.state.machine;
+        let before = self.scenario.node_sets.count() * (machine.resources() + 1) + request_values(machine);
+        values[before + partition] == 0
+    }
+
+    /// Returns whether some job with these values of the queue has a node set of connected partitions that are wanted: false only if
+    /// none has.
+    #[must_use]
+    pub fn may_run_among(self, values: &[i64], wants: impl Fn(usize) -> bool) -> bool {
+        let (sets, width) = (&self.scenario.node_sets, self.state.machine.resources() + 1);
+        let is_there = |set: NodeSetId| values[set.block(width)][0] != i64::MAX;
+        sets.ids().any(|set| is_there(set) && sets.connected(set).is_some_and(&wants))
+    }
+
+    /// Lists the sets of connected partitions in which a job may run.
+    #[must_use]
+    pub fn connected_of(self, job: u32) -> Vec<usize> {
+        let sets = &self.scenario.node_sets;
+        let alternatives = self.scenario.alternatives(job).iter();
+        let mut found: Vec<usize> = alternatives
+            .filter_map(|&request| sets.connected(self.scenario.requests.get(request).nodes))
+            .collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}
