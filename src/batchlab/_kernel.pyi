@@ -120,6 +120,17 @@ class ServiceInputs(TypedDict):
     processors: list[float]
     key_events: bool
 
+class ClosureColumns(TypedDict):
+    time: NDArray[np.float64]
+    node: NDArray[np.uint32]
+    closed: NDArray[np.bool_]
+
+class ShortRunColumns(TypedDict):
+    row: NDArray[np.uint32]
+    work_start: NDArray[np.float64]
+    work_end: NDArray[np.float64]
+    ended: NDArray[np.bool_]
+
 class RateColumns(TypedDict):
     time: NDArray[np.float64]
     control: NDArray[np.uint32]
@@ -191,6 +202,7 @@ class RecordedColumns(TypedDict):
     dispatch: dict[str, NDArray[np.generic]] | None
     reasons: ReasonColumns | None
     interruptions: InterruptionColumns
+    short_runs: ShortRunColumns
     resizes: StretchColumns | None
     task_times: TaskTimeColumns | None
     sensed: SensedColumns | None
@@ -203,6 +215,7 @@ class RecordedColumns(TypedDict):
     events_applied: NDArray[np.bool_] | None
     requested_time: NDArray[np.float64]
     power_states: PowerStateColumns | None
+    closures: ClosureColumns | None
     waking_time: NDArray[np.float64] | None
 
 class FactorColumns(TypedDict):

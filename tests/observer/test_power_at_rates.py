@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import batchlab as bl
+from batchlab.observer.description import power_of
 from batchlab.result.course import Steps, rates_of
 from properties.test_rates import CONTROLLED
 from support.rate_cases import RATES
@@ -224,3 +225,20 @@ def test_temperature_follows_the_rate() -> None:
         settled = 20 + 0.1 * watts
         now = settled + (now - settled) * np.exp(-seconds / 6)
     assert result.observations["temperature_per_node"]["temperature"][0] == pytest.approx(now, rel=1e-12)
+
+
+def test_prices_by_rate_as_text() -> None:
+    """A text for each rate, of all nodes or of a group; each rate once, and none without a rate."""
+    one, two = "rate=1, idle=10, busy=30", "rate=2, idle=12, busy=50, core=3"
+    nodes = {1.0: bl.NodePower(10, 30), 2.0: bl.NodePower(12, 50, {"core": 3.0})}
+    assert power_of([one, two]).nodes == nodes
+    assert power_of([f"gpu: {one}", f"gpu: {two}", "cpu: idle=5"]).nodes == {
+        "gpu": nodes,
+        "cpu": bl.NodePower(5.0),
+    }
+    with pytest.raises(bl.ObserverError, match="says twice what all nodes draw"):
+        power_of([one, one])
+    with pytest.raises(bl.ObserverError, match="gives watts with a rate and without one"):
+        power_of([one, "idle=5"])
+    with pytest.raises(bl.ObserverError, match="power: rate = 'fast'; must be units of work per second"):
+        power_of(["rate=fast, idle=5"])

@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from reference import Overheads
 from support.combinations import Combinations
 from support.event_cases import KINDS, MACHINE_KINDS, delayed, eventful
 from support.preemption_cases import preempting
@@ -48,6 +49,37 @@ def test_policies_written_in_python() -> None:
     """Rules and allocators written in Python give the same schedules."""
     for number in range(60):
         EVENTFUL.check_in_python(number)
+
+
+def check_served(case: Case) -> int:
+    """Fail if a completed job has other work than it was served; return the number of runs seen."""
+    result = result_of(case)
+    table, states = result.service_intervals, result.jobs["state"]
+    ended = {event.row for event in case.events if event.kind == "end"}
+    overheads = case.overheads or Overheads()
+    for row, runs in table.group_by("row"):
+        job = case.jobs[int(str(row[0]))]
+        last = runs.row(-1, named=True)
+        if states[job.row] != "completed":
+            continue
+        done = sum(runs["work"].to_list())
+        served = last["work_end"] - last["work_start"]
+        required = job.run_time + overheads.of(job).execution
+        assert done <= job.run_time * (1 + 1e-9)
+        assert done == pytest.approx(job.run_time, rel=1e-9) or job.row in ended
+        assert last["work_end"] <= last["end_time"]
+        # Times are rounded to float64.
+        assert served >= last["work"] - 1e-9
+        # What jobs keep of earlier runs may include overhead.
+        if len(runs) == 1 and served < required - 1e-9:
+            assert job.row in ended
+            assert last["work"] == pytest.approx(min(served, job.run_time), abs=1e-9)
+    return len(table)
+
+
+def test_served_work() -> None:
+    """Each completed job is served its work, also if its run or its completion is cut short."""
+    assert sum(check_served(EVENTFUL.case(number)) for number in range(504)) > 1000
 
 
 @pytest.mark.campaign

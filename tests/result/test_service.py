@@ -1,5 +1,6 @@
 """When jobs were served, how often they were cut short, and what that costs."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -113,6 +114,54 @@ def test_lost_time_of_jobs_served_at_rates() -> None:
     assert cut.rows() == [(1, 0.0, 5.0, 5.0)]
     cut_short: Any = result.metrics()["interrupted"]
     assert cut_short["lost_time"] == 0.0
+
+
+def served(result: bl.Result) -> list[tuple[Any, ...]]:
+    return result.service_intervals.select("work_start", "work_end", "work").rows()
+
+
+DELAYS = bl.Overheads(launch=1, completion=2, suspend=2)
+ALONE = bl.Workload.from_table({"submit_time": [0], "run_time": [3], "tasks": [1]})
+
+
+@pytest.mark.parametrize(
+    ("event", "time", "expected", "phases"),
+    [
+        ("kill", 4.5, (1.0, 4.0, 3.0), (1.0, 0.5)),
+        ("requeue", 4.5, (1.0, 4.0, 3.0), (1.0, 0.5)),
+        ("kill", 2.5, (1.0, 2.5, None), (1.0, 0.0)),
+        ("kill", 0.5, (0.5, 0.5, None), (0.5, 0.0)),
+        ("end", 2.0, (1.0, 2.0, 1.0), (1.0, 2.0)),
+        ("end", 0.5, (0.5, 0.5, 0.0), (0.5, 2.0)),
+    ],
+)
+def test_work_of_runs_that_events_end(
+    event: str, time: float, expected: tuple[Any, ...], phases: tuple[float, float], tmp_path: Path
+) -> None:
+    """Work ends when completion begins, and its amount is what was served; so are the seconds of phases."""
+    events = [{"time": time, "event": event, "job_id": 1}]
+    result = bl.simulate(ALONE, ONE, "fcfs", overheads=DELAYS, events=events)
+    assert served(result) == [expected]
+    assert result.jobs.select("launch_time", "completion_time").row(0) == phases
+    required, done = bl.service.work_served(result)
+    assert required == done == expected[1] - expected[0]
+    assert served(bl.read_result(result.write(tmp_path / "out"))) == [expected]
+
+
+def test_work_that_an_event_ends_without_overheads() -> None:
+    """The work of the job is what it had done by then."""
+    events = [{"time": 1, "event": "end", "job_id": 1}]
+    result = bl.simulate(ALONE, ONE, "fcfs", events=events)
+    assert served(result) == [(0.0, 1.0, 1.0)]
+    assert bl.service.work_served(result) == (1.0, 1.0)
+
+
+def test_work_of_a_job_in_completion() -> None:
+    """Its work has ended, although it holds its nodes."""
+    jobs = bl.Workload.from_table({"submit_time": [0, 5], "run_time": [3, 1], "tasks": [1, 1]})
+    simulation = bl.Simulation(jobs, ONE, "fcfs", overheads=DELAYS)
+    simulation.run_until(5)
+    assert served(simulation.result()) == [(1.0, 4.0, None)]
 
 
 def test_rates_need_prices() -> None:

@@ -1,7 +1,8 @@
 //! What was recorded of a run, as columns.
-use batchlab_kernel::record::{DispatchLog, ReasonLog, UsageLog};
+use batchlab_kernel::record::{ClosureLog, DispatchLog, ReasonLog, UsageLog};
 use batchlab_kernel::replay::Replay;
 use batchlab_kernel::simulation::Simulation as Kernel;
+use batchlab_kernel::state::ShortRun;
 use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -32,6 +33,7 @@ pub fn columns<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Bound<
     interruptions.set_item("work_end", log.work_end.to_vec().into_pyarray(py))?;
     interruptions.set_item("saved", log.saved.to_vec().into_pyarray(py))?;
     result.set_item("interruptions", interruptions)?;
+    result.set_item("short_runs", short_runs(py, kernel)?)?;
     // A look ahead takes applications to be run times, and knows what was before.
     let has_applications = kernel.scenario().applications.is_some();
     let resizes = has_applications.then(|| intervals(py, &recorders.resizes, resources)).transpose()?;
@@ -51,6 +53,8 @@ pub fn columns<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Bound<
     result.set_item("events_applied", events)?;
     let states = recorders.power_states.as_ref().map(|log| power_states(py, log)).transpose()?;
     result.set_item("power_states", states)?;
+    let closures = recorders.closures.as_ref().map(|log| closures(py, log)).transpose()?;
+    result.set_item("closures", closures)?;
     let woken = kernel.scenario().sleep.as_ref().map(|_| {
         let state = kernel.state();
         let seconds = |job| state.ready_time(job) - state.jobs.start_time(job);
@@ -62,6 +66,27 @@ pub fn columns<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Bound<
         (0..jobs.len() as u32).map(|job| jobs.requested_time(job)).collect()
     };
     result.set_item("requested_time", requested.into_pyarray(py))?;
+    Ok(result)
+}
+
+/// The last runs whose phases did not last as planned, by row.
+fn short_runs<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Bound<'py, PyDict>> {
+    let runs = kernel.view().short_runs();
+    let column = |value: fn(&ShortRun) -> f64| runs.values().map(value).collect::<Vec<f64>>();
+    let result = PyDict::new(py);
+    result.set_item("row", runs.keys().copied().collect::<Vec<u32>>().into_pyarray(py))?;
+    result.set_item("work_start", column(|run| run.work_start).into_pyarray(py))?;
+    result.set_item("work_end", column(|run| run.work_end).into_pyarray(py))?;
+    result.set_item("ended", runs.values().map(|run| run.ended).collect::<Vec<bool>>().into_pyarray(py))?;
+    Ok(result)
+}
+
+/// When nodes closed and opened.
+fn closures<'py>(py: Python<'py>, log: &ClosureLog) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    result.set_item("time", log.time.to_vec().into_pyarray(py))?;
+    result.set_item("node", log.node.to_vec().into_pyarray(py))?;
+    result.set_item("closed", log.closed.to_vec().into_pyarray(py))?;
     Ok(result)
 }
 

@@ -179,6 +179,7 @@ impl Simulation {
         if let Some(invocation) = invocation {
             agenda = agenda.asking(invocation.into());
         }
+        recorders.closures = Some(Box::default());
         if let Some(described) = events {
             let nodes = (capacity.len() / resources.max(1)) as u32;
             scenario.events = described.events(scenario.jobs.len(), nodes)?;

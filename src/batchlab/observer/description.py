@@ -7,8 +7,9 @@
              | "uptime=" times ", repair_time=" times {"," key "=" value}
     times    = seconds | distribution "(" number {"," number} ")"
 
-Keys of power are idle, busy, drained (watts), a resource (watts for each unit that jobs hold) and cap (watts,
-or a CSV file); keys of failures are on_failure, every, restarts and seed.
+Keys of power are idle, busy, drained (watts), a resource (watts for each unit that jobs hold), rate (units of
+work per second at which these watts hold) and cap (watts, or a CSV file); keys of failures are on_failure,
+every, restarts and seed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from batchlab.observer import Failures, NodePower, Power
 from batchlab.observer.of_file import observer_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from batchlab.observer import Observer
@@ -91,13 +92,15 @@ def observers_of(
 def power_of(given: Sequence[str], folder: Path | None = None) -> Power:
     """Read what nodes draw: ``idle=90, busy=140, core=20``; ``gpu: idle=300`` for each of several groups.
 
+    With ``rate=1.5, idle=110`` the watts are those at a rate; each rate at which nodes serve needs a text.
+
     Raises
     ------
     ObserverError
         If a text is of another form, or a number no watts.
     """
     cap: float | str | None = None
-    nodes: dict[str, NodePower] = {}
+    nodes: dict[str, dict[float | None, NodePower]] = {}
     for text in given:
         group, _, rest = text.rpartition(":") if re.match(r"\s*[\w-]+\s*:", text) else ("", "", text)
         values = _values(rest, "power")
@@ -107,17 +110,33 @@ def power_of(given: Sequence[str], folder: Path | None = None) -> Power:
             cap = _number_or_path(values.pop("cap"), folder)
         if not values:
             continue
-        if group.strip() in nodes:
+        rate = (
+            _number(values.pop("rate"), "power: rate", "units of work per second")
+            if "rate" in values
+            else None
+        )
+        own = nodes.setdefault(group.strip(), {})
+        if rate in own:
             rule = f"names group {group.strip()!r} twice" if group else "says twice what all nodes draw"
             rule += ". Leave one out, or name the groups: 'gpu: idle=300'"
             raise ObserverError(f"power = {shown(text)}; {rule}.")
-        nodes[group.strip()] = _node_power(values, text)
+        own[rate] = _node_power(values, text)
+        if None in own and len(own) > 1:
+            rule = "gives watts with a rate and without one. Give each a rate, as in 'rate=1, idle=90'"
+            raise ObserverError(f"power = {shown(text)}; {rule}.")
     if not nodes:
         raise ObserverError("power says nothing of what nodes draw; add idle=90, in watts.")
     if "" in nodes and len(nodes) > 1:
         rule = "name the group of each, as in 'gpu: idle=300'"
         raise ObserverError(f"power is given for all nodes and for groups too; {rule}.")
-    return Power(nodes.get("", nodes), cap=cap)
+    drawn = {name: _by_rate(own) for name, own in nodes.items()}
+    return Power(drawn.get("", drawn), cap=cap)
+
+
+def _by_rate(given: Mapping[float | None, NodePower]) -> NodePower | dict[float, NodePower]:
+    """Return what a node draws, by rate if that matters."""
+    by_rate = {rate: each for rate, each in given.items() if rate is not None}
+    return by_rate or given[None]
 
 
 def _node_power(values: dict[str, str], text: str) -> NodePower:

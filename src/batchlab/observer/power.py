@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from batchlab.system import SleepState, System
 
     Draws: TypeAlias = "NodePower | Mapping[float, NodePower]"
+    NodeDraws: TypeAlias = "Draws | Mapping[str, Draws]"
 
-__all__ = ["NodePower", "Power", "PowerNow"]
+__all__ = ["NodePower", "Power", "PowerNow", "draws_of_groups"]
 
 
 @dataclass(frozen=True)
@@ -224,7 +225,7 @@ class Power(Observer):
 
     name = "power"
 
-    def __init__(self, nodes: Draws | Mapping[str, Draws], *, cap: Source | None = None) -> None:
+    def __init__(self, nodes: NodeDraws, *, cap: Source | None = None) -> None:
         self.nodes = nodes
         self.cap = None if cap is None else steps_of(cap, "Power: cap")
         if self.cap is not None and (lowest := self.cap.values.min()) < 0:
@@ -232,7 +233,7 @@ class Power(Observer):
 
     def begin(self, view: View) -> None:
         """Put the meter on."""
-        given = self._given(view.system)
+        given = draws_of_groups(self.nodes, view.system)
         counts = [group.count for group in view.system.groups]
         kinds = np.repeat(np.arange(len(counts), dtype=np.uint32), counts)
         meter = _kernel.PowerMeter(view)
@@ -271,24 +272,38 @@ class Power(Observer):
             "jobs": pl.DataFrame({"energy": meter.job_energy}),
         }
 
-    def _given(self, system: System) -> list[Draws]:
-        """Give what the nodes of each group draw."""
-        if isinstance(self.nodes, NodePower) or not any(isinstance(name, str) for name in self.nodes):
-            return [cast("Draws", self.nodes)] * len(system.groups)
-        nodes = cast("Mapping[str, Draws]", self.nodes)
-        names = [group.name for group in system.groups]
-        for name in nodes:
-            if name not in names:
-                raise ObserverError(f"Power: no node group named {shown(name)}.{suggest(str(name), names)}")
-        missing = [name for name in names if name not in nodes]
-        if missing:
-            raise ObserverError(f"Power: what do nodes of group {missing[0]!r} draw? Add it to nodes.")
-        return [nodes[name] for name in names]
-
     def _await_change(self, view: View) -> None:
         change = inf if self.cap is None else self.cap.next_change(view.now)
         if isfinite(change):
             view.wake(change)
+
+
+def draws_of_groups(given: NodeDraws, system: System) -> list[Draws]:
+    """Return what the nodes of each group of a system draw.
+
+    Parameters
+    ----------
+    given
+        As `Power` takes it.
+    system
+        The machine.
+
+    Raises
+    ------
+    ObserverError
+        If a group is unknown, or has no price.
+    """
+    if isinstance(given, NodePower) or not any(isinstance(name, str) for name in given):
+        return [cast("Draws", given)] * len(system.groups)
+    nodes = cast("Mapping[str, Draws]", given)
+    names = [group.name for group in system.groups]
+    for name in nodes:
+        if name not in names:
+            raise ObserverError(f"Power: no node group named {shown(name)}.{suggest(str(name), names)}")
+    missing = [name for name in names if name not in nodes]
+    if missing:
+        raise ObserverError(f"Power: what do nodes of group {missing[0]!r} draw? Add it to nodes.")
+    return [nodes[name] for name in names]
 
 
 def _check_rates(given: Mapping[float, NodePower], served: list[float], group: str) -> None:

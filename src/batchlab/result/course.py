@@ -190,7 +190,7 @@ def done_in_runs(steps: list[Steps], runs: ServiceIntervals) -> Floats:
 
 def _sets(runs: ServiceIntervals) -> list[tuple[Numbers, Numbers]]:
     """Give each set of controls that runs had nodes of, with these runs."""
-    has = runs.processors > 0
+    has = runs.has_nodes
     # A set is a number whose bits are its controls.
     numbers = has @ (1 << np.arange(has.shape[1]))
     sets = [np.flatnonzero(numbers == number) for number in np.unique(numbers) if number]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from batchlab._kernel import (
+        ClosureColumns,
         InterruptionColumns,
         KeyEventColumns,
         LinkColumns,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         RateColumns,
         ReasonColumns,
         SensedColumns,
+        ShortRunColumns,
         StretchColumns,
         TaskTimeColumns,
         UsageColumns,
@@ -35,11 +37,13 @@ OUTCOME_GROUPS = (
     "waiting",
     "reasons",
     "interruptions",
+    "short_runs",
     "resizes",
     "task_times",
     "sensed",
     "usage",
     "power_states",
+    "closures",
     "rates",
     "key_events",
     "ranks",
@@ -79,14 +83,17 @@ class Outcome:
         bool, shape (events,): whether each external event changed anything, of those that have happened.
         None where none were given.
     launch_time, completion_time
-        float64, shape (rows,): seconds of each job's launch and completion in its latest run, with the launch
-        those in which its nodes wake. None where jobs have no overheads and no node sleeps.
+        float64, shape (rows,): seconds that each job spent in launch and completion in its latest run. The
+        launch includes the time in which its nodes wake. None if jobs have no overheads and no node sleeps.
     waking_time
         float64, shape (rows,): seconds from each job's start until its nodes are on. None where no node
         sleeps.
     power_states
         Per change of a node's power state: columns ``time`` (s), ``node`` and ``state``, its number from then
         on; the first rows are all nodes being on. None where no node sleeps.
+    closures
+        Per change of a node between open and closed (drained, failed, or not there yet): columns ``time``
+        (s), ``node`` and ``closed``. None if nothing is known of it.
     dispatch
         Per scheduling pass, where it was asked for: columns ``time`` (s), ``queue_length``, ``cpu_time`` and
         ``other_cpu_time`` (s), ``memory`` (bytes; 0 where it is not known) and ``started`` (jobs).
@@ -100,6 +107,9 @@ class Outcome:
         Per run that was cut short and whose job went back to the queue: columns ``row``, ``start_time``,
         ``end_time``, ``saved`` (s), and ``placement_offsets``, ``placement_nodes``, ``placement_tasks`` and
         ``allocated`` as above. None where there are none.
+    short_runs
+        Last runs that were cut short in a phase, or ended by an event: columns ``row``, ``work_start`` and
+        ``work_end`` (s), ``ended`` (bool; an event ended the work). None if there are none.
     resizes
         Per time that a running job was resized, what it had before that: columns ``row``, ``start_time``
         (since when it had that), ``end_time``, and the others as above. None where no job carries an
@@ -150,6 +160,7 @@ class Outcome:
     waiting: WaitingColumns | None = None
     reasons: ReasonColumns | None = None
     interruptions: InterruptionColumns | None = None
+    short_runs: ShortRunColumns | None = None
     resizes: StretchColumns | None = None
     task_times: TaskTimeColumns | None = None
     sensed: SensedColumns | None = None
@@ -159,6 +170,7 @@ class Outcome:
     key_events: KeyEventColumns | None = None
     waking_time: npt.NDArray[np.float64] | None = None
     power_states: PowerStateColumns | None = None
+    closures: ClosureColumns | None = None
     ranks: RankColumns | None = None
     messages: MessageColumns | None = None
     links: LinkColumns | None = None

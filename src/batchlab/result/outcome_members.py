@@ -40,6 +40,7 @@ _KINDS: Mapping[str, Any] = {
     "task": np.uint32,
     "power_states/node": np.uint32,
     "power_states/state": np.uint16,
+    "closures/node": np.uint32,
     "rates/control": np.uint32,
     "key_events/event": np.uint8,
     "key_events/row": np.int64,

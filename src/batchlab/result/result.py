@@ -18,7 +18,8 @@ from batchlab.result.events import events_of
 from batchlab.result.interference import interference_table
 from batchlab.result.key_events import key_events_table, rates_table
 from batchlab.result.power_states import power_states_table
-from batchlab.result.service_intervals import ServedRun, intervals_of, service_intervals_table
+from batchlab.result.service_intervals import ServedRun, intervals_of
+from batchlab.result.service_table import service_intervals_table
 from batchlab.result.summary import from_outside, page, result_card, what_was_run
 from batchlab.result.table import (
     JOBS,
@@ -398,6 +399,8 @@ class Result:
             jobs, self.system, threshold=threshold, interruptions=cut_short, resizes=self.resizes
         )
         sent = traffic.overview(self.messages, self.links) if self._counts_messages else {}
+        if self.options.controls:
+            measured |= {"service": later("batchlab.result.service", "describe")(self)}
         return measured | rates.overview(self.as_served) | energy.overview(self.observations) | sent
 
     @property

@@ -9,24 +9,25 @@ a job (`view.set_rate`) is not seen here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from batchlab.errors import ResultError, shown
 from batchlab.lazy import listing
-from batchlab.result.course import Course, Steps, done_in_runs, rates_of
+from batchlab.result.course import Course, Steps, done_in_runs, rates_of, span_of
+from batchlab.result.node_modes import holdings_of, on_since
+from batchlab.result.node_prices import energy_of_nodes
+from batchlab.result.rate_prices import RatePrices
 from batchlab.result.service_intervals import ServiceIntervals, processors_of
-from batchlab.units import is_finite
-from batchlab.workload.work import work_of_jobs
+from batchlab.result.service_table import work_required
+from batchlab.system.controlled_nodes import control_of_node
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from batchlab.observer import NodePower
+    from batchlab.result.node_prices import Prices
     from batchlab.result.result import Result
 
     Floats = npt.NDArray[np.float64]
@@ -54,88 +55,6 @@ __all__ = [
 ]
 
 __dir__ = listing(__name__)
-
-
-@dataclass(frozen=True)
-class RatePrices:
-    """What a processor draws at each rate.
-
-    Parameters
-    ----------
-    busy, idle
-        Watts by rate: e(r) while a job holds it, and e0(r) while none does.
-
-    Raises
-    ------
-    ResultError
-        If they do not have the same rates, or one is not a finite number >= 0.
-
-    Examples
-    --------
-    >>> RatePrices(busy={2.0: 0.041, 2.66: 0.034}, idle={2.0: 0.014, 2.66: 0.018}).busy[2.0]
-    0.041
-    """
-
-    busy: Mapping[float, float]
-    idle: Mapping[float, float]
-
-    def __post_init__(self) -> None:
-        for name in ("busy", "idle"):
-            prices = getattr(self, name)
-            if not isinstance(prices, Mapping) or not prices:
-                raise ResultError(f"{name} = {shown(prices)}; must give watts by rate, as {{2.0: 0.041}}.")
-            for value in prices.values():
-                if not is_finite(value) or value < 0:
-                    raise ResultError(f"{name} holds {shown(value)}; must be a finite number of watts >= 0.")
-        if set(self.busy) != set(self.idle):
-            rates = f"busy has the rates {sorted(self.busy)}, idle {sorted(self.idle)}"
-            raise ResultError(f"{rates}; give the same.")
-
-    def at(self, name: str, rates: Floats) -> Floats:
-        """Give the watts of each rate.
-
-        Raises
-        ------
-        ResultError
-            If a rate has no price.
-        """
-        prices: Mapping[float, float] = getattr(self, name)
-        # Prices are few, and the times with a rate many.
-        known = np.array(sorted(prices), np.float64)
-        place = np.minimum(np.searchsorted(known, rates), len(known) - 1)
-        missing = rates[known[place] != rates]
-        if missing.size:
-            raise ResultError(f"{name} has no price of rate {missing[0]:g}; the run served at it. Add it.")
-        return np.array([prices[rate] for rate in known.tolist()])[place]
-
-    def of_nodes(self, processors: int, resource: str = "core") -> dict[float, NodePower]:
-        """Give what nodes draw at each rate, as `Power` takes it.
-
-        Parameters
-        ----------
-        processors
-            How many each node has.
-        resource
-            What jobs ask for processors by.
-
-        Raises
-        ------
-        ObserverError
-            If a processor draws less while a job holds it than while none does.
-
-        Examples
-        --------
-        >>> prices = RatePrices(busy={1.0: 30, 2.0: 50}, idle={1.0: 10, 2.0: 20})
-        >>> prices.of_nodes(4)[2.0]
-        NodePower(idle=80, busy=80, per_unit={'core': 30}, drained=80)
-        """
-        from batchlab.observer import NodePower  # noqa: PLC0415  # not needed where no power is measured
-
-        found = {}
-        for rate, busy in self.busy.items():
-            idle = processors * self.idle[rate]
-            found[rate] = NodePower(idle=idle, per_unit={resource: busy - self.idle[rate]}, drained=idle)
-        return found
 
 
 def _of_jobs(name: str, values: Floats) -> pl.Series:
@@ -201,7 +120,9 @@ def preemptions(result: Result) -> pl.Series:
 
 
 def energy_budget(result: Result, prices: RatePrices) -> pl.Series:
-    """Give the energy of each job in joules: N Σ e(R) τ over the times for which it held its nodes (9)."""
+    """Return the energy of each job in joules: N Σ e(R) τ while it held nodes that were on (9)."""
+    if result.outcome.power_states is not None:
+        return _budget_while_on(result, prices)
     runs = result.service_runs
     joules = np.zeros(len(runs.row))
     for control, steps in enumerate(rates_of(result.as_served)):
@@ -210,6 +131,23 @@ def energy_budget(result: Result, prices: RatePrices) -> pl.Series:
             spent = Steps(steps.time, prices.at("busy", steps.value))
             joules += held * (spent.integral(runs.end) - spent.integral(runs.start))
     return pl.Series("energy_budget", np.bincount(runs.row, joules, len(result.outcome.state)))
+
+
+def _budget_while_on(result: Result, prices: RatePrices) -> pl.Series:
+    """Return the energy of each job without the time in which its nodes woke, whose energy is of no job."""
+    run = result.as_served
+    held = holdings_of(run)
+    begin = on_since(run, held)
+    processors = held.units[:, -1] * (processors_of(run) / result.workload.jobs["tasks"].to_numpy())[held.row]
+    number = control_of_node(run.system, run.options.controls)[held.node]
+    joules = np.zeros(len(held.row))
+    for control, steps in enumerate(rates_of(run), start=1):
+        # The nodes without a control have the number 0, and the last rate.
+        own = number == (control if control <= len(run.options.controls) else 0)
+        if own.any():
+            spent = Steps(steps.time, prices.at("busy", steps.value))
+            joules[own] = processors[own] * (spent.integral(held.end[own]) - spent.integral(begin[own]))
+    return pl.Series("energy_budget", np.bincount(held.row, joules, len(result.outcome.state)))
 
 
 def potential_load(result: Result) -> float | None:
@@ -234,25 +172,30 @@ def waste(result: Result) -> float:
     return float((_potential(course) - course.weighted_fall) @ course.duration)
 
 
-def energy(result: Result, prices: RatePrices) -> float:
-    """Give the energy of the run in joules: (φ e(R) + (c − φ) e0(R)) τ added up (11)."""
-    course = result.course
-    return float(_power(course, prices) @ course.duration)
+def energy(result: Result, prices: Prices) -> float:
+    """Return the energy of the run in joules: (φ e(R) + (c − φ) e0(R)) τ added up (11).
+
+    Nodes that sleep, boot or are closed have prices of their own, as with `Power`: both add up to the same.
+
+    Parameters
+    ----------
+    result
+        A run.
+    prices
+        Watts of a processor by rate, or of nodes as `Power` takes them.
+
+    Raises
+    ------
+    ResultError
+        If a rate at which the run served has no price.
+    """
+    return float(energy_of_nodes(result.as_served, prices).sum())
 
 
-def mean_power(result: Result, prices: RatePrices) -> float | None:
-    """Give the mean power in watts, Ē of (11) and (12)."""
-    course = result.course
-    return course.mean(_power(course, prices))
-
-
-def _power(course: Course, prices: RatePrices) -> Floats:
-    power = np.zeros(len(course.time))
-    for control in np.flatnonzero(course.capacity):
-        rates, busy = course.rates[:, control], course.busy[:, control]
-        idle = course.capacity[control] - busy
-        power += busy * prices.at("busy", rates) + idle * prices.at("idle", rates)
-    return power
+def mean_power(result: Result, prices: Prices) -> float | None:
+    """Return the mean power in watts, Ē of (11) and (12); None if no time has passed."""
+    first, last = span_of(result.as_served)
+    return energy(result, prices) / (last - first) if last > first else None
 
 
 def workload(result: Result) -> pl.DataFrame:
@@ -312,10 +255,8 @@ def work_served(result: Result) -> tuple[float, float]:
     """
     runs = result.service_runs
     done = done_in_runs(rates_of(result.as_served), runs)
-    processors, work = (
-        processors_of(result.as_served),
-        work_of_jobs(result.workload, result.options.reference_rate),
-    )
+    processors = processors_of(result.as_served)
+    work = work_required(result.as_served, runs, done)
     in_full = result.jobs["state"].to_numpy() == "completed"
     others = ~in_full[runs.row]
     again = np.where(np.isnan(runs.saved), 0.0, done - runs.saved)
@@ -329,6 +270,7 @@ def describe(result: Result, prices: RatePrices | None = None) -> dict[str, floa
     found: dict[str, float | None] = {
         "mean_delay": _mean(delay(result)),
         "mean_sojourn": _mean(sojourn(result)),
+        "mean_slowdown": _mean(slowdown(result)),
         "mean_workload": mean_workload(result),
         "mean_present": mean_present(result),
         "mean_queued": mean_queued(result),
@@ -339,9 +281,10 @@ def describe(result: Result, prices: RatePrices | None = None) -> dict[str, floa
     }
     if prices is not None:
         found |= {"energy": energy(result, prices), "mean_power": mean_power(result, prices)}
+        found["mean_energy_budget"] = _mean(energy_budget(result, prices))
     return found
 
 
 def _mean(values: pl.Series) -> float | None:
     mean = values.mean()
-    return mean if isinstance(mean, float) else None
+    return mean if isinstance(mean, float) and isfinite(mean) else None

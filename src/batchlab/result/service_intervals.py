@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from batchlab.system.controlled_nodes import control_of_node
 from batchlab.vocabulary import JOB_STATES
-from batchlab.workload.work import work_of_jobs
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -29,10 +27,8 @@ __all__ = [
     "capacity_of_controls",
     "intervals_of",
     "processors_of",
-    "service_intervals_table",
 ]
 
-_COMPLETED = JOB_STATES.index("completed")
 _RAN = tuple(JOB_STATES.index(state) for state in ("running", "completed", "killed"))
 
 
@@ -61,6 +57,8 @@ class ServiceIntervals:
         suspended.
     processors
         What it held on the nodes of each control, shape (runs, controls + 1); last on nodes without one.
+    has_nodes
+        Whether it had nodes of each control, also without processors of them; shape (runs, controls + 1).
     saved
         Units of work that it did not have to do again; NaN where it was not cut short.
     """
@@ -71,6 +69,7 @@ class ServiceIntervals:
     begin: Floats
     over: Floats
     processors: Floats
+    has_nodes: npt.NDArray[np.bool_]
     saved: Floats
 
     @property
@@ -115,52 +114,22 @@ def intervals_of(run: ServedRun) -> ServiceIntervals:
         parts.insert(0, (own, *held, *served, before, cut["saved"]))
     row, start, until, begin, over, tasks, saved = (np.concatenate(each) for each in zip(*parts, strict=True))
     per_task = processors_of(run) / run.workload.jobs["tasks"].to_numpy()
-    return ServiceIntervals(row, start, until, begin, over, tasks * per_task[row, None], saved)
-
-
-def service_intervals_table(run: ServedRun, runs: ServiceIntervals) -> pl.DataFrame:
-    """List when jobs held their nodes, when they were served, and what work was done then that they kept.
-
-    Returns
-    -------
-    polars.DataFrame
-        By row and time: ``job_id`` (Int64), ``row`` (UInt32), ``start_time``, ``end_time``, ``work_start``
-        and ``work_end`` (Float64, s; null where that is to come), ``work`` (Float64, units of work, without
-        what overheads add; null where it was not done).
-    """
-    outcome = run.outcome
-    is_last = np.isnan(runs.saved)
-    kept = np.bincount(runs.row[~is_last], runs.saved[~is_last], len(outcome.state))
-    left = np.maximum(work_of_jobs(run.workload, run.options.reference_rate) - kept, 0.0)
-    done = np.where(outcome.state == _COMPLETED, left, np.nan)
-    goes_on = is_last & np.isnan(outcome.end_time[runs.row])
-    waits = goes_on & (runs.begin >= outcome.now)
-
-    def times(name: str, values: Floats, are_to_come: npt.NDArray[np.bool_]) -> pl.Series:
-        return pl.Series(name, np.where(are_to_come, np.nan, values), nan_to_null=True)
-
-    table = pl.DataFrame(
-        [
-            run.workload.jobs["job_id"].gather(runs.row),
-            pl.Series("row", runs.row.astype(np.uint32)),
-            pl.Series("start_time", runs.start),
-            times("end_time", runs.end, goes_on),
-            times("work_start", runs.begin, waits),
-            times("work_end", runs.over, goes_on),
-            pl.Series("work", np.where(is_last, done[runs.row], runs.saved), nan_to_null=True),
-        ]
-    )
-    return table.sort("row", "start_time", "end_time", maintain_order=True)
+    processors = tasks * per_task[row, None]
+    return ServiceIntervals(row, start, until, begin, over, processors, tasks > 0, saved)
 
 
 def _served(outcome: Outcome, rows: Numbers, end: Floats) -> tuple[Floats, Floats]:
-    """Give from when to when the last runs of jobs were served, without launch and completion."""
+    """Return when the work of the last runs of jobs began and ended, without launch and completion."""
     start, launch, completion = outcome.start_time[rows], outcome.launch_time, outcome.completion_time
     begin = start if launch is None else np.minimum(start + launch[rows], end)
-    if completion is None:
-        return begin, end
-    spent = np.where(np.isnan(outcome.end_time[rows]), 0.0, completion[rows])
-    return begin, np.maximum(end - spent, begin)
+    spent = 0.0 if completion is None else np.where(np.isnan(outcome.end_time[rows]), 0.0, completion[rows])
+    over = np.maximum(end - spent, begin)
+    short = outcome.short_runs
+    if short is not None and len(short["row"]):
+        places = np.searchsorted(rows, short["row"])
+        begin = begin.copy()
+        begin[places], over[places] = short["work_start"], short["work_end"]
+    return begin, over
 
 
 def _control_of_node(run: ServedRun) -> Numbers:

@@ -218,6 +218,8 @@ def _aggregates(metrics: Mapping[str, object]) -> Iterable[tuple[str, str]]:
     if energy:
         yield "energy", _energy(_of(metrics, "energy"))
     yield from _rates(cast("Mapping[str, Mapping[str, object]]", metrics.get("rates", {})))
+    if "service" in metrics:
+        yield "service", _service(_of(metrics, "service"))
     yield "queue", f"{_number(queue['mean'])} jobs on average, {queue['max']:,} at most"
     if "messages" in metrics:
         yield "messages", _messages(_of(metrics, "messages"))
@@ -238,6 +240,18 @@ def _rates(rates: Mapping[str, Mapping[str, object]]) -> Iterable[tuple[str, str
         times = times.replace(" at ", " of time at ", 1)
         named = "" if groups == "all" else f"{groups}: "
         yield "rate", f"{named}{', '.join(parts)}; {times}"
+
+
+def _service(measured: Mapping[str, float | None]) -> str:
+    """Describe how jobs were served at rates, by the measures of `batchlab.service`."""
+    delay, slowdown = measured["mean_delay"], measured["mean_slowdown"]
+    parts = [f"delay {_duration(delay)}"] if delay is not None else []
+    parts += [f"slowdown {_number(slowdown)}"] if slowdown is not None else []
+    effective, potential = measured["effective_load"], measured["potential_load"]
+    if effective is not None and potential is not None:
+        parts.append(f"load {_number(effective)} of potential {_number(potential)}")
+    parts.append(f"waste {_number(measured['waste'] or 0.0)} units of work")
+    return ", ".join(parts)
 
 
 def _messages(sent: Mapping[str, float | None]) -> str:

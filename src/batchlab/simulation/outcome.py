@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from batchlab.result.outcome import Outcome
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from batchlab import _kernel
+    from batchlab._kernel import ShortRunColumns
     from batchlab.simulation.overheads import DrawnOverheads
+
+    Seconds = npt.NDArray[np.float64]
 
 __all__ = ["outcome_of"]
 
@@ -33,18 +40,34 @@ def outcome_of(
     sensing_links
         The names of the links that are looked at.
     """
-    recorded = kernel.recorded()
+    recorded, columns = kernel.recorded(), kernel.outcome()
     waking = recorded["waking_time"]
     launch = None if overheads is None else overheads.launch_times(recorded["interruptions"])
-    if launch is not None and waking is not None:
-        launch = launch + waking
+    if waking is not None:
+        launch = waking if launch is None else launch + waking
+    completion = None if overheads is None else overheads.completion
+    short = recorded["short_runs"]
+    if len(short["row"]):
+        launch = _replaced(launch, short, short["work_start"] - columns["start_time"][short["row"]])
+        completion = _replaced(completion, short, columns["end_time"][short["row"]] - short["work_end"])
     if recorded["events_applied"] is not None:
         recorded["events_applied"] = recorded["events_applied"][own_events:]
     return Outcome(
-        **kernel.outcome(),
+        **columns,
         **recorded,
         now=kernel.now,
-        launch_time=waking if launch is None else launch,
-        completion_time=None if overheads is None else overheads.completion,
+        launch_time=launch,
+        completion_time=completion,
         sensing_links=sensing_links,
     )
+
+
+def _replaced(planned: Seconds | None, short: ShortRunColumns, spent: Seconds) -> Seconds | None:
+    """Return the seconds of a phase, with those that were spent in runs that were cut short."""
+    if planned is None:
+        return None
+    # A job whose event is at hand has no end yet, and is in the phase that was planned.
+    has_ended = ~np.isnan(spent)
+    seconds = planned.copy()
+    seconds[short["row"][has_ended]] = spent[has_ended]
+    return seconds

@@ -1,6 +1,7 @@
 //! Recorders: what is written down of a run besides the state of the jobs. They take note of changes; the state does not
 //! know them, and what is not asked for costs nothing.
 mod changes;
+mod closures;
 mod dispatch;
 mod external_events;
 mod intervals;
@@ -20,6 +21,7 @@ use crate::cluster::NodeTasks;
 use crate::state::View;
 
 pub use changes::{Change, Changes};
+pub use closures::ClosureLog;
 pub use dispatch::DispatchLog;
 pub use external_events::EventLog;
 pub use intervals::{AllocationIntervals, Interruptions};
@@ -50,6 +52,8 @@ pub struct Recorders {
     pub power: Option<Box<PowerMeter>>,
     /// When which nodes slept, where they may.
     pub power_states: Option<Box<PowerStateLog>>,
+    /// When nodes were closed; None in runs that keep nothing of it.
+    pub closures: Option<Box<ClosureLog>>,
     /// How much of the platform is used, where it was asked for.
     pub platform: Option<PlatformSensor>,
     /// What accounts had used, where it was asked for.
@@ -77,6 +81,9 @@ impl Recorders {
             power.share();
         }
         if let Some(log) = &mut self.power_states {
+            log.share();
+        }
+        if let Some(log) = &mut self.closures {
             log.share();
         }
         if let Some(usage) = &mut self.usage {
@@ -126,6 +133,9 @@ impl Recorders {
 
     /// A node was drained or resumed, or its power state is another.
     pub fn node_changed(&mut self, view: View<'_>, node: u32) {
+        if let Some(log) = &mut self.closures {
+            log.look(view, node);
+        }
         if let Some(log) = &mut self.power_states {
             log.look(view, node);
         }

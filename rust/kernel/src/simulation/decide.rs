@@ -209,6 +209,7 @@ impl<F: Feed> Simulation<F> {
                 if self.end_completion(job) {
                     return Ok(());
                 }
+                self.note_short_run(job);
                 self.release_nodes(job);
                 self.stop_application(job);
             }
@@ -244,6 +245,7 @@ impl<F: Feed> Simulation<F> {
     fn end_completion(&mut self, job: u32) -> bool {
         let Some(run) = self.state.jobs.run(job) else { return false };
         let Phase::Completing(killed) = self.state.running.get(run).phase else { return false };
+        self.note_short_run(job);
         self.release_nodes(job);
         self.disturb();
         self.end(job, if killed { JobState::Killed } else { JobState::Completed });

@@ -102,6 +102,8 @@ impl<F: Feed> Simulation<F> {
         }
         self.stop_application(job);
         self.state.forgo_work(&self.scenario, job);
+        let work_start = self.view().work_begin(job);
+        self.state.note_short_run(job, work_start, self.state.now, true);
         let (now, sequence) = (self.state.now, self.state.running.get(run).sequence);
         self.state.work.end_at(now, run, sequence, now);
         true

@@ -340,6 +340,13 @@ impl<F: Feed> Simulation<F> {
         self.recorders.nodes_released(View { scenario: &self.scenario, state: &self.state }, job);
     }
 
+    /// Records the work of a job whose run is cut short now, in whatever phase.
+    pub(super) fn note_short_run(&mut self, job: u32) {
+        let work_end = self.view().work_end(job).unwrap_or(self.state.now);
+        let work_start = self.view().work_begin(job);
+        self.state.note_short_run(job, work_start, work_end, false);
+    }
+
     /// Ends a job, which has given back its nodes.
     pub(super) fn end(&mut self, job: u32, state: JobState) {
         let before = self.state.jobs.state(job);

@@ -138,6 +138,7 @@ impl<F: Feed> Simulation<F> {
         if let Some(keep) = keep {
             self.cut_short(victim, keep)?;
         } else {
+            self.note_short_run(victim);
             self.release_nodes(victim);
             self.stop_application(victim);
             self.disturb();

@@ -15,6 +15,7 @@ mod rank;
 mod reason;
 mod running;
 mod service;
+mod short_runs;
 mod sleep;
 mod suspending;
 mod usage;
@@ -49,6 +50,7 @@ pub use rank::Rank;
 pub use reason::Reason;
 pub use running::{ExpectedEnd, ExpectedEnds, Phase, Run, RunningJobs};
 pub use service::{RateChange, ServiceState};
+pub use short_runs::{ShortRun, ShortRuns};
 pub use sleep::{Demand, SleepState};
 pub use suspending::Suspension;
 pub use usage::AccountUsage;
@@ -89,6 +91,8 @@ pub struct State {
     pub service: Option<Box<ServiceState>>,
     /// The jobs that have been suspended and still hold their nodes.
     suspending: Vec<Suspension>,
+    /// The last runs of jobs whose phases did not last as planned.
+    pub short_runs: ShortRuns,
     /// How far that is what jobs wait for before they enter the queue; None where none does.
     pub conditions: Option<Box<ConditionState>>,
     /// Which nodes sleep; None where no rule lets nodes sleep.
@@ -154,6 +158,7 @@ impl State {
             preemption: None,
             service: None,
             suspending: Vec::new(),
+            short_runs: ShortRuns::new(),
             conditions: None,
             sleep: None,
             assumes_estimates: false,

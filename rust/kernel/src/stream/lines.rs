@@ -167,9 +167,9 @@ pub fn format_job(
     for amount in held {
         let _ = write!(line, ",{amount}");
     }
-    if let Some(overheads) = &view.scenario.overheads {
-        let own = overheads.of_job[job as usize];
-        for seconds in [own.launch, own.completion] {
+    if view.scenario.overheads.is_some() {
+        let (launch, completion) = view.spent_overhead(job);
+        for seconds in [launch, completion] {
             line.push(',');
             if !jobs.start_time(job).is_nan() {
                 let _ = write!(line, "{seconds:?}");

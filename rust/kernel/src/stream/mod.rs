@@ -300,6 +300,7 @@ impl Feed for Stream {
         if let Some(events) = &mut self.events {
             events.end(self.alive[job as usize].record.job_id, job);
         }
+        state.short_runs.remove(&job);
         state.jobs.forget(job);
         Ok(())
     }
