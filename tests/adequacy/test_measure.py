@@ -97,7 +97,7 @@ def test_one_job() -> None:
 
 def test_model_counts_from_the_real_submission() -> None:
     """Within the tolerance, a submission that is late itself makes the model's residence no shorter."""
-    real = stream(tasks=[1, 1])
+    real = stream(tasks=[1, 1], start_time=[15.0, 25.0])
     late = real.with_columns(submit_time=real["submit_time"] + 0.5)
     assert compare(real, late, tolerance=0.5).P == 0
 

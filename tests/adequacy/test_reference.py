@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 import batchlab as bl
+from batchlab.distributions import Constant, Exponential
 from batchlab.errors import AdequacyError
 from support.streams import shifted, slurm, stream, table_one
 
@@ -21,7 +22,55 @@ def test_two_real_runs() -> None:
     assert pair.curve[found.pairs["jobs"].item() - 1] == found.P_max
     assert np.array_equal(found.curves[0], pair.curve)
     assert pair.against(found).verdict == "adequate"
-    assert compare(*runs.values(), reference=found).P_max == found.P_max
+    assert compare(*runs.values(), reference=found).P_max == found.at(220) == pair.P < found.P_max
+
+
+def test_as_many_jobs() -> None:
+    """A verdict compares P with that of repetitions over as many jobs, and not with the greatest of all k."""
+    jobs = stream(tasks=[1] * 200)
+    found = reference([jobs, shifted(jobs, [0], 60.0)])
+    late = shifted(jobs, [0], 65.0)
+    assert found.at(200) < compare(jobs, late).P < found.P_max
+    assert compare(jobs, late, reference=found).verdict == "not adequate"
+    judged = compare(jobs, late).first(100).against(found)
+    assert (judged.P_max, len(judged)) == (60 / np.sqrt(100), 100)
+    assert "the reference value over 100 jobs" in str(judged)
+    assert found.at(100) == found.curves[0][99]
+
+
+def test_fewer_jobs_are_refused() -> None:
+    """P grows with the number of jobs, so that repetitions of fewer are no reference."""
+    jobs = stream(tasks=[1] * 100)
+    found = reference([jobs[:60], shifted(jobs[:60], [0])])
+    with pytest.raises(AdequacyError, match=r"found from 60 jobs, and 100 are compared; .*first\(60\)"):
+        compare(jobs, jobs, reference=found)
+    assert compare(jobs, jobs).first(60).against(found).verdict == "completely reliable"
+    with pytest.raises(AdequacyError, match="k = 101; must be a whole number from 1 to 100"):
+        compare(jobs, jobs).first(101)
+
+
+def test_repetitions_without_chance() -> None:
+    """Equal runs give a reference value of 0, and the summaries warn of it."""
+    jobs = stream(tasks=[1] * 3)
+    found = reference({"a": jobs, "b": jobs, "c": shifted(jobs, [0])})
+    assert found.warnings[0].startswith("1 of 3 pairs of repetitions are equal, first a and b")
+    assert "do not depend on chance" in " ".join(str(found).split())
+    judged = compare(jobs, shifted(jobs, [0]), reference=found)
+    assert judged.warnings == found.warnings
+    assert "do not depend on chance" in " ".join(str(judged).split())
+    assert reference([jobs, shifted(jobs, [0])]).warnings == ()
+
+
+def test_repetitions_with_other_events() -> None:
+    """Failures interrupt other jobs in each repetition; their events are counted, or refused."""
+    workload, system = bl.generate.demo_workload(60), bl.generate.demo_system()
+    uptime, repair = Exponential(200_000), Constant(60)
+    observers = [bl.Failures.from_distributions(uptime, repair, seed=seed) for seed in (1, 2)]
+    runs = [bl.simulate(workload, system, "fcfs", observers=[each]) for each in observers]
+    assert all(len(run.interruptions) for run in runs)
+    with pytest.raises(AdequacyError, match="new_events='count'"):
+        reference(runs)
+    assert reference(runs, new_events="count").P_max > 0
 
 
 def test_the_papers_reference() -> None:
@@ -110,6 +159,7 @@ class TestRepetitions:
         assert [*runs] == ["seed 3", "seed 4", "seed 9"]
         assert [run.options.seed for run in runs.values()] == [3, 4, 9]
         assert reference(runs).P_max == 0
+        assert reference(runs).warnings
 
     def test_random_overheads(self) -> None:
         """Other launches are other runs; the same seed gives the same run."""

@@ -9,7 +9,8 @@ from support.results import Job, make_result
 from support.streams import shifted, stream
 
 compare = bl.adequacy.compare
-REAL = stream(core=[2, 2, 2, 2]).with_columns(state=pl.lit("completed"))
+# A job must not start before its submission, whatever the tests change of this.
+REAL = shifted(stream(core=[2, 2, 2, 2]), range(4), 5.0).with_columns(state=pl.lit("completed"))
 FIELDS = {"submit_time": 20.0, "tasks": 1.0, "core": 2.0, "requested_time": 1000.0}
 
 
@@ -154,6 +155,13 @@ def test_events_in_one_stream_only(name: str) -> None:
         compare(REAL, other)
     with pytest.raises(AdequacyError, match=f"{where}: {name} in real, completed in model"):
         compare(other, REAL)
+
+
+def test_start_before_submission() -> None:
+    """A job that starts before it is submitted is no job of a stream."""
+    early = changed("start_time", 5.0, 1)
+    with pytest.raises(AdequacyError, match="model: job 2: submit_time = 20, start_time = 5; a job starts"):
+        compare(REAL, early)
 
 
 def test_cancelled_in_both() -> None:

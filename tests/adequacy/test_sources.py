@@ -100,7 +100,7 @@ def test_other_ids() -> None:
 
 def test_kinds_of_ids() -> None:
     """Whole numbers of any width are the same ids, and so are texts and categories."""
-    real = stream(submit_time=[10.0, 10.4], tasks=[1, 8])
+    real = stream(submit_time=[10.0, 10.4], tasks=[1, 8], start_time=[50.0, 60.0])
     late = real.with_columns(submit_time=pl.Series([10.3, 10.2]))
     for kind in (pl.Int32, pl.UInt64, pl.Float64):
         assert compare(real, late.with_columns(pl.col("job_id").cast(kind)), tolerance=1).P == 0

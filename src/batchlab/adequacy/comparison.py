@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from textwrap import wrap
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -24,11 +25,14 @@ Verdict: TypeAlias = Literal["completely reliable", "adequate", "not adequate"]
 
 @runtime_checkable
 class Limit(Protocol):
-    """What has a reference value of P."""
+    """Repetitions of one experiment, from which reference values of P follow."""
 
     @property
-    def P_max(self) -> float:  # noqa: N802  # the paper's name
-        """The greatest P of a model that is adequate; seconds."""
+    def warnings(self) -> tuple[str, ...]:
+        """Reasons why the reference values may mislead."""
+
+    def at(self, jobs: int) -> float:
+        """Return the greatest P of a model that is adequate, over so many jobs; seconds."""
 
 
 # The paper's numbers, and on.
@@ -55,13 +59,24 @@ class Comparison:
     fields
         What was found equal: the names of the columns.
     P_max
-        The reference value of P, seconds; None where there is none.
+        The reference value of P over as many jobs, seconds; None if there is none.
+    events
+        The events that only one of the streams has, if they are counted: ``stream`` ("real" or "model"),
+        ``time`` (s), ``event``, ``job_id`` and ``subject``. None if one of the streams is a table of jobs or
+        a log, which has no other events.
+    repetitions
+        True if the reference value is that of repetitions.
+    warnings
+        Reasons why the reference value may mislead.
     """
 
     differences: pl.DataFrame
     left_out: int = 0
     fields: tuple[str, ...] = ()
     P_max: float | None = None
+    events: pl.DataFrame | None = None
+    repetitions: bool = False
+    warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.P_max is not None and not (is_finite(self.P_max) and self.P_max >= 0):
@@ -99,20 +114,65 @@ class Comparison:
         return curve
 
     @property
-    def verdict(self) -> Verdict | None:
-        """What P says of the model: ``"completely reliable"`` where P = 0, else by the reference value.
+    def new_events(self) -> int:
+        """The number of events that only the model has."""
+        return self._events_of("model")
 
-        ``"adequate"`` where P <= P_max, ``"not adequate"`` where it is above; None without a reference value.
+    @property
+    def lost_events(self) -> int:
+        """The number of events that only the real stream has."""
+        return self._events_of("real")
+
+    def _events_of(self, stream: str) -> int:
+        return 0 if self.events is None else int((self.events["stream"] == stream).sum())
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The judgement of the model.
+
+        ``"completely reliable"`` if P = 0 and no stream has an event alone, otherwise ``"adequate"`` if
+        P <= P_max and ``"not adequate"`` if it is above; None without a reference value.
         """
-        if self.P == 0:
+        if self.P == 0 and not (self.new_events or self.lost_events):
             return "completely reliable"
         if self.P_max is None:
             return None
         return "adequate" if self.P <= self.P_max else "not adequate"
 
     def against(self, reference: float | Limit | None) -> Comparison:
-        """Give the same comparison with another reference value: seconds, or what has a ``P_max``."""
-        return replace(self, P_max=reference.P_max if isinstance(reference, Limit) else reference)
+        """Return the same comparison with another reference value.
+
+        Parameters
+        ----------
+        reference
+            Seconds, or a `Reference`, whose greatest P over as many jobs counts: P grows with the number of
+            jobs.
+
+        Raises
+        ------
+        AdequacyError
+            If the reference was found from fewer jobs, or is no number >= 0.
+        """
+        if isinstance(reference, Limit):
+            limit, warnings = reference.at(len(self)), reference.warnings
+            return replace(self, P_max=limit, repetitions=True, warnings=warnings)
+        return replace(self, P_max=reference, repetitions=False, warnings=())
+
+    def first(self, jobs: int) -> Comparison:
+        """Return the comparison of the first jobs by arrival, without a reference value.
+
+        Parameters
+        ----------
+        jobs
+            From 1 to n.
+
+        Raises
+        ------
+        AdequacyError
+            If it is no such number.
+        """
+        self._check_count(jobs)
+        return Comparison(self.differences.head(jobs), self.left_out, self.fields, events=self.events)
 
     def by_first(self, *counts: int) -> pl.DataFrame:
         """Give the measure over the first k jobs by arrival: Table I.
@@ -135,12 +195,15 @@ class Comparison:
         """
         chosen = counts or tuple(dict.fromkeys([*(k for k in _TABLE_I if k < len(self)), len(self)]))
         for k in chosen:
-            if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= len(self):
-                raise AdequacyError(f"k = {shown(k)}; must be a whole number from 1 to {len(self)}.")
+            self._check_count(k)
         places = np.array(chosen, dtype=np.int64) - 1
         return pl.DataFrame(
             {"jobs": places + 1, "P": self.curve[places], "differing_waits": self._waits[places]}
         )
+
+    def _check_count(self, k: object) -> None:
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= len(self):
+            raise AdequacyError(f"k = {shown(k)}; must be a whole number from 1 to {len(self)}.")
 
     @cached_property
     def _squares(self) -> Floats:
@@ -152,14 +215,18 @@ class Comparison:
         return np.cumsum(differ, dtype=np.int64)
 
     def __str__(self) -> str:
-        lines = (f"{name:16}{text}" for name, text in self.facts().items())
-        short = (line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…" for line in lines)
-        return "\n".join([*short, "", *self._table()])
+        lines = (
+            line
+            for name, text in self.facts().items()
+            for line in wrap(f"{name:16}{text}", _WIDTH, subsequent_indent=" " * 16)
+        )
+        return "\n".join([*lines, "", *self._table()])
 
     __repr__ = __str__
 
     def facts(self) -> dict[str, str]:
-        """Say in words what is known, by what it is about."""
+        """Describe the comparison in words, by subject."""
+        warnings = {"warning": " ".join(self.warnings)} if self.warnings else {}
         return {
             "measure P": f"{self.P:.6g} s over {_jobs(len(self))}; distance E = {self.E:.6g} s",
             "verdict": self._judgement(),
@@ -169,7 +236,16 @@ class Comparison:
             "mean residence": self._means("residence"),
             "left out": f"{_jobs(self.left_out)} that did not start, or not end, in either stream",
             "equal": ", ".join(self.fields),
+            "other events": self._other_events(),
+            **warnings,
         }
+
+    def _other_events(self) -> str:
+        if self.events is None:
+            return "not compared: tables of jobs and logs have none"
+        if self.events.is_empty():
+            return "the same in both streams"
+        return f"{self.lost_events:,} in the real stream only, {self.new_events:,} in the model only"
 
     def _judgement(self) -> str:
         verdict = self.verdict
@@ -177,9 +253,9 @@ class Comparison:
             return "none: no reference value was given"
         if self.P_max is None or verdict == "completely reliable":
             return f"{verdict}: P = 0"
-        return (
-            f"{verdict}: P {'<=' if verdict == 'adequate' else '>'} {self.P_max:.6g} s, the reference value"
-        )
+        over = f" over {_jobs(len(self))}" if self.repetitions else ""
+        sign = "<=" if verdict == "adequate" else ">"
+        return f"{verdict}: P {sign} {self.P_max:.6g} s, the reference value{over}"
 
     def _largest(self) -> str:
         apart = self.differences["residence_difference"].to_numpy()

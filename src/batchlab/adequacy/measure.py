@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias, get_args
+
 import polars as pl
 
 from batchlab.adequacy.comparison import Comparison, Limit
+from batchlab.adequacy.other_events import events_of_one, refuse_events
 from batchlab.adequacy.pairing import MODEL, Tolerance, paired
 from batchlab.adequacy.stream import ENDED, Source, Stream, as_stream
-from batchlab.errors import AdequacyError
+from batchlab.errors import AdequacyError, shown
 
-__all__ = ["compare", "distance"]
+__all__ = ["NewEvents", "compare", "distance"]
+
+NewEvents: TypeAlias = Literal["refuse", "count"]
+"""What to do with events that only one of two streams has."""
 
 
 def compare(
-    real: Source, model: Source, *, tolerance: Tolerance = 0.0, reference: float | Limit | None = None
+    real: Source,
+    model: Source,
+    *,
+    tolerance: Tolerance = 0.0,
+    reference: float | Limit | None = None,
+    new_events: NewEvents = "refuse",
 ) -> Comparison:
     """Measure how far a model's stream of jobs is from the real one.
 
@@ -35,7 +46,11 @@ def compare(
         Seconds by which submit times and requested times may differ; or a mapping of the names of fields,
         ``tasks`` and amounts included, to how much they may.
     reference
-        The reference value of P, seconds; or a `Reference`, whose greatest P counts.
+        The reference value of P, seconds; or a `Reference`, whose greatest P over as many jobs counts.
+    new_events
+        ``"refuse"`` or ``"count"`` other events that only one stream has: changes of nodes, jobs, limits and
+        reservations from outside, interruptions, and second starts. They are compared if both streams are
+        results or streams of events. Times of interruptions and starts may differ, their numbers may not.
 
     Returns
     -------
@@ -48,7 +63,9 @@ def compare(
     AdequacyError
         The measure is not defined: the streams differ in the number of jobs, or a job in its submit time,
         requested resources or requested time; or it was cancelled or killed, or never started or ended, in
-        one stream only ("event not reproduced"). The first such job by arrival is named.
+        one stream only ("event not reproduced"), or one stream has other events alone. The first such job by
+        arrival, or event by time, is named. Also if a job starts before its submission, or the reference was
+        found from fewer jobs.
 
     References
     ----------
@@ -63,13 +80,21 @@ def compare(
     >>> bl.adequacy.compare(jobs | {"run_time": [30, 30]}, later | {"run_time": [30, 30]}).E
     5.0
     """
-    comparison = distance(as_stream(real, "real"), as_stream(model, "model"), tolerance)
+    streams = as_stream(real, "real"), as_stream(model, "model")
+    comparison = distance(*streams, tolerance, new_events)
     return comparison if reference is None else comparison.against(reference)
 
 
-def distance(real: Stream, model: Stream, tolerance: Tolerance = 0.0) -> Comparison:
+def distance(
+    real: Stream, model: Stream, tolerance: Tolerance = 0.0, new_events: NewEvents = "refuse"
+) -> Comparison:
     """Compare two streams; see `compare`."""
+    if new_events not in get_args(NewEvents):
+        raise AdequacyError(f"new_events = {shown(new_events)}; must be 'refuse' or 'count'.")
     jobs = paired(real, model, tolerance)
+    apart = events_of_one(real, model, jobs, tolerance)
+    if new_events == "refuse":
+        refuse_events(apart, (real.name, model.name))
     # Of both or of none: what only one stream has is refused before.
     compared = jobs.filter(pl.col("ended") >= ENDED)
     if compared.is_empty():
@@ -78,7 +103,7 @@ def distance(real: Stream, model: Stream, tolerance: Tolerance = 0.0) -> Compari
         )
     amounts = (each for each in real.amounts if each in model.amounts)
     fields = ("submit_time", "tasks", *amounts, "requested_time")
-    return Comparison(_differences(compared), jobs.height - compared.height, fields)
+    return Comparison(_differences(compared), jobs.height - compared.height, fields, events=apart)
 
 
 def _differences(jobs: pl.DataFrame) -> pl.DataFrame:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from batchlab.errors import AdequacyError, WorkloadError, reason_of
+from batchlab.result.read import read_result
+from batchlab.result.record import NAME
 from batchlab.workload.event_files import read_events
 from batchlab.workload.formats import reader_of
 from batchlab.workload.unreadable import UNREADABLE
@@ -15,7 +17,9 @@ from batchlab.workload.unreadable import UNREADABLE
 if TYPE_CHECKING:
     import os
 
+    from batchlab.result.result import Result
     from batchlab.vocabulary import OverrunAction
+    from batchlab.workload.event_stream import EventStream
     from batchlab.workload.workload import Workload
 
 __all__ = ["read"]
@@ -24,7 +28,9 @@ _JOBS = "jobs.csv"
 _FORMS = f"Give the folder of a run (with {_JOBS}), a table or a log"
 
 
-def read(path: str | os.PathLike[str], *, overrun: OverrunAction = "extend") -> pl.DataFrame | Workload:
+def read(
+    path: str | os.PathLike[str], *, overrun: OverrunAction = "extend"
+) -> pl.DataFrame | Workload | EventStream | Result:
     """Read a stream of jobs, as `compare` takes it.
 
     Parameters
@@ -39,8 +45,8 @@ def read(path: str | os.PathLike[str], *, overrun: OverrunAction = "extend") -> 
 
     Returns
     -------
-    polars.DataFrame or Workload
-        The jobs.
+    polars.DataFrame, Workload, EventStream or Result
+        The jobs; with all events of the run where it was a stream of events, or a folder with ``result.zip``.
 
     Raises
     ------
@@ -50,13 +56,15 @@ def read(path: str | os.PathLike[str], *, overrun: OverrunAction = "extend") -> 
         If it is no log.
     """
     file = _file(Path(path))
+    if Path(path).is_dir() and (file.parent / NAME).exists():
+        return read_result(path)
     name = file.name.lower()
     try:
         if name.endswith((".jsonl", ".jsonl.gz")):
-            return read_events(file).jobs
+            return read_events(file)
         if name.endswith((".csv", ".csv.gz")):
             table = pl.read_csv(file.read_bytes(), infer_schema_length=None)
-            return read_events(file).jobs if "event" in table.columns else table
+            return read_events(file) if "event" in table.columns else table
         if name.endswith(".parquet"):
             return pl.read_parquet(file, glob=False)
     except WorkloadError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from textwrap import wrap
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from batchlab.adequacy.comparison import Comparison
+    from batchlab.adequacy.measure import NewEvents
     from batchlab.adequacy.pairing import Tolerance
     from batchlab.adequacy.stream import Stream
 
@@ -30,6 +32,7 @@ Of: TypeAlias = Literal["maximum", "P"]
 
 _LEAST = 50
 _MOST_POINTS = 2000
+_WIDTH = 78
 _QUANTILES = (0.5, 0.95)
 
 
@@ -50,16 +53,68 @@ class Reference:
         float64, shape (pairs, points): P over the first k jobs, seconds.
     least
         From which number of jobs on the maximum is taken.
+    greatest
+        float64, shape (jobs,): the greatest P of any pair over the first k jobs for each k, seconds.
     """
 
     pairs: pl.DataFrame
     counts: npt.NDArray[np.int64]
     curves: Floats
     least: int
+    greatest: Floats
+
+    def __len__(self) -> int:
+        """Count the jobs of each repetition that are compared, n."""
+        return len(self.greatest)
+
+    def at(self, jobs: int) -> float:
+        """Return the reference value for a comparison over so many jobs.
+
+        Parameters
+        ----------
+        jobs
+            From 1 to n.
+
+        Returns
+        -------
+        float
+            The greatest P of any pair over the first jobs, seconds.
+
+        Raises
+        ------
+        AdequacyError
+            If repetitions have fewer jobs: P grows with their number.
+        """
+        if isinstance(jobs, bool) or not is_whole(jobs) or jobs < 1:
+            raise AdequacyError(f"jobs = {shown(jobs)}; must be a whole number >= 1.")
+        if jobs > len(self):
+            raise AdequacyError(
+                f"reference: found from {len(self):,} jobs, and {jobs:,} are compared; P grows with the "
+                f"number of jobs. Give repetitions of as many jobs, or compare the first {len(self)} only: "
+                f"first({len(self)}), --first {len(self)}."
+            )
+        return float(self.greatest[jobs - 1])
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Reasons why the reference values may mislead: pairs of repetitions that are equal."""
+        equal = self.pairs.filter((pl.col("differing_waits") == 0) & (pl.col("differing_residences") == 0))
+        if equal.is_empty():
+            return ()
+        one, other = equal.select("one", "other").row(0)
+        text = (
+            f"{equal.height:,} of {self.pairs.height:,} pairs of repetitions are equal, first {one} and "
+            f"{other}: their runs do not depend on chance. Give repetitions that do, such as "
+            "Overheads(launch='uniform(0, 2)')."
+        )
+        return (text,)
 
     @property
     def P_max(self) -> float:  # noqa: N802  # the paper's name
-        """The reference value: the greatest P of any pair over the first k jobs, k >= least; seconds."""
+        """The greatest P of any pair over the first k jobs, k >= least, as in the paper's Table I; seconds.
+
+        A verdict compares with `at`, over as many jobs.
+        """
         return float(self.pairs["maximum"].to_numpy().max())
 
     def quantile(self, level: float, of: Of = "maximum") -> float:
@@ -96,10 +151,11 @@ class Reference:
         count = self.pairs.height
         runs = len({*self.pairs["one"], *self.pairs["other"]})
         head = f"{'seconds':20}{'mean':>10}{'median':>10}{'95 %':>10}{'maximum':>10}"
-        title = (
-            f"reference value {self.P_max:.6g} s: {runs} runs, {count:,} {'pair' if count == 1 else 'pairs'}"
-        )
-        return "\n".join([title, head, *(self._row(name, of) for name, of in self._rows().items())])
+        of = f"{runs} runs, {count:,} {'pair' if count == 1 else 'pairs'}"
+        title = f"reference value {self.at(len(self)):.6g} s: {of}"
+        lines = [title, head, *(self._row(name, of) for name, of in self._rows().items())]
+        warned = (wrap(f"{'warning':16}{text}", _WIDTH, subsequent_indent=" " * 16) for text in self.warnings)
+        return "\n".join([*lines, *(line for text in warned for line in text)])
 
     __repr__ = __str__
 
@@ -113,7 +169,11 @@ class Reference:
 
 
 def reference(
-    runs: Iterable[Source] | Mapping[str, Source], *, least: int = _LEAST, tolerance: Tolerance = 0.0
+    runs: Iterable[Source] | Mapping[str, Source],
+    *,
+    least: int = _LEAST,
+    tolerance: Tolerance = 0.0,
+    new_events: NewEvents = "refuse",
 ) -> Reference:
     """Find the reference value of P: how far repetitions of one experiment are from each other.
 
@@ -127,13 +187,13 @@ def reference(
     least
         From which number of first jobs on the greatest P is looked for: over few jobs P is that of a single
         one. All jobs, where there are fewer.
-    tolerance
+    tolerance, new_events
         As for `compare`.
 
     Returns
     -------
     Reference
-        The distribution over pairs, and the reference value.
+        The distribution over pairs, and the reference values.
 
     Raises
     ------
@@ -157,14 +217,16 @@ def reference(
         raise AdequacyError(f"least = {shown(least)}; must be a whole number of jobs >= 1.")
     rows, curves = [], []
     counts = np.empty(0, dtype=np.int64)
+    greatest = np.zeros(0)
     from_jobs = least
     for one, other in combinations(streams, 2):
-        found = distance(one, other, tolerance)
+        found = distance(one, other, tolerance, new_events)
         from_jobs = min(least, len(found))
         counts = _counts(len(found))
         rows.append(_row(one.name, other.name, found, from_jobs))
         curves.append(found.curve[counts - 1])
-    return Reference(pl.DataFrame(rows), counts, np.array(curves), from_jobs)
+        greatest = np.maximum(greatest, found.curve) if len(greatest) else found.curve
+    return Reference(pl.DataFrame(rows), counts, np.array(curves), from_jobs, greatest)
 
 
 def _streams(runs: Iterable[Source] | Mapping[str, Source]) -> list[Stream]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
+from batchlab.adequacy.recorded_events import no_events, other_events
 from batchlab.errors import AdequacyError, reason_of, shown, suggest
 from batchlab.result.result import Result
 from batchlab.result.table import ALLOCATED, jobs_table
@@ -55,12 +56,15 @@ class Stream:
         The resources whose amounts are there.
     numbered
         Whether the jobs have ids of their own, none of them twice; else ids are rows, counted from 1.
+    events
+        The other events of the run, as `other_events` selects them; None if they are not known.
     """
 
     name: str
     jobs: pl.DataFrame
     amounts: tuple[str, ...]
     numbered: bool
+    events: pl.DataFrame | None = None
 
 
 def as_stream(source: Source, name: str) -> Stream:
@@ -85,9 +89,9 @@ def as_stream(source: Source, name: str) -> Stream:
     """
     if isinstance(source, Result):
         table = jobs_table(source.workload, source.system, source.outcome)
-        return _stream(table, source.workload.resources, name)
+        return replace(_stream(table, source.workload.resources, name), events=_events(source))
     if isinstance(source, EventStream):
-        source = source.jobs
+        return replace(as_stream(source.jobs, name), events=other_events(source.table))
     if isinstance(source, Workload):
         return _stream(with_starts(source.jobs, name), source.resources, name)
     try:
@@ -96,6 +100,14 @@ def as_stream(source: Source, name: str) -> Stream:
         forms = "Pass a Result, a Workload with start times, or a table like result.jobs."
         raise AdequacyError(f"{name}: {reason_of(error)}. {forms}") from error
     return _stream(table, _amounts(table), name)
+
+
+def _events(result: Result) -> pl.DataFrame:
+    """Select the other events of a run."""
+    cut = result.outcome.interruptions
+    if result.external_events is None and (cut is None or not len(cut["row"])):
+        return no_events()
+    return other_events(result.events.table)
 
 
 def with_starts(jobs: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -155,13 +167,17 @@ def _rows(count: int) -> pl.Series:
 
 
 def _check_times(jobs: pl.DataFrame, name: str) -> None:
-    wrong = jobs.filter(pl.col("end_time") < pl.col("start_time"))
-    if not wrong.is_empty():
-        job, start, end = wrong.select("job_id", "start_time", "end_time").row(0)
-        rule = "a job ends no earlier than it starts"
-        raise AdequacyError(
-            f"{name}: job {shown(job)}: start_time = {start:.12g}, end_time = {end:.12g}; {rule}."
-        )
+    rules = (
+        ("submit_time", "start_time", "a job starts no earlier than it is submitted"),
+        ("start_time", "end_time", "a job ends no earlier than it starts"),
+    )
+    for first, then, rule in rules:
+        wrong = jobs.filter(pl.col(then) < pl.col(first))
+        if not wrong.is_empty():
+            job, one, other = wrong.select("job_id", first, then).row(0)
+            raise AdequacyError(
+                f"{name}: job {shown(job)}: {first} = {one:.12g}, {then} = {other:.12g}; {rule}."
+            )
 
 
 def _with_ends(table: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path  # typer reads the annotations
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal  # typer reads the annotations
 
 import typer
 
@@ -42,6 +42,14 @@ _Least = Annotated[int, whole_number("From how many first jobs on the greatest P
 _Tolerance = Annotated[
     float, typer.Option(metavar="S", help="Seconds by which submit times and requested times may differ.")
 ]
+_NewEvents = Annotated[
+    Literal["refuse", "count"],
+    typer.Option(
+        help="Events that only one stream has (changes of nodes, interruptions, second starts): refuse the "
+        "comparison, or count them. Compared if both are runs or streams of events."
+    ),
+]
+_First = Annotated[int | None, whole_number("Compare only the first N jobs by arrival.")]
 _Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Gets a report in HTML.")]
 
 
@@ -52,6 +60,8 @@ def adequacy(
     reference: _Reference = None,
     least: _Least = 50,
     tolerance: _Tolerance = 0.0,
+    new_events: _NewEvents = "refuse",
+    first: _First = None,
     overrun: Overrun = "extend",
     report: _Report = None,
     form: FormatOption = "text",
@@ -75,12 +85,15 @@ def adequacy(
         for path in dict.fromkeys([str(real), str(model), *repeated])
     }
     _check_jobs(runs)
-    comparison = measure.compare(runs[str(real)], runs[str(model)], tolerance=tolerance, reference=seconds)
+    comparison = measure.compare(
+        runs[str(real)], runs[str(model)], tolerance=tolerance, new_events=new_events
+    )
+    comparison = comparison if first is None else comparison.first(first)
     found: Reference | None = None
     if repeated:
         chosen = {path: runs[path] for path in repeated}
-        found = measure.reference(chosen, least=least, tolerance=tolerance)
-        comparison = comparison.against(found)
+        found = measure.reference(chosen, least=least, tolerance=tolerance, new_events=new_events)
+    comparison = comparison.against(seconds if found is None else found)
     typer.echo(str(comparison) if form == "text" else as_json(_document(comparison)))
     if found is not None and form == "text":
         typer.echo(f"\n{found}")
@@ -132,5 +145,8 @@ def _document(comparison: Comparison) -> dict[str, object]:
         "differing_residences": comparison.differing_residences,
         "reference": comparison.P_max,
         "verdict": comparison.verdict,
+        "new_events": None if comparison.events is None else comparison.new_events,
+        "lost_events": None if comparison.events is None else comparison.lost_events,
+        "warnings": list(comparison.warnings),
         "by_first": comparison.by_first().to_dicts(),
     }

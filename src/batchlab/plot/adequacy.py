@@ -55,7 +55,7 @@ def adequacy_by_jobs(
         One comparison, several, or a mapping of labels to them.
     reference
         The reference value: a `Reference`, whose band (from the least to the greatest P of its pairs), median
-        and greatest value are drawn; or seconds. That of the comparison unless given.
+        and value over as many jobs are drawn; or seconds. That of the comparison unless given.
     ax
         The axes to draw on; new ones unless given.
     log
@@ -216,9 +216,10 @@ def _no_comparison(value: object) -> ResultError:
 
 
 def _limit(reference: Reference | float | None, found: Mapping[str, Comparison]) -> float | None:
-    """Give the reference value: that given, else the one that all comparisons have."""
+    """Return the reference value: that given, for as many jobs, or the one that all comparisons have."""
     if isinstance(reference, Reference):
-        return reference.P_max
+        jobs = {len(each) for each in found.values()}
+        return reference.at(jobs.pop()) if len(jobs) == 1 else None
     if reference is None:
         known = {each.P_max for each in found.values()}
         return known.pop() if len(known) == 1 else None

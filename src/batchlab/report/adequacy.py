@@ -142,9 +142,10 @@ def _largest(comparison: Comparison) -> Html:
 def _reference(reference: Reference) -> Html:
     count = reference.pairs.height
     meaning = (
-        f"{reference.P_max:.6g} s: the greatest P of {count:,} {'pair' if count == 1 else 'pairs'} of "
-        f"repetitions, over the first k jobs for any k >= {reference.least:,}. A model with a smaller P "
-        "differs from the real system no more than the system from itself."
+        f"{reference.at(len(reference)):.6g} s: the greatest P of {count:,} "
+        f"{'pair' if count == 1 else 'pairs'} of repetitions over {len(reference):,} jobs. The greatest over "
+        f"the first k jobs for any k >= {reference.least:,} is {reference.P_max:.6g} s. A model whose P over "
+        "as many jobs is no greater differs from the real system no more than the system from itself."
     )
     pairs = reference.pairs.sort("maximum", descending=True, maintain_order=True).head(_MOST_ROWS)
     rows = (
@@ -157,4 +158,5 @@ def _reference(reference: Reference) -> Html:
         rows,
         class_="numbers",
     )
-    return Html(element("p", meaning) + listed)
+    warned = Html("").join(element("p", text, class_="note") for text in reference.warnings)
+    return Html(element("p", meaning) + warned + listed)
