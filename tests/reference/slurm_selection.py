@@ -1,7 +1,7 @@
 """Which nodes a job gets under Slurm, in plain Python: machine, weights and selection (S25, S26)."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -80,14 +80,29 @@ class Machine:
         most = self.partitions[entry.partition][1]
         if self.select == "linear":
             return whole_nodes(self, entry, sorted(usable), left)
-        offers = [offer(self, entry, node, left[node]) for node in sorted(usable)]
-        for each in offers:
-            each.load = -Fraction(left[each.node][0], self.nodes[each.node][0])
-        offered = {each.node: each for each in offers if each.cpus > 0}
-        taken = shared_nodes(entry, offered, most, weights, self.filling(entry, busy))
+        # Slurm first tries whether the job fits if all cores are free, with the memory that is free now.
+        with_all_cores = {node: [self.nodes[node][0], *left[node][1:]] for node in usable}
+        if not entry.exclusive and self.shared(entry, with_all_cores, most, weights, busy) is None:
+            return None
+        taken = self.shared(entry, {node: left[node] for node in usable}, most, weights, busy)
         if taken is None:
             return None
         return [self.allotment(entry, node, cpus) for node, cpus in sorted(taken.items())]
+
+    def shared(
+        self,
+        entry: Entry,
+        left: Mapping[int, list[int]],
+        most: int,
+        weights: Weights,
+        busy: frozenset[int] | None,
+    ) -> dict[int, int] | None:
+        """Give the CPUs of a job on each of its nodes, of what is left on the usable ones."""
+        offers = [offer(self, entry, node, left[node]) for node in sorted(left)]
+        for each in offers:
+            each.load = -Fraction(left[each.node][0], self.nodes[each.node][0])
+        offered = {each.node: each for each in offers if each.cpus > 0}
+        return shared_nodes(entry, offered, most, weights, self.filling(entry, busy))
 
     def filling(self, entry: Entry, busy: frozenset[int] | None) -> Filling:
         """Give the order in which nodes are taken for a job."""

@@ -30,8 +30,14 @@ impl Node {
     /// What a node offers.
     #[inline]
     fn of(entry: &Entry, offer: &Offer<'_>, index: u32) -> Self {
+        Self::with(entry, offer, index, offer.free.left()[index as usize])
+    }
+
+    /// What a node offers of these amounts.
+    #[inline]
+    fn with(entry: &Entry, offer: &Offer<'_>, index: u32, left: Amounts) -> Self {
         let place = index as usize;
-        let cpus = usable_cpus(entry, offer.machine[place], offer.free.left()[place]);
+        let cpus = usable_cpus(entry, offer.machine[place], left);
         let node = Self { index, weight: offer.weights[place], cpus, lacking: 0, gpus: 0, withheld: 0 };
         if entry.generic.is_nothing() { node } else { node.within_generic(entry, offer) }
     }
@@ -96,36 +102,30 @@ pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> 
     if nodes.len() < entry.least_nodes() as usize || sum < wanted_cpus(entry) {
         return None;
     }
-    let first = Attempt::of(entry, offer.most_nodes).fill(&mut nodes, offer);
-    let mut chosen = first.or_else(|| choose_without_least(entry, offer, &mut nodes))?;
+    let attempt = Attempt::of(entry, offer.most_nodes);
+    let mut chosen = attempt.choose(entry, &mut nodes, offer)?;
+    if !fits_with_all_cores(entry, offer, attempt) {
+        return None;
+    }
     chosen.sort_unstable_by_key(|node| node.index);
     let allot =
         |node: Node| Allotment { node: node.index, cpus: node.cpus, memory: entry.memory.with(node.cpus) };
     Some(chosen.into_iter().map(allot).collect())
 }
 
-/// Looks again and again without the nodes that offer least, until the job fits.
-fn choose_without_least(entry: &Entry, offer: Offer<'_>, nodes: &mut Vec<Node>) -> Option<Vec<Node>> {
-    let least = entry.least_nodes() as usize;
-    let most = nodes.iter().map(|node| node.size()).max().unwrap_or(0);
-    for few in 1..most {
-        let before = nodes.len();
-        if before <= least {
-            return None;
-        }
-        let mut left = before;
-        nodes.retain(|node| {
-            let stays = node.size() > few || left <= least;
-            left -= usize::from(!stays);
-            stays
-        });
-        if (nodes.len() < before || few == 1)
-            && let Some(chosen) = Attempt::of(entry, offer.most_nodes).fill(nodes, offer)
-        {
-            return Some(chosen);
-        }
+/// Whether a job that fits would also fit if all cores of its nodes were free, with the memory and the generic resources that
+/// are free: Slurm tries that first. Best fit over more cores may end with the most nodes that a job may have and too few CPUs.
+fn fits_with_all_cores(entry: &Entry, offer: Offer<'_>, attempt: Attempt) -> bool {
+    if entry.exclusive || attempt.most_nodes >= offer.usable.count() {
+        return true;
     }
-    None
+    let all_cores = |index: u32| {
+        let place = index as usize;
+        let left = Amounts { cpus: offer.machine[place].cpus, ..offer.free.left()[place] };
+        Node::with(entry, &offer, index, left)
+    };
+    let mut nodes: Vec<Node> = offer.usable.iter().map(all_cores).filter(|node| node.cpus > 0).collect();
+    Attempt { has_all_cores: true, ..attempt }.choose(entry, &mut nodes, offer).is_some()
 }
 
 /// Whether a job may fit: false only if it does not. O(nodes with something free).
@@ -181,7 +181,10 @@ fn usable_cpus(entry: &Entry, all: Amounts, left: Amounts) -> i64 {
 }
 
 /// One attempt to fill a job.
+#[derive(Clone, Copy)]
 struct Attempt {
+    /// Whether all cores count as free.
+    has_all_cores: bool,
     exclusive: bool,
     /// Whether it asks for one CPU.
     is_serial: bool,
@@ -198,6 +201,7 @@ impl Attempt {
     fn of(entry: &Entry, most_nodes: u32) -> Self {
         let cpus = i64::from(entry.all_tasks()) * i64::from(entry.cpus_per_task);
         Self {
+            has_all_cores: false,
             exclusive: entry.exclusive,
             is_serial: cpus == 1 && entry.least_nodes() == 1,
             per_node: i64::from(entry.tasks_per_node * entry.cpus_per_task),
@@ -205,6 +209,33 @@ impl Attempt {
             missing: if entry.exclusive { i64::from(entry.nodes) } else { cpus },
             missing_nodes: i64::from(entry.least_nodes()),
         }
+    }
+
+    /// Tries with all nodes, then again and again without those that offer least, until the job fits.
+    fn choose(self, entry: &Entry, nodes: &mut Vec<Node>, offer: Offer<'_>) -> Option<Vec<Node>> {
+        if let Some(chosen) = self.fill(nodes, offer) {
+            return Some(chosen);
+        }
+        let least = entry.least_nodes() as usize;
+        let most = nodes.iter().map(|node| node.size()).max().unwrap_or(0);
+        for few in 1..most {
+            let before = nodes.len();
+            if before <= least {
+                return None;
+            }
+            let mut left = before;
+            nodes.retain(|node| {
+                let stays = node.size() > few || left <= least;
+                left -= usize::from(!stays);
+                stays
+            });
+            if (nodes.len() < before || few == 1)
+                && let Some(chosen) = self.fill(nodes, offer)
+            {
+                return Some(chosen);
+            }
+        }
+        None
     }
 
     fn fill(self, nodes: &mut [Node], offer: Offer<'_>) -> Option<Vec<Node>> {
@@ -256,7 +287,8 @@ impl Attempt {
     fn evaluate_least_loaded(mut self, nodes: &mut [Node], offer: Offer<'_>) -> Option<Vec<Node>> {
         let part = |node: &Node| {
             let place = node.index as usize;
-            (offer.free.left()[place].cpus, offer.machine[place].cpus)
+            let all = offer.machine[place].cpus;
+            (if self.has_all_cores { all } else { offer.free.left()[place].cpus }, all)
         };
         let mut order: Vec<usize> = (0..nodes.len()).collect();
         order.sort_by(|&one, &other| {
