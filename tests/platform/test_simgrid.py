@@ -131,6 +131,18 @@ def test_zones_around_a_centre() -> None:
     assert platform.route("k0", "a").links == ("link_k0_UP", "bb", "down")
 
 
+def test_every_host_around_a_centre_has_links() -> None:
+    """A host without a <host_link> is refused, as by SimGrid: its traffic would be free."""
+    inside = """
+        <host id="a" speed="1Gf"/><host id="b" speed="1Gf"/>
+        <link id="up" bandwidth="1GBps"/><host_link id="a" up="up" down="up"/>
+    """
+    with pytest.raises(PlatformError, match=r":6: host 'b' of the zone 'inner' has no <host_link>"):
+        read(f'<zone id="inner" routing="Cluster">{inside}</zone>')
+    joined = inside + '<host_link id="b" up="up" down="up"/>'
+    assert read(f'<zone id="inner" routing="cluster">{joined}</zone>').route("a", "b").links == ("up",)
+
+
 def test_a_cluster_alone() -> None:
     """Needs no zone around it."""
     alone = '<cluster id="c" prefix="" suffix=".x" radical="3" speed="1f" bw="1Bps" lat="0"/>'

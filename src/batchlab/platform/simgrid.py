@@ -105,6 +105,8 @@ def _zone(builder: SimgridBuilder, element: Element) -> Zone:
         for each in element.each("zone", "AS", "cluster")
     ]
     around = surroundings(builder, element)
+    if _BY_LOWER[routing.lower()] == "star":
+        _check_linked(builder, element)
     return builder.made(
         element,
         Zone,
@@ -117,6 +119,20 @@ def _zone(builder: SimgridBuilder, element: Element) -> Zone:
         [_route(builder, each) for each in element.each("route", "ASroute", "zoneRoute")],
         around.rays,
     )
+
+
+def _check_linked(builder: SimgridBuilder, zone: Element) -> None:
+    """Refuse a zone around a centre with a host that no link joins to it: its traffic would be free."""
+    linked = {each.attributes["id"] for each in zone.each("host_link")}
+    for each in zone.each("host"):
+        name = each.attributes["id"]
+        if name not in linked:
+            raise builder.refusal(
+                each.line,
+                f"host {shown(name)} of the zone {shown(zone.attributes['id'])} has no <host_link>; a zone "
+                "with the routing Cluster needs one for each host: "
+                f'add <host_link id="{name}" up="…" down="…"/>.',
+            )
 
 
 def _host(builder: SimgridBuilder, element: Element) -> Host:
