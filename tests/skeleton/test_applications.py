@@ -150,10 +150,10 @@ def jobs(**columns: object) -> dict[str, object]:
 
 
 def test_columns_select_skeletons() -> None:
-    """Of jobs without a run time; of others they ride along."""
+    """Of jobs with and without a run time, which is that of a time keeper; others keep theirs."""
     table = jobs(
-        run_time=[None, None, 60.0, None],
-        app_name=["ring", "time_keeper", "ring", "ring"],
+        run_time=[None, None, 60.0, 60.0],
+        app_name=["ring", "time_keeper", "time_keeper", "ring"],
         app_args=["size=1e6, iterations=100", '{"seconds": 3}', None, "size=1e6, iterations=100"],
     )
     workload = bl.Workload.from_table(table)
@@ -161,7 +161,11 @@ def test_columns_select_skeletons() -> None:
     result = bl.simulate(workload, bl.System.of(star(16)), bl.Policy.parse("fcfs"), seed=0)
     once = 1e-5 + (1e6 + 16) * 1e-9
     assert result.jobs["end_time"].to_list() == pytest.approx([100 * once, 3, 60, 100 * once])
-    assert result.jobs["app_name"].to_list() == ["ring", "time_keeper", "ring", "ring"]
+    assert result.jobs["app_name"].to_list() == ["ring", "time_keeper", "time_keeper", "ring"]
+    assert workload.jobs["logged_run_time"].to_list() == [None, None, None, 60.0]
+    note = "run_time and app_name given: runs the application"
+    assert workload.report.counts()["noted"] == {note: 1}
+    assert f"{note} (row 3)" in str(workload.report)
 
 
 def test_tables_in_files_select_skeletons(tmp_path: object) -> None:

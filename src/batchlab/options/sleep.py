@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from batchlab.errors import SimulationError, shown, suggest
+from batchlab.typed_values import flag_of
 from batchlab.units import format_number, is_finite
 from batchlab.vocabulary import WAKING_CAUSES, WakingCause
 
@@ -19,7 +20,6 @@ __all__ = ["NodeSleep"]
 
 _TIME_OF_DAY = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 _RULE = "timeout"
-_FLAGS = {"yes": True, "no": False, "True": True, "False": False}
 
 After = float | Mapping[str, float] | Sequence[tuple[str, float]]
 """Seconds until nodes enter their first sleep state, or those until they enter the states of these names."""
@@ -148,7 +148,8 @@ class NodeSleep:
             given["after"] = named
         for name in ("counted", "prefer_on"):
             if name in given:
-                given[name] = _FLAGS.get(str(given[name]), given[name])
+                flag = flag_of(given[name])
+                given[name] = given[name] if flag is None else flag
         if isinstance(given.get("keep"), str):
             given["keep"] = _steps_of(given["keep"], refused)
         return cls(**given)

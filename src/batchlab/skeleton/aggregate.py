@@ -32,8 +32,8 @@ __all__ = ["aggregate"]
 class _Calls:
     """The batches of each collective; calls that are alike have the same."""
 
-    def __init__(self, columns: Columns) -> None:
-        self.columns = columns
+    def __init__(self, record: Record, columns: Columns) -> None:
+        self.record, self.columns = record, columns
         self.batches = [columns.count]
         self.rounds: list[list[int]] = []
         self.known: dict[Hashable, list[int]] = {}
@@ -50,7 +50,7 @@ class _Calls:
     def _expand(self, call: Collective, kind: int) -> list[int]:
         group, numbers = call.group.ranks, []
         before: Round | None = None
-        for each in rounds_of_call(call):
+        for each in rounds_of_call(self.record, call):
             if before is None or not _equal(each, before):
                 self.columns.pass_on(group[each.source], group[each.target], each.size, kind)
                 self.batches.append(self.columns.count)
@@ -70,7 +70,7 @@ def aggregate(record: Record, options: MessageOptions) -> Assembled:
     columns, classes = Columns(), ["send"]
     matched = match(record, columns)
     own_entries(record, options, matched, columns, collectives=True)
-    calls = _Calls(columns)
+    calls = _Calls(record, columns)
     for call in record.collectives:
         check_complete(record, call)
         if call.family not in classes:

@@ -224,7 +224,7 @@ def _expand(record: Record, call: Collective, columns: Columns, options: Message
     check_complete(record, call)
     group = call.group.ranks
     position = np.array([call.positions[member] for member in range(len(group))])
-    for number, (source, target, size) in enumerate(rounds_of_call(call)):
+    for number, (source, target, size) in enumerate(rounds_of_call(record, call)):
         message = columns.pass_on(group[source], group[target], size, kind)
         for part, who, what in (
             (_RECEIVE, target, Kind.RECEIVE),
@@ -258,11 +258,17 @@ def check_complete(record: Record, call: Collective) -> None:
         )
 
 
-def rounds_of_call(call: Collective) -> Rounds:
-    """Give the rounds of a collective in ranks of its group."""
+def rounds_of_call(record: Record, call: Collective) -> Rounds:
+    """Return the rounds of a collective in ranks of its group.
+
+    Raises
+    ------
+    ApplicationError
+        If ranks give different sizes for the same block.
+    """
     p = len(call.group.ranks)
     algorithm, *agreed = call.signature
-    blocks = _blocks(call, p)
+    blocks = _blocks(record, call, p)
     if blocks is None:
         total, arguments = float(agreed[0]) if agreed else 0.0, agreed  # type: ignore[arg-type]  # a number
         unit = float(agreed[-1]) if call.family in {"reduce", "allreduce"} else ELEMENT  # type: ignore[arg-type]
@@ -278,16 +284,34 @@ def rounds_of_call(call: Collective) -> Rounds:
     return rounds_of(call.family, chosen, p, *arguments)
 
 
-def _blocks(call: Collective, p: int) -> Blocks | None:
-    """Give what each rank gave for itself; None where all give the same vector."""
+def _blocks(record: Record, call: Collective, p: int) -> Blocks | None:
+    """Return the size of each block; None if all ranks give the same vector."""
     given = [call.blocks[member] for member in range(p)]
     if given[0] is None:
         return None
     if call.family != "alltoall":
-        return np.array(given, float)
+        return _agreed_blocks(record, call, given)
     if all(isinstance(each, int | float) and each == given[0] for each in given):
         return np.broadcast_to(np.float64(given[0]), (p, p))
     return np.array([np.broadcast_to(np.asarray(each, float), p) for each in given])
+
+
+def _agreed_blocks(record: Record, call: Collective, given: Sequence[object]) -> Blocks:
+    """Return the block of each rank, by its own number or by a list of the sizes of all."""
+    of_ranks = [each if np.ndim(each) else None for each in given]  # type: ignore[arg-type]  # number or list
+    listed = next((member for member, each in enumerate(of_ranks) if each is not None), None)
+    if listed is None:
+        return np.array(given, float)
+    sizes = np.asarray(of_ranks[listed], float)
+    for member, each in enumerate(given):
+        expected = sizes if of_ranks[member] is not None else sizes[member]
+        if not np.array_equal(np.asarray(each, float), expected):
+            ranks, sites = call.group.ranks, call.sites
+            raise record.error(
+                f"rank {ranks[member]} calls {spelled(sites[member])} with other sizes than rank "
+                f"{ranks[listed]}; the lists of all ranks must be the same, and a number that of its rank"
+            )
+    return sizes
 
 
 def check_progress(

@@ -147,20 +147,20 @@ class Communicator:
         """Reduce the vectors of ranks 0 to r to each rank r."""
         self._collect("scan", algorithm, size, (size,))
 
-    def allgather(self, size: float, algorithm: str = AUTOMATIC) -> None:
-        """Gather a block of so many bytes of each rank to all; the ranks' sizes may differ (allgatherv)."""
+    def allgather(self, size: float | Sequence[float], algorithm: str = AUTOMATIC) -> None:
+        """Gather a block of so many bytes of each rank to all; or the sizes of all blocks (allgatherv)."""
         self._collect("allgather", algorithm, None, (), size)
 
-    def gather(self, size: float, root: int = 0, algorithm: str = AUTOMATIC) -> None:
-        """Gather a block of so many bytes of each rank to the root; the ranks' sizes may differ (gatherv)."""
+    def gather(self, size: float | Sequence[float], root: int = 0, algorithm: str = AUTOMATIC) -> None:
+        """Gather a block of so many bytes of each rank to the root; or the sizes of all blocks (gatherv)."""
         self._collect("gather", algorithm, None, (self._root("gather", root),), size)
 
-    def scatter(self, size: float, root: int = 0, algorithm: str = AUTOMATIC) -> None:
-        """Scatter from the root, so many bytes to this rank; the ranks' sizes may differ (scatterv)."""
+    def scatter(self, size: float | Sequence[float], root: int = 0, algorithm: str = AUTOMATIC) -> None:
+        """Scatter from the root, so many bytes to this rank; or the sizes of all blocks (scatterv)."""
         self._collect("scatter", algorithm, None, (self._root("scatter", root),), size)
 
-    def reduce_scatter(self, size: float, algorithm: str = AUTOMATIC) -> None:
-        """Reduce a vector and scatter it, so many bytes to this rank; the ranks' sizes may differ."""
+    def reduce_scatter(self, size: float | Sequence[float], algorithm: str = AUTOMATIC) -> None:
+        """Reduce a vector and scatter it, so many bytes to this rank; or the sizes of all blocks."""
         self._collect("reduce_scatter", algorithm, None, (), size)
 
     def alltoall(self, size: float | Sequence[float], algorithm: str = AUTOMATIC) -> None:
@@ -242,13 +242,15 @@ class Communicator:
 
     def _check_blocks(self, family: str, block: object) -> None:
         if not isinstance(block, int | float | np.number):
-            sizes: list[float] = list(block)  # type: ignore[call-overload]  # what cannot be listed raises
+            if not isinstance(block, Sequence | np.ndarray) or isinstance(block, str):
+                raise self.error(family, f"{shown(block)}; must be a number of bytes, or {self.size} of them")
+            sizes: list[float] = [*block]
             if len(sizes) != self.size:
                 raise self.error(family, f"{len(sizes)} sizes; must be one, or {self.size}")
             for size in sizes:
                 self._amount(family, size)
         else:
-            self._amount(family, float(block))
+            self._amount(family, block)
 
     def _post(self, kind: Kind, call: str, other: int | None, size: float, tag: int) -> Request:
         if other is None:

@@ -26,6 +26,11 @@ OUT_OF_ORDER = "submitted before the job above it"
 REPEATED_JOB = "job number repeated"
 
 
+def runs_application() -> str:
+    """Return what is noted of a job with a run time that runs an application instead."""
+    return "run_time and app_name given: runs the application"
+
+
 def negative_amount(column: str) -> str:
     """Say why a job was dropped for what its tasks ask."""
     return f"{column} is not a number >= 0"

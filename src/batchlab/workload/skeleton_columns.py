@@ -1,4 +1,4 @@
-"""The columns ``app_name`` and ``app_args``: built-in skeletons that jobs without a run time run."""
+"""The columns ``app_name`` and ``app_args``: built-in skeletons that jobs run."""
 
 from typing import TYPE_CHECKING
 
@@ -11,15 +11,22 @@ if TYPE_CHECKING:
 
     from batchlab.application import Application
 
-__all__ = ["with_skeletons"]
+__all__ = ["GIVEN_RUN_TIME", "with_skeletons"]
+
+GIVEN_RUN_TIME = "logged_run_time"
+"""The column of the run times of jobs that run a skeleton instead."""
 
 _NAME, _ARGUMENTS, _APPLICATION = "app_name", "app_args", "application"
+_TIME_KEEPER = "time_keeper"
 
 
 def with_skeletons(
     table: pl.DataFrame, applications: "Mapping[str, Application] | None", source: str
 ) -> "tuple[pl.DataFrame, Mapping[str, Application] | None]":
-    """Give jobs that name a built-in skeleton, and have no run time, an application.
+    """Give jobs that name a built-in skeleton an application.
+
+    It takes the place of a run time, which the column `GIVEN_RUN_TIME` keeps. A ``time_keeper`` without
+    arguments is a job that takes its run time, and stays one.
 
     Parameters
     ----------
@@ -48,10 +55,11 @@ def with_skeletons(
     # As the table is checked: files may have whole numbers with a point.
     count = tasks.cast(pl.Float64, strict=False).ceil().cast(pl.Int64, strict=False)
     key = pl.format("{}({}) on {}", name, arguments.fill_null(""), count)
-    no_time = pl.col("run_time").is_null() if "run_time" in table.columns else pl.lit(value=True)
+    has_time = pl.col("run_time").is_not_null() if "run_time" in table.columns else pl.lit(value=False)
+    keeps_time = has_time & (name == _TIME_KEEPER) & (arguments.fill_null("").str.strip_chars() == "")
     # A table that was written has the names of the applications that the columns made.
     is_free = _text(table, _APPLICATION).eq_missing(key) | _text(table, _APPLICATION).is_null()
-    runs = pl.all_horizontal(name.ne(""), no_time, is_free)
+    runs = pl.all_horizontal(name.ne(""), ~keeps_time, is_free)
     rows = table.select(
         pl.when(runs).then(key).alias("key"),
         name.alias("name"),
@@ -62,7 +70,20 @@ def with_skeletons(
     if chosen.is_empty():
         return table, applications
     chosen_or_named = pl.coalesce(rows["key"], _text(table, _APPLICATION)).alias(_APPLICATION)
-    return table.with_columns(chosen_or_named), {**(applications or {}), **_made(chosen, source)}
+    taken = _without_run_times(table, rows["key"].is_not_null())
+    return taken.with_columns(chosen_or_named), {**(applications or {}), **_made(chosen, source)}
+
+
+def _without_run_times(table: pl.DataFrame, runs: pl.Series) -> pl.DataFrame:
+    """Keep the run times of jobs that run a skeleton in a column of their own."""
+    if "run_time" not in table.columns or not (runs & table["run_time"].is_not_null()).any():
+        return table
+    given = pl.when(runs).then(pl.col("run_time").cast(pl.Float64, strict=False))
+    if GIVEN_RUN_TIME in table.columns:
+        given = pl.coalesce(given, pl.col(GIVEN_RUN_TIME).cast(pl.Float64, strict=False))
+    return table.with_columns(
+        pl.when(~runs).then(pl.col("run_time")).alias("run_time"), given.alias(GIVEN_RUN_TIME)
+    )
 
 
 def _text(table: pl.DataFrame, name: str) -> pl.Expr:

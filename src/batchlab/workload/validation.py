@@ -20,6 +20,7 @@ from batchlab.workload import (
     scheduling_columns,
 )
 from batchlab.workload.report import NOTES_SCHEMA, Report, read_out
+from batchlab.workload.skeleton_columns import GIVEN_RUN_TIME
 from batchlab.workload.unreadable import UNREADABLE
 
 if TYPE_CHECKING:
@@ -90,6 +91,8 @@ def admit(
     rules = _rules(amounts)
     if applications is not None:
         numbers = numbers.with_columns(table.select(application_columns.COLUMNS).get_columns())
+        if GIVEN_RUN_TIME in table.columns:
+            numbers = numbers.with_columns(table[GIVEN_RUN_TIME])
         rules = _application_rules(rules)
     if invalid == "raise":
         _raise_first(numbers, table, rules, source, lines)
@@ -311,6 +314,12 @@ def _unknown_request(kept: pl.DataFrame) -> pl.Expr:
     )
 
 
+def _runs_application() -> _Mend:
+    """Note the jobs with a run time that run their application instead."""
+    runs = pl.col(application_columns.APPLICATION).is_not_null() & pl.col("run_time").is_null()
+    return _Mend("noted", reasons.runs_application(), runs & pl.col(GIVEN_RUN_TIME).is_not_null())
+
+
 def _mends(kept: pl.DataFrame, amounts: Sequence[str], overrun: OverrunAction) -> list[_Mend]:
     requested = pl.col("requested_time")
     unreadable = (requested.is_null() & pl.col(_GIVEN)) | (requested < -_LARGEST_EXACT) | requested.is_nan()
@@ -320,6 +329,7 @@ def _mends(kept: pl.DataFrame, amounts: Sequence[str], overrun: OverrunAction) -
         _Mend("mended", reasons.FRACTIONAL_PROCESSORS, pl.col("tasks").floor() != pl.col("tasks")),
         _Mend("mended", reasons.REQUESTED_TIME_UNKNOWN, _unknown_request(kept)),
         _Mend(outcome, reason, pl.col("run_time") > _requested()),
+        *([_runs_application()] if GIVEN_RUN_TIME in kept.columns else []),
         *(_Mend("mended", reasons.unknown_amount(name), pl.col(name).is_null()) for name in amounts),
         *(
             _Mend("mended", reasons.fractional_amount(name), pl.col(name).floor() != pl.col(name))

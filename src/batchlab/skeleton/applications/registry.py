@@ -16,6 +16,7 @@ from batchlab.skeleton.applications import multiplication, patterns, solvers, st
 from batchlab.skeleton.collectives.registry import AUTOMATIC, FAMILIES
 from batchlab.skeleton.options import MessageOptions
 from batchlab.skeleton.skeleton import Skeleton
+from batchlab.typed_values import typed_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -101,21 +102,28 @@ def named(
         raise ApplicationError(f"no skeleton is called {shown(name)}.{suggest(str(name), APPLICATIONS)}")
     given = dict(arguments or {})
     fidelity = given.pop("fidelity", fidelity)
-    known = [
-        each for each in inspect.signature(APPLICATIONS[name]).parameters if each not in {"world", "family"}
-    ]
-    unknown = [each for each in given if each not in known]
-    if unknown:
-        raise ApplicationError(
-            f"{name}: no argument is called {shown(unknown[0])}.{suggest(unknown[0], [*known, 'fidelity'])}"
-        )
-    function = partial(APPLICATIONS[name], **given)
+    typed = {each: _typed(name, each, given) for each in given}
+    function = partial(APPLICATIONS[name], **typed)
     try:
         return Skeleton(function, ranks, name=name, options=options or MessageOptions(), fidelity=fidelity)
     except (TypeError, ValueError, ZeroDivisionError) as error:
         if isinstance(error, ApplicationError):
             raise
         raise ApplicationError(f"{name}({_spelled(given)}): {error}.") from None
+
+
+def _typed(name: str, argument: str, given: Mapping[str, object]) -> object:
+    """Convert an argument of a skeleton to the type that its function declares."""
+    parameters = inspect.signature(APPLICATIONS[name]).parameters
+    known = [each for each in parameters if each not in {"world", "family"}]
+    if argument not in known:
+        near = suggest(argument, [*known, "fidelity"])
+        raise ApplicationError(f"{name}: no argument is called {shown(argument)}.{near}")
+    try:
+        return typed_value(given[argument], str(parameters[argument].annotation))
+    except ValueError as error:
+        said = f"{argument} = {shown(given[argument])}; {error}"
+        raise ApplicationError(f"{name}({_spelled(given)}): {said}.") from None
 
 
 def named_application(name: str, ranks: int, text: str | None) -> Application:
@@ -150,12 +158,14 @@ def arguments_of(text: str | None) -> dict[str, Any]:
             raise ApplicationError(f"app_args = {shown(text)}; must be a JSON object: {error}.") from None
         return dict(found)
     pairs = re.split(r",\s*(?=[A-Za-z_]\w*\s*=)", text)
-    arguments = {}
+    arguments: dict[str, Any] = {}
     for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals:
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not (equals and value and name.isidentifier()):
             raise ApplicationError(f"app_args = {shown(text)}; must be as 'size=1024, iterations=10'.")
-        arguments[name.strip()] = _value(value.strip())
+        if name in arguments:
+            raise ApplicationError(f"app_args = {shown(text)}: {name} is given twice; give it once.")
+        arguments[name] = _value(value)
     return arguments
 
 

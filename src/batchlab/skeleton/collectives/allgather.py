@@ -4,7 +4,18 @@ import numpy as np
 
 from batchlab.skeleton.collectives.rounds import Blocks, Ranks, Rounds, bits, incomplete_doubling, one
 
-__all__ = ["bruck", "linear", "neighbour_exchange", "pairwise", "recursive_doubling", "ring", "xor"]
+__all__ = [
+    "bruck",
+    "linear",
+    "neighbour_exchange",
+    "pairwise",
+    "recursive_doubling",
+    "ring",
+    "ring_pipelined",
+    "xor",
+]
+
+_SEGMENT = 32_768
 
 
 def ring(p: int, blocks: Blocks) -> Rounds:
@@ -12,6 +23,27 @@ def ring(p: int, blocks: Blocks) -> Rounds:
     ranks = np.arange(p)
     for step in range(p - 1):
         yield one(ranks, (ranks + 1) % p, blocks[(ranks - step) % p])
+
+
+def ring_pipelined(p: int, blocks: Blocks) -> Rounds:
+    """Pass the blocks round a ring in segments (MPI_Allgatherv of MPICH, long blocks).
+
+    A segment is the smallest block, but at least 32 KiB. An empty block takes a step without a message.
+    """
+    segment = max(float(blocks.min()), _SEGMENT)
+    parts = [_segments(float(block), segment) for block in blocks]
+    sent = [np.concatenate([parts[(rank - step) % p] for step in range(p - 1)]) for rank in range(p)]
+    for step in range(max(map(len, sent))):
+        sends = [rank for rank in range(p) if step < len(sent[rank]) and sent[rank][step] > 0]
+        if sends:
+            ranks = np.array(sends)
+            yield one(ranks, (ranks + 1) % p, [sent[rank][step] for rank in sends])
+
+
+def _segments(block: float, segment: float) -> Blocks:
+    whole = int(block // segment)
+    rest = block - whole * segment
+    return np.array([segment] * whole + [rest] * (rest > 0 or whole == 0))
 
 
 def pairwise(p: int, blocks: Blocks) -> Rounds:

@@ -7,7 +7,7 @@ import numpy as np
 
 from batchlab.skeleton.collectives.rounds import Blocks, Rounds, bits, one
 
-__all__ = ["batches", "bruck", "linear", "pairwise", "xor"]
+__all__ = ["batches", "bruck", "linear", "pairwise", "scattered", "xor"]
 
 _BATCH = 32
 
@@ -36,6 +36,14 @@ def batches(p: int, blocks: Blocks) -> Rounds:
     """Send to r - 1, r - 2, … at once, 32 at a time."""
     for first in range(1, p, _BATCH):
         yield from _at_once(p, blocks, range(first, min(first + _BATCH, p)))
+
+
+def scattered(p: int, blocks: Blocks) -> Rounds:
+    """Send as `batches`, but no empty blocks (MPI_Alltoallv of MPICH)."""
+    for sent in batches(p, blocks):
+        some = sent.size > 0
+        if some.any():
+            yield one(sent.source[some], sent.target[some], sent.size[some])
 
 
 def bruck(p: int, blocks: Blocks) -> Rounds:

@@ -4,7 +4,7 @@ import numpy as np
 
 from batchlab.skeleton.collectives.rounds import Blocks, Rounds, bits, one
 
-__all__ = ["binomial", "linear"]
+__all__ = ["binomial", "linear", "scattered"]
 
 
 def linear(p: int, blocks: Blocks, root: int) -> Rounds:
@@ -12,6 +12,13 @@ def linear(p: int, blocks: Blocks, root: int) -> Rounds:
     for rank in range(p):
         if rank != root:
             yield one(rank, root, blocks[rank])
+
+
+def scattered(p: int, blocks: Blocks, root: int) -> Rounds:
+    """Receive from the other ranks at once, but no empty blocks (MPI_Gatherv of MPICH)."""
+    others = np.flatnonzero((np.arange(p) != root) & (blocks > 0))
+    if others.size:
+        yield one(others, root, blocks[others])
 
 
 def binomial(p: int, blocks: Blocks, root: int) -> Rounds:

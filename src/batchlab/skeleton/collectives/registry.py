@@ -58,6 +58,8 @@ class Amounts:
     total: float
     """Bytes of the vector; of one block for alltoall; of all blocks for the others."""
     unit: float = 8.0
+    even: bool = True
+    """Whether all blocks are equal; else MPICH has a call of its own, with a ``v`` in its name."""
 
     @property
     def is_power(self) -> bool:
@@ -95,10 +97,14 @@ def _allreduce(of: Amounts) -> str:
 def _allgather(of: Amounts) -> str:
     if of.is_power and of.total < _LONG:
         return "recursive_doubling"
-    return "bruck" if of.total <= _MEDIUM_ALLGATHER else "ring"
+    if of.even:
+        return "bruck" if of.total <= _MEDIUM_ALLGATHER else "ring"
+    return "bruck" if of.total < _MEDIUM_ALLGATHER else "ring_pipelined"
 
 
 def _alltoall(of: Amounts) -> str:
+    if not of.even:
+        return "scattered"
     if of.total < _SHORT_ALLTOALL and of.p >= _FEW_RANKS:
         return "bruck"
     if of.total < _MEDIUM_ALLTOALL:
@@ -117,8 +123,8 @@ _CHOICE: dict[str, Callable[[Amounts], str]] = {
     "allgather": _allgather,
     "alltoall": _alltoall,
     "reduce_scatter": _reduce_scatter,
-    "gather": lambda _: "binomial",
-    "scatter": lambda _: "binomial",
+    "gather": lambda of: "binomial" if of.even else "scattered",
+    "scatter": lambda of: "binomial" if of.even else "scattered",
     "scan": lambda _: "recursive_doubling",
     "barrier": lambda _: "dissemination",
 }
@@ -138,7 +144,8 @@ def algorithm_of(family: str, algorithm: str, p: int, total: float, *, unit: flo
     unit
         Bytes of an element of a reduction.
     even
-        Whether all blocks are equal: Bruck's alltoall is for these only.
+        Whether all blocks are equal: else MPICH's choice is that of the calls with ``v``, as MPI_Alltoallv;
+        and Bruck's alltoall is for these only.
 
     Raises
     ------
@@ -147,8 +154,7 @@ def algorithm_of(family: str, algorithm: str, p: int, total: float, *, unit: flo
     """
     known = FAMILIES[family]
     if algorithm == AUTOMATIC:
-        chosen = _CHOICE[family](Amounts(p, total, unit))
-        return "batches" if chosen == "bruck" and family == "alltoall" and not even else chosen
+        return _CHOICE[family](Amounts(p, total, unit, even))
     if algorithm not in known:
         raise ApplicationError(
             f"algorithm = {algorithm!r}; {family} has no such.{suggest(algorithm, (*known, AUTOMATIC))}"

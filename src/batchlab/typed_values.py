@@ -1,0 +1,84 @@
+"""Values of arguments by their declared types, whether they come as texts or from a document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from batchlab.units import is_finite, is_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["flag_of", "typed_value"]
+
+_FLAGS = {"yes": True, "no": False, "true": True, "false": False, "on": True, "off": False}
+_OPTIONAL = " | None"
+_LIST = "Sequence["
+
+
+def flag_of(value: object) -> bool | None:
+    """Return the truth value that a value spells: ``yes``, ``no``, ``true``, …; None if it spells none."""
+    if isinstance(value, bool):
+        return value
+    return _FLAGS.get(value.lower()) if isinstance(value, str) else None
+
+
+def typed_value(value: object, annotation: str) -> object:
+    """Convert a value to a declared type.
+
+    Parameters
+    ----------
+    value
+        As JSON has it, or a text.
+    annotation
+        ``bool``, ``int``, ``float`` (an amount, >= 0), ``str``, or a ``Sequence[…]`` of them; with
+        `` | None`` at the end if None is a value too.
+
+    Raises
+    ------
+    ValueError
+        If the value does not have the type; the message is the rule.
+
+    Examples
+    --------
+    >>> typed_value("no", "bool"), typed_value(3.0, "int"), typed_value([4, 2], "Sequence[int] | None")
+    (False, 3, (4, 2))
+    """
+    if hasattr(value, "tolist"):  # NumPy's
+        value = value.tolist()
+    if annotation.endswith(_OPTIONAL):
+        return None if value is None else typed_value(value, annotation.removesuffix(_OPTIONAL))
+    if annotation.startswith(_LIST):
+        inside = annotation.removeprefix(_LIST).removesuffix("]")
+        if not isinstance(value, list | tuple):
+            raise ValueError("must be a list")
+        return tuple(typed_value(each, inside) for each in value)
+    return _TYPES[annotation](value)
+
+
+def _flag(value: object) -> bool:
+    flag = flag_of(value)
+    if flag is None:
+        raise ValueError("must be yes or no")
+    return flag
+
+
+def _whole(value: object) -> int:
+    if is_whole(value) or (isinstance(value, float) and value.is_integer()):
+        return int(value)
+    raise ValueError("must be a whole number")
+
+
+def _amount(value: object) -> float:
+    if is_finite(value) and value >= 0:
+        return value
+    raise ValueError("must be a finite number >= 0, without a unit")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    raise ValueError("must be a text")
+
+
+_TYPES: dict[str, Callable[[object], object]] = {"bool": _flag, "int": _whole, "float": _amount, "str": _text}
