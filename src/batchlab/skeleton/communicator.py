@@ -250,7 +250,7 @@ class Communicator:
             for size in sizes:
                 self._amount(family, size)
         else:
-            self._amount(family, block)
+            self._amount(family, block)  # type: ignore[arg-type]  # or one of NumPy
 
     def _post(self, kind: Kind, call: str, other: int | None, size: float, tag: int) -> Request:
         if other is None:

@@ -78,9 +78,9 @@ def _without_run_times(table: pl.DataFrame, runs: pl.Series) -> pl.DataFrame:
     """Keep the run times of jobs that run a skeleton in a column of their own."""
     if "run_time" not in table.columns or not (runs & table["run_time"].is_not_null()).any():
         return table
-    given = pl.when(runs).then(pl.col("run_time").cast(pl.Float64, strict=False))
-    if GIVEN_RUN_TIME in table.columns:
-        given = pl.coalesce(given, pl.col(GIVEN_RUN_TIME).cast(pl.Float64, strict=False))
+    number = pl.col("run_time").cast(pl.Float64, strict=False)
+    before = pl.col(GIVEN_RUN_TIME) if GIVEN_RUN_TIME in table.columns else pl.lit(None)
+    given = pl.when(runs).then(number).otherwise(before.cast(pl.Float64, strict=False))
     return table.with_columns(
         pl.when(~runs).then(pl.col("run_time")).alias("run_time"), given.alias(GIVEN_RUN_TIME)
     )
