@@ -207,6 +207,7 @@ class RecordedColumns(TypedDict):
     task_times: TaskTimeColumns | None
     sensed: SensedColumns | None
     ranks: RankColumns | None
+    application_time: NDArray[np.float64] | None
     messages: MessageColumns | None
     links: LinkColumns | None
     usage: UsageColumns | None
@@ -968,8 +969,8 @@ def run_job_alone(
     begin: float,
     clip_requests: bool,
 ) -> float:
-    """Run what job `row` carries alone from `begin` on, rank `r` on host `hosts[r]`, with so many GPUs of each; give when it is
-    done, in seconds. Where it cannot be done, a `ValueError` says why.
+    """Run what job `row` carries alone from `begin` on, rank `r` on host `hosts[r]`, with so many GPUs of each; give how
+    many seconds that takes. Where it cannot be done, a `ValueError` says why.
     """
 
 def network_models() -> list[tuple[str, str, bool, list[str]]]:

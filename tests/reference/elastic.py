@@ -12,6 +12,7 @@ from typing import Any
 
 from reference.applications import Model, Run
 from reference.formulas import Value
+from reference.moments import Moment, floor, lasted
 from reference.sharing import Rule, fair_bottleneck
 from reference.world import Platform, World
 
@@ -48,6 +49,8 @@ class Job:
     state: State = State.EXPECTED
     start_time: float = -1.0
     end_time: float = -1.0
+    begun: Moment = 0.0
+    run_time: float = -1.0
     assigned: list[int] = field(default_factory=list)
     executing: list[int] = field(default_factory=list)
     assigned_gpus: int = 0
@@ -126,6 +129,8 @@ class Elastic:
     def __post_init__(self) -> None:
         self.world = World(self.platform, self.rule)
         self.mailbox: deque[tuple[Job, str, int]] = deque()
+        # Jobs that are done, and end at a later float64 time.
+        self.ending: list[tuple[float, Job]] = []
         self.to_come = deque(sorted(self.jobs, key=lambda job: job.submit_time))
         self.hear = {
             "completed": self.hear_completion,
@@ -143,31 +148,39 @@ class Elastic:
         self.periodic = since + interval * passed if interval < inf else inf
         self.changed_nodes = list(range(len(self.nodes)))
 
-    def next_time(self) -> float:
+    def next_time(self) -> Moment:
         submission = self.to_come[0].submit_time if self.to_come else inf
         notice = self.world.now if self.mailbox or self.killed else inf
         limit = min(self.limits.values(), default=inf)
         begin = min(job.begin for job in self.jobs)
-        return min(self.world.next_time(), notice, limit, begin, self.periodic, submission)
+        end = min((time for time, _ in self.ending), default=inf)
+        return min(self.world.next_time(), notice, limit, begin, end, self.periodic, submission)
 
     def simulate(self, until: float = inf) -> None:
         """Go on until all jobs have ended."""
         while any(job.state < State.COMPLETED for job in self.jobs) and (now := self.next_time()) <= until:
             assert now < inf, "jobs wait for ever"
             self.world.now = now
+            self.tell_ends(now)
             if self.settings.event_by_event:
                 self.hark(now)
                 self.take_one(now)
             else:
                 self.take_all(now)
 
-    def hark(self, now: float) -> bool:
+    def tell_ends(self, now: Moment) -> None:
+        """Let the jobs whose ends are float64 times after they were done end."""
+        due = sorted((entry for entry in self.ending if entry[0] <= now), key=lambda entry: entry[0])
+        self.ending = [entry for entry in self.ending if entry[0] > now]
+        self.mailbox.extend((job, "completed", 0) for _, job in due)
+
+    def hark(self, now: Moment) -> bool:
         """Tell whether a job has something to say, which comes before the work that takes no time goes on."""
         while not self.mailbox and self.world.take(now):
             pass
         return bool(self.mailbox)
 
-    def take_all(self, now: float) -> None:
+    def take_all(self, now: Moment) -> None:
         """Let all happen that does at this instant, and ask once."""
         is_due, points = self.killed, []
         while self.hark(now):
@@ -191,7 +204,7 @@ class Elastic:
         if is_due:
             self.ask("instant", points=points)
 
-    def take_one(self, now: float) -> None:
+    def take_one(self, now: Moment) -> None:
         """Let happen what comes first: a job's notice, a kill, the clock's call, a submission."""
         late = [job for job, limit in self.limits.items() if limit <= now]
         self.end_launches(now)
@@ -214,8 +227,15 @@ class Elastic:
         if notice == "running":
             job.state = State.RUNNING if job.assigned == job.executing else State.RECONFIGURATION
             self.changed_jobs[job] = None
+        elif notice == "completed" and self.end_of(job) > self.world.now:
+            self.ending.append((self.end_of(job), job))
         else:
             self.mailbox.append((job, notice, tasks))
+
+    def end_of(self, job: Job) -> float:
+        """Return the start and the run time by the job's own clock, rounded once."""
+        job.run_time = self.settings.launch + lasted(job.begun, self.world.now)
+        return job.start_time + job.run_time
 
     def ask(
         self, kind: str, job: Job | None = None, tasks: int = 0, points: Sequence[tuple[Job, int]] = ()
@@ -223,7 +243,7 @@ class Elastic:
         """Ask the scheduler, and do what it says: first with the jobs that wait for it."""
         jobs, nodes = list(self.changed_jobs), self.changed_nodes
         self.changed_jobs, self.changed_nodes = {}, []
-        question = Invocation(self.world.now, kind, job, tasks, list(points), jobs, nodes)
+        question = Invocation(floor(self.world.now), kind, job, tasks, list(points), jobs, nodes)
         self.invocations.append(question)
         named = [self.take(decision) for decision in self.decide(self, question)]
         for waiting, _ in points:
@@ -292,20 +312,20 @@ class Elastic:
         job.executing = job.assigned
 
     def start(self, job: Job) -> None:
-        job.state, job.start_time, job.executing = State.RUNNING, self.world.now, job.assigned
+        job.state, job.start_time, job.executing = State.RUNNING, floor(self.world.now), job.assigned
         self.occupy(job, job.executing)
-        job.begin = self.world.now + self.settings.launch
+        job.begin = job.start_time + self.settings.launch
         if job.begin <= self.world.now:
             self.begin(job)
 
-    def end_launches(self, now: float) -> None:
+    def end_launches(self, now: Moment) -> None:
         """Begin the applications of the jobs whose launch is over, on the nodes that they have by now."""
         for job in [job for job in self.jobs if job.begin <= now]:
             self.begin(job)
             self.world.settle()
 
     def begin(self, job: Job) -> None:
-        job.begin = inf
+        job.begin, job.begun = inf, self.world.now
         job.run = Run(
             world=self.world,
             model=job.model,
@@ -317,7 +337,7 @@ class Elastic:
         )
         job.run.begin(self.hosts(job), job.executing_gpus)
         if job.walltime < inf:
-            self.limits[job] = self.world.now + job.walltime + self.settings.grace
+            self.limits[job] = floor(self.world.now) + job.walltime + self.settings.grace
 
     def go_on(self, job: Job) -> None:
         """Let a job go on from where it asked, on other nodes if it has been given them."""
@@ -344,7 +364,7 @@ class Elastic:
     def end(self, job: Job, state: State) -> None:
         assert state > State.RECONFIGURING
         self.vacate(job, [node for node in job.executing if job in self.nodes[node].running])
-        job.state, job.end_time = state, self.world.now
+        job.state, job.end_time = state, floor(self.world.now)
         self.unexpect(job)
         self.limits.pop(job, None)
         self.changed_jobs[job] = None

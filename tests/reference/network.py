@@ -3,10 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from reference.sharing import Activity, Floats, Resources, Rule, Shared
+
+if TYPE_CHECKING:
+    from reference.moments import Moment
 
 
 @dataclass(frozen=True)
@@ -94,14 +98,15 @@ class Network:
 
 def ends(rule: Rule, resources: Resources, starts: Sequence[tuple[float, Activity]]) -> list[float]:
     """Let activities start when they do, and give when each ends (s)."""
-    shared, now = Shared(rule, resources), 0.0
+    shared = Shared(rule, resources)
+    now: Moment = 0.0
     to_come = sorted(starts, key=lambda start: start[0])
     found: dict[Activity, float] = {}
     while True:
         now = min(shared.next_time(now), to_come[0][0] if to_come else inf)
         if now == inf:
             return [found.get(activity, inf) for _, activity in starts]
-        found.update((activity, now) for activity in shared.finish(now))
+        found.update((activity, float(now)) for activity in shared.finish(now))
         while to_come and to_come[0][0] <= now:
             shared.start(now, to_come.pop(0)[1])
         shared.solve(now)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from reference.moments import Moment
+
 CLOSE = 1e-9  # times that differ by less, relatively, are one
 
 __all__ = ["Machine", "Message", "Plan", "Rules", "ends", "plan"]
@@ -266,7 +268,8 @@ class _Bundle:
 
 def ends(plans: Sequence[Plan], resources: Resources, others: Sequence[Activity] = ()) -> list[float]:
     """Say when jobs are done that all begin at 0, with other activities beside them, and when these are."""
-    shared, now = Shared(max_min, resources), 0.0
+    shared = Shared(max_min, resources)
+    now: Moment = 0.0
     jobs = [[*each.activities, Activity(0 * resources.capacity, 0.0, latency=each.rest)] for each in plans]
     done = [0.0] * (len(plans) + len(others))
     running: dict[int, int] = {}
@@ -281,7 +284,7 @@ def ends(plans: Sequence[Plan], resources: Resources, others: Sequence[Activity]
         now = shared.next_time(now)
         for activity in shared.finish(now):
             which = running.pop(id(activity))
-            done[which] = now
+            done[which] = float(now)
             if which < len(jobs) and len(jobs[which]) > 1:
                 jobs[which].pop(0)
                 running[id(jobs[which][0])] = which

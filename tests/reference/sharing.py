@@ -11,6 +11,8 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from reference.moments import Moment, lasted, later
+
 Floats = NDArray[np.float64]
 
 CLOSE = 1e-12  # relative: levels that differ by less are one level
@@ -44,16 +46,16 @@ class Activity:
     latency: float = 0.0
     penalty: float = 1.0
     whole: bool = False
-    begin: float = field(default=0.0, init=False)
-    since: float = field(default=0.0, init=False)
+    begin: Moment = field(default=0.0, init=False)
+    since: Moment = field(default=0.0, init=False)
     rate: float = field(default=0.0, init=False)
 
     @property
-    def end(self) -> float:
+    def end(self) -> Moment:
         """Foretell the end, if the rate stays."""
         if self.amount <= 0:
             return max(self.since, self.begin)
-        return self.since + self.amount / self.rate if self.rate > 0 else inf
+        return later(self.since, self.amount / self.rate) if self.rate > 0 else inf
 
 
 Rule = Callable[[Resources, Floats, Floats, Floats], Floats]
@@ -168,18 +170,18 @@ class Shared:
     resources: Resources
     activities: list[Activity] = field(default_factory=list)
 
-    def start(self, now: float, activity: Activity) -> None:
-        activity.since = activity.begin = now + activity.latency
+    def start(self, now: Moment, activity: Activity) -> None:
+        activity.since = activity.begin = later(now, activity.latency)
         if not activity.weights.any() and activity.bound == inf:
             activity.amount = 0.0
         self.activities.append(activity)
 
-    def next_time(self, now: float) -> float:
+    def next_time(self, now: Moment) -> Moment:
         """Give the next begin or end."""
         begins = [each.begin for each in self.activities if each.begin > now]
         return min([*begins, *(each.end for each in self.activities)], default=inf)
 
-    def solve(self, now: float) -> None:
+    def solve(self, now: Moment) -> None:
         """Give everyone that has begun its rate from now on."""
         running = [each for each in self.activities if each.begin <= now and each.amount > 0]
         if not running:
@@ -192,17 +194,18 @@ class Shared:
         )
         for activity, rate in zip(running, rates.tolist(), strict=True):
             if rate != activity.rate:
-                activity.amount = max(0.0, activity.amount - activity.rate * (now - activity.since))
+                done = activity.rate * lasted(activity.since, now)
+                activity.amount = max(0.0, activity.amount - done)
                 activity.since, activity.rate = now, rate
 
-    def progress(self, now: float) -> None:
+    def progress(self, now: Moment) -> None:
         """Count what was done since the last event, where that is in whole units; half to even."""
         for activity in self.activities:
             if activity.whole and activity.rate > 0:
-                done = round(activity.rate * (now - activity.since))
+                done = round(activity.rate * lasted(activity.since, now))
                 activity.amount, activity.since = max(0.0, activity.amount - done), now
 
-    def finish(self, now: float) -> list[Activity]:
+    def finish(self, now: Moment) -> list[Activity]:
         """Take out what ends by now, in the order of ends, then of starts."""
         finished = sorted((each for each in self.activities if each.end <= now), key=lambda each: each.end)
         self.activities = [each for each in self.activities if each not in finished]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reference.moments import Moment, lasted
 from reference.sharing import Activity, Floats, Resources, Rule, Shared
 
 if TYPE_CHECKING:
@@ -57,13 +58,15 @@ class Loads:
     busy: Floats
     congested: Floats
     ends: list[float] = field(default_factory=list)
+    begin: Moment = inf
 
 
 def loads(
     rule: Rule, resources: Resources, flows: Sequence[tuple[float, float, Activity]], until: float = inf
 ) -> Loads:
     """Let flows share resources; each has a begin, a time at which it is broken off, and what it does."""
-    count, shared, now = len(resources.capacity), Shared(rule, resources), 0.0
+    count, shared = len(resources.capacity), Shared(rule, resources)
+    now: Moment = 0.0
     none = np.zeros(count)
     found = Loads(none, none.copy(), none.copy(), none.copy(), [inf] * len(flows))
     left = sorted(range(len(flows)), key=lambda at: flows[at][0])
@@ -77,7 +80,7 @@ def loads(
         over = shared.finish(now)
         for at, each in list(under_way.items()):
             if each in over or flows[at][1] <= now:
-                found.ends[at] = now
+                found.ends[at] = float(now)
                 shared.activities = [other for other in shared.activities if other is not each]
                 del under_way[at]
         while left and flows[left[0]][0] <= now:
@@ -88,16 +91,17 @@ def loads(
     return found
 
 
-def _count(found: Loads, resources: Resources, activities: list[Activity], now: float, then: float) -> None:
-    lasted = then - now
+def _count(found: Loads, resources: Resources, activities: list[Activity], now: Moment, then: Moment) -> None:
+    seconds = lasted(now, then)
     running = [each for each in activities if each.rate > 0 and each.begin <= now]
-    if lasted <= 0 or not running:
+    if seconds <= 0 or not running:
         return
+    found.begin = min(found.begin, now)
     load = np.sum([each.weights * each.rate for each in running], axis=0)
     users = np.sum([each.weights > 0 for each in running], axis=0)
     full = (load >= resources.capacity * (1 - 1e-9)) & ~resources.fat
-    found.units += load * lasted
-    found.busy += np.where(load > 0, lasted, 0.0)
-    found.congested += np.where(full & (users > 1), lasted, 0.0)
-    if lasted > ROUNDING * then:
+    found.units += load * seconds
+    found.busy += np.where(load > 0, seconds, 0.0)
+    found.congested += np.where(full & (users > 1), seconds, 0.0)
+    if seconds > ROUNDING * lasted(found.begin, then):
         found.peak = np.maximum(found.peak, load)

@@ -10,6 +10,7 @@ from math import floor, inf
 
 import numpy as np
 
+from reference.moments import Moment, later
 from reference.network import PARALLEL_TASKS, Model
 from reference.sharing import Activity, Resources, Rule, Shared, max_min
 
@@ -139,17 +140,17 @@ class World:
 
     platform: Platform
     rule: Rule
-    now: float = 0.0
+    now: Moment = 0.0
     ready: deque[Callable[[], None]] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
         self.machine = Shared(self.rule, self.platform.resources())
         self.disks = Shared(max_min, self.platform.disks())
         self.ends: dict[Activity, Signal] = {}
-        self.sleeps: list[tuple[float, Signal]] = []
+        self.sleeps: list[tuple[Moment, Signal]] = []
         # Until when each GPU of each host is busy, and the link between them.
-        self.gpus = [[0.0] * host.gpus for host in self.platform.hosts]
-        self.gpu_links = [[0.0] for _ in self.platform.hosts]
+        self.gpus: list[list[Moment]] = [[0.0] * host.gpus for host in self.platform.hosts]
+        self.gpu_links: list[list[Moment]] = [[0.0] for _ in self.platform.hosts]
         # Bytes on each host's disk that are to migrate; what begins once all ends of an instant are known.
         self.dirty = [0.0] * len(self.platform.hosts)
         self.afterwards: list[Callable[[], None]] = []
@@ -175,17 +176,17 @@ class World:
                     shared.activities = [each for each in shared.activities if each is not activity]
 
     def sleep(self, seconds: float) -> Signal:
-        return self.wake(self.now + max(0.0, seconds))
+        return self.wake(later(self.now, max(0.0, seconds)))
 
-    def wake(self, time: float) -> Signal:
+    def wake(self, time: Moment) -> Signal:
         self.sleeps.append((time, Signal()))
         return self.sleeps[-1][1]
 
-    def occupy(self, busy_until: list[float], number: int, seconds: float) -> Signal:
+    def occupy(self, busy_until: list[Moment], number: int, seconds: float) -> Signal:
         """Use GPUs (or a link), free ones first, each after what it has to do; killed jobs' kernels go on."""
         chosen = sorted(range(len(busy_until)), key=lambda gpu: busy_until[gpu] > self.now)[:number]
         for gpu in chosen:
-            busy_until[gpu] = max(self.now, busy_until[gpu]) + seconds
+            busy_until[gpu] = later(max(self.now, busy_until[gpu]), seconds)
             # The end of each is an event, whether or not it is waited for.
             self.wake(busy_until[gpu])
         return self.wake(max(busy_until[gpu] for gpu in chosen))
@@ -200,14 +201,14 @@ class World:
                 signal.waiting.append(lambda: self.run(steps, stopped))
                 return
 
-    def next_time(self) -> float:
+    def next_time(self) -> Moment:
         """Solve what has changed, and give the time at which something happens next."""
         for shared in (self.machine, self.disks):
             shared.solve(self.now)
         sleeps = min((end for end, _ in self.sleeps), default=inf)
         return min(sleeps, self.machine.next_time(self.now), self.disks.next_time(self.now))
 
-    def take(self, now: float) -> bool:
+    def take(self, now: Moment) -> bool:
         """Let all that ends by now end, and the ranks that wait for it go on; tell whether any did."""
         self.now = now
         self.disks.progress(now)

@@ -9,7 +9,8 @@ use batchlab_kernel::replay::Replay;
 use batchlab_kernel::scenario;
 use batchlab_kernel::sharing::LoadTotals;
 use batchlab_kernel::simulation::{Simulation as Kernel, TriggerKind, TriggerRules};
-use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1};
+use batchlab_kernel::workload::JobState;
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -224,11 +225,23 @@ pub fn ranks<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Option<B
     Ok(Some(result))
 }
 
+/// How long the application of each job ran that has one and is over, by its own clock; else NaN.
+pub fn application_times<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> Bound<'py, PyArray1<f64>> {
+    let jobs = &kernel.state().jobs;
+    let seconds = |job: u32| {
+        // Of a job that was broken off nothing was noted.
+        let is_known = jobs.state(job) == JobState::Completed || jobs.run_time(job) > 0.0;
+        let is_over = kernel.view().has_application(job) && !jobs.end_time(job).is_nan();
+        if is_known && is_over { jobs.run_time(job) } else { f64::NAN }
+    };
+    (0..jobs.len() as u32).map(seconds).collect::<Vec<f64>>().into_pyarray(py)
+}
+
 /// Instants between two looks at signals: each takes Python's lock.
 const LOOKS: u32 = 4096;
 
-/// Run what job `row` carries alone from `begin` on, rank `r` on host `hosts[r]`, with so many GPUs of each; give when it is
-/// done, in seconds. Where it cannot be done, a `ValueError` says why.
+/// Run what job `row` carries alone from `begin` on, rank `r` on host `hosts[r]`, with so many GPUs of each; give how
+/// many seconds that takes. Where it cannot be done, a `ValueError` says why.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn run_job_alone(

@@ -7,7 +7,7 @@ use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::application_jobs::{links, messages, ranks, sensed, task_times};
+use crate::application_jobs::{application_times, links, messages, ranks, sensed, task_times};
 use crate::columns::intervals;
 use crate::service;
 use crate::sleep::power_states;
@@ -41,6 +41,7 @@ pub fn columns<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Bound<
     result.set_item("task_times", task_times(py, kernel)?)?;
     result.set_item("sensed", sensed(py, kernel)?)?;
     result.set_item("ranks", ranks(py, kernel)?)?;
+    result.set_item("application_time", kernel.applications().map(|_| application_times(py, kernel)))?;
     result.set_item("messages", messages(py, kernel)?)?;
     result.set_item("links", links(py, kernel)?)?;
     let usage = recorders.usage.as_ref().map(|log| usage(py, log)).transpose()?;

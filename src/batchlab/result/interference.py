@@ -57,14 +57,14 @@ def interference_table(run: ServedRun, threads: int | None) -> pl.DataFrame:
     if carried is not None:
         rows = np.flatnonzero((run.outcome.state == _COMPLETED) & (carried["application"] >= 0))
     why = _undefined(run, rows)
-    begin, end = _served(run)
-    over = np.full(len(rows), np.nan)
+    own = np.full(len(rows), np.nan)
     known = np.array([each is None for each in why], bool)
     if carried is not None and known.any():
-        alone = _Alone(run, platform, ApplicationJobs(carried), begin)
+        alone = _Alone(run, platform, ApplicationJobs(carried))
         with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-            over[known] = [*pool.map(alone.end, rows[known].tolist())]
-    shared, own = end[rows] - begin[rows], over - begin[rows]
+            own[known] = [*pool.map(alone.seconds, rows[known].tolist())]
+    times = run.outcome.application_time
+    shared = np.full(len(rows), np.nan) if times is None else times[rows]
     # A job that takes no time takes no longer.
     slowdown = np.divide(shared, own, out=np.where(known, 1.0, np.nan), where=own > 0)
     return pl.DataFrame(
@@ -89,23 +89,16 @@ def _undefined(run: ServedRun, rows: npt.NDArray[np.int64]) -> list[str | None]:
     return [next((name for name in UNDEFINED if row in found[name]), None) for row in rows.tolist()]
 
 
-def _served(run: ServedRun) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Give from when to when applications ran, without launch and completion."""
-    outcome = run.outcome
-    begin, end = outcome.start_time, outcome.end_time
-    if outcome.launch_time is not None:
-        begin = begin + outcome.launch_time
-    if outcome.completion_time is not None:
-        end = end - outcome.completion_time
-    return begin, end
+def _begins(run: ServedRun) -> npt.NDArray[np.float64]:
+    """Return when applications began: after the launch of each job."""
+    begin = run.outcome.start_time
+    return begin if run.outcome.launch_time is None else begin + run.outcome.launch_time
 
 
 class _Alone:
     """Runs jobs alone on the nodes that they had, rank by rank."""
 
-    def __init__(
-        self, run: ServedRun, platform: Platform, jobs: ApplicationJobs, begin: npt.NDArray[np.float64]
-    ) -> None:
+    def __init__(self, run: ServedRun, platform: Platform, jobs: ApplicationJobs) -> None:
         # Most results have no platform, and start without its rooms.
         from batchlab.platform.network_model import NetworkModel  # noqa: PLC0415
 
@@ -116,10 +109,10 @@ class _Alone:
         self.hosts = np.array([numbers[name] for name in system.hosts], np.uint32)
         gpus = amounts(workload, system)[system.resources.index("gpu")] if "gpu" in system.resources else 0
         self.gpus = np.broadcast_to(np.asarray(gpus), len(workload))
-        self.begin, self.run, self.ranks = begin, run, _unpacked(run)
+        self.begin, self.run, self.ranks = _begins(run), run, _unpacked(run)
 
-    def end(self, row: int) -> float:
-        """Say when a job would have been done."""
+    def seconds(self, row: int) -> float:
+        """Return how long a job would have taken."""
         hosts = self.hosts[self.ranks[row] if row in self.ranks else _packed(self.run, row)]
         clips, begin = self.run.options.clip_requests, float(self.begin[row])
         gpus = int(self.gpus[row])

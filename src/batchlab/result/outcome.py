@@ -88,6 +88,9 @@ class Outcome:
     waking_time
         float64, shape (rows,): seconds from each job's start until its nodes are on. None where no node
         sleeps.
+    application_time
+        float64, shape (rows,): seconds that each job's application ran by its own clock, without launch and
+        completion; NaN unless it was done or reached its limit. None where no job carries an application.
     power_states
         Per change of a node's power state: columns ``time`` (s), ``node`` and ``state``, its number from then
         on; the first rows are all nodes being on. None where no node sleeps.
@@ -172,6 +175,7 @@ class Outcome:
     power_states: PowerStateColumns | None = None
     closures: ClosureColumns | None = None
     ranks: RankColumns | None = None
+    application_time: npt.NDArray[np.float64] | None = None
     messages: MessageColumns | None = None
     links: LinkColumns | None = None
 

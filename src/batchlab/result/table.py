@@ -104,8 +104,8 @@ def jobs_table(
     -------
     polars.DataFrame
         One row per job, in the workload's order: ``job_id``, ``state`` (Enum), ``submit_time``,
-        ``start_time`` and ``end_time`` (s; null where there is none), ``run_time`` (s; from start to end
-        where it follows from an application), ``requested_time`` (s), ``tasks``, ``reason`` (Enum; why it was
+        ``start_time`` and ``end_time`` (s; null where there is none), ``run_time`` (s; of an
+        application by its own clock), ``requested_time`` (s), ``tasks``, ``reason`` (Enum; why it was
         rejected, or why it waits; null where it started), ``allocated_<resource>`` (Int64) for each of the
         system's resources, on a system with queues ``assigned_queue`` and with partitions
         ``allocated_partition`` (String; in which it waited, and in which it ran), where jobs have overheads
@@ -188,11 +188,16 @@ def _named(
 
 
 def _run_times(given: pl.Series, outcome: Outcome) -> pl.Series:
-    """Give the times that jobs ran where they were not given but follow from their applications."""
+    """Return the run times as given, or as the applications of jobs took by their own clocks (S1)."""
     if not given.has_nulls():
         return given
-    ran = pl.Series("run_time", outcome.end_time - outcome.start_time, nan_to_null=True)
-    return given.zip_with(given.is_not_null(), ran)
+    lasted = outcome.end_time - outcome.start_time
+    if outcome.application_time is not None:
+        ran = outcome.application_time
+        ran = ran if outcome.launch_time is None else outcome.launch_time + ran
+        ran = ran if outcome.completion_time is None else ran + outcome.completion_time
+        lasted = np.where(np.isnan(ran), lasted, ran)
+    return given.zip_with(given.is_not_null(), pl.Series("run_time", lasted, nan_to_null=True))
 
 
 def node_lists(outcome: Outcome) -> pl.Series:

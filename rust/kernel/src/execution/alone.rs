@@ -5,9 +5,11 @@ use std::sync::Arc;
 use super::engine::{Execution, Options};
 use super::log::{MessageTime, RoundTime};
 use super::notice::Notice;
+use super::start::Start;
 use crate::application::{Application, ApplicationJob, Formula, JobType, Phase, RankOrder, Task, Work};
 use crate::platform::Platform;
 use crate::sharing::Network;
+use crate::time::FineTime;
 
 /// When the ranks and messages of a program that ran alone ended.
 #[derive(Clone, Debug, Default)]
@@ -31,12 +33,12 @@ pub fn run_alone<E: From<String>>(
     let options = Options { log_tasks: true, ..Options::default() };
     let mut execution = Execution::with_options(platform, network, options);
     let carried = carried(work, hosts.len() as u32);
-    execution.start(0.0, 0, &carried, hosts, 0).map_err(|error| error.to_string())?;
+    execution.start(Start::default(), 0, &carried, hosts, 0).map_err(|error| error.to_string())?;
     go_on(&mut execution, look)?;
     Ok(times(&execution, hosts.len()))
 }
 
-/// Runs what a job carries alone from a time on, on these hosts and so many GPUs of each; gives when it is done. It goes on
+/// Runs what a job carries alone from a time on, on these hosts and so many GPUs of each; gives how long it takes. It goes on
 /// as it is after each scheduling point and evolving request. `look` is called at every instant.
 pub fn run_job_alone<E: From<String>>(
     mut execution: Execution,
@@ -45,11 +47,13 @@ pub fn run_job_alone<E: From<String>>(
     begin: f64,
     look: impl FnMut() -> Result<(), E>,
 ) -> Result<f64, E> {
-    execution.start(begin, 0, carried, hosts, gpus_per_node).map_err(|error| error.to_string())?;
+    execution.move_to(FineTime::at(begin));
+    let start = Start { time: begin, before: 0.0 };
+    execution.start(start, 0, carried, hosts, gpus_per_node).map_err(|error| error.to_string())?;
     go_on(&mut execution, look)
 }
 
-/// Has the only job run to its end; gives when that is.
+/// Has the only job run to its end; gives how many seconds that takes.
 fn go_on<E: From<String>>(
     execution: &mut Execution,
     mut look: impl FnMut() -> Result<(), E>,
@@ -57,14 +61,15 @@ fn go_on<E: From<String>>(
     loop {
         look()?;
         let now = execution.next_time();
-        if now.is_infinite() {
+        if now == FineTime::NEVER {
             return Err(String::from("a rank computes on a host that has no speed.").into());
         }
-        match execution.advance(now) {
-            Some((_, Notice::Done)) => return Ok(now),
+        execution.move_to(now);
+        match execution.advance() {
+            Some((_, Notice::Done { seconds })) => return Ok(seconds),
             Some((_, Notice::Failed(why))) => return Err(why.into()),
             Some((job, Notice::SchedulingPoint | Notice::EvolvingRequest { .. })) => {
-                execution.resume(now, job);
+                execution.resume(job);
             }
             None => {}
         }

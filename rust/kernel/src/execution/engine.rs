@@ -9,10 +9,12 @@ use super::log::TaskLog;
 use super::message_counts::MessageCounts;
 use super::notice::Notice;
 use super::run::Run;
+use super::start::Start;
 use super::world::World;
 use crate::application::{ApplicationJob, Value};
 use crate::platform::Platform;
 use crate::sharing::{LoadTotals, Network};
+use crate::time::FineTime;
 
 /// How applications are run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -83,24 +85,25 @@ impl Execution {
         self.world.stores = Arc::clone(&other.world.stores);
     }
 
-    /// Starts a job on hosts, in the order of its ranks. Ranks on one host share its CPU, and exchange in no time.
+    /// Begins the application of a job on hosts, in the order of its ranks. Ranks on one host share its CPU, and exchange in no
+    /// time.
     ///
-    /// What it does at once is done when [`Self::advance`] is called for this instant.
+    /// What it does at once is done when [`Self::advance`] is called at this instant.
     pub fn start(
         &mut self,
-        now: f64,
+        start: Start,
         job: u32,
         carried: &ApplicationJob,
         hosts: &[u32],
         gpus_per_node: u32,
     ) -> Result<(), ExecutionError> {
-        self.world.set_clock(now);
         self.serial += 1;
         let slot = self.free.last().copied().unwrap_or(self.runs.len() as u32);
         let arguments = self.runtime_arguments.get(&job).cloned().unwrap_or_default();
         let clips = self.options.clip_requests;
         let names = (slot, self.serial, job);
-        let run = Run::new(&mut self.world, names, carried, arguments, hosts, (gpus_per_node, clips))?;
+        let run =
+            Run::new(&mut self.world, names, carried, arguments, (start, hosts), (gpus_per_node, clips))?;
         if self.free.pop().is_none() {
             self.runs.push(None);
         }
@@ -110,8 +113,7 @@ impl Execution {
     }
 
     /// Has a job go on as it is, after a scheduling point or an evolving request.
-    pub fn resume(&mut self, now: f64, job: u32) {
-        self.world.set_clock(now);
+    pub fn resume(&mut self, job: u32) {
         if let Some(run) = self.slots.get(&job).and_then(|slot| self.runs[*slot as usize].as_mut()) {
             run.resume(&mut self.world);
         }
@@ -121,8 +123,7 @@ impl Execution {
     ///
     /// Hosts that it had and that are not named are free at once. If the application cannot go on there, the next notice
     /// of the job says so.
-    pub fn reconfigure(&mut self, now: f64, job: u32, hosts: &[u32]) {
-        self.world.set_clock(now);
+    pub fn reconfigure(&mut self, job: u32, hosts: &[u32]) {
         let Some(&slot) = self.slots.get(&job) else { return };
         let Some(run) = self.runs[slot as usize].as_mut() else { return };
         if let Err(error) = run.reconfigure(&mut self.world, hosts) {
@@ -148,27 +149,36 @@ impl Execution {
     }
 
     /// Ends a job before its time: nothing of it is left, but for kernels that its GPUs have begun.
-    pub fn stop(&mut self, now: f64, job: u32) {
-        self.world.set_clock(now);
+    pub fn stop(&mut self, job: u32) {
         if let Some(&slot) = self.slots.get(&job) {
             self.forget(slot);
         }
         // An application that is done at this instant has no slot any more, and may not have told of it yet.
-        self.world.notices.retain(|(of, _)| *of != job);
+        self.world.keep_silent(job);
     }
 
-    /// When something happens next; infinite if nothing will.
-    pub fn next_time(&mut self) -> f64 {
+    /// The present time.
+    #[must_use]
+    pub fn now(&self) -> FineTime {
+        self.world.now
+    }
+
+    /// Lets time pass, to no later than when something happens next: there something happens at this time.
+    pub fn move_to(&mut self, now: FineTime) {
+        self.world.set_clock(now);
+    }
+
+    /// When something happens next.
+    pub fn next_time(&mut self) -> FineTime {
         if !self.world.ready.is_empty() || !self.world.notices.is_empty() {
             return self.world.now;
         }
         self.world.next_time().min(self.next_timer())
     }
 
-    /// Does what is due by `now`, in order, until there is something to tell: the job, and what. None: nothing is due, or
+    /// Does what is due now, in order, until there is something to tell: the job, and what. None: nothing is due, or
     /// a while has passed ([`Self::is_unsettled`]).
-    pub fn advance(&mut self, now: f64) -> Option<(u32, Notice)> {
-        self.world.set_clock(now);
+    pub fn advance(&mut self) -> Option<(u32, Notice)> {
         loop {
             self.settle();
             if self.is_unsettled() {
@@ -205,7 +215,7 @@ impl Execution {
     /// Whether no application runs.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.slots.is_empty() && self.world.notices.is_empty()
+        self.slots.is_empty() && !self.world.has_notices()
     }
 
     /// Bytes per second on a link now.
@@ -219,7 +229,7 @@ impl Execution {
     }
 
     /// Which GPUs of a host are busy at a time that is not past.
-    pub fn busy_gpus(&self, now: f64, host: u32) -> impl Iterator<Item = bool> {
+    pub fn busy_gpus(&self, now: FineTime, host: u32) -> impl Iterator<Item = bool> {
         self.world.gpus.busy(now, host)
     }
 
@@ -238,7 +248,7 @@ impl Execution {
     /// The loads of all links until a time that is not past, if messages are counted.
     #[must_use]
     pub fn link_loads(&self, now: f64) -> Vec<LoadTotals> {
-        self.world.activities.recorded_loads(now)
+        self.world.activities.recorded_loads(FineTime::at(now).max(self.world.now))
     }
 
     /// Has the ranks that can go on do so, in order, for so many steps.
@@ -284,7 +294,7 @@ impl Execution {
         some
     }
 
-    fn next_timer(&mut self) -> f64 {
+    fn next_timer(&mut self) -> FineTime {
         let runs = &self.runs;
         self.world.timers.next_time(|timer| {
             runs[timer.slot as usize].as_ref().is_none_or(|run| run.serial != timer.serial)

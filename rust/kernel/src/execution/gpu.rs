@@ -5,15 +5,16 @@
 use serde::{Deserialize, Serialize};
 
 use crate::platform::Platform;
+use crate::time::FineTime;
 
 /// The GPUs of all hosts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Gpus {
     /// Where each host's GPUs begin in `busy_until`; one more entry at the end.
     first: Vec<u32>,
-    busy_until: Vec<f64>,
+    busy_until: Vec<FineTime>,
     /// Until when the link between the GPUs of each host is busy.
-    link_until: Vec<f64>,
+    link_until: Vec<FineTime>,
 }
 
 impl Gpus {
@@ -25,7 +26,11 @@ impl Gpus {
             first.push(first[first.len() - 1] + host.gpus);
         }
         let count = first[first.len() - 1] as usize;
-        Self { first, busy_until: vec![0.0; count], link_until: vec![0.0; platform.hosts().len()] }
+        Self {
+            first,
+            busy_until: vec![FineTime::default(); count],
+            link_until: vec![FineTime::default(); platform.hosts().len()],
+        }
     }
 
     fn of(&self, host: u32) -> std::ops::Range<usize> {
@@ -33,7 +38,7 @@ impl Gpus {
     }
 
     /// Has some GPUs of a host compute for so many seconds each, free ones first; returns when all of them are done.
-    pub fn compute(&mut self, now: f64, host: u32, gpus: u32, seconds: f64) -> f64 {
+    pub fn compute(&mut self, now: FineTime, host: u32, gpus: u32, seconds: f64) -> FineTime {
         let range = self.of(host);
         let free = self.busy_until[range.clone()].iter().filter(|until| **until <= now).count();
         let mut wanted_free = (gpus as usize).min(free);
@@ -43,7 +48,7 @@ impl Gpus {
             let wanted = if *until <= now { &mut wanted_free } else { &mut wanted_busy };
             if *wanted > 0 {
                 *wanted -= 1;
-                *until = until.max(now) + seconds;
+                *until = now.max(*until).after(seconds);
                 done = done.max(*until);
             }
         }
@@ -51,20 +56,20 @@ impl Gpus {
     }
 
     /// Has the link between the GPUs of a host transfer for so many seconds; returns when that is done.
-    pub fn transfer(&mut self, now: f64, host: u32, seconds: f64) -> f64 {
+    pub fn transfer(&mut self, now: FineTime, host: u32, seconds: f64) -> FineTime {
         let until = &mut self.link_until[host as usize];
-        *until = until.max(now) + seconds;
+        *until = now.max(*until).after(seconds);
         *until
     }
 
     /// When what the GPUs of a host, and the link between them, do now and have to do will be done.
-    pub fn ends(&self, host: u32) -> impl Iterator<Item = f64> {
+    pub fn ends(&self, host: u32) -> impl Iterator<Item = FineTime> {
         let link = self.link_until[host as usize];
         self.busy_until[self.of(host)].iter().copied().chain([link])
     }
 
     /// Which GPUs of a host are busy, in their order.
-    pub fn busy(&self, now: f64, host: u32) -> impl Iterator<Item = bool> {
+    pub fn busy(&self, now: FineTime, host: u32) -> impl Iterator<Item = bool> {
         self.busy_until[self.of(host)].iter().map(move |until| *until > now)
     }
 }

@@ -14,7 +14,7 @@ impl Run {
             let Some(operation) = passing.take(rank) else { return Ok(false) };
             let effect = passing.states.perform(operation, passing.program.messages());
             if !passing.times.is_empty() {
-                passing.note(world.now, operation, effect);
+                passing.note(world.now.rounded(), operation, effect);
             }
             match (effect, operation) {
                 (Effect::Wait, _) => {
@@ -27,7 +27,7 @@ impl Run {
                     break self.ranks.await_level(rank, 0);
                 }
                 (Effect::None, Operation::Take(seconds)) if seconds > 0.0 => {
-                    break self.sleep(world, rank, world.now + seconds);
+                    break self.sleep(world, rank, world.now.after(seconds));
                 }
                 (Effect::None, _) => {}
             }
@@ -64,7 +64,8 @@ impl Run {
         let Message { from, to, .. } = passing.program.messages()[message as usize];
         let (sender, receiver) = passing.states.arrive(message);
         if let (Some(&(posted, begun)), Some(log)) = (passing.times.get(message as usize), &mut world.log) {
-            log.push_message(MessageTime { job: self.job, part, message, posted, begun, end: world.now });
+            let end = world.now.rounded();
+            log.push_message(MessageTime { job: self.job, part, message, posted, begun, end });
         }
         if sender {
             world.ready.push(self.slot, from, 1);

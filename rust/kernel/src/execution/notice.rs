@@ -3,10 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 /// What the simulation must know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Notice {
     /// The application is done; the job's run is forgotten.
-    Done,
+    Done {
+        /// How long it ran, by its own clock.
+        seconds: f64,
+    },
     /// The job waits between two iterations: its nodes may be changed.
     SchedulingPoint,
     /// Likewise, and the application asks for this many nodes.

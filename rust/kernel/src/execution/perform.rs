@@ -1,13 +1,13 @@
 //! What the steps of a program do, for one rank at a time.
 use super::error::ExecutionError;
 use super::log::TaskTime;
-use super::notice::Notice;
 use super::program::{Group, Step, Surroundings, Transfer};
 use super::rank::Blocked;
 use super::run::Run;
 use super::storage::Place;
 use super::world::{Purpose, World};
 use crate::application::Storage;
+use crate::time::FineTime;
 
 impl Run {
     /// A rank goes on until it has to wait, or there are no steps left; whether it waits.
@@ -36,7 +36,7 @@ impl Run {
             Step::Exchange { exchange } => return self.exchange(world, rank, exchange),
             Step::Synchronise => return Ok(self.sleep(world, rank, self.ranks.all[rank as usize].until)),
             Step::Sleep { amounts } => {
-                let until = world.now + self.amount(rank, amounts);
+                let until = world.now.after(self.amount(rank, amounts));
                 return Ok(self.sleep(world, rank, until));
             }
             Step::Finish => return Ok(self.finish(world, rank)),
@@ -65,7 +65,8 @@ impl Run {
         if self.arrive(rank) {
             self.position = (self.iterations.len() as u32, 0);
             self.done = true;
-            world.notices.push_back((self.job, Notice::Done));
+            let seconds = world.now.since(self.begun);
+            world.finish(self.job, seconds, self.start.end_after(seconds));
         }
         true
     }
@@ -75,7 +76,7 @@ impl Run {
         self.program.amounts[amounts as usize][self.ranks.member(rank)]
     }
 
-    pub fn sleep(&mut self, world: &mut World, rank: u32, until: f64) -> bool {
+    pub fn sleep(&mut self, world: &mut World, rank: u32, until: FineTime) -> bool {
         let waits = until > world.now;
         if waits {
             self.ranks.all[rank as usize].blocked = Blocked::Otherwise;
@@ -205,8 +206,8 @@ impl Run {
             host: self.hosts[rank as usize],
             rank,
             task,
-            start: self.ranks.begun(rank, level),
-            end: world.now,
+            start: self.ranks.begun(rank, level).rounded(),
+            end: world.now.rounded(),
         };
         world.log.iter_mut().for_each(|log| log.push(entry));
     }

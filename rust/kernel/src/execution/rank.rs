@@ -2,6 +2,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::program::{Group, Program, Step};
+use crate::time::FineTime;
 
 /// What a rank waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +25,7 @@ pub struct Rank {
     /// Whether it has come to no iteration yet since the (re)start.
     pub fresh: bool,
     /// When its GPUs are done.
-    pub until: f64,
+    pub until: FineTime,
 }
 
 /// All ranks of a run.
@@ -38,7 +39,7 @@ pub struct Ranks {
     /// How many activities are under way at each level, rank by rank.
     under_way: Vec<u32>,
     /// When the task at each level was begun, if that is logged.
-    begun: Vec<f64>,
+    begun: Vec<FineTime>,
 }
 
 impl Ranks {
@@ -51,7 +52,7 @@ impl Ranks {
             group: Group::Everyone,
             newcomer: u32::MAX,
             fresh: true,
-            until: 0.0,
+            until: FineTime::default(),
         };
         Self {
             all: vec![rank; count],
@@ -59,7 +60,7 @@ impl Ranks {
             levels,
             counters: vec![0; count * depths],
             under_way: vec![0; count * levels],
-            begun: vec![0.0; if logged { count * levels } else { 0 }],
+            begun: vec![FineTime::default(); if logged { count * levels } else { 0 }],
         }
     }
 
@@ -134,12 +135,12 @@ impl Ranks {
     }
 
     /// A rank begins a task at a level.
-    pub fn begin_task(&mut self, rank: u32, level: u32, now: f64) {
+    pub fn begin_task(&mut self, rank: u32, level: u32, now: FineTime) {
         self.begun[rank as usize * self.levels + level as usize] = now;
     }
 
     /// When it began it.
-    pub fn begun(&self, rank: u32, level: u32) -> f64 {
+    pub fn begun(&self, rank: u32, level: u32) -> FineTime {
         self.begun[rank as usize * self.levels + level as usize]
     }
 }

@@ -66,7 +66,7 @@ impl Run {
             return Ok(false);
         }
         let group = plan.groups.get(next).cloned();
-        (at.next, at.begun) = (at.next + 1, world.now);
+        (at.next, at.begun) = (at.next + 1, world.now.rounded());
         let purpose = Purpose::Rank { rank, level: 0 };
         let Some(RoundGroup { rounds, delay, kept }) = group else {
             let rest = Demand { latency: rest, ..Demand::default() };
@@ -107,7 +107,13 @@ impl Run {
         let group = at.plan.as_ref().and_then(|plan| plan.groups.get(at.next as usize - 1));
         if let (Some(log), Some(group)) = (&mut world.log, group) {
             for round in group.rounds.clone() {
-                log.push_round(RoundTime { job: self.job, part, round, begun: at.begun, end: world.now });
+                log.push_round(RoundTime {
+                    job: self.job,
+                    part,
+                    round,
+                    begun: at.begun,
+                    end: world.now.rounded(),
+                });
             }
         }
     }

@@ -13,7 +13,9 @@ use super::error::ExecutionError;
 use super::notice::Notice;
 use super::program::{Group, Program, Step};
 use super::rank::{Blocked, Ranks};
+use super::start::Start;
 use super::world::{Purpose, World};
+use crate::time::FineTime;
 
 /// A job that runs an application.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -23,6 +25,9 @@ pub struct Run {
     pub slot: u32,
     pub serial: u64,
     carried: ApplicationJob,
+    /// What the job's end is counted from, and when the application began.
+    pub start: Start,
+    pub begun: FineTime,
     pub runtime_arguments: Arc<BTreeMap<String, Value>>,
     pub gpus_per_node: u32,
     /// The same from the next reconfiguration on.
@@ -49,7 +54,7 @@ pub struct Run {
     pub position: (u32, u64),
     pub done: bool,
     /// How many steps all ranks have done at one instant, and at which.
-    steps: (f64, u64),
+    steps: (FineTime, u64),
 }
 
 /// How many steps all ranks of a job may do at one instant: so many, and so many for each of them. More are taken for a
@@ -69,7 +74,7 @@ impl Run {
         (slot, serial, job): (u32, u64, u32),
         carried: &ApplicationJob,
         runtime_arguments: Arc<BTreeMap<String, Value>>,
-        hosts: &[u32],
+        (start, hosts): (Start, &[u32]),
         (gpus_per_node, clips): (u32, bool),
     ) -> Result<Self, ExecutionError> {
         check(&world.platform, hosts)?;
@@ -78,6 +83,8 @@ impl Run {
             slot,
             serial,
             carried: carried.clone(),
+            start,
+            begun: world.now,
             runtime_arguments,
             gpus_per_node,
             gpus_wanted: gpus_per_node,
@@ -257,8 +264,8 @@ impl Run {
     }
 
     /// Counts steps, which cannot be without number at one instant.
-    pub fn count_steps(&mut self, now: f64, steps: u32) -> Result<(), ExecutionError> {
-        if self.steps.0.to_bits() != now.to_bits() {
+    pub fn count_steps(&mut self, now: FineTime, steps: u32) -> Result<(), ExecutionError> {
+        if self.steps.0 != now {
             self.steps = (now, 0);
         }
         self.steps.1 += u64::from(steps);

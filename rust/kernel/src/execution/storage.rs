@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::application::{Direction, Storage};
 use crate::platform::{Host, Platform, Role, Sharing};
 use crate::sharing::{Activities, Demand, Resource, Rule};
-use crate::time::Time;
+use crate::time::FineTime;
 
 /// Where a rank's data goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,7 +75,7 @@ pub struct Disks {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Events {
     /// Ends of kernels and of transfers within a node.
-    single: BinaryHeap<Reverse<Time>>,
+    single: BinaryHeap<Reverse<FineTime>>,
     /// Seconds between two looks at the platform, and the time of the next one; infinite where there are none.
     interval: f64,
     look: f64,
@@ -103,7 +103,7 @@ impl Disks {
     }
 
     /// Starts to read or write so many bytes, whole ones, on the disk of a host.
-    pub fn start(&mut self, now: f64, host: u32, direction: Direction, bytes: f64, tag: u64) -> u32 {
+    pub fn start(&mut self, now: FineTime, host: u32, direction: Direction, bytes: f64, tag: u64) -> u32 {
         let first = self.first[host as usize];
         let way = first + u32::from(direction == Direction::Write);
         let uses = [(way, 1.0), (first + 2, 1.0)];
@@ -111,20 +111,20 @@ impl Disks {
     }
 
     /// Takes note of something that ends without anything that waits for it.
-    pub fn expect(&mut self, time: f64) {
+    pub fn expect(&mut self, time: FineTime) {
         if !self.whole.is_empty() {
-            self.events.single.push(Reverse(Time(time)));
+            self.events.single.push(Reverse(time));
         }
     }
 
     /// When an operation ends next, or progresses because of an event that nothing else waits for.
-    pub fn next_time(&mut self) -> f64 {
+    pub fn next_time(&mut self) -> FineTime {
         let end = self.operations.next_time();
-        if end.is_infinite() || self.whole.is_empty() { end } else { end.min(self.events.next()) }
+        if end == FineTime::NEVER || self.whole.is_empty() { end } else { end.min(self.events.next()) }
     }
 
     /// There is an event: whole bytes are done since the last one.
-    pub fn progress(&mut self, now: f64) {
+    pub fn progress(&mut self, now: FineTime) {
         if !self.whole.is_empty() {
             self.events.pass(now);
             self.operations.round_progress(now, |resource| self.whole[resource as usize]);
@@ -133,17 +133,17 @@ impl Disks {
 }
 
 impl Events {
-    fn next(&self) -> f64 {
-        let single = self.single.peek().map_or(f64::INFINITY, |next| next.0.0);
-        single.min(self.look)
+    fn next(&self) -> FineTime {
+        let single = self.single.peek().map_or(FineTime::NEVER, |next| next.0);
+        single.min(FineTime::at(self.look))
     }
 
-    fn pass(&mut self, now: f64) {
-        while self.single.peek().is_some_and(|next| next.0.0 <= now) {
+    fn pass(&mut self, now: FineTime) {
+        while self.single.peek().is_some_and(|next| next.0 <= now) {
             self.single.pop();
         }
-        let mut looks = (now / self.interval).floor();
-        while self.look <= now {
+        let mut looks = (now.floor() / self.interval).floor();
+        while FineTime::at(self.look) <= now {
             looks += 1.0;
             self.look = looks * self.interval;
         }

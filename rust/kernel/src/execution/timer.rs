@@ -4,13 +4,13 @@ use std::collections::BinaryHeap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::time::Time;
+use crate::time::FineTime;
 
 /// Some ranks of a run that wait for a time, in the order `(time, sequence)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Timer {
     /// When they go on.
-    pub time: Time,
+    pub time: FineTime,
     sequence: u64,
     /// Where the run is, and which it is: places are given back.
     pub slot: u32,
@@ -33,30 +33,30 @@ pub struct Timers {
 
 impl Timers {
     /// Has a rank wait until `time`.
-    pub fn add(&mut self, time: f64, slot: u32, serial: u64, rank: u32) {
+    pub fn add(&mut self, time: FineTime, slot: u32, serial: u64, rank: u32) {
         if let Some(open) = &mut self.open
             && open.serial == serial
-            && open.time == Time(time)
+            && open.time == time
             && open.first + open.count == rank
         {
             open.count += 1;
             return;
         }
         self.sequence += 1;
-        let timer = Timer { time: Time(time), sequence: self.sequence, slot, serial, first: rank, count: 1 };
+        let timer = Timer { time, sequence: self.sequence, slot, serial, first: rank, count: 1 };
         self.heap.extend(self.open.replace(timer).map(Reverse));
     }
 
     /// The time of the next timer that is not stale: whose run is still there.
-    pub fn next_time(&mut self, is_stale: impl Fn(&Timer) -> bool) -> f64 {
+    pub fn next_time(&mut self, is_stale: impl Fn(&Timer) -> bool) -> FineTime {
         self.heap.extend(self.open.take().map(Reverse));
         while let Some(next) = self.heap.peek() {
             if !is_stale(&next.0) {
-                return next.0.time.0;
+                return next.0.time;
             }
             self.heap.pop();
         }
-        f64::INFINITY
+        FineTime::NEVER
     }
 
     /// Takes the next timer.

@@ -9,6 +9,7 @@ use crate::platform::{Host, Platform};
 use crate::sharing::{
     Activities, BundleBuilder, BundleSum, Demand, DemandBuilder, Network, cores, resources,
 };
+use crate::time::FineTime;
 
 use super::cache::Buffers;
 use super::gpu::Gpus;
@@ -136,6 +137,8 @@ pub struct World {
     pub pending: PendingActivities,
     pub ready: Ready,
     pub notices: VecDeque<(u32, Notice)>,
+    /// Jobs whose applications are done, and that end at a later float64 time, by that time.
+    ending: VecDeque<(f64, u32, Notice)>,
     pub log: Option<TaskLog>,
     pub counts: Option<Box<MessageCounts>>,
     pub builder: DemandBuilder,
@@ -144,7 +147,8 @@ pub struct World {
     pub bundle: BundleBuilder,
     #[serde(skip)]
     pub bundles: BundleSum,
-    pub now: f64,
+    /// The applications' clock: never before that of the simulation, and before the next float64 after it.
+    pub now: FineTime,
 }
 
 impl World {
@@ -162,12 +166,13 @@ impl World {
             pending: PendingActivities::default(),
             ready: Ready::default(),
             notices: VecDeque::new(),
+            ending: VecDeque::new(),
             log: None,
             counts: None,
             builder: DemandBuilder::default(),
             bundle: BundleBuilder::default(),
             bundles: BundleSum::default(),
-            now: 0.0,
+            now: FineTime::default(),
         }
     }
 
@@ -182,16 +187,44 @@ impl World {
     }
 
     /// Lets time pass. The first thing that is done at an instant: disks know of every event.
-    pub fn set_clock(&mut self, now: f64) {
-        if now > self.now {
-            self.disks.progress(now);
+    pub fn set_clock(&mut self, now: FineTime) {
+        if now <= self.now {
+            return;
         }
+        self.disks.progress(now);
         self.now = now;
+        while self.ending.front().is_some_and(|next| FineTime::at(next.0) <= now)
+            && let Some((_, job, notice)) = self.ending.pop_front()
+        {
+            self.notices.push_back((job, notice));
+        }
     }
 
-    /// When an activity ends next, or disks must know of an event; timers are not counted.
-    pub fn next_time(&mut self) -> f64 {
-        self.activities.next_time().min(self.disks.next_time())
+    /// The application of a job is done, after so many seconds. The job ends at `end`, or now if that is past.
+    pub fn finish(&mut self, job: u32, seconds: f64, end: f64) {
+        let notice = Notice::Done { seconds };
+        if FineTime::at(end) <= self.now {
+            return self.notices.push_back((job, notice));
+        }
+        let place = self.ending.partition_point(|other| other.0 <= end);
+        self.ending.insert(place, (end, job, notice));
+    }
+
+    /// Nothing is told of a job any more.
+    pub fn keep_silent(&mut self, job: u32) {
+        self.notices.retain(|(of, _)| *of != job);
+        self.ending.retain(|(_, of, _)| *of != job);
+    }
+
+    /// Whether there is, or will be, something to tell.
+    pub fn has_notices(&self) -> bool {
+        !self.notices.is_empty() || !self.ending.is_empty()
+    }
+
+    /// When an activity or a job ends next, or disks must know of an event; timers are not counted.
+    pub fn next_time(&mut self) -> FineTime {
+        let end = self.ending.front().map_or(FineTime::NEVER, |next| FineTime::at(next.0));
+        self.activities.next_time().min(self.disks.next_time()).min(end)
     }
 
     /// Starts an activity of a run.

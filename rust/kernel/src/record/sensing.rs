@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::execution::Execution;
+use crate::time::FineTime;
 
 /// What to look at, and how often.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -103,7 +104,9 @@ impl PlatformSensor {
                 known = true;
             }
             // A kernel of a job that was killed ends without an event.
-            let busy = |&host: &u32| execution.busy_gpus(time, host).filter(|busy| *busy).count() as f64;
+            let busy = |&host: &u32| {
+                execution.busy_gpus(FineTime::at(time), host).filter(|busy| *busy).count() as f64
+            };
             self.samples.gpu.extend(self.sensors.hosts.iter().map(busy));
             self.samples.time.push(time);
         }

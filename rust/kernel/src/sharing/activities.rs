@@ -3,12 +3,13 @@ use super::blocks::Range;
 use super::demand::{Demand, Rule};
 use super::slots::{Activities, Activity, End, Hold, State, Use, User};
 use crate::platform::Sharing;
+use crate::time::FineTime;
 
 impl Activities {
     /// Starts an activity; gives its handle, which is good until it has ended or was cancelled.
     ///
     /// Whatever ends before `now` must have been taken out by then.
-    pub fn start(&mut self, now: f64, demand: &Demand, tag: u64) -> u32 {
+    pub fn start(&mut self, now: FineTime, demand: &Demand, tag: u64) -> u32 {
         self.flush_before(now);
         let wanted = demand.uses.iter().filter(|item| item.1 > 0.0);
         let uses = self.uses.allocate(wanted.clone().count());
@@ -41,7 +42,7 @@ impl Activities {
             self.slots[handle as usize] = activity;
         }
         if demand.latency > 0.0 {
-            self.ends.set(handle, End::new(now + demand.latency, sequence));
+            self.ends.set(handle, End::new(now.after(demand.latency), sequence));
         } else {
             self.run(now, handle);
         }
@@ -49,19 +50,19 @@ impl Activities {
     }
 
     /// Ends an activity before its time.
-    pub fn cancel(&mut self, now: f64, activity: u32) {
+    pub fn cancel(&mut self, now: FineTime, activity: u32) {
         self.flush_before(now);
         self.end(now, activity);
     }
 
     /// The next time at which something happens, an end or the end of a latency; infinite where nothing will.
-    pub fn next_time(&mut self) -> f64 {
+    pub fn next_time(&mut self) -> FineTime {
         self.flush();
-        self.ends.peek().map_or(f64::INFINITY, |(end, _)| end.time())
+        self.ends.peek().map_or(FineTime::NEVER, |(end, _)| end.time())
     }
 
     /// Takes out one activity that has ended by `now`: the tag it was started with. They come by end, then by start.
-    pub fn pop_finished(&mut self, now: f64) -> Option<u64> {
+    pub fn pop_finished(&mut self, now: FineTime) -> Option<u64> {
         self.flush_before(now);
         while let Some((end, activity)) = self.ends.peek() {
             let time = end.time();
@@ -84,7 +85,7 @@ impl Activities {
 
     /// Rounds what the activities on some resources have done since the last event to whole units, half to even: it is
     /// what `SimGrid`'s disks do. Must be called at every event, before anything else of it is done. O(activities · log).
-    pub fn round_progress(&mut self, now: f64, on: impl Fn(u32) -> bool) {
+    pub fn round_progress(&mut self, now: FineTime, on: impl Fn(u32) -> bool) {
         self.flush_before(now);
         let mut members = std::mem::take(&mut self.members);
         members.clear();
@@ -95,10 +96,11 @@ impl Activities {
             if activity.state != State::Running || !first.is_some_and(|item| on(item.resource)) {
                 continue;
             }
-            let done = (activity.rate * (now - activity.since)).round_ties_even();
+            let done = (activity.rate * now.since(activity.since)).round_ties_even();
             activity.remaining = (activity.remaining - done).max(0.0);
             activity.since = now;
-            let end = if activity.remaining > 0.0 { now + activity.remaining / activity.rate } else { now };
+            let end =
+                if activity.remaining > 0.0 { now.after(activity.remaining / activity.rate) } else { now };
             self.ends.set(handle, End::new(end, activity.sequence));
         }
         self.members = members;
@@ -124,10 +126,10 @@ impl Activities {
     }
 
     /// Work that is left of an activity.
-    pub fn remaining(&mut self, now: f64, activity: u32) -> f64 {
+    pub fn remaining(&mut self, now: FineTime, activity: u32) -> f64 {
         self.flush_before(now);
         let of = &self.slots[activity as usize];
-        if of.rate > 0.0 { (of.remaining - of.rate * (now - of.since)).max(0.0) } else { of.remaining }
+        if of.rate > 0.0 { (of.remaining - of.rate * now.since(of.since)).max(0.0) } else { of.remaining }
     }
 
     /// How many had begun to use resources before an activity; none where it uses none.
@@ -148,7 +150,7 @@ impl Activities {
     }
 
     /// The latency is over.
-    fn run(&mut self, now: f64, handle: u32) {
+    fn run(&mut self, now: FineTime, handle: u32) {
         let activity = &mut self.slots[handle as usize];
         activity.state = State::Running;
         activity.since = now;
@@ -172,7 +174,7 @@ impl Activities {
         self.touched_at = now;
     }
 
-    fn end(&mut self, now: f64, handle: u32) {
+    fn end(&mut self, now: FineTime, handle: u32) {
         let activity = &mut self.slots[handle as usize];
         let consumes = activity.state == State::Running;
         activity.state = State::Gone;

@@ -2,6 +2,7 @@
 use super::loads::{LoadTotals, Loads};
 use super::slots::{Activities, User};
 use crate::platform::Sharing;
+use crate::time::FineTime;
 
 /// Loads within this part of the capacity are full.
 const FULL: f64 = 1.0 - 1e-9;
@@ -14,7 +15,7 @@ impl Activities {
 
     /// The loads of the recorded resources up to a time that is not before the last event; none where none are recorded.
     #[must_use]
-    pub fn recorded_loads(&self, now: f64) -> Vec<LoadTotals> {
+    pub fn recorded_loads(&self, now: FineTime) -> Vec<LoadTotals> {
         let Some(loads) = &self.loads else { return Vec::new() };
         let is_solved = loads.changed.is_empty() && self.fresh.is_empty() && self.touched.is_empty();
         if self.touched_at < now && !is_solved {

@@ -6,9 +6,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::index::Marks;
+use crate::time::FineTime;
 
-/// Activities that should end together can do so so many units in the last place of the time apart: what holds no longer is
-/// no peak.
+/// Activities that should end together can do so so many units in the last place apart, of the time since the first activity:
+/// what holds no longer is no peak.
 const ROUNDING: f64 = 8.0 * f64::EPSILON;
 
 /// The load of a resource from the begin of the record on.
@@ -28,18 +29,18 @@ pub struct LoadTotals {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Current {
     load: f64,
-    since: f64,
+    since: FineTime,
     congested: bool,
 }
 
 impl Current {
-    fn add_to(self, totals: &mut LoadTotals, now: f64) {
-        let lasted = now - self.since;
+    fn add_to(self, totals: &mut LoadTotals, now: FineTime, begin: FineTime) {
+        let lasted = now.since(self.since);
         if lasted <= 0.0 || self.load <= 0.0 {
             return;
         }
         totals.units += self.load * lasted;
-        if lasted > ROUNDING * now {
+        if lasted > ROUNDING * now.since(begin) {
             totals.peak = totals.peak.max(self.load);
         }
         totals.busy += lasted;
@@ -50,6 +51,8 @@ impl Current {
 /// The loads of the first so many resources.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Loads {
+    /// When the first of them was taken of.
+    begin: Option<FineTime>,
     totals: Vec<LoadTotals>,
     current: Vec<Current>,
     /// Resources of which users or their rates changed at the last change, each once.
@@ -63,7 +66,7 @@ impl Loads {
         let mut is_changed = Marks::default();
         is_changed.clear(count);
         let (totals, current) = (vec![LoadTotals::default(); count], vec![Current::default(); count]);
-        Self { totals, current, changed: Vec::new(), is_changed }
+        Self { begin: None, totals, current, changed: Vec::new(), is_changed }
     }
 
     /// The load of a resource is another from this instant on.
@@ -74,10 +77,11 @@ impl Loads {
     }
 
     /// The totals up to a time that is not before the last change.
-    pub(super) fn until(&self, now: f64) -> Vec<LoadTotals> {
+    pub(super) fn until(&self, now: FineTime) -> Vec<LoadTotals> {
+        let begin = self.begin.unwrap_or(now);
         let until = |(totals, current): (&LoadTotals, &Current)| {
             let mut totals = *totals;
-            current.add_to(&mut totals, now);
+            current.add_to(&mut totals, now, begin);
             totals
         };
         self.totals.iter().zip(&self.current).map(until).collect()
@@ -89,9 +93,10 @@ impl Loads {
     }
 
     /// From now on this holds of a resource.
-    pub(super) fn set(&mut self, resource: u32, now: f64, load: f64, congested: bool) {
+    pub(super) fn set(&mut self, resource: u32, now: FineTime, load: f64, congested: bool) {
+        let begin = *self.begin.get_or_insert(now);
         let current = &mut self.current[resource as usize];
-        current.add_to(&mut self.totals[resource as usize], now);
+        current.add_to(&mut self.totals[resource as usize], now, begin);
         *current = Current { load, since: now, congested };
     }
 }

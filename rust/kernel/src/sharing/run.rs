@@ -1,6 +1,7 @@
 //! Runs a set of activities to their ends.
 use super::builder::DemandBuilder;
 use super::slots::Activities;
+use crate::time::FineTime;
 
 /// When each of the activities ends. They begin at `starts`; `make` makes the demand of one, and `look` is called at
 /// every instant, so that the caller can break off.
@@ -16,16 +17,18 @@ pub fn completion_times<E>(
     let mut ends = vec![f64::INFINITY; starts.len()];
     let mut buffer = DemandBuilder::default();
     loop {
-        let start = waiting.peek().map_or(f64::INFINITY, |&next| starts[next]);
+        let start = waiting.peek().map_or(FineTime::NEVER, |&next| FineTime::at(starts[next]));
         let now = start.min(activities.next_time());
-        if now.is_infinite() {
+        if now == FineTime::NEVER {
             return Ok(ends);
         }
         look()?;
         while let Some(tag) = activities.pop_finished(now) {
-            ends[tag as usize] = now;
+            // As of jobs (S1): the begin and what passes from then, rounded once.
+            let start = starts[tag as usize];
+            ends[tag as usize] = (start + now.since(FineTime::at(start))).max(now.floor());
         }
-        while let Some(next) = waiting.next_if(|&next| starts[next] <= now) {
+        while let Some(next) = waiting.next_if(|&next| FineTime::at(starts[next]) <= now) {
             make(next, &mut buffer)?;
             activities.start(now, &buffer.demand(), next as u64);
         }

@@ -8,7 +8,7 @@ use super::loads::Loads;
 use super::rising::Rising;
 use super::solver::Solver;
 use crate::index::{IndexedHeap, Marks};
-use crate::time::{from_ordered_bits, ordered_bits};
+use crate::time::FineTime;
 
 /// What an activity is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,7 +45,7 @@ pub(super) struct Activity {
     pub(super) order: u64,
     /// Work that was left at `since`.
     pub(super) remaining: f64,
-    pub(super) since: f64,
+    pub(super) since: FineTime,
     pub(super) rate: f64,
     pub(super) bound: f64,
     pub(super) penalty: f64,
@@ -63,17 +63,17 @@ pub(super) struct Activity {
 /// end at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct End {
-    time: i64,
+    time: (i64, i64),
     sequence: u64,
 }
 
 impl End {
-    pub(super) fn new(time: f64, sequence: u64) -> Self {
-        Self { time: ordered_bits(time), sequence }
+    pub(super) fn new(time: FineTime, sequence: u64) -> Self {
+        Self { time: time.ordered_bits(), sequence }
     }
 
-    pub(super) fn time(self) -> f64 {
-        from_ordered_bits(self.time)
+    pub(super) fn time(self) -> FineTime {
+        FineTime::from_ordered_bits(self.time)
     }
 }
 
@@ -117,7 +117,7 @@ pub struct Activities {
     pub(super) touched: Vec<u32>,
     pub(super) fresh: Vec<u32>,
     /// When that was.
-    pub(super) touched_at: f64,
+    pub(super) touched_at: FineTime,
     /// Activities whose component has been solved at this instant.
     pub(super) solved: Marks,
     /// The activities that are solved together, and the resources that were looked at for them.
@@ -157,7 +157,7 @@ impl Activities {
             held_at: vec![0.0; count],
             touched: Vec::new(),
             fresh: Vec::new(),
-            touched_at: 0.0,
+            touched_at: FineTime::default(),
             solved: Marks::default(),
             members: Vec::new(),
             reached: Marks::default(),

@@ -3,6 +3,7 @@ use proptest::test_runner::TestCaseError;
 
 use super::*;
 use crate::platform::{Host, Link, NoRoute, Platform, Sharing};
+use crate::time::FineTime;
 
 fn link(capacity: f64) -> Resource {
     Resource { capacity, sharing: Sharing::Shared }
@@ -12,11 +13,11 @@ fn ends(activities: &mut Activities) -> Vec<(u64, f64)> {
     let mut ends = Vec::new();
     loop {
         let now = activities.next_time();
-        if now.is_infinite() {
+        if now == FineTime::NEVER {
             return ends;
         }
         while let Some(tag) = activities.pop_finished(now) {
-            ends.push((tag, now));
+            ends.push((tag, now.rounded()));
         }
     }
 }
@@ -25,8 +26,16 @@ fn ends(activities: &mut Activities) -> Vec<(u64, f64)> {
 fn two_flows_share_a_link_and_the_rest_is_faster() {
     for rule in [Rule::MaxMin, Rule::Rates, Rule::FairBottleneck] {
         let mut activities = Activities::new(rule, vec![link(10.0), link(4.0)]);
-        activities.start(0.0, &Demand { amount: 20.0, uses: &[(0, 1.0)], ..Demand::default() }, 1);
-        activities.start(0.0, &Demand { amount: 40.0, uses: &[(0, 1.0), (1, 1.0)], ..Demand::default() }, 2);
+        activities.start(
+            FineTime::default(),
+            &Demand { amount: 20.0, uses: &[(0, 1.0)], ..Demand::default() },
+            1,
+        );
+        activities.start(
+            FineTime::default(),
+            &Demand { amount: 40.0, uses: &[(0, 1.0), (1, 1.0)], ..Demand::default() },
+            2,
+        );
         assert_eq!(ends(&mut activities), [(1, 20.0 / 6.0), (2, 10.0)], "{rule:?}");
     }
 }
@@ -34,9 +43,17 @@ fn two_flows_share_a_link_and_the_rest_is_faster() {
 #[test]
 fn latency_delays_and_nothing_takes_no_time() {
     let mut activities = Activities::new(Rule::MaxMin, vec![link(1.0)]);
-    activities.start(0.0, &Demand { amount: 1.0, uses: &[(0, 1.0)], latency: 2.0, ..Demand::default() }, 1);
-    activities.start(0.0, &Demand { amount: 0.0, uses: &[(0, 1.0)], latency: 1.0, ..Demand::default() }, 2);
-    activities.start(0.0, &Demand { uses: &[(0, 1.0)], ..Demand::default() }, 3);
+    activities.start(
+        FineTime::default(),
+        &Demand { amount: 1.0, uses: &[(0, 1.0)], latency: 2.0, ..Demand::default() },
+        1,
+    );
+    activities.start(
+        FineTime::default(),
+        &Demand { amount: 0.0, uses: &[(0, 1.0)], latency: 1.0, ..Demand::default() },
+        2,
+    );
+    activities.start(FineTime::default(), &Demand { uses: &[(0, 1.0)], ..Demand::default() }, 3);
     assert_eq!(ends(&mut activities), [(3, 0.0), (2, 1.0), (1, 3.0)]);
 }
 
@@ -45,12 +62,20 @@ fn where_there_is_nothing_to_have_nothing_ends() {
     for rule in [Rule::MaxMin, Rule::Rates, Rule::FairBottleneck] {
         let mut activities = Activities::new(rule, vec![link(0.0), link(4.0)]);
         let stuck = activities.start(
-            0.0,
+            FineTime::default(),
             &Demand { amount: 1.0, uses: &[(0, 1.0), (1, 2.0)], ..Demand::default() },
             1,
         );
-        activities.start(0.0, &Demand { amount: 1.0, uses: &[(0, 2.0), (1, 1.0)], ..Demand::default() }, 2);
-        activities.start(0.0, &Demand { amount: 4.0, uses: &[(1, 1.0)], ..Demand::default() }, 3);
+        activities.start(
+            FineTime::default(),
+            &Demand { amount: 1.0, uses: &[(0, 2.0), (1, 1.0)], ..Demand::default() },
+            2,
+        );
+        activities.start(
+            FineTime::default(),
+            &Demand { amount: 4.0, uses: &[(1, 1.0)], ..Demand::default() },
+            3,
+        );
         assert_eq!(activities.rate(stuck), 0.0, "{rule:?}");
         assert_eq!(ends(&mut activities), [(3, 1.0)], "{rule:?}");
     }
@@ -60,8 +85,9 @@ fn where_there_is_nothing_to_have_nothing_ends() {
 fn a_fat_pipe_that_hardly_gets_emptier_gives_what_one_activity_can_have() {
     let fat = Resource { capacity: 8e8, sharing: Sharing::FatPipe };
     let mut activities = Activities::new(Rule::FairBottleneck, vec![fat, link(3e8), link(1e8)]);
-    let mut start =
-        |uses: &[(u32, f64)]| activities.start(0.0, &Demand { amount: 1.0, uses, ..Demand::default() }, 0);
+    let mut start = |uses: &[(u32, f64)]| {
+        activities.start(FineTime::default(), &Demand { amount: 1.0, uses, ..Demand::default() }, 0)
+    };
     start(&[(0, 2.0), (1, 3.0), (2, 3.0)]);
     start(&[(1, 3.0), (2, 1.0)]);
     start(&[(0, 2.0), (1, 3.0)]);
@@ -133,10 +159,10 @@ fn a_bundle_shares_links_as_its_messages_would() {
     assert_eq!(durations, [10.0, 10.0, 6.0].map(|bytes| latency + bytes / bandwidth));
     // Next to a flow: 2.5 parts of 3.5.
     let mut activities = Activities::new(network.rule, resources(&platform));
-    let handle = activities.start(0.0, &demand, 0);
+    let handle = activities.start(FineTime::default(), &demand, 0);
     let mut builder = DemandBuilder::default();
     builder.flow(&platform, &network, (0, 1), 100.0).expect("there is a route");
-    activities.start(0.0, &Demand { latency: 0.0, ..builder.demand() }, 1);
+    activities.start(FineTime::default(), &Demand { latency: 0.0, ..builder.demand() }, 1);
     assert!((activities.rate(handle) - bandwidth / 3.5).abs() < 1e-12 * bandwidth);
     // Two of them one after the other take twice as long, at the same rate.
     let mut sum = BundleSum::default();
@@ -200,7 +226,7 @@ fn rates(rule: Rule, capacities: &[f64], mix: &Mix, by_rate: impl Fn(usize) -> b
     for (at, (uses, bound, penalty)) in mix.iter().enumerate() {
         let (bound, penalty, by_rate) = (*bound, *penalty, by_rate(at));
         let demand = Demand { amount: 1.0, uses, bound, penalty, by_rate, ..Demand::default() };
-        handles.push(activities.start(0.0, &demand, 0));
+        handles.push(activities.start(FineTime::default(), &demand, 0));
     }
     handles.into_iter().map(|handle| activities.rate(handle)).collect()
 }
@@ -314,7 +340,11 @@ fn solved_anew(
     let handles: Vec<u32> = order
         .iter()
         .map(|(_, (tag, _, uses, bound))| {
-            fresh.start(0.0, &Demand { amount: 1.0, uses, bound: *bound, ..Demand::default() }, *tag)
+            fresh.start(
+                FineTime::default(),
+                &Demand { amount: 1.0, uses, bound: *bound, ..Demand::default() },
+                *tag,
+            )
         })
         .collect();
     order.iter().zip(handles).map(|(one, handle)| (one.1.0, fresh.rate(handle))).collect()
@@ -327,9 +357,9 @@ proptest! {
     fn solving_what_was_touched_gives_what_solving_all_gives(acts in acts(), which in 0..3_usize) {
         let rule = RULES[which];
         let mut activities = machine(rule);
-        let (mut now, mut running) = (0.0, Running::new());
+        let (mut now, mut running) = (FineTime::default(), Running::new());
         for (tag, (pause, act)) in acts.into_iter().enumerate() {
-            let until = now + pause;
+            let until = now.after(pause);
             while activities.next_time() <= until {
                 now = activities.next_time();
                 while let Some(done) = activities.pop_finished(now) {
@@ -364,12 +394,12 @@ proptest! {
         for (tag, (_, act)) in acts.into_iter().enumerate() {
             if let Act::Start(uses, amount, bound, latency) = act {
                 let demand = Demand { amount, uses: &uses, bound, latency, ..Demand::default() };
-                activities.start(0.0, &demand, tag as u64);
+                activities.start(FineTime::default(), &demand, tag as u64);
             }
         }
         let mut fork = activities.clone();
         let first = ends(&mut fork);
-        fork.start(99.0, &Demand { amount: 1.0, uses: &[(0, 1.0)], ..Demand::default() }, 0);
+        fork.start(FineTime::at(99.0), &Demand { amount: 1.0, uses: &[(0, 1.0)], ..Demand::default() }, 0);
         prop_assert_eq!(ends(&mut activities), first);
     }
 
@@ -382,7 +412,7 @@ proptest! {
             sorted.sort_by(|one, other| one.1.total_cmp(&other.1));
             for (tag, &(amount, latency, penalty)) in sorted.iter().enumerate() {
                 let demand = Demand { amount, uses: &[(0, 1.0)], latency, penalty, ..Demand::default() };
-                activities.start(0.0, &demand, tag as u64);
+                activities.start(FineTime::default(), &demand, tag as u64);
                 done = f64::max(done, latency) + amount / 2.0;
             }
             let last = ends(&mut activities).last().expect("they end").1;
@@ -421,9 +451,9 @@ proptest! {
     fn what_changes_in_a_crowd_is_what_solving_all_gives(crowd in crowd(), which in 0..2_usize) {
         let links = || crowd.capacities.iter().map(|&capacity| link(capacity)).collect::<Vec<_>>();
         let mut activities = Activities::new(RULES[which], links());
-        let (mut now, mut running) = (0.0, Running::new());
+        let (mut now, mut running) = (FineTime::default(), Running::new());
         for (tag, (links_of, amount, bound, pause)) in crowd.flows.iter().enumerate() {
-            let until = now + pause;
+            let until = now.after(*pause);
             while activities.next_time() <= until {
                 now = activities.next_time();
                 while let Some(done) = activities.pop_finished(now) {

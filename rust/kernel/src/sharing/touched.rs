@@ -9,10 +9,11 @@ use super::demand::{Resource, Rule};
 use super::filling::BOUND;
 use super::slots::{Activities, Activity, End, Hold, State, Use};
 use crate::platform::Sharing;
+use crate::time::FineTime;
 
 impl Activities {
     /// Solves what was touched before `now`, since it held from then on.
-    pub(super) fn flush_before(&mut self, now: f64) {
+    pub(super) fn flush_before(&mut self, now: FineTime) {
         if self.touched_at < now {
             self.flush();
         }
@@ -168,17 +169,17 @@ impl Activities {
         if activity.rate == rate {
             return;
         }
-        activity.remaining = (activity.remaining - activity.rate * (now - activity.since)).max(0.0);
+        activity.remaining = (activity.remaining - activity.rate * now.since(activity.since)).max(0.0);
         activity.since = now;
         activity.rate = rate;
         if let Some(loads) = &mut self.loads {
             self.uses.get(activity.uses).iter().for_each(|item| loads.change(item.resource));
         }
-        let end = if activity.remaining > 0.0 { now + activity.remaining / rate } else { now };
-        if end.is_finite() {
-            self.ends.set(member, End::new(end, activity.sequence));
-        } else {
+        let end = if activity.remaining > 0.0 { now.after(activity.remaining / rate) } else { now };
+        if end == FineTime::NEVER {
             self.ends.remove(member);
+        } else {
+            self.ends.set(member, End::new(end, activity.sequence));
         }
     }
 }

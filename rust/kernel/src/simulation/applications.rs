@@ -5,9 +5,9 @@
 //! once, and nodes that are taken from it are given back at the next point.
 use crate::application::JobType;
 use crate::cluster::{placement_of_ranks, ranks_of_placement};
-use crate::execution::{Execution, Notice};
+use crate::execution::{Execution, Notice, Start};
 use crate::state::{ApplicationState, SchedulingPoint};
-use crate::time::Time;
+use crate::time::{FineTime, Time};
 use crate::workload::JobState;
 
 use super::cursor::LoopState;
@@ -51,6 +51,7 @@ impl<F: Feed> Simulation<F> {
 
     /// Starts the application of a job whose launch is over, on the nodes that it has by now.
     pub(super) fn begin_application(&mut self, job: u32) {
+        let start = Start { time: self.state.jobs.start_time(job), before: self.seconds_before_work(job) };
         let Some(given) = &self.scenario.applications else { return };
         let Some(running) = &mut self.state.applications else { return };
         let request = self.scenario.request(job);
@@ -59,9 +60,15 @@ impl<F: Feed> Simulation<F> {
         running.keep_ranks(job, &ranks_of_placement(self.state.jobs.placement(job)));
         let gpus = running.chosen_gpus.get(&job).copied().unwrap_or(asked);
         let hosts = given.hosts_of(running.ranks(job));
-        if let Err(error) = running.execution.start(self.state.now, job, carried, &hosts, gpus) {
+        if let Err(error) = running.execution.start(start, job, carried, &hosts, gpus) {
             self.cursor.failure.get_or_insert((job, error.to_string()));
         }
+    }
+
+    /// Seconds from a job's start until its work begins.
+    fn seconds_before_work(&self, job: u32) -> f64 {
+        let waking = self.state.ready_time(job) - self.state.jobs.start_time(job);
+        waking + self.view().overhead(job).launch
     }
 
     /// Sets where each rank of a job is that has just been given its nodes: on these, or else in the order of its ranks. From
@@ -92,7 +99,7 @@ impl<F: Feed> Simulation<F> {
         if self.cursor.notice.is_none()
             && let Some(running) = &mut self.state.applications
         {
-            self.cursor.notice = running.execution.advance(self.state.now);
+            self.cursor.notice = running.execution.advance();
             return self.cursor.notice.is_some() || running.execution.is_unsettled();
         }
         self.cursor.notice.is_some()
@@ -118,16 +125,7 @@ impl<F: Feed> Simulation<F> {
     pub(super) fn take_notice(&mut self) {
         let Some((job, notice)) = self.cursor.notice.take() else { return };
         match notice {
-            Notice::Done => {
-                let Some(run) = self.state.jobs.run(job) else { return };
-                self.state.changed();
-                self.forget_application(job);
-                if !self.begin_completion(job, run, false) {
-                    self.release_held_nodes(job);
-                    self.end(job, JobState::Completed);
-                    self.happened(Trigger::Completion(job));
-                }
-            }
+            Notice::Done { seconds } => self.application_is_done(job, seconds),
             Notice::SchedulingPoint => self.arrive(SchedulingPoint { job, requested_tasks: None }),
             Notice::EvolvingRequest { tasks } => {
                 self.arrive(SchedulingPoint { job, requested_tasks: Some(tasks) });
@@ -135,6 +133,32 @@ impl<F: Feed> Simulation<F> {
             Notice::Failed(reason) => {
                 self.cursor.failure.get_or_insert((job, reason));
             }
+        }
+    }
+
+    /// The application of a job is done after so many seconds: its completion begins, or the job ends.
+    fn application_is_done(&mut self, job: u32, seconds: f64) {
+        let Some(run) = self.state.jobs.run(job) else { return };
+        self.state.changed();
+        self.forget_application(job);
+        self.state.jobs.set_run_time(job, seconds);
+        if !self.begin_completion(job, run, false) {
+            self.release_held_nodes(job);
+            self.end(job, JobState::Completed);
+            return self.happened(Trigger::Completion(job));
+        }
+        // The end is the start and the run time, rounded once.
+        let ran = self.seconds_before_work(job) + seconds + self.view().overhead(job).completion;
+        let end = (self.state.jobs.start_time(job) + ran).max(self.state.now);
+        let sequence = self.state.running.get(run).sequence;
+        self.state.work.end_at(self.state.now, run, sequence, end);
+    }
+
+    /// The application of a job is cut at the job's limit, if it has begun.
+    pub(super) fn note_cut_application(&mut self, job: u32) {
+        if self.applications().is_some_and(|running| !running.ranks(job).is_empty()) {
+            let seconds = self.allowed_from(job, self.view().work_begin(job));
+            self.state.jobs.set_run_time(job, seconds);
         }
     }
 
@@ -168,7 +192,6 @@ impl<F: Feed> Simulation<F> {
 
     /// Lets the jobs at scheduling points go on, resized where that was decided.
     pub(super) fn leave_scheduling_points(&mut self) {
-        let now = self.state.now;
         let Some(running) = &mut self.state.applications else { return };
         for SchedulingPoint { job, .. } in running.take_scheduling_points() {
             self.shrink_as_decided(job);
@@ -177,7 +200,7 @@ impl<F: Feed> Simulation<F> {
                 return;
             };
             let Some(nodes) = running.take_pending_allocation(job) else {
-                running.execution.resume(now, job);
+                running.execution.resume(job);
                 continue;
             };
             let hosts = given.hosts_of(&nodes);
@@ -185,7 +208,7 @@ impl<F: Feed> Simulation<F> {
             if let Some(&gpus) = running.chosen_gpus.get(&job) {
                 running.execution.set_gpus_per_node(job, gpus);
             }
-            running.execution.reconfigure(now, job, &hosts);
+            running.execution.reconfigure(job, &hosts);
             self.state.changed();
         }
     }
@@ -201,7 +224,7 @@ impl<F: Feed> Simulation<F> {
             return (0.0, Vec::new());
         };
         let host = given.hosts[node as usize];
-        let gpus = running.execution.busy_gpus(self.state.now, host).collect();
+        let gpus = running.execution.busy_gpus(running.execution.now(), host).collect();
         (running.execution.load_of_host(host), gpus)
     }
 
@@ -209,7 +232,7 @@ impl<F: Feed> Simulation<F> {
     pub(super) fn stop_application(&mut self, job: u32) {
         if self.view().has_application(job) {
             if let Some(running) = &mut self.state.applications {
-                running.execution.stop(self.state.now, job);
+                running.execution.stop(job);
             }
             if self.cursor.notice.as_ref().is_some_and(|(of, _)| *of == job) {
                 self.cursor.notice = None;
@@ -231,10 +254,24 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Takes note of when applications do something next; whether that is now.
-    pub(super) fn look_at_applications(&mut self) -> bool {
+    /// Lets time pass for applications: to the present instant, or, where nothing else happens at it, to the time within its
+    /// float64 at which they have something to do (S1).
+    pub(super) fn move_applications(&mut self, alone: bool) {
+        let Some(running) = &mut self.state.applications else { return };
+        let now = if alone { running.execution.next_time() } else { FineTime::at(self.state.now) };
+        running.execution.move_to(now);
+    }
+
+    /// Takes note of when applications do something next; whether that is within the float64 of this instant. If they may,
+    /// they go on to it.
+    pub(super) fn look_at_applications(&mut self, may_go_on: bool) -> bool {
         let Some(running) = &mut self.state.applications else { return false };
-        running.next = Time(running.execution.next_time());
-        running.next <= Time(self.state.now)
+        let next = running.execution.next_time();
+        running.next = Time(next.floor());
+        let is_now = running.next <= Time(self.state.now);
+        if is_now && may_go_on {
+            running.execution.move_to(next);
+        }
+        is_now
     }
 }

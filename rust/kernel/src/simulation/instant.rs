@@ -39,7 +39,8 @@ impl<F: Feed> Simulation<F> {
             || self.scenario.calendar.is_some();
     }
 
-    pub(super) fn begin_instant(&mut self, before: f64) {
+    /// `of_applications_alone`: nothing else has something to do at this instant.
+    pub(super) fn begin_instant(&mut self, before: f64, of_applications_alone: bool) {
         if self.state.now > before {
             self.cursor.suspended.clear();
         }
@@ -48,6 +49,7 @@ impl<F: Feed> Simulation<F> {
         }
         if self.has_rare_states {
             self.begin_rare_states(before);
+            self.move_applications(of_applications_alone);
         }
         if !self.waits_for_timers() {
             self.cursor.idle = 0;
@@ -119,10 +121,10 @@ impl<F: Feed> Simulation<F> {
 
     /// Whether the instant is over; if not, there is more of it.
     pub(super) fn end_instant(&mut self) -> bool {
-        let goes_on = self.look_at_applications();
-        let next = self.cursor.timers.next_time().min(self.next_end());
+        let next = self.cursor.timers.next_time().min(self.next_end_besides_applications());
         let next = if self.has_rare_events { next.min(self.next_gate()) } else { next };
-        if goes_on || self.cursor.is_disturbed || next <= Time(self.state.now) {
+        let goes_on = self.cursor.is_disturbed || next <= Time(self.state.now);
+        if self.look_at_applications(!goes_on) || goes_on {
             self.cursor.idle += u64::from(self.cursor.is_disturbed);
             self.cursor.pass_is_due |= self.cursor.is_disturbed;
             self.cursor.at = LoopState::Events;

@@ -187,7 +187,7 @@ impl<F: Feed> Simulation<F> {
     }
 
     /// For how many seconds the wall time rule lets a job run from a time on, the begin of its work or later.
-    fn allowed_from(&self, job: u32, from: f64) -> f64 {
+    pub(super) fn allowed_from(&self, job: u32, from: f64) -> f64 {
         let (view, jobs) = (self.view(), &self.state.jobs);
         let end = self.scheduler.end_of(job, jobs.start_time(job), jobs.requested_time(job), view.now());
         let allowed = match end {
@@ -308,6 +308,7 @@ impl<F: Feed> Simulation<F> {
         let job = self.state.running.get(run).job;
         let completes = self.begin_completion(job, run, true);
         if completes {
+            self.note_cut_application(job);
             self.stop_application(job);
         }
         completes
@@ -319,6 +320,7 @@ impl<F: Feed> Simulation<F> {
         let was_killed = self.state.running.get(run).phase == Phase::Completing(true);
         self.release_held_nodes(job);
         if at_limit {
+            self.note_cut_application(job);
             self.stop_application(job);
         }
         self.end(job, if at_limit || was_killed { JobState::Killed } else { JobState::Completed });

@@ -236,6 +236,12 @@ impl<F: Feed> Simulation<F> {
     /// The next instant at which something happens that only runs with further options have.
     #[inline(never)]
     fn next_rare_event(&self) -> Time {
+        let applications = self.state.applications.as_ref().map_or(Time::NEVER, |running| running.next);
+        self.next_rare_event_besides_applications().min(applications)
+    }
+
+    /// The same but for what applications do.
+    fn next_rare_event_besides_applications(&self) -> Time {
         self.next_external_event()
             .min(self.next_rare_end())
             .min(self.next_gate())
@@ -243,7 +249,17 @@ impl<F: Feed> Simulation<F> {
             .min(self.next_in_calendar())
     }
 
-    /// The same with these ends; [`Time::NEVER`] also where nothing can happen any more but timers that bring nothing about.
+    /// Whether nothing but applications has something to do at the next instant.
+    fn is_of_applications_alone(&self, next: Time) -> bool {
+        self.state.applications.as_ref().is_some_and(|running| running.next <= next)
+            && self.next_common_event() > next
+            && self.next_planned() > next
+            && self.next_rare_event_besides_applications() > next
+            && self.next_power_event() > next
+    }
+
+    /// The next instant, where the next besides the ends of work is known; [`Time::NEVER`] also where nothing can happen any more
+    /// but timers that bring nothing about.
     fn next_time_among(&self, besides_work: Time) -> Time {
         let next = besides_work.min(self.next_end_of_work());
         let is_timed = self.cursor.timers.any() && next != Time::NEVER;
@@ -264,6 +280,12 @@ impl<F: Feed> Simulation<F> {
 
     /// The next end, limit, expiry, end of a grace time, or deed of an application.
     fn next_end(&self) -> Time {
+        let applications = self.state.applications.as_ref().map_or(Time::NEVER, |running| running.next);
+        self.next_end_besides_applications().min(applications)
+    }
+
+    /// The same but for what applications do.
+    fn next_end_besides_applications(&self) -> Time {
         let next = self.next_end_of_work().min(self.next_limit());
         if self.has_rare_events { next.min(self.next_rare_end()) } else { next }
     }
@@ -276,12 +298,11 @@ impl<F: Feed> Simulation<F> {
         self.state.limits.peek().map_or(Time::NEVER, |((time, _), _)| time)
     }
 
-    /// The next end that only runs with further options have.
+    /// The next end that only runs with further options have, but for what applications do.
     #[inline(never)]
     fn next_rare_end(&self) -> Time {
-        let applications = self.state.applications.as_ref().map_or(Time::NEVER, |running| running.next);
         let expiry = self.state.expiries.peek().map_or(Time::NEVER, |((time, _), _)| time);
-        applications.min(expiry).min(self.next_grace_end()).min(self.next_switch())
+        expiry.min(self.next_grace_end()).min(self.next_switch())
     }
 
     /// When the scheduler has a reservation due, or a running job may be a victim from now on; never while it is stopped.
@@ -413,8 +434,9 @@ impl<F: Feed> Simulation<F> {
                     if self.scenario.overheads.is_some() && self.take_phase_before(besides_work) {
                         return Ok(YieldPoint::InstantOver);
                     }
+                    let is_alone = self.is_of_applications_alone(now);
                     let before = std::mem::replace(&mut self.state.now, now.0);
-                    self.begin_instant(before);
+                    self.begin_instant(before, is_alone);
                     self.cursor.at = LoopState::Events;
                     None
                 }

@@ -187,7 +187,13 @@ impl JobRecords {
         (record.estimate, record.requested_time)
     }
 
-    /// The job's work, seconds at rate 1: its run_time, or what a look ahead assumes.
+    /// Sets how long the application of a job ran, which it is known for once it is over.
+    pub fn set_run_time(&mut self, slot: u32, seconds: f64) {
+        self.of_mut(slot).run_time = seconds;
+    }
+
+    /// The job's work, seconds at rate 1: its run_time, or what a look ahead assumes. Of a job with an application, how long that
+    /// ran once it is over.
     #[must_use]
     pub fn run_time(&self, slot: u32) -> f64 {
         self.of(slot).run_time

@@ -8,8 +8,8 @@ fn jobs_share_the_file_system() {
     for network in networks() {
         let mut execution = Execution::new(crossbar(|_| {}), network);
         let writes = |pattern| rigid(vec![phase(1.0, vec![file(Direction::Write, 1e11, pattern)])]);
-        execution.start(0.0, 1, &writes(Pattern::AllRanks), &[0, 1, 2], 0).expect("it starts");
-        execution.start(0.0, 2, &writes(Pattern::RootOnly), &[3, 4], 0).expect("it starts");
+        execution.start_at(0.0, 1, &writes(Pattern::AllRanks), &[0, 1, 2], 0).expect("it starts");
+        execution.start_at(0.0, 2, &writes(Pattern::RootOnly), &[3, 4], 0).expect("it starts");
         let seen = run(&mut execution);
         close(seen[0].0, 20.0 / 3.0 + 6e-6);
         close(seen[1].0, 40.0 / 3.0 + 6e-6);
@@ -22,7 +22,7 @@ fn what_happens_at_one_instant_is_told_in_the_order_of_starts() {
     let job = rigid(vec![phase(2.0, vec![busy(1.0, Pattern::Uniform)])]);
     let mut execution = Execution::new(crossbar(|_| {}), max_min());
     for number in [5, 3, 4] {
-        execution.start(0.0, number, &job, &[number], 0).expect("it starts");
+        execution.start_at(0.0, number, &job, &[number], 0).expect("it starts");
     }
     let order: Vec<u32> = run(&mut execution).iter().map(|entry| entry.1).collect();
     assert_eq!(order, [5, 3, 4]);
@@ -31,9 +31,9 @@ fn what_happens_at_one_instant_is_told_in_the_order_of_starts() {
 #[test]
 fn a_job_without_work_ends_when_it_starts() {
     let mut execution = Execution::new(crossbar(|_| {}), max_min());
-    execution.start(3.0, 1, &rigid(vec![phase(5.0, vec![])]), &[0, 1], 0).expect("it starts");
+    execution.start_at(3.0, 1, &rigid(vec![phase(5.0, vec![])]), &[0, 1], 0).expect("it starts");
     assert!(!execution.is_idle());
-    assert_eq!(run(&mut execution), [(3.0, 1, Notice::Done)]);
+    assert_eq!(run(&mut execution), [(3.0, 1, Notice::Done { seconds: 0.0 })]);
 }
 
 #[test]
@@ -41,14 +41,14 @@ fn links_cpus_and_gpus_tell_their_load() {
     let mut execution = Execution::new(crossbar(|_| {}), max_min());
     let tasks =
         vec![asynchronously(file(Direction::Write, 1e11, Pattern::AllRanks)), busy(3.0, Pattern::RootOnly)];
-    execution.start(0.0, 1, &rigid(vec![phase(1.0, tasks)]), &[2, 3, 4, 5], 0).expect("it starts");
-    assert_eq!(execution.advance(0.0), None);
-    assert_eq!(execution.advance(1.0), None);
+    execution.start_at(0.0, 1, &rigid(vec![phase(1.0, tasks)]), &[2, 3, 4, 5], 0).expect("it starts");
+    assert_eq!(execution.advance_to(0.0), None);
+    assert_eq!(execution.advance_to(1.0), None);
     close(execution.load_of_link(1), 2e10);
     close(execution.load_of_link(2 + 2 * 4), 5e9);
     close(execution.load_of_host(2), 1e10);
     close(execution.load_of_host(3), 0.0);
-    execution.stop(1.0, 1);
+    execution.stop_at(1.0, 1);
     close(execution.load_of_link(1) + execution.load_of_host(2), 0.0);
 }
 
@@ -60,7 +60,7 @@ fn the_log_has_the_time_of_every_task_of_every_rank() {
     let inner = vec![named("nap", times(2.0, idle(1.0, Pattern::RootOnly)))];
     let tasks =
         vec![named("all", task(Work::Sequence { tasks: inner })), named("work", busy(3.0, Pattern::Uniform))];
-    execution.start(1.0, 9, &rigid(vec![phase(1.0, tasks)]), &[4, 6], 0).expect("it starts");
+    execution.start_at(1.0, 9, &rigid(vec![phase(1.0, tasks)]), &[4, 6], 0).expect("it starts");
     run(&mut execution);
     let log = execution.task_log().expect("it is wanted");
     let entries: Vec<_> = log
@@ -83,8 +83,8 @@ fn the_log_has_the_time_of_every_task_of_every_rank() {
 /// Why a job cannot be started, with the rest of its application as given.
 fn refused(job: &ApplicationJob, hosts: &[u32], gpus: u32) -> String {
     let mut execution = Execution::new(crossbar(|hosts| hosts[1].disk = None), max_min());
-    let refusal = execution.start(0.0, 1, job, hosts, gpus).expect_err("it is refused").to_string();
-    assert!(execution.is_idle() && execution.next_time().is_infinite());
+    let refusal = execution.start_at(0.0, 1, job, hosts, gpus).expect_err("it is refused").to_string();
+    assert!(execution.is_idle() && execution.next().is_infinite());
     refusal
 }
 
@@ -112,7 +112,7 @@ fn a_job_that_finds_no_route_fails_when_it_needs_one() {
     let platform = Arc::new(Platform::of_routes((0..2).map(node).collect(), vec![], HashMap::new()));
     let mut alone = Execution::new(platform, max_min());
     let tasks = vec![idle(2.0, Pattern::Uniform), cpu(None, Some((1e9, Communication::Ring)), false)];
-    alone.start(0.0, 1, &rigid(vec![phase(1.0, tasks)]), &[0, 1], 0).expect("it starts");
+    alone.start_at(0.0, 1, &rigid(vec![phase(1.0, tasks)]), &[0, 1], 0).expect("it starts");
     let why = "there is no route from 'n0' to 'n1'; add one to the platform.".to_owned();
     assert_eq!(run(&mut alone), [(2.0, 1, Notice::Failed(why))]);
     assert!(alone.is_idle());
@@ -181,18 +181,18 @@ fn started(
     for job in order {
         let (carried, start, hosts) = &jobs[job];
         until(&mut execution, *start, &mut seen);
-        execution.start(*start, job as u32, carried, hosts, 2).expect("it starts");
+        execution.start_at(*start, job as u32, carried, hosts, 2).expect("it starts");
     }
     (execution, seen)
 }
 
 /// Does what happens until a time.
 fn until(execution: &mut Execution, time: f64, seen: &mut Vec<(f64, u32, Notice)>) {
-    while execution.next_time() <= time && execution.next_time().is_finite() {
-        let now = execution.next_time();
-        while let Some((job, notice)) = execution.advance(now) {
+    while execution.next() <= time && execution.next().is_finite() {
+        let now = execution.next();
+        while let Some((job, notice)) = execution.advance_to(now) {
             seen.push((now, job, notice));
-            execution.resume(now, job);
+            execution.resume_at(now, job);
         }
     }
 }
@@ -206,12 +206,12 @@ proptest! {
         let now = 10.0 + f64::from(at) / 4.0;
         until(&mut execution, now, &mut seen);
         let mut fork = execution.clone();
-        fork.stop(now, 0);
+        fork.stop_at(now, 0);
         run(&mut fork);
         let mut twin = execution.clone();
         let ends = run(&mut execution);
         prop_assert_eq!(&ends, &run(&mut twin));
-        prop_assert_eq!(jobs.len(), seen.iter().chain(&ends).filter(|entry| entry.2 == Notice::Done).count());
+        prop_assert_eq!(jobs.len(), seen.iter().chain(&ends).filter(|entry| matches!(entry.2, Notice::Done { .. })).count());
     }
 
     #[test]
@@ -220,10 +220,10 @@ proptest! {
         let now = 10.0 + f64::from(at) / 4.0;
         until(&mut execution, now, &mut seen);
         for job in 0..jobs.len() as u32 {
-            execution.stop(now, job);
+            execution.stop_at(now, job);
         }
         prop_assert!(execution.is_idle());
-        prop_assert!(execution.next_time().is_infinite());
+        prop_assert!(execution.next().is_infinite());
         let loads = (0..18).map(|link| execution.load_of_link(link)).sum::<f64>();
         prop_assert!(loads + (0..STORE).map(|host| execution.load_of_host(host)).sum::<f64>() <= 0.0);
     }
@@ -234,14 +234,14 @@ proptest! {
         let mut execution = Execution::new(crossbar(|_| {}), max_min());
         for (job, &amount) in flops.iter().enumerate() {
             let hosts: Vec<u32> = (job as u32..job as u32 + 3).collect();
-            execution.start(0.0, job as u32, &computing(amount), &hosts, 0).expect("it starts");
+            execution.start_at(0.0, job as u32, &computing(amount), &hosts, 0).expect("it starts");
         }
         let (mut done, mut before) = (0.0, 0.0);
         while !execution.is_idle() {
-            let now = execution.next_time();
+            let now = execution.next();
             done += (now - before) * (0..STORE).map(|host| execution.load_of_host(host)).sum::<f64>();
             before = now;
-            while execution.advance(now).is_some() {}
+            while execution.advance_to(now).is_some() {}
         }
         let wanted = 2e9 * f64::from(flops.iter().sum::<u32>());
         prop_assert!((done - wanted).abs() <= 1e-9 * wanted, "{} not {}", done, wanted);

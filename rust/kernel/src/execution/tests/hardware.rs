@@ -1,5 +1,6 @@
 //! GPUs and burst buffers.
 use super::*;
+use crate::time::FineTime;
 
 /// Asserts how long one task takes with so many GPUs per node.
 fn takes_with(gpus: u32, task: &Task, nodes: u32, seconds: f64) {
@@ -40,24 +41,24 @@ fn a_gpu_serves_one_after_the_other_and_free_ones_first() {
     let job = rigid(vec![phase(1.0, vec![gpu(Some((4e12, Pattern::Uniform)), None)])]);
     let mut execution = Execution::new(crossbar(|_| {}), max_min());
     for (number, gpus) in [(1, 2), (2, 2), (3, 1)] {
-        execution.start(0.0, number, &job, &[0], gpus).expect("it starts");
-        assert_eq!(execution.advance(0.0), None);
+        execution.start_at(0.0, number, &job, &[0], gpus).expect("it starts");
+        assert_eq!(execution.advance_to(0.0), None);
     }
-    assert!(execution.busy_gpus(0.0, 0).eq([true; 4]));
-    assert_eq!(run(&mut execution), [(2.0, 1, Notice::Done), (2.0, 2, Notice::Done), (6.0, 3, Notice::Done)]);
-    assert!(execution.busy_gpus(2.0, 0).eq([true, false, false, false]));
+    assert!(execution.busy_gpus(FineTime::at(0.0), 0).eq([true; 4]));
+    assert_eq!(run(&mut execution), [(2.0, 1, done(2.0)), (2.0, 2, done(2.0)), (6.0, 3, done(6.0))]);
+    assert!(execution.busy_gpus(FineTime::at(2.0), 0).eq([true, false, false, false]));
 }
 
 #[test]
 fn a_kernel_ends_even_if_its_job_is_killed() {
     let job = rigid(vec![phase(1.0, vec![gpu(Some((4e12, Pattern::Uniform)), None)])]);
     let mut execution = Execution::new(crossbar(|_| {}), max_min());
-    execution.start(0.0, 1, &job, &[0], 4).expect("it starts");
-    assert_eq!(execution.advance(0.0), None);
-    execution.stop(0.5, 1);
-    assert!(execution.next_time().is_infinite());
-    execution.start(0.5, 2, &job, &[0], 4).expect("it starts");
-    assert_eq!(run(&mut execution), [(2.0, 2, Notice::Done)]);
+    execution.start_at(0.0, 1, &job, &[0], 4).expect("it starts");
+    assert_eq!(execution.advance_to(0.0), None);
+    execution.stop_at(0.5, 1);
+    assert!(execution.next().is_infinite());
+    execution.start_at(0.5, 2, &job, &[0], 4).expect("it starts");
+    assert_eq!(run(&mut execution), [(2.0, 2, done(1.5))]);
 }
 
 #[test]
@@ -112,8 +113,8 @@ fn reads_while_another_sleeps(platform: &Arc<Platform>, sleep: f64, options: Opt
     let mut execution = Execution::with_options(Arc::clone(platform), max_min(), options);
     let reads = rigid(vec![phase(1.0, vec![buffer(Direction::Read, 10.0, Pattern::Uniform)])]);
     let sleeps = rigid(vec![phase(1.0, vec![idle(sleep, Pattern::Uniform)])]);
-    execution.start(0.0, 0, &reads, &[0], 0).expect("it starts");
-    execution.start(0.0, 1, &sleeps, &[1], 0).expect("it starts");
+    execution.start_at(0.0, 0, &reads, &[0], 0).expect("it starts");
+    execution.start_at(0.0, 1, &sleeps, &[1], 0).expect("it starts");
     let seen = run(&mut execution);
     seen.into_iter().find(|entry| entry.1 == 0).expect("it ends").0
 }
@@ -143,9 +144,9 @@ fn looks_and_kernels_are_events_for_such_disks() {
     let mut execution = Execution::new(slow_disks(true), max_min());
     let reads = rigid(vec![phase(1.0, vec![buffer(Direction::Read, 10.0, Pattern::Uniform)])]);
     let kernels = rigid(vec![phase(1.0, vec![gpu(Some((8e11, Pattern::Uniform)), None)])]);
-    execution.start(0.0, 0, &reads, &[0], 0).expect("it starts");
-    execution.start(0.0, 1, &kernels, &[1, 1], 1).expect("it starts");
-    execution.start(0.0, 2, &kernels, &[1], 4).expect("it starts");
+    execution.start_at(0.0, 0, &reads, &[0], 0).expect("it starts");
+    execution.start_at(0.0, 1, &kernels, &[1, 1], 1).expect("it starts");
+    execution.start_at(0.0, 2, &kernels, &[1], 4).expect("it starts");
     let seen = run(&mut execution);
     // By 0.2, 0.8 and 1 s there are 0.6, 1.8 and 0.6 bytes more, which count as 1, 2 and 1.
     close(seen.into_iter().find(|entry| entry.1 == 0).expect("it ends").0, 1.0 + 6.0 / 3.0);
@@ -155,10 +156,10 @@ fn looks_and_kernels_are_events_for_such_disks() {
 fn a_job_that_is_stopped_leaves_its_disk_to_the_others_in_whole_bytes() {
     let mut execution = Execution::new(slow_disks(true), max_min());
     let reads = rigid(vec![phase(1.0, vec![buffer(Direction::Read, 10.0, Pattern::Uniform)])]);
-    execution.start(0.0, 0, &reads, &[0], 0).expect("it starts");
-    execution.start(0.0, 1, &reads, &[0], 0).expect("it starts");
-    assert!(execution.advance(0.0).is_none());
+    execution.start_at(0.0, 0, &reads, &[0], 0).expect("it starts");
+    execution.start_at(0.0, 1, &reads, &[0], 0).expect("it starts");
+    assert!(execution.advance_to(0.0).is_none());
     // Each has had 1.5 bytes, as 2.
-    execution.stop(1.0, 1);
+    execution.stop_at(1.0, 1);
     close(run(&mut execution)[0].0, 1.0 + 8.0 / 3.0);
 }

@@ -75,7 +75,7 @@ fn stepping() -> Application {
 fn a_malleable_job_meets_scheduling_points_before_every_iteration_but_the_first() {
     for (job_type, points) in [(JobType::Malleable, 7), (JobType::Adaptive, 7), (JobType::Moldable, 0)] {
         let mut execution = Execution::new(crossbar(|_| {}), max_min());
-        execution.start(0.0, 3, &job_of(job_type, stepping()), &[0, 1], 0).expect("it starts");
+        execution.start_at(0.0, 3, &job_of(job_type, stepping()), &[0, 1], 0).expect("it starts");
         let seen = run(&mut execution);
         let at_points: Vec<f64> =
             seen.iter().filter(|entry| entry.2 == Notice::SchedulingPoint).map(|entry| entry.0).collect();
@@ -88,17 +88,17 @@ fn a_malleable_job_meets_scheduling_points_before_every_iteration_but_the_first(
 fn stepped(network: Network, sizes: &[u32]) -> Vec<f64> {
     let mut execution = Execution::new(crossbar(|_| {}), network);
     let mut sizes = sizes.iter();
-    execution.start(0.0, 3, &job_of(JobType::Malleable, stepping()), &[0, 1], 0).expect("it starts");
+    execution.start_at(0.0, 3, &job_of(JobType::Malleable, stepping()), &[0, 1], 0).expect("it starts");
     let mut seen = Vec::new();
     while !execution.is_idle() {
-        let now = execution.next_time();
-        while let Some((job, notice)) = execution.advance(now) {
+        let now = execution.next();
+        while let Some((job, notice)) = execution.advance_to(now) {
             seen.push(now);
             match sizes.next() {
-                Some(&size) => execution.reconfigure(now, job, &(0..size).collect::<Vec<_>>()),
-                None => execution.resume(now, job),
+                Some(&size) => execution.reconfigure_at(now, job, &(0..size).collect::<Vec<_>>()),
+                None => execution.resume_at(now, job),
             }
-            assert!(matches!(notice, Notice::Done | Notice::SchedulingPoint), "{notice:?}");
+            assert!(matches!(notice, Notice::Done { .. } | Notice::SchedulingPoint), "{notice:?}");
         }
     }
     seen
@@ -107,15 +107,15 @@ fn stepped(network: Network, sizes: &[u32]) -> Vec<f64> {
 #[test]
 fn a_job_prepares_until_it_comes_to_its_phases() {
     let mut execution = Execution::new(crossbar(|_| {}), max_min());
-    execution.start(0.0, 3, &job_of(JobType::Malleable, stepping()), &[0, 1], 0).expect("it starts");
-    assert!(execution.advance(0.0).is_none() && execution.is_preparing(3), "for 1 s");
-    assert!(execution.advance(1.0).is_none() && !execution.is_preparing(3));
-    let mut now = execution.next_time();
-    while execution.advance(now).is_none() {
-        now = execution.next_time();
+    execution.start_at(0.0, 3, &job_of(JobType::Malleable, stepping()), &[0, 1], 0).expect("it starts");
+    assert!(execution.advance_to(0.0).is_none() && execution.is_preparing(3), "for 1 s");
+    assert!(execution.advance_to(1.0).is_none() && !execution.is_preparing(3));
+    let mut now = execution.next();
+    while execution.advance_to(now).is_none() {
+        now = execution.next();
     }
-    execution.reconfigure(now, 3, &[0, 1, 2]);
-    assert!(execution.advance(now).is_none() && execution.is_preparing(3), "it spreads its data");
+    execution.reconfigure_at(now, 3, &[0, 1, 2]);
+    assert!(execution.advance_to(now).is_none() && execution.is_preparing(3), "it spreads its data");
     assert!(!execution.is_preparing(4), "no such job");
 }
 
@@ -151,19 +151,19 @@ fn evolved(job_type: JobType, request: &str) -> Vec<(f64, u32)> {
         ..Application::default()
     };
     let mut execution = Execution::new(crossbar(|_| {}), max_min());
-    execution.start(0.0, 3, &job_of(job_type, application), &[0, 1], 0).expect("it starts");
+    execution.start_at(0.0, 3, &job_of(job_type, application), &[0, 1], 0).expect("it starts");
     let mut seen = Vec::new();
     while !execution.is_idle() {
-        let now = execution.next_time();
-        while let Some((job, notice)) = execution.advance(now) {
+        let now = execution.next();
+        while let Some((job, notice)) = execution.advance_to(now) {
             match notice {
                 Notice::EvolvingRequest { tasks } => {
                     seen.push((now, tasks));
-                    execution.reconfigure(now, job, &(0..tasks).collect::<Vec<_>>());
+                    execution.reconfigure_at(now, job, &(0..tasks).collect::<Vec<_>>());
                 }
                 Notice::SchedulingPoint => {
                     seen.push((now, 0));
-                    execution.resume(now, job);
+                    execution.resume_at(now, job);
                 }
                 _ => seen.push((now, 99)),
             }
@@ -193,9 +193,9 @@ fn requests_outside_the_limits_fail_unless_they_are_clipped() {
     let job = job_of(JobType::Evolving, Application { phases: vec![asking], ..Application::default() });
     let options = Options { clip_requests: false, ..Options::default() };
     let mut execution = Execution::with_options(crossbar(|_| {}), max_min(), options);
-    execution.start(0.0, 3, &job, &[0, 1], 0).expect("it starts");
-    assert_eq!(execution.advance(0.0), None);
-    let Some((3, Notice::Failed(why))) = execution.advance(1.0) else { panic!("it fails") };
+    execution.start_at(0.0, 3, &job, &[0, 1], 0).expect("it starts");
+    assert_eq!(execution.advance_to(0.0), None);
+    let Some((3, Notice::Failed(why))) = execution.advance_to(1.0) else { panic!("it fails") };
     assert!(why.starts_with("the evolving request is for 9 nodes; must be from 2 to 6."), "{why}");
     assert!(execution.is_idle());
 }
@@ -227,18 +227,18 @@ fn formulas_see_the_nodes_and_the_runtime_arguments_of_the_time() {
     let pace = |pace: f64| BTreeMap::from([("pace".to_owned(), Value::Number(pace))]);
     let mut execution = Execution::new(crossbar(|_| {}), max_min());
     execution.set_runtime_arguments(7, pace(1.0));
-    execution.start(0.0, 7, &job, &[0, 1], 0).expect("it starts");
+    execution.start_at(0.0, 7, &job, &[0, 1], 0).expect("it starts");
     assert_eq!(execution.progress(7), Some((0, 3)));
-    assert_eq!(execution.advance(0.0), None);
-    assert_eq!(execution.advance(2.0), Some((7, Notice::SchedulingPoint)));
+    assert_eq!(execution.advance_to(0.0), None);
+    assert_eq!(execution.advance_to(2.0), Some((7, Notice::SchedulingPoint)));
     assert_eq!(execution.progress(7), Some((1, 3)));
     // Set, but nothing is evaluated again until the nodes change.
     execution.set_runtime_arguments(7, pace(10.0));
-    execution.resume(2.0, 7);
-    assert_eq!(execution.advance(2.0), None);
-    assert_eq!(execution.advance(4.0), Some((7, Notice::SchedulingPoint)));
-    execution.reconfigure(4.0, 7, &[5, 0, 1]);
-    assert_eq!(run(&mut execution), [(34.0, 7, Notice::Done)]);
+    execution.resume_at(2.0, 7);
+    assert_eq!(execution.advance_to(2.0), None);
+    assert_eq!(execution.advance_to(4.0), Some((7, Notice::SchedulingPoint)));
+    execution.reconfigure_at(4.0, 7, &[5, 0, 1]);
+    assert_eq!(run(&mut execution), [(34.0, 7, done(34.0))]);
     assert_eq!(execution.progress(7), None);
 }
 
@@ -255,7 +255,7 @@ fn ranks_on_one_node_share_it() {
     ] {
         let job = rigid(vec![phase(1.0, vec![exchange(coupled)])]);
         let mut execution = Execution::new(Arc::clone(&platform), max_min());
-        execution.start(0.0, 0, &job, &hosts, 0).expect("it starts");
+        execution.start_at(0.0, 0, &job, &hosts, 0).expect("it starts");
         close(run(&mut execution)[0].0, seconds);
     }
 }
@@ -272,12 +272,12 @@ fn new_ranks_are_those_on_nodes_that_had_fewer() {
     {
         let mut execution = Execution::new(crossbar(|_| {}), max_min());
         execution
-            .start(0.0, 0, &job_of(JobType::Malleable, application.clone()), &[0, 1], 0)
+            .start_at(0.0, 0, &job_of(JobType::Malleable, application.clone()), &[0, 1], 0)
             .expect("it starts");
-        assert_eq!(execution.advance(0.0), None);
-        assert_eq!(execution.advance(1.0), Some((0, Notice::SchedulingPoint)));
-        execution.reconfigure(1.0, 0, &hosts);
-        assert_eq!(run(&mut execution), [(2.0 + seconds, 0, Notice::Done)]);
+        assert_eq!(execution.advance_to(0.0), None);
+        assert_eq!(execution.advance_to(1.0), Some((0, Notice::SchedulingPoint)));
+        execution.reconfigure_at(1.0, 0, &hosts);
+        assert_eq!(run(&mut execution), [(2.0 + seconds, 0, done(2.0 + seconds))]);
     }
 }
 
@@ -286,13 +286,13 @@ fn the_gpus_of_a_job_change_with_its_next_reconfiguration() {
     let phases = vec![phase(3.0, vec![gpu(Some((4e12, Pattern::Uniform)), None)])];
     let job = job_of(JobType::Malleable, Application { phases, ..Application::default() });
     let mut execution = Execution::new(crossbar(|_| {}), max_min());
-    execution.start(0.0, 0, &job, &[0], 1).expect("it starts");
-    assert_eq!(execution.advance(0.0), None);
-    assert_eq!(execution.advance(4.0), Some((0, Notice::SchedulingPoint)));
+    execution.start_at(0.0, 0, &job, &[0], 1).expect("it starts");
+    assert_eq!(execution.advance_to(0.0), None);
+    assert_eq!(execution.advance_to(4.0), Some((0, Notice::SchedulingPoint)));
     execution.set_gpus_per_node(0, 4);
-    execution.resume(4.0, 0);
-    assert_eq!(execution.advance(4.0), None);
-    assert_eq!(execution.advance(8.0), Some((0, Notice::SchedulingPoint)));
-    execution.reconfigure(8.0, 0, &[1]);
-    assert_eq!(run(&mut execution), [(9.0, 0, Notice::Done)]);
+    execution.resume_at(4.0, 0);
+    assert_eq!(execution.advance_to(4.0), None);
+    assert_eq!(execution.advance_to(8.0), Some((0, Notice::SchedulingPoint)));
+    execution.reconfigure_at(8.0, 0, &[1]);
+    assert_eq!(run(&mut execution), [(9.0, 0, done(9.0))]);
 }

@@ -12,13 +12,57 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::engine::{Execution, Options};
+use super::error::ExecutionError;
 use super::notice::Notice;
+use super::start::Start;
 use crate::application::{
     Application, ApplicationJob, Communication, Direction, Formula, JobType, Pattern, Payload, Phase,
     Storage, Task, Traffic, Work,
 };
 use crate::platform::{Disk, Host, Link, Platform, Role, Sharing};
 use crate::sharing::Network;
+use crate::time::FineTime;
+
+/// The same at float64 times.
+impl Execution {
+    fn start_at(
+        &mut self,
+        now: f64,
+        job: u32,
+        carried: &ApplicationJob,
+        hosts: &[u32],
+        gpus: u32,
+    ) -> Result<(), ExecutionError> {
+        self.move_to(FineTime::at(now));
+        self.start(Start { time: now, before: 0.0 }, job, carried, hosts, gpus)
+    }
+
+    fn next(&mut self) -> f64 {
+        self.next_time().rounded()
+    }
+
+    /// Goes on to the next time, or to this one if it comes before.
+    fn advance_to(&mut self, now: f64) -> Option<(u32, Notice)> {
+        let next = self.next_time();
+        self.move_to(if next.rounded() <= now { next } else { FineTime::at(now) });
+        self.advance()
+    }
+
+    fn resume_at(&mut self, now: f64, job: u32) {
+        self.move_to(FineTime::at(now));
+        self.resume(job);
+    }
+
+    fn reconfigure_at(&mut self, now: f64, job: u32, hosts: &[u32]) {
+        self.move_to(FineTime::at(now));
+        self.reconfigure(job, hosts);
+    }
+
+    fn stop_at(&mut self, now: f64, job: u32) {
+        self.move_to(FineTime::at(now));
+        self.stop(job);
+    }
+}
 
 /// The host of the file system.
 const STORE: u32 = 8;
@@ -143,25 +187,29 @@ fn rigid(phases: Vec<Phase>) -> ApplicationJob {
 fn run(execution: &mut Execution) -> Vec<(f64, u32, Notice)> {
     let mut seen = Vec::new();
     loop {
-        let now = execution.next_time();
+        let now = execution.next();
         if now.is_infinite() {
             return seen;
         }
-        while let Some((job, notice)) = execution.advance(now) {
+        while let Some((job, notice)) = execution.advance_to(now) {
             seen.push((now, job, notice));
-            execution.resume(now, job);
+            execution.resume_at(now, job);
         }
     }
+}
+
+fn done(seconds: f64) -> Notice {
+    Notice::Done { seconds }
 }
 
 /// How long a job takes that has the platform to itself.
 fn alone_on(platform: &Arc<Platform>, network: Network, job: &ApplicationJob, nodes: u32, gpus: u32) -> f64 {
     let mut execution = Execution::new(Arc::clone(platform), network);
     let hosts: Vec<u32> = (0..nodes).collect();
-    execution.start(100.0, 0, job, &hosts, gpus).expect("it starts");
+    execution.start_at(100.0, 0, job, &hosts, gpus).expect("it starts");
     let seen = run(&mut execution);
     assert!(execution.is_idle());
-    let (end, _, Notice::Done) = seen[seen.len() - 1] else { panic!("{seen:?}") };
+    let (end, _, Notice::Done { .. }) = seen[seen.len() - 1] else { panic!("{seen:?}") };
     end - 100.0
 }
 

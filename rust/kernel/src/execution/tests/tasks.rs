@@ -85,8 +85,8 @@ fn idling_uses_nothing_and_busy_waiting_shares_the_cpu() {
     for (task, seconds) in [(idle(5.0, Pattern::Uniform), 5.0), (busy(5.0, Pattern::Uniform), 10.0)] {
         let job = rigid(vec![phase(1.0, vec![task])]);
         let mut execution = Execution::new(crossbar(|_| {}), max_min());
-        execution.start(0.0, 0, &job, &[0, 1], 0).expect("it starts");
-        execution.start(0.0, 1, &job, &[1, 2], 0).expect("it starts, on a host that another has too");
+        execution.start_at(0.0, 0, &job, &[0, 1], 0).expect("it starts");
+        execution.start_at(0.0, 1, &job, &[1, 2], 0).expect("it starts, on a host that another has too");
         let seen = run(&mut execution);
         close(seen[0].0, seconds);
         close(seen[1].0, seconds);
@@ -98,7 +98,7 @@ fn ranks_on_one_host_exchange_over_its_loopback() {
     let network = Network { loopback_bandwidth: 2e9, loopback_latency: 0.25, ..max_min() };
     let job = rigid(vec![phase(1.0, vec![cpu(None, Some((8e9, Communication::AllToAll)), false)])]);
     let mut execution = Execution::new(crossbar(|_| {}), network);
-    execution.start(0.0, 0, &job, &[0, 0], 0).expect("it starts");
+    execution.start_at(0.0, 0, &job, &[0, 0], 0).expect("it starts");
     close(run(&mut execution)[0].0, 0.25 + 4e9 / 2e9);
 }
 
