@@ -1,10 +1,15 @@
 """Partitions that share no nodes do not hold up each other, and those that do are one queue (S11)."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import batchlab as bl
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 TWO = (bl.Partition("left", nodes="0-3"), bl.Partition("right", nodes="4-7"))
 NESTED = (bl.Partition("big", nodes="0-3"), bl.Partition("debug", nodes="0-1"))
@@ -16,7 +21,7 @@ def machine(partitions: tuple[bl.Partition, ...], nodes: int = 8, **given: Any) 
 
 
 def starts(
-    jobs: list[tuple[float, float, int, str]],
+    jobs: Sequence[tuple[float, float, int, str]],
     system: bl.System,
     policy: str,
     **columns: Any,  # noqa: ANN401 - any column

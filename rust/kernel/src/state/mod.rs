@@ -36,6 +36,8 @@ use crate::scenario::{JobCheck, Scenario};
 use crate::time::Time;
 use crate::workload::{ConditionState, JobState};
 
+use queue::{partition_values, request_values};
+
 pub use applications::{ApplicationState, SchedulingPoint};
 pub use awake::Awake;
 pub use calculation::{Calculation, Due};
@@ -122,17 +124,6 @@ pub struct State {
     /// For each request, how many tasks the empty machine holds; None where that was not asked.
     most_tasks: Vec<Option<u64>>,
     values: Vec<i64>,
-}
-
-/// How many of a queued job's values say which request it has: where one resource alone decides, none.
-fn request_values(machine: &Machine) -> usize {
-    if machine.resources() > 1 { 2 } else { 0 }
-}
-
-/// How many of a queued job's values say in which partitions it may run: for one partition none.
-fn partition_values(machine: &Machine) -> usize {
-    let count = machine.node_sets().partitions().count();
-    if count > 1 { count } else { 0 }
 }
 
 impl State {

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::cluster::Machine;
 use crate::index::ordered_index::{Least, OrderedIndex};
 
 use super::closed::ClosedJobs;
@@ -14,6 +15,17 @@ use super::rank::Rank;
 ///
 /// With a block of its own for each set, a search skips jobs of a full set although others have free nodes.
 pub type QueueIndex = OrderedIndex<Rank, Least>;
+
+/// How many of a queued job's values say which request it has: where one resource alone decides, none.
+pub(super) fn request_values(machine: &Machine) -> usize {
+    if machine.resources() > 1 { 2 } else { 0 }
+}
+
+/// How many of a queued job's values say in which partitions it may run: for one partition none.
+pub(super) fn partition_values(machine: &Machine) -> usize {
+    let count = machine.node_sets().partitions().count();
+    if count > 1 { count } else { 0 }
+}
 
 /// The jobs that wait.
 #[derive(Clone, Debug, Serialize, Deserialize)]
