@@ -8,7 +8,9 @@ from functools import partial
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import batchlab as bl
 
@@ -65,3 +67,21 @@ def test_every_training_step_is_simulated(study: ModuleType) -> None:
     # Two nodes read at 100 GB/s together; an epoch writes a tenth of a checkpoint.
     expected = 2 * 0.24e9 / 100e9 + 90 * (196 * step + 20 * forward + 4 * 11_689_512 / 10 / 100e9)
     assert result.jobs["end_time"].item() == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_figures_show_every_job(
+    study: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Each of the six panels has a bar for each job, however many there are; boxes have their outliers."""
+    drawn: list[Figure] = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure))
+    system = bl.System.homogeneous(nodes=16, resources={"core": 1})
+    result = bl.simulate(bl.generate.lublin(300, nodes=16), system, "easy")
+    study.draw(dict.fromkeys(study.POLICIES, result), tmp_path)
+    boxes, bars = drawn
+    assert [ax.get_ylim() for ax in bars.axes] == [(0, 300)] * 6
+    for ax in boxes.axes:
+        fliers = [line for line in ax.get_lines() if line.get_marker() not in ("None", "", None)]
+        assert (
+            sum(len(np.asarray(line.get_xdata())) + len(np.asarray(line.get_ydata())) for line in fliers) > 0
+        )

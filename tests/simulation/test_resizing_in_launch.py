@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -156,3 +157,19 @@ def test_grows_while_its_node_wakes() -> None:
     result = bl.simulate(workload, system, "malleable", sleep="timeout(1)")
     held = result.allocations.filter(row=1).select("start_time", "end_time", "nodes").rows()
     assert held == [(98.0, 100.0, [1]), (100.0, 114.0, [0, 1])]
+
+
+@pytest.mark.parametrize("billed", [True, False])
+def test_accounts_are_charged_after_a_resize(billed: bool) -> None:  # a case
+    """Two cores for 6 s and four for 9 s, whether launches and completions are billed or not."""
+    accounts = (bl.Account("physics", users={"ann": 1}),)
+    fair_share = bl.FairShare(rule="classic", half_life=math.inf)
+    system = replace(SYSTEM, accounts=accounts, fair_share=fair_share)
+    policy = bl.Policy(
+        "multifactor(fair_share=1, period=5)",
+        scheduler=Scripted({6.0: lambda view: view.resize(view.job(0), 4)}),
+    )
+    workload = bl.Workload.from_jobs([job(user="ann", account="physics")])
+    overheads = bl.Overheads(billed=billed)
+    usage = bl.simulate(workload, system, policy, overheads=overheads, usage=True).usage
+    assert usage.filter(usage["user"] == "ann")["usage"].to_list()[-1] == pytest.approx(2 * 6 + 4 * 9)
