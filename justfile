@@ -43,10 +43,19 @@ test *arguments:
     python3 scripts/test.py {{ arguments }}
     cargo test --workspace
 
+# the tests that use dependencies, with the oldest versions that are allowed
+floors:
+    python scripts/floors.py
+
 # the long runs: fuzzing, whole logs, thousands of random cases
 campaign *arguments:
     pytest -m campaign --timeout=0 {{ arguments }}
     cargo test --workspace --release -- --ignored
+
+# known faults of the dependencies: needs cargo-audit and pip-audit
+audit:
+    cargo audit
+    pip-audit --local --skip-editable
 
 # the benchmarks (benchmarks/README.md says how to read them)
 bench *arguments:

@@ -171,3 +171,16 @@ def test_terminals_without_unicode_are_served(log: Path) -> None:
         env={"PYTHONIOENCODING": "ascii", "PYTHONPATH": ":".join(sys.path)},
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+@pytest.mark.parametrize(("words", "code"), [("policies", 0), ("", 0), ("--help", 0), ("run missing.swf", 2)])
+def test_closed_streams(closed: str, words: str, code: int) -> None:
+    """What is written to a closed stream is dropped, and no traceback comes instead."""
+    command = f'"$0" -m batchlab {words} {closed}'
+    done = subprocess.run(  # noqa: S603  # our own code
+        ["/bin/sh", "-c", command, sys.executable], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr

@@ -10,7 +10,14 @@ _OF_WRITING = (errno.ENOSPC, errno.EFBIG, errno.EIO)
 
 
 def prepare() -> None:
-    """Let a terminal that knows no "×" show "?" rather than an error."""
+    """Replace streams that are closed, and let a terminal that knows no "×" show "?" rather than an error.
+
+    Python has no stream for a closed one. What is written to it is dropped, and no file that is opened later
+    gets its number.
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115  # until the end
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
