@@ -88,7 +88,10 @@ class Commands:
     def _named(self, text: str, jobs: pl.DataFrame) -> list[int]:
         """Give the job that a command ends with, or all tasks of the array."""
         job = self.numbers[int(text.rsplit(maxsplit=1)[-1])]
-        return jobs.filter((pl.col("job_id") == job) | (pl.col("array_id") == job))["job_id"].to_list()
+        is_named = pl.col("job_id") == job
+        if "array_id" in jobs.columns:
+            is_named |= pl.col("array_id") == job
+        return jobs.filter(is_named)["job_id"].to_list()
 
 
 def commands_of(folder: Path) -> Commands:
