@@ -1,18 +1,20 @@
 """Backfilling rules: what one pass starts (S5, S6, S7).
 
-A rule tells whether the pass begins again, since jobs have given up their nodes for another (S16).
+A rule tells whether the pass begins again, since jobs have given up their nodes for another (S16), or a
+start has brought a job with a reservation over a limit (S13).
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from math import inf
+from math import inf, nextafter
 
 from reference.limits import over_limit
 from reference.model import Job, Placement
 from reference.partitions import Closed, place_of, places_in, places_of, within
 from reference.plan import Plan, Rectangle
 from reference.preemption import preempt_for
+from reference.reservations import instants
 from reference.room import Room, in_each_set, room_beside, slots
 from reference.state import State
 
@@ -90,6 +92,9 @@ def easy_by_shadow_time(state: State, _: int) -> bool:
             or fits_at(state, known[1], known[0], [(job, placement)])
         ):
             state.start(job, placement)
+            if any(over_limit(state, each) is not None for _, each in heads.values()):
+                return True
+    state.reserved = [Rectangle(instant, inf, each, []) for instant, each in heads.values()]
     return False
 
 
@@ -126,6 +131,8 @@ def easy_by_reservations(state: State, reservations: int) -> bool:
             if replaced is not None:
                 state.start(job, placement)
                 reserved = replaced
+                if any(over_limit(state, each.job) is not None for each in reserved):
+                    return True
             continue
         first = within(machine, bound, {place for place in places_in(machine) if not count[place]})
         if first is not None and preempt_for(state, first):
@@ -145,6 +152,7 @@ def easy_by_reservations(state: State, reservations: int) -> bool:
         count.update(own)
         # When it is placed again it stays there.
         reserved.append(replace(reservation, job=within(machine, left, own) or left))
+    state.reserved = reserved
     return False
 
 
@@ -164,41 +172,104 @@ def place_again(state: State, supposed: Rectangle, reserved: Plan) -> Plan | Non
 
 
 def conservative(state: State, _: int) -> bool:
-    """Compress after completions, reserve for new jobs, start what is due (S7); plan disturbed ones anew."""
+    """Compress after completions, reserve for jobs without a reservation, start what is due (S7).
+
+    Reservations that do not come true are given up, and their room is offered until none is left. Disturbed
+    plans are made anew.
+    """
     queue = state.ordered_queue()
     if state.disturbed:
         state.reservations.clear()
-    if state.completed_since_pass:
-        for job in [job for job in queue if job.row in state.reservations]:
-            reservation = reserve_anew(state, job)
-            if reservation.start < state.reservations[job.row].start:
-                state.reservations[job.row] = reservation
-    for job in queue:
-        if job.row not in state.reservations and over_limit(state, job) is None:
+    gives_up, is_first = give_up(state, queue), True
+    while gives_up or is_first:
+        if gives_up or state.completed_since_pass:
+            compress(state, queue)
+        for job in without_reservation(state, queue):
             state.reservations[job.row] = reserve_anew(state, job)
-    for job in queue:
-        if job.row in state.reservations and state.reservations[job.row].start <= state.now:
-            start_due(state, job)
+        for job in due(state, queue):
+            if comes_true(state, job):
+                state.start(job, state.reservations[job.row].placement)
+        gives_up, is_first = give_up(state, queue), False
     return False
 
 
+def give_up(state: State, queue: list[Job]) -> bool:
+    """Give up all due reservations that do not come true; return whether there is one.
+
+    A job that is over a limit has no reservation then, one whose nodes are not free an infinite one. While
+    overdue jobs are about to end at this instant, nodes may still come free in time.
+    """
+    waits = bool(ending(state) & {each.job.row for each in state.running_plan() if each.end <= state.now})
+    late = [
+        job
+        for job in due(state, queue)
+        if not (comes_true(state, job) or (waits and over_limit(state, job) is None))
+    ]
+    for job in late:
+        if over_limit(state, job) is None:
+            state.reservations[job.row] = Rectangle(inf, inf, job, [])
+        else:
+            del state.reservations[job.row]
+    return bool(late)
+
+
+def ending(state: State) -> set[int]:
+    """Return the rows of the jobs that have started in an earlier pass and end at this instant."""
+    return {each.job.row for each in state.running if each.ends_at(state.now)} - state.started
+
+
+def compress(state: State, queue: list[Job]) -> None:
+    """Reserve earlier for each job within its limits that has a reservation, where this is possible."""
+    for job in queue:
+        if job.row in state.reservations and over_limit(state, job) is None:
+            reservation = reserve_anew(state, job)
+            if reservation.start < state.reservations[job.row].start:
+                state.reservations[job.row] = reservation
+
+
+def without_reservation(state: State, queue: list[Job]) -> Iterator[Job]:
+    """List the queued jobs within their limits that have no reservation, or an infinite one, in order.
+
+    One that is over a limit has none then.
+    """
+    for job in queue:
+        start = state.reservations[job.row].start if job.row in state.reservations else inf
+        if start < inf or job.row in state.started:
+            continue
+        if over_limit(state, job) is None:
+            yield job
+        else:
+            state.reservations.pop(job.row, None)
+
+
+def due(state: State, queue: list[Job]) -> Iterator[Job]:
+    """List the queued jobs whose reservation is due, in order."""
+    for job in queue:
+        if job.row in state.reservations and state.reservations[job.row].start <= state.now:
+            yield job
+
+
+def comes_true(state: State, job: Job) -> bool:
+    """Return whether a job with a due reservation is within its limits, and its nodes are free now."""
+    placement = state.reservations[job.row].placement
+    return over_limit(state, job) is None and is_free(job, state.room_for(job), placement)
+
+
 def reserve_anew(state: State, job: Job) -> Rectangle:
-    """Give the job's earliest reservation beside the running jobs and all other reservations."""
+    """Return the job's earliest reservation beside the running jobs and all other reservations.
+
+    An overdue job holds its nodes now, and at no later instant, unless it is about to end.
+    """
+    after_now, over = nextafter(state.now, inf), ending(state)
+    running = [
+        each if each.job.row in over else replace(each, end=max(each.end, after_now))
+        for each in state.running_plan()
+    ]
     others = [reservation for row, reservation in state.reservations.items() if row != job.row]
-    return state.reserve_earliest(job, state.running_plan() + others)
-
-
-def start_due(state: State, job: Job) -> None:
-    """Start a due job on its named nodes, or on those of a new reservation for now; else it waits."""
-    if over_limit(state, job) is not None:
-        del state.reservations[job.row]
-        return
-    room = state.room_for(job)
-    if not is_free(job, room, state.reservations[job.row].placement):
-        state.reservations[job.row] = reserve_anew(state, job)
-    new = state.reservations[job.row]
-    if new.start <= state.now and is_free(job, room, new.placement):
-        state.start(job, new.placement)
+    plan = [each for each in running + others if each.start < each.end]
+    changes = {time for each in plan for time in (each.start, each.end)} | {*instants(state.machine)}
+    later = sorted(time for time in changes if after_now < time < inf)
+    return state.reserve(job, plan, [state.now, *later]) or Rectangle(inf, inf, job, [])
 
 
 def is_free(job: Job, room: Room, placement: Placement) -> bool:

@@ -1,6 +1,6 @@
 """The event loop (S2): what happens at one instant, and in which order."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 
@@ -55,6 +55,7 @@ class Kernel:
     events: list[ExternalEvent] = field(default_factory=list)
     applied: list[bool] = field(default_factory=list)
     stopped: bool = False
+    after_pass: Callable[[State], None] | None = None
     power_states: list[Interval] = field(default_factory=list)
     jobs: list[Job] = field(init=False)
     waiting: Waiting = field(init=False)
@@ -384,6 +385,8 @@ class Kernel:
                 # Victims wait at their places, and what waited for those that are cancelled may be let in.
                 self.end_cancelled()
                 start_preemptors(self.state)
+        if self.after_pass is not None:
+            self.after_pass(self.state)
         self.state.completed_since_pass = self.state.given_back = False
         # What was planned does not know that the nodes of jobs wake first.
         self.state.disturbed = self.backfill == "conservative" and self.state.booted
@@ -455,11 +458,12 @@ def simulate(
     sleep: NodeSleep | None = None,
     power_states: list[Interval] | None = None,
     launched: dict[int, float] | None = None,
+    after_pass: Callable[[State], None] | None = None,
 ) -> list[Outcome]:
     """Simulate to the end; outcomes stand in the order of rows. `interruptions` receives those, in order.
 
     `power_states` receives what nodes were when (S21), and `launched` from when on the nodes of the last run
-    of each row were on.
+    of each row were on. `after_pass` is called with the state at the end of each pass.
 
     With `asked_at_timers` every node event has a pass, as with schedulers written in Python.
     """
@@ -478,6 +482,7 @@ def simulate(
     kernel = Kernel(
         state, backfill, reservations, to_come, list(node_events), {}, after_each, asked_at_timers
     )
+    kernel.after_pass = after_pass
     kernel.reasons, kernel.by_start = reasons, order_at_instant == "arrivals_first"
     kernel.events = sorted(events, key=lambda event: event.time)
     unknown = unknown_reservations(kernel.events, machine)

@@ -82,7 +82,10 @@ class Running:
 
 @dataclass
 class State:
-    """Clock, queue, running jobs, and the conservative rule's reservations by row."""
+    """Clock, queue, running jobs, and the conservative rule's reservations by row.
+
+    `reserved` has the reservations of EASY at the end of the latest pass.
+    """
 
     machine: Machine
     order: Order
@@ -93,6 +96,7 @@ class State:
     keys: dict[int, float] = field(default_factory=dict)
     running: list[Running] = field(default_factory=list)
     reservations: dict[int, Rectangle] = field(default_factory=dict)
+    reserved: Plan = field(default_factory=list)
     completed_since_pass: bool = False
     disturbed: bool = False
     saved: dict[int, float] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """Small but nasty random cases for comparing kernels: coinciding instants, zero times, overruns, misfits."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -26,6 +26,7 @@ from reference.predictors import PREDICTORS
 from reference.rates import Control
 from reference.reasons import Reasons
 from reference.sleep import Interval
+from reference.state import State
 
 FORMULAS = {
     "requested_time * processors - submit_time": Expression(
@@ -123,6 +124,7 @@ class Case:
         switches: list[tuple[float, int, float]] | None = None,
         power_states: list[Interval] | None = None,
         launched: dict[int, float] | None = None,
+        after_pass: Callable[[State], None] | None = None,
     ) -> list[Outcome]:
         """Run the reference; `interruptions` receives the runs that were cut short."""
         match self.order_argument:
@@ -158,6 +160,7 @@ class Case:
             sleep=self.sleep,
             power_states=power_states,
             launched=launched,
+            after_pass=after_pass,
         )
 
     def without(self, row: int) -> "Case":

@@ -96,6 +96,9 @@ impl SchedulingRule for Easy {
         if let Some(heads) = &mut self.heads {
             return heads.propose(view, allocator);
         }
+        if self.head_is_over_limit(view) {
+            self.pass = Pass::Begun;
+        }
         loop {
             let job = match &self.pass {
                 Pass::Over => return Ok(Step::Done),
@@ -174,6 +177,13 @@ impl Easy {
         let same_places = |shadow: &Shadow| !shadow.goes_by_place || !self.started;
         self.examined == view.state.releases
             && self.shadow.as_ref().is_some_and(|shadow| same_head(shadow) && same_places(shadow))
+    }
+
+    /// Whether a start in this pass has brought the head over a limit: its reservation is given up then.
+    fn head_is_over_limit(&self, view: View<'_>) -> bool {
+        let is_behind = matches!(self.pass, Pass::Arrivals(_) | Pass::Behind(_));
+        let shadow = self.shadow.as_ref().filter(|_| is_behind && view.state.limited.is_some());
+        shadow.is_some_and(|shadow| view.over_limit(shadow.head).is_some())
     }
 
     /// The next arrival. Where it depends on its nodes if a job does harm and one has started, the jobs behind come instead:

@@ -69,6 +69,21 @@ impl EasyReservations {
         }
     }
 
+    /// The pass begins at the first job of the queue, without reservations.
+    fn begin_at_first(&mut self) {
+        self.pass = Pass::Behind(None);
+        self.heads.clear();
+        self.heads_among.fill(0);
+        self.closed.clear();
+        self.by_totals.clear();
+        self.is_planned = false;
+    }
+
+    /// Whether a start in this pass has brought a job over a limit for which it reserves: the reservation is given up then.
+    fn is_some_over_limit(&self, view: View<'_>) -> bool {
+        view.state.limited.is_some() && self.heads.iter().any(|&head| view.over_limit(head).is_some())
+    }
+
     /// Reserves for all jobs that did not fit, by totals or else on nodes.
     fn reserve(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<(), Unanswered> {
         while self.reserve_next(view, allocator)? {}
@@ -260,16 +275,17 @@ impl SchedulingRule for EasyReservations {
 
     fn begin(&mut self, view: View<'_>, _: bool) -> bool {
         let begins = view.may_start_some();
-        self.pass = if begins { Pass::Behind(None) } else { Pass::Over };
-        self.heads.clear();
-        self.heads_among.fill(0);
-        self.closed.clear();
-        self.by_totals.clear();
-        self.is_planned = false;
+        self.begin_at_first();
+        if !begins {
+            self.pass = Pass::Over;
+        }
         begins
     }
 
     fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
+        if self.is_some_over_limit(view) {
+            self.begin_at_first();
+        }
         let Pass::Behind(before) = self.pass else { return Ok(Step::Done) };
         let Some(rank) = self.next_behind(view, allocator, before) else {
             self.pass = Pass::Over;

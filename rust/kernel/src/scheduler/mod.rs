@@ -6,6 +6,7 @@
 //! step, and proposes again once the answer is there.
 mod blocking;
 mod conservative;
+mod conservative_plan;
 mod disciplines;
 mod easy;
 mod easy_heads;
@@ -15,6 +16,7 @@ mod first_fit;
 mod free_slots;
 mod freed;
 mod harm;
+mod overdue;
 mod plan;
 mod plan_by_totals;
 mod policy_choice;

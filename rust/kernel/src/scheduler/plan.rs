@@ -59,17 +59,8 @@ pub struct Plan {
     changes: Option<u64>,
 }
 
-/// Moves a profile on to now; the running jobs hold their nodes until their expected ends.
-pub fn hold_running(profile: &mut Profile, view: View<'_>) {
-    profile.advance(view.now());
-    for job in view.running_jobs() {
-        let until = view.expected_end(job).time.0;
-        profile.hold(view.request(job), view.state.jobs.placement(job), view.now(), until);
-    }
-}
-
 /// The earliest start of a job in one of its node sets, the first of those that are equal; infinite where it fits in none.
-pub fn earliest(
+fn earliest(
     profile: &Profile,
     view: View<'_>,
     allocator: &mut Allocator,

@@ -88,6 +88,14 @@ impl Profile {
         Ok(None)
     }
 
+    /// The next instant after this one at which anything begins or ends, a reservation of the machine included.
+    #[must_use]
+    pub fn next_change(&self, want: &PlacementRequest<'_>, instant: f64) -> f64 {
+        let step = self.totals.times.partition_point(|&begin| begin <= instant);
+        let next = self.totals.times.get(step).copied().unwrap_or(f64::INFINITY);
+        want.calendar.map_or(next, |calendar| next.min(calendar.occurrences.next_from(instant.next_up())))
+    }
+
     /// The earliest instant in [from, before) at which the totals admit a job for its whole duration, where it gives up what it
     /// holds from `own` on: a bound for the earliest at which it fits.
     #[must_use]
