@@ -259,7 +259,7 @@ DisciplineName = Literal[
     "least_servers_first",
     "max_weight",
 ]
-SchedulerName = Literal["malleable", "equipartition"]
+SchedulerName = Literal["malleable", "equipartition", "accasim_easy"]
 SizeOrderName = Literal["fcfs", "sjf", "srtf", "drf", "equipartition"]
 AllocatorName = Literal[
     "first_fit",

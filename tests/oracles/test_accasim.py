@@ -34,3 +34,11 @@ def test_easy(workload: bl.Workload, system: bl.System) -> None:
     assert differing(table) == 63_302
     assert mean_wait(table) == 10_930.95
     assert mean_wait(table, "oracle_start") == 9_504.36
+
+
+def test_accasims_own_easy(workload: bl.Workload, system: bl.System) -> None:
+    """The variant of it starts every job when AccaSim does."""
+    result = bl.simulate(workload, system, "accasim_easy")
+    table = compared(result, starts("accasim/seth-easy"))
+    assert table.height == 202_871
+    assert differing(table) == 0

@@ -42,6 +42,8 @@ class Allocator:
             "first_fit": lambda: nodes,
             "best_fit": lambda: sorted(nodes, key=lambda node: -load(room[node])),
             "worst_fit": lambda: sorted(nodes, key=lambda node: load(room[node])),
+            "best_fit(by=free)": lambda: sorted(nodes, key=lambda node: float(sum(room[node].free))),
+            "worst_fit(by=free)": lambda: sorted(nodes, key=lambda node: -float(sum(room[node].free))),
             "random": lambda: sorted(nodes, key=lambda node: mix(mix(self.seed, job.row), node)),
             "next_fit": lambda: nodes[self.last_node :] + nodes[: self.last_node],
             "contiguous": lambda: first_window(job, room),

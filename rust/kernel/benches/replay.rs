@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use batchlab_kernel::cluster::{NodeSets, Request, Requests};
+use batchlab_kernel::cluster::{NodeSets, Ranking, Request, Requests};
 use batchlab_kernel::priority::FORMULA_NAMES;
 use batchlab_kernel::replay::Replay;
 use batchlab_kernel::scenario::Scenario;
@@ -88,6 +88,7 @@ fn read(log: &str) -> Vec<Job> {
             submit_time: record.submit_time,
             run_time: record.run_time,
             requested_time: record.requested_time,
+            time_limit: record.time_limit,
             tasks: record.tasks,
             request: 0,
         })
@@ -137,6 +138,7 @@ fn opened(jobs: &[Job], nodes: usize, cores: i64, policy: &str) -> Simulation<Re
         reservations: 1,
         slurm: None,
         seed: 0,
+        ranking: Ranking::default(),
         critical: Vec::new(),
         mapping: None,
     };

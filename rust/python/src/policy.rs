@@ -1,5 +1,6 @@
 //! A policy as the Python side hands it over.
 use batchlab_kernel::accounting::Multifactor;
+use batchlab_kernel::cluster::Ranking;
 use batchlab_kernel::placement::{Blocks, Closeness, Compact, Mapping, Threshold};
 use batchlab_kernel::scheduler::{PolicyChoice, SlurmSettings};
 use batchlab_kernel::slurm::{Depths, Filling, Reserves, Select};
@@ -23,6 +24,7 @@ pub struct PolicyNames {
     seed: u64,
     critical: Vec<usize>,
     mapping: Option<MappingSettings>,
+    ranking: String,
 }
 
 /// The parameters of `slurm`, and which resources are CPUs, memory and GPUs; and the weights of nodes.
@@ -179,7 +181,11 @@ impl TryFrom<PolicyNames> for PolicyChoice {
             seed,
             critical,
             mapping,
+            ranking,
         } = names;
+        let known = Ranking::NAMES.into_iter().find(|(name, _)| *name == ranking);
+        let unknown = || PyValueError::new_err(format!("ranking={ranking:?} is not known"));
+        let (_, ranking) = known.ok_or_else(unknown)?;
         let slurm = slurm.map(SlurmSettings::try_from).transpose()?;
         let multifactor = multifactor.map(Multifactor::try_from).transpose()?;
         let mapping = mapping.map(Mapping::from);
@@ -194,6 +200,7 @@ impl TryFrom<PolicyNames> for PolicyChoice {
             seed,
             critical,
             mapping,
+            ranking,
         })
     }
 }

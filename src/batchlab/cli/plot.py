@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["PlotKind", "plot"]
 
 PlotKind: TypeAlias = Literal[
+    "allocation_efficiency",
     "allocation_map",
     "allocations",
     "arrivals",

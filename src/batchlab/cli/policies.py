@@ -47,7 +47,7 @@ def policies() -> None:
         "Orders": _summaries(ORDERS),
         "Backfilling rules": _summaries(BACKFILLS),
         "Disciplines, which select among running and waiting jobs": _summaries(DISCIPLINES),
-        "Policies that resize jobs": _summaries(SCHEDULERS),
+        "Schedulers of their own kind": _summaries(SCHEDULERS),
         "Allocators": _summaries(ALLOCATORS),
         "Predictors": _summaries(PREDICTORS),
     }

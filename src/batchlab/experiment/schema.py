@@ -37,6 +37,7 @@ Plot = Literal[
     "plain_slowdown",
     "wait",
     "turnaround",
+    "allocation_efficiency",
     "queue_size",
     "utilisation",
     "load",

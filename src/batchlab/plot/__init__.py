@@ -16,7 +16,7 @@ from batchlab.plot.gantt import gantt
 from batchlab.plot.gflops import gflops
 from batchlab.plot.hops import hop_bytes, hops
 from batchlab.plot.interference import interference
-from batchlab.plot.job_measures import slowdown, turnaround, wait
+from batchlab.plot.job_measures import allocation_efficiency, slowdown, turnaround, wait
 from batchlab.plot.job_nodes import job_nodes
 from batchlab.plot.job_sizes import job_sizes
 from batchlab.plot.job_times import job_times
@@ -38,6 +38,7 @@ __all__ = [
     "adequacy_by_jobs",
     "adequacy_differences",
     "adequacy_starts",
+    "allocation_efficiency",
     "allocation_map",
     "allocations",
     "arrivals",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from batchlab.plot.distribution import Scale
 
-__all__ = ["slowdown", "turnaround", "wait"]
+__all__ = ["allocation_efficiency", "slowdown", "turnaround", "wait"]
 
 
 def wait(
@@ -148,6 +148,48 @@ def slowdown(
         name = "bounded slowdown"
         samples = _samples(results, lambda jobs: metrics.bounded_slowdown(jobs, threshold))
     return _drawn(samples, Quantity(name, "log" if log else "linear"), kind, ax, title)
+
+
+def allocation_efficiency(
+    results: Results,
+    *,
+    ax: Axes | None = None,
+    kind: Kind = "box",
+    resource: str | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Draw the distribution of the allocation efficiency of jobs, one per policy.
+
+    Parameters
+    ----------
+    results, ax, kind, title
+        As for `wait`.
+    resource
+        The only resource that counts; all unless given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Those drawn on.
+
+    Raises
+    ------
+    ResultError
+        If an argument is not one of its values.
+    """
+    samples = [
+        Sample(
+            group.label,
+            np.concatenate(
+                [
+                    metrics.allocation_efficiency(each, resource).drop_nulls().to_numpy()
+                    for each in group.schedules
+                ]
+            ),
+        )
+        for group in groups(results)
+    ]
+    return _drawn(samples, Quantity("allocation efficiency", "linear"), kind, ax, title)
 
 
 def _samples(results: Results, measure: Callable[[pl.DataFrame], pl.Series]) -> list[Sample]:

@@ -66,6 +66,7 @@ class ResultPlots:
 
     result: Result
 
+    allocation_efficiency = Bound(plot.allocation_efficiency)
     allocation_map = Bound(plot.allocation_map)
     allocations = Bound(plot.allocations)
     arrivals = Bound(plot.arrivals)

@@ -1,5 +1,6 @@
 # What the package offers, for checkers and for `lazily`, which imports a name when it is first asked for.
 
+from batchlab.policy.accasim import AccasimEasy as AccasimEasy
 from batchlab.policy.allocator import Allocator as Allocator
 from batchlab.policy.malleable import Malleable as Malleable
 from batchlab.policy.policy import Policy as Policy

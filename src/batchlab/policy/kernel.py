@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from batchlab.errors import PolicyError
 from batchlab.policy.allocator import Allocator
-from batchlab.policy.mappings import mapping_of
+from batchlab.policy.mappings import mapping_of, ranking_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +55,7 @@ def policy_names(policy: Policy, seed: int, system: System) -> PolicyNames:
         "slurm": None if policy.slurm is None else _controller(policy.slurm, system),
         "seed": seed,
         "mapping": mapping_of(name, system) if (name := _allocator(policy)) != "external" else None,
+        "ranking": ranking_of(_allocator(policy)) if _allocator(policy) != "external" else "load",
         "critical": [system.resources.index(name) for name in CRITICAL if name in system.resources],
     }
 

@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from batchlab._kernel import Fabric, MappingSettings
     from batchlab.system import System
 
-__all__ = ["PARAMETERS", "mapping_of", "placed_by"]
+__all__ = ["PARAMETERS", "mapping_of", "placed_by", "ranking_of"]
 
 PARAMETERS = {
     "first_fit": ("order",),
     "contiguous": ("order",),
+    "best_fit": ("by",),
+    "worst_fit": ("by",),
     "round_robin": ("order", "blocks"),
     "dual_end": ("order", "threshold", "by"),
     "blocks": ("order", "of"),
@@ -35,7 +37,7 @@ PARAMETERS = {
     "fewest_groups": ("order",),
     "sub_torus": ("order",),
 }
-"""The allocators that go by an order of the nodes, and their keys."""
+"""The allocators that have parameters, and their keys."""
 
 _ORDERS = ("index", "random", "boxes", "hilbert", "levels")
 _MOST = 2**31 - 1
@@ -46,12 +48,15 @@ _LARGEST = 2.0**53
 _CENTRES = 64
 _BY: dict[str, tuple[str, ...]] = {
     "dual_end": ("requested_time", "nodes"),
+    "best_fit": ("load", "free"),
+    "worst_fit": ("load", "free"),
     "compact": ("mean_hops", "diameter"),
     # As it goes by where jobs send nothing.
     "hop_bytes": ("mean_hops",),
 }
 _OF_NETWORKS = ("compact", "hop_bytes", "fewest_groups", "sub_torus")
 _AROUND_CENTRES = ("compact", "hop_bytes")
+_RANKED = ("best_fit", "worst_fit")
 
 
 def placed_by(text: spec.Spec, call: spec.Call) -> str:
@@ -88,7 +93,8 @@ def mapping_of(allocator: str, system: System) -> MappingSettings | None:
         If the system does not have the network that the order asks for.
     """
     text, call = spec.parse(allocator)
-    if call.name not in PARAMETERS or (allocator in {"first_fit", "contiguous"}):
+    by_no_order = call.name in _RANKED or allocator in {"first_fit", "contiguous"}
+    if call.name not in PARAMETERS or by_no_order:
         return None
     rule = _Rule(text, call)
     return {
@@ -101,6 +107,12 @@ def mapping_of(allocator: str, system: System) -> MappingSettings | None:
         "centres": rule.centres(),
         "fabric": rule.fabric(system) if call.name in _OF_NETWORKS else None,
     }
+
+
+def ranking_of(allocator: str) -> str:
+    """Give what says which nodes are busiest, under an allocator that `placed_by` wrote."""
+    text, call = spec.parse(allocator)
+    return _Rule(text, call).by() if call.name in _RANKED else _BY["best_fit"][0]
 
 
 class _Rule:
@@ -135,7 +147,7 @@ class _Rule:
         return self.whole(self.call.keys["blocks"], "blocks") if "blocks" in self.call.keys else None
 
     def by(self) -> str:
-        """Take what the threshold of ``dual_end`` is of, or what ``compact`` makes least."""
+        """Take what a threshold is of, what ``compact`` makes least, or what ranks nodes."""
         return self.choice("by", _BY.get(self.call.name, ("",)))
 
     def centres(self) -> int:

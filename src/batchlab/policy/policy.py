@@ -306,8 +306,12 @@ def _head(text: spec.Spec, call: spec.Call) -> dict[str, str | int | Scheduler |
 
 def _scheduler(text: spec.Spec, call: spec.Call) -> Scheduler:
     """Take a built-in scheduler, with the order in which it serves."""
-    from batchlab.policy.malleable import Malleable  # noqa: PLC0415  # other policies do without
+    from batchlab.policy.accasim import AccasimEasy  # noqa: PLC0415  # other policies do without
+    from batchlab.policy.malleable import Malleable  # noqa: PLC0415  # as above
 
+    if call.name == "accasim_easy":
+        _refuse_others(text, call, ("allocator", "predictor"))
+        return AccasimEasy()
     if call.name == "equipartition":
         _refuse_others(text, call, ("allocator", "predictor"))
         return Malleable("equipartition")
@@ -428,9 +432,10 @@ def _name_of(piece: object) -> str:
 
 def _written(scheduler: Scheduler) -> tuple[str, str]:
     """Give the name of a scheduler, and what stands in the parentheses of a built-in one."""
-    from batchlab.policy.malleable import Malleable  # noqa: PLC0415  # other policies do without
+    from batchlab.policy.accasim import AccasimEasy  # noqa: PLC0415  # other policies do without
+    from batchlab.policy.malleable import Malleable  # noqa: PLC0415  # as above
 
-    if not isinstance(scheduler, Malleable):
+    if not isinstance(scheduler, Malleable | AccasimEasy):
         return _name_of(scheduler), ""
     return str(scheduler).partition("(")[0], _argument(str(scheduler))
 

@@ -12,6 +12,7 @@ import polars as pl
 
 from batchlab.errors import ResultError
 from batchlab.lazy import listing
+from batchlab.result.efficiency import allocation_efficiency
 from batchlab.result.measures import of_jobs, of_system
 from batchlab.result.timeline import before_resizes, demands, steps
 from batchlab.system.system import System
@@ -19,6 +20,7 @@ from batchlab.vocabulary import JOB_STATES, REJECTION_REASONS
 
 __all__ = [
     "USUAL_THRESHOLD",
+    "allocation_efficiency",
     "bounded_slowdown",
     "describe",
     "interrupted",

@@ -9,6 +9,7 @@ use super::calendar::JobCalendar;
 use super::node_order::NodeOrder;
 use super::node_set::NodeSet;
 use super::placement::NodeTasks;
+use super::ranking::Ranked;
 use super::request::Request;
 
 /// Free amounts, node by node: those of this moment, or the minima over a planned time.
@@ -30,8 +31,8 @@ pub trait Availability {
         visit_slots_by_index(self, nodes, request, visit);
     }
 
-    /// Visits the nodes with slots by load, busiest or least busy first, then by index, until `visit` says false.
-    fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool);
+    /// Visits the nodes with slots by how busy they are, then by index, until `visit` says false.
+    fn visit_by_load(&self, request: &Request, order: Ranked, visit: &mut dyn FnMut(u32) -> bool);
 
     /// The first place at or after `from` in an order whose node has slots for the request. O(n) unless there is an index.
     fn next_place(&self, order: &NodeOrder, from: u32, request: &Request) -> Option<u32> {
@@ -192,16 +193,4 @@ pub trait Place {
         want: &PlacementRequest<'_>,
         placement: &mut Vec<NodeTasks>,
     ) -> Result<bool, Unanswered>;
-}
-
-/// The load of a node: the sum over its resources of the share in use, in the system's order.
-#[must_use]
-pub fn load(capacity: &[i64], free: &[i64]) -> f64 {
-    let mut load = 0.0;
-    for (&capacity, &free) in capacity.iter().zip(free) {
-        if capacity > 0 {
-            load += (capacity - free) as f64 / capacity as f64;
-        }
-    }
-    load
 }

@@ -1,6 +1,7 @@
 //! The machine as it would be without any job.
 use super::availability::Availability;
 use super::machine::Machine;
+use super::ranking::Ranked;
 use super::request::Request;
 
 /// The machine without jobs.
@@ -28,7 +29,7 @@ impl Availability for EmptyMachine<'_> {
         self.0.node_sets().nodes_from(request.nodes, from).find(|&node| slots(node) > 0)
     }
 
-    fn visit_by_load(&self, request: &Request, _: bool, visit: &mut dyn FnMut(u32) -> bool) {
+    fn visit_by_load(&self, request: &Request, _: Ranked, visit: &mut dyn FnMut(u32) -> bool) {
         // An empty machine has one load.
         let mut from = 0;
         while let Some(node) = self.next_with_slots(from, request) {

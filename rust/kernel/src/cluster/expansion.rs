@@ -7,6 +7,7 @@ use super::availability::{Availability, next_place_of_both, previous_place_of_bo
 use super::machine::Machine;
 use super::node_order::NodeOrder;
 use super::node_set::NodeSet;
+use super::ranking::Ranked;
 use super::request::Request;
 
 /// Availability for further tasks of a job in addition to those that it has, sorted by node.
@@ -69,8 +70,7 @@ impl Availability for Expansion<'_> {
         previous_place_of_both((self, self.machine), order, until, request)
     }
 
-    fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {
-        self.machine
-            .visit_by_load(request, busiest_first, &mut |node| self.slots(node, request) == 0 || visit(node));
+    fn visit_by_load(&self, request: &Request, order: Ranked, visit: &mut dyn FnMut(u32) -> bool) {
+        self.machine.visit_by_load(request, order, &mut |node| self.slots(node, request) == 0 || visit(node));
     }
 }

@@ -7,6 +7,7 @@ use super::availability::{Availability, holds_by_index, visit_slots_by_index};
 use super::machine::Machine;
 use super::node_order::NodeOrder;
 use super::node_set::NodeSetId;
+use super::ranking::Ranked;
 use super::request::Request;
 
 /// Visits the entries in [from, until) that admit a task, by index, until `visit` says false.
@@ -108,9 +109,9 @@ impl Availability for Machine {
         tree.previous(until as usize, |values| request.admits(values)).map(|at| at as u32)
     }
 
-    fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {
+    fn visit_by_load(&self, request: &Request, order: Ranked, visit: &mut dyn FnMut(u32) -> bool) {
         if let Some(index) = &self.by_load {
-            index.visit(self.node_sets(), request, busiest_first, visit);
+            index.visit(self.node_sets(), request, order.busiest_first, visit);
         }
     }
 }

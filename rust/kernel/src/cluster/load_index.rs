@@ -1,16 +1,16 @@
-//! The nodes by load, then index.
+//! The nodes by how busy they are, then index.
 use serde::{Deserialize, Serialize};
 
 use crate::index::ordered_index::{Greatest, OrderedIndex};
 use crate::time::Time;
 
-use super::availability::load;
 use super::load_levels::LoadLevels;
 use super::node_set::NodeSetId;
 use super::node_sets::NodeSets;
+use super::ranking::Ranking;
 use super::request::Request;
 
-/// All nodes by load.
+/// All nodes by how busy they are.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum LoadIndex {
     /// Where one free amount says all.
@@ -19,23 +19,31 @@ pub(super) enum LoadIndex {
     Trees(LoadTrees),
 }
 
-/// The nodes of each set by load and index.
+/// The nodes of each set by how busy they are, and index.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct LoadTrees {
+    by: Ranking,
     load_of: Vec<Time>,
     sets: Vec<OrderedIndex<(Time, u32), Greatest>>,
 }
 
 impl LoadIndex {
     /// For so many nodes, none of which stands anywhere yet; `equal` is the capacity of each where all are alike.
-    pub(super) fn new(nodes: usize, resources: usize, equal: Option<&[i64]>, sets: &NodeSets) -> Self {
+    pub(super) fn new(
+        by: Ranking,
+        nodes: usize,
+        resources: usize,
+        equal: Option<&[i64]>,
+        sets: &NodeSets,
+    ) -> Self {
+        // Of equal nodes with one resource the one with less free has more load.
         if let Some(&[capacity]) = equal
             && let Some(levels) = LoadLevels::new(nodes, capacity)
         {
             return Self::Levels(levels);
         }
         let trees = sets.ids().map(|_| OrderedIndex::new(resources + 1)).collect();
-        Self::Trees(LoadTrees { load_of: vec![Time::NEVER; nodes], sets: trees })
+        Self::Trees(LoadTrees { by, load_of: vec![Time::NEVER; nodes], sets: trees })
     }
 
     /// Puts a node where it belongs by its values: what is free, and 1 if it is idle, −1 if it is drained.
@@ -63,7 +71,7 @@ impl LoadIndex {
 
 impl LoadTrees {
     fn put(&mut self, node: u32, capacity: &[i64], values: &[i64], sets: &NodeSets) {
-        let now = Time(load(capacity, &values[..capacity.len()]));
+        let now = Time(self.by.of(capacity, &values[..capacity.len()]));
         let before = std::mem::replace(&mut self.load_of[node as usize], now);
         for set in std::iter::once(&NodeSetId::ALL).chain(sets.others_of(node)) {
             let tree = &mut self.sets[set.index()];
@@ -81,7 +89,7 @@ impl LoadTrees {
         // Busiest first, yet by rising index within one load: go load by load from the end.
         let (mut bound, mut goes_on) = (None, true);
         while goes_on && let Some((level, _)) = tree.last_matching(bound.as_ref(), &matches) {
-            tree.visit_matching(below(level).as_ref(), &matches, &mut |(load, node)| {
+            tree.visit_matching(Some(&below(level)), &matches, &mut |(load, node)| {
                 goes_on = load != level || visit(node);
                 goes_on && load == level
             });
@@ -90,7 +98,7 @@ impl LoadTrees {
     }
 }
 
-/// A key just below all nodes of this load; `None` where nothing can be below.
-fn below(level: Time) -> Option<(Time, u32)> {
-    (level.0 > 0.0).then(|| (Time(level.0.next_down()), u32::MAX))
+/// A key just below all nodes of this rank.
+fn below(level: Time) -> (Time, u32) {
+    (Time(level.0.next_down()), u32::MAX)
 }

@@ -15,6 +15,7 @@ use super::node_order::{NodeOrder, OrderIndex};
 use super::node_set::NodeSetId;
 use super::node_sets::{NodeSets, totals_of};
 use super::placement::NodeTasks;
+use super::ranking::Ranking;
 use super::request::Request;
 use super::unavailable::Unavailable;
 
@@ -30,8 +31,10 @@ pub struct Machine {
     /// What is free on each node; then 1 for an idle node, −1 for a drained one, 0 for others. By index, or by place in the
     /// order of the nodes.
     pub(super) by_index: SegmentTree,
-    /// The nodes by load; None where no allocator asks for it.
+    /// The nodes by how busy they are; None where no allocator asks for it.
     pub(super) by_load: Option<LoadIndex>,
+    /// By what they are in that order.
+    ranking: Ranking,
     /// The order of the nodes; None where the allocator has none.
     pub(super) by_order: Option<Box<OrderIndex>>,
     unavailable: Option<Unavailable>,
@@ -64,6 +67,7 @@ impl Machine {
             total_free: totals_of(resources, &capacity, &node_sets),
             by_index: SegmentTree::new(resources + 1, &indexed),
             by_load: None,
+            ranking: Ranking::default(),
             by_order: None,
             capacity,
             unavailable: None,
@@ -74,22 +78,22 @@ impl Machine {
             breach: None,
         };
         if loads {
-            machine.keep_loads();
+            machine.keep_loads(Ranking::Load);
         }
         machine
     }
 
-    /// From now on nodes are also ordered by load.
-    pub fn keep_loads(&mut self) {
-        if self.by_load.is_some() {
+    /// From now on nodes are also ordered by how busy they are.
+    pub fn keep_loads(&mut self, ranking: Ranking) {
+        if self.by_load.is_some() && self.ranking == ranking {
             return;
         }
         let equal = self.are_equal.then(|| self.capacity_of(0));
-        let mut index = LoadIndex::new(self.jobs_on.len(), self.resources, equal, &self.node_sets);
+        let mut index = LoadIndex::new(ranking, self.jobs_on.len(), self.resources, equal, &self.node_sets);
         for node in 0..self.node_count() {
             index.put(node, self.capacity_of(node), self.values(node), &self.node_sets);
         }
-        self.by_load = Some(index);
+        (self.by_load, self.ranking) = (Some(index), ranking);
     }
 
     /// From now on nodes are also found in this order; in none where it is None.

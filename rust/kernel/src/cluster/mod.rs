@@ -17,6 +17,7 @@ mod partitions;
 mod placement;
 mod power_state;
 mod profile;
+mod ranking;
 mod request;
 mod unavailable;
 mod whole_nodes;
@@ -38,6 +39,7 @@ pub use partitions::Partitions;
 pub use placement::{NodeRange, NodeTasks, Placement, placement_of_ranks, ranks_of_placement};
 pub use power_state::{PowerState, SleepLevel, SleepRules, WarmNodes};
 pub use profile::{Profile, Supposed};
+pub use ranking::{Ranked, Ranking};
 pub use request::{Request, Requests};
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::availability::{
 use super::node_order::NodeOrder;
 use super::node_set::NodeSet;
 use super::placement::NodeTasks;
+use super::ranking::Ranked;
 use super::request::Request;
 
 /// Availability without the nodes that are closed to a job.
@@ -41,9 +42,8 @@ impl<A: Availability> Availability for Opened<'_, A> {
         previous_place_of_both((self, self.room), order, until, request)
     }
 
-    fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {
-        self.room
-            .visit_by_load(request, busiest_first, &mut |node| self.closed.contains(node) || visit(node));
+    fn visit_by_load(&self, request: &Request, order: Ranked, visit: &mut dyn FnMut(u32) -> bool) {
+        self.room.visit_by_load(request, order, &mut |node| self.closed.contains(node) || visit(node));
     }
 
     fn free_on(&self, node: u32, resource: usize) -> i64 {

@@ -3,7 +3,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{Availability, EmptyMachine, Machine, NodeSet, NodeSetId, NodeSets, NodeTasks, Request};
+use super::{
+    Availability, EmptyMachine, Machine, NodeSet, NodeSetId, NodeSets, NodeTasks, Ranked, Ranking, Request,
+};
 
 const NODES: u32 = 12;
 const RESOURCES: usize = 2;
@@ -82,8 +84,12 @@ fn moved_by(events: &[Event], places: u32) -> Vec<Event> {
 }
 
 fn all_by_load(machine: &Machine, request: &Request, busiest_first: bool) -> Vec<u32> {
+    all_ranked(machine, request, Ranked { by: Ranking::Load, busiest_first })
+}
+
+fn all_ranked(machine: &Machine, request: &Request, order: Ranked) -> Vec<u32> {
     let mut nodes = Vec::new();
-    machine.visit_by_load(request, busiest_first, &mut |node| {
+    machine.visit_by_load(request, order, &mut |node| {
         nodes.push(node);
         true
     });
@@ -123,6 +129,30 @@ proptest! {
             let empty = EmptyMachine(&machine);
             let next = (from..NODES).find(|&node| empty.slots(node, &own) > 0);
             prop_assert_eq!(empty.next_with_slots(from, &own), next);
+        }
+    }
+
+    #[test]
+    fn nodes_stand_by_the_sum_of_what_is_free(
+        capacity in prop::collection::vec(0..5_i64, NODES as usize * RESOURCES),
+        flags in some_sets(),
+        events in prop::collection::vec(some_event(), 0..30),
+        asked in (0..3_i64, 0..3_i64),
+    ) {
+        let (mut machine, numbers) = machine_of(RESOURCES, capacity, &flags);
+        machine.keep_loads(Ranking::Free);
+        let one = Request { amounts: vec![asked.0, asked.1], ..Request::NOTHING };
+        happen(&mut machine, &events, &one);
+        for &nodes in &numbers {
+            let request = Request { nodes, partition: nodes, ..one.clone() };
+            let has_slots = |&node: &u32| machine.slots(node, &request) > 0;
+            let free = |node: u32| machine.free_of(node).iter().sum::<i64>();
+            let mut plain: Vec<u32> = (0..NODES).filter(has_slots).collect();
+            plain.sort_by_key(|&node| (free(node), node));
+            let order = Ranked { by: Ranking::Free, busiest_first: true };
+            prop_assert_eq!(&all_ranked(&machine, &request, order), &plain);
+            plain.sort_by_key(|&node| (-free(node), node));
+            prop_assert_eq!(&all_ranked(&machine, &request, Ranked { busiest_first: false, ..order }), &plain);
         }
     }
 

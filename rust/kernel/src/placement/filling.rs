@@ -1,5 +1,5 @@
 //! The filling of nodes with the tasks of one job.
-use crate::cluster::{Availability, NodeTasks, PlacementRequest};
+use crate::cluster::{Availability, NodeTasks, PlacementRequest, Ranked};
 use crate::random::mix;
 
 /// Tasks on their way to nodes.
@@ -51,9 +51,9 @@ impl<'a, A: Availability> Filling<'a, A> {
         }
     }
 
-    pub(super) fn by_load(&mut self, busiest_first: bool) {
+    pub(super) fn by_load(&mut self, order: Ranked) {
         let (room, request) = (self.room, self.want.request);
-        room.visit_by_load(request, busiest_first, &mut |node| self.fill(node));
+        room.visit_by_load(request, order, &mut |node| self.fill(node));
     }
 
     pub(super) fn at_random(&mut self, seed: u64) {

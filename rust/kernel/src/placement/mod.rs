@@ -20,7 +20,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{
-    Availability, EmptyMachine, Machine, NodeOrder, NodeTasks, Place, PlacementRequest, Unanswered, place_at,
+    Availability, EmptyMachine, Machine, NodeOrder, NodeTasks, Place, PlacementRequest, Ranked, Ranking,
+    Unanswered, place_at,
 };
 
 pub use blocks::Blocks;
@@ -71,6 +72,8 @@ pub enum AllocationRule {
 pub struct Allocator {
     rule: AllocationRule,
     seed: u64,
+    /// What says which nodes are busiest, for `best_fit` and `worst_fit`.
+    ranking: Ranking,
     /// The resources that `balanced` spares, in the order in which ties are decided.
     critical: Vec<usize>,
     /// The last node of the latest start, for `next_fit`.
@@ -97,6 +100,7 @@ impl Allocator {
         Self {
             rule,
             seed,
+            ranking: Ranking::default(),
             critical: Vec::new(),
             cursor: 0,
             external: None,
@@ -128,16 +132,22 @@ impl Allocator {
         Self { critical, ..self }
     }
 
+    /// The same with what says which nodes are busiest.
+    #[must_use]
+    pub fn ranking_by(self, ranking: Ranking) -> Self {
+        Self { ranking, ..self }
+    }
+
     /// An allocator that asks outside the kernel.
     #[must_use]
     pub fn external() -> Self {
         Self { external: Some(Box::default()), ..Self::new(AllocationRule::FirstFit, 0) }
     }
 
-    /// Whether it asks for nodes by load.
+    /// By what it asks for the busiest nodes, or the least busy; None where it does not.
     #[must_use]
-    pub fn needs_loads(&self) -> bool {
-        matches!(self.rule, AllocationRule::BestFit | AllocationRule::WorstFit)
+    pub fn ranking(&self) -> Option<Ranking> {
+        matches!(self.rule, AllocationRule::BestFit | AllocationRule::WorstFit).then_some(self.ranking)
     }
 
     /// Whether a job fits just where enough slots are free, however spread.
@@ -276,8 +286,8 @@ impl Allocator {
                 filling.by_index(self.cursor, room.nodes());
                 filling.by_index(0, self.cursor);
             }
-            AllocationRule::BestFit => filling.by_load(true),
-            AllocationRule::WorstFit => filling.by_load(false),
+            AllocationRule::BestFit => filling.by_load(Ranked { by: self.ranking, busiest_first: true }),
+            AllocationRule::WorstFit => filling.by_load(Ranked { by: self.ranking, busiest_first: false }),
             AllocationRule::Random => filling.at_random(self.seed),
             AllocationRule::Contiguous => filling.first_window(),
             AllocationRule::Balanced => filling.balanced(&self.critical),

@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use crate::accounting::Multifactor;
-use crate::cluster::{self, NodeSets};
+use crate::cluster::{self, NodeSets, Ranking};
 use crate::placement::{self, Allocator, Mapping};
 use crate::priority::{self, Expression, Priority};
 
@@ -28,6 +28,8 @@ pub struct PolicyChoice {
     pub backfill: String,
     /// Name of the allocator.
     pub allocator: String,
+    /// What says which nodes are busiest, for allocators that go by that.
+    pub ranking: Ranking,
     /// How many jobs EASY does not delay.
     pub reservations: usize,
     /// The parameters of `slurm`.
@@ -116,8 +118,8 @@ impl PolicyChoice {
         if let Some(mapping) = &self.mapping {
             mapping.check(nodes)?;
         }
-        let allocator = Allocator::new(rule, self.seed).with_critical(self.critical.clone());
-        Ok(allocator.with_mapping(self.mapping.clone()))
+        let allocator = Allocator::new(rule, self.seed).ranking_by(self.ranking);
+        Ok(allocator.with_critical(self.critical.clone()).with_mapping(self.mapping.clone()))
     }
 
     fn priority(&self, names: &[&str]) -> Result<Priority, String> {

@@ -3,7 +3,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{Availability, Machine, NodeTasks, PlacementRequest, Request};
+use crate::cluster::{Availability, Machine, NodeTasks, PlacementRequest, Ranked, Request};
 use crate::placement::Allocator;
 use crate::state::View;
 
@@ -278,7 +278,7 @@ impl Availability for AvailabilityAtShadow<'_> {
         }
     }
 
-    fn visit_by_load(&self, request: &Request, _: bool, visit: &mut dyn FnMut(u32) -> bool) {
+    fn visit_by_load(&self, request: &Request, _: Ranked, visit: &mut dyn FnMut(u32) -> bool) {
         // Whether a job fits does not depend on the order.
         for node in self.machine.node_sets().nodes_from(request.nodes, 0) {
             if !visit(node) {

@@ -132,8 +132,8 @@ impl<F: Feed> Simulation<F> {
         if self.scheduler.needs_changed_runs() {
             self.state.running.keep_changed();
         }
-        if self.allocator.needs_loads() {
-            self.state.machine.keep_loads();
+        if let Some(ranking) = self.allocator.ranking() {
+            self.state.machine.keep_loads(ranking);
         }
         let order = self.allocator.node_order();
         if order.is_some() || self.state.machine.order().is_some() {

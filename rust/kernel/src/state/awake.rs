@@ -1,5 +1,7 @@
 //! The machine without the nodes that are not on, for jobs that go to those first (S21).
-use crate::cluster::{Availability, Machine, NodeOrder, Request, next_place_of_both, previous_place_of_both};
+use crate::cluster::{
+    Availability, Machine, NodeOrder, Ranked, Request, next_place_of_both, previous_place_of_both,
+};
 
 use super::SleepState;
 
@@ -43,8 +45,8 @@ impl Availability for Awake<'_> {
         previous_place_of_both((self, self.machine), order, until, request)
     }
 
-    fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {
+    fn visit_by_load(&self, request: &Request, order: Ranked, visit: &mut dyn FnMut(u32) -> bool) {
         let mut visit_awake = |node| !self.sleep.is_on(node) || visit(node);
-        self.machine.visit_by_load(request, busiest_first, &mut visit_awake);
+        self.machine.visit_by_load(request, order, &mut visit_awake);
     }
 }

@@ -1,9 +1,10 @@
 //! Conjunctions of rows of levels over a time, as searches and allocators see them.
 use std::ops::Range;
 
-use crate::cluster::availability::{Availability, PlacementRequest, holds_by_index, load};
+use crate::cluster::availability::{Availability, PlacementRequest, holds_by_index};
 use crate::cluster::node_set::NodeSetId;
 use crate::cluster::placement::NodeTasks;
+use crate::cluster::ranking::{Ranked, Ranking};
 use crate::cluster::request::Request;
 use crate::index::WORD;
 
@@ -153,10 +154,10 @@ impl<'a> LevelMinima<'a> {
         (0..self.profile.resources).map(move |resource| self.free_on(node, resource))
     }
 
-    fn load(&self, node: u32) -> f64 {
+    fn load(&self, node: u32, by: Ranking) -> f64 {
         let resources = self.profile.resources;
         let capacity = &self.profile.capacity[node as usize * resources..][..resources];
-        load(capacity, &self.free_amounts(node).collect::<Vec<i64>>())
+        by.of(capacity, &self.free_amounts(node).collect::<Vec<i64>>())
     }
 }
 
@@ -260,14 +261,18 @@ impl Availability for LevelMinima<'_> {
         }
     }
 
-    fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {
+    fn visit_by_load(&self, request: &Request, order: Ranked, visit: &mut dyn FnMut(u32) -> bool) {
         let mut from = 0;
         let feasible = std::iter::from_fn(|| {
             let node = self.next_with_slots(from, request)?;
             from = node + 1;
             Some(node)
         });
-        visit_sorted_by_load(feasible.map(|node| (self.load(node), node)), busiest_first, visit);
+        visit_sorted_by_load(
+            feasible.map(|node| (self.load(node, order.by), node)),
+            order.busiest_first,
+            visit,
+        );
     }
 
     fn free_on(&self, node: u32, resource: usize) -> i64 {

@@ -1,7 +1,8 @@
 //! Minima of rows over a time, as searches and allocators see them.
-use crate::cluster::availability::{Availability, PlacementRequest, load};
+use crate::cluster::availability::{Availability, PlacementRequest};
 use crate::cluster::node_set::NodeSetId;
 use crate::cluster::placement::NodeTasks;
+use crate::cluster::ranking::{Ranked, Ranking};
 use crate::cluster::request::Request;
 
 use super::rows::{LANES, MOST_AMOUNT, Rows};
@@ -127,10 +128,10 @@ impl<'a> Minima<'a> {
         (0..self.profile.resources).map(|resource| self.free_on(node, resource)).collect()
     }
 
-    fn load(&self, node: u32) -> f64 {
+    fn load(&self, node: u32, by: Ranking) -> f64 {
         let resources = self.profile.resources;
         let capacity = &self.profile.capacity[node as usize * resources..][..resources];
-        load(capacity, &self.free_amounts(node))
+        by.of(capacity, &self.free_amounts(node))
     }
 }
 
@@ -210,10 +211,14 @@ impl Availability for Minima<'_> {
         nodes.find(|&node| self.slots_here(node, request) > 0)
     }
 
-    fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {
+    fn visit_by_load(&self, request: &Request, order: Ranked, visit: &mut dyn FnMut(u32) -> bool) {
         let nodes = self.profile.node_sets.nodes_from(request.nodes, 0);
         let feasible = nodes.filter(|&node| self.slots_here(node, request) > 0);
-        visit_sorted_by_load(feasible.map(|node| (self.load(node), node)), busiest_first, visit);
+        visit_sorted_by_load(
+            feasible.map(|node| (self.load(node, order.by), node)),
+            order.busiest_first,
+            visit,
+        );
     }
 
     fn free_on(&self, node: u32, resource: usize) -> i64 {

@@ -1,7 +1,8 @@
 //! The profile over one span of time, as allocators see it.
 use std::cell::Cell;
 
-use crate::cluster::availability::{Availability, load};
+use crate::cluster::availability::Availability;
+use crate::cluster::ranking::{Ranked, Ranking};
 use crate::cluster::request::Request;
 
 use super::Profile;
@@ -76,9 +77,9 @@ impl<'a> Window<'a> {
         (capacity, minima)
     }
 
-    fn load(&self, node: u32) -> f64 {
+    fn load(&self, node: u32, by: Ranking) -> f64 {
         let (capacity, minima) = self.minima(node);
-        load(capacity, &minima)
+        by.of(capacity, &minima)
     }
 }
 
@@ -127,10 +128,14 @@ impl Availability for Window<'_> {
         self.profile.node_sets.nodes_from(request.nodes, from).find(|&node| self.slots(node, request) > 0)
     }
 
-    fn visit_by_load(&self, request: &Request, busiest_first: bool, visit: &mut dyn FnMut(u32) -> bool) {
+    fn visit_by_load(&self, request: &Request, order: Ranked, visit: &mut dyn FnMut(u32) -> bool) {
         let nodes = self.profile.node_sets.nodes_from(request.nodes, 0);
         let feasible = nodes.filter(|&node| self.slots(node, request) > 0);
-        visit_sorted_by_load(feasible.map(|node| (self.load(node), node)), busiest_first, visit);
+        visit_sorted_by_load(
+            feasible.map(|node| (self.load(node, order.by), node)),
+            order.busiest_first,
+            visit,
+        );
     }
 
     fn free(&self) -> Option<Vec<i64>> {
