@@ -26,6 +26,7 @@ __version__: str
 
 class SwfColumns(TypedDict):
     rows: int
+    parts: int
     lines: int
     done: bool
     comments: list[str]
@@ -73,6 +74,7 @@ class JobColumns(TypedDict):
     submit_time: NDArray[np.float64]
     run_time: NDArray[np.float64]
     requested_time: NDArray[np.float64]
+    time_limit: NDArray[np.float64] | None
     tasks: NDArray[np.int64]
     amounts: list[int | NDArray[np.int64]]
     tasks_per_node: NDArray[np.int64] | None
@@ -215,6 +217,7 @@ class RecordedColumns(TypedDict):
     key_events: KeyEventColumns | None
     events_applied: NDArray[np.bool_] | None
     requested_time: NDArray[np.float64]
+    time_limit: NDArray[np.float64] | None
     power_states: PowerStateColumns | None
     closures: ClosureColumns | None
     waking_time: NDArray[np.float64] | None
@@ -286,6 +289,7 @@ class PolicyNames(TypedDict):
     seed: int
     critical: list[int]
     mapping: MappingSettings | None
+    ranking: str
 
 class ControllerSettings(TypedDict):
     select: str
@@ -453,6 +457,7 @@ class StreamedOverheads(TypedDict):
 class StreamNotes(TypedDict):
     read: int
     kept: int
+    parts: int
     dropped: dict[str, int]
     mended: dict[str, int]
     noted: dict[str, int]
@@ -818,8 +823,11 @@ class Job:
     def submit_time(self) -> float:
         """When it is submitted, seconds."""
     @property
+    def time_limit(self) -> float:
+        """How long it may run, seconds; infinite where it has no limit."""
+    @property
     def requested_time(self) -> float:
-        """The user's limit or estimate, seconds."""
+        """What schedulers plan with, seconds; infinite where nothing is known."""
     @property
     def estimate(self) -> float:
         """What its run_time is taken to be: requested_time, or what a predictor said; seconds."""

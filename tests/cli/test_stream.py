@@ -175,3 +175,31 @@ def test_a_streamed_run_shows_its_progress(
         written = capsys.readouterr().err
         assert ("easy" in written) == shown
         assert ("jobs done" in written) == shown
+
+
+@pytest.mark.parametrize("header", ["", "; Preemption: Yes\n"])
+def test_every_route_puts_partial_executions_together(
+    header: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run for its page, one for its tables and a streamed one see the same jobs and the same limits."""
+    log = tmp_path / "log.swf"
+    first = 2**53 + 1
+    log.write_text(
+        f"; MaxProcs: 8\n{header}"
+        f"{first} 0 5 60 8 -1 -1 8 80 -1 2 1 1 1 1 1 -1 -1\n"
+        f"{first} -1 30 40 8 -1 -1 8 80 -1 4 1 1 1 1 1 {first + 1} -1\n"
+        "2 10 0 50 4 -1 -1 4 60 -1 1 1 1 1 1 1 -1 -1\n"
+    )
+    machine = ["--nodes", "8", "--cores", "1", "--walltime", "kill"]
+    tables = []
+    for words in ([], ["--stream"]):
+        out = tmp_path / "-".join(["out", *words])
+        assert main(["run", str(log), *machine, *words, "--out", str(out)]) == 0
+        tables.append((out / "jobs.csv").read_text())
+    assert tables[0] == tables[1]
+    job, other = (line.split(",") for line in tables[0].splitlines()[1:])
+    assert job[:7] == [str(first), "killed", "0.0", "0.0", "80.0", "100.0", "100.0"]
+    assert other[:2] == ["2", "completed"]
+    capsys.readouterr()
+    assert main(["run", str(log), *machine]) == 0
+    assert "2 jobs read" in capsys.readouterr().out

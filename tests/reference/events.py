@@ -173,14 +173,14 @@ def change_waiting(kernel: Kernel, event: ExternalEvent, job: Job) -> bool:
 
 
 def change_limit(kernel: Kernel, job: Job, seconds: float) -> bool:
-    """Give a job that has been submitted and is not over another requested_time."""
+    """Give a job that has been submitted and is not over another limit and requested_time."""
     state, row = kernel.state, job.row
     if not is_alive(kernel, job):
         return False
     running = running_of(kernel, job)
     old = running.job if running else waiting_job(kernel, row)
     assert old is not None
-    new = replace(old, requested_time=seconds, first_requested_time=old.first_limit)
+    new = replace(old, requested_time=seconds, time_limit=None, first_time_limit=old.first_limit)
     kernel.exchange(old, new)
     state.disturbed |= new.requested_time != old.requested_time
     state.keys.pop(row, None)

@@ -84,7 +84,7 @@ def first_over(state: State, job: Job) -> Limit | None:
 def exceeds_minutes(state: State, job: Job, place: int, limit: Limit, group: Group) -> bool:
     """Tell whether a job would bring its group over what it may use of a resource over time."""
     resource, now = state.machine.resources[place], microseconds(state.now)
-    asked = job.tasks * job.request[place] * microseconds(job.requested_time)
+    asked = job.tasks * job.request[place] * microseconds(job.limit)
     if resource in limit.running_minutes:
         left = sum(
             held(each, place, state.machine) * max(0, end_of(each) - now)
@@ -112,7 +112,7 @@ def groups_of(job: Job, machine: Machine) -> list[Group]:
 
 def end_of(running: Running) -> int:
     """Give when a running job reaches its limit."""
-    return microseconds(max(running.start + running.job.requested_time, running.ran_until))
+    return microseconds(max(running.start + running.job.limit, running.ran_until))
 
 
 def microseconds(seconds: float) -> int:
@@ -133,6 +133,6 @@ def refuses_submission(state: State, job: Job, waiting: list[Job]) -> bool:
     alive = [*waiting, *state.queue, *state.held.values(), *(each.job for each in state.running)]
     for limit, group in groups(job, state.machine):
         count = sum(group in groups_of(each, state.machine) for each in alive)
-        if count >= limit.submitted_jobs or job.requested_time > limit.time:
+        if count >= limit.submitted_jobs or job.limit > limit.time:
             return True
     return False

@@ -31,7 +31,8 @@ class Job:
     What `queue` and `partitions` name, and who the job is of, matters on machines with queues and partitions
     (S11); `node_sets`, `tier`, `queue_priority`, `in_queue`, `in_partitions` and `in_reservation` follow from
     that, and from `reservation` (S14), when it is submitted. Singletons go by `user` and `name`.
-    `first_requested_time` is the requested_time at the submission, where events changed it (S18).
+    `time_limit` is the requested_time unless given, and `first_time_limit` what it was at the submission,
+    where events changed it (S18).
     """
 
     row: int
@@ -66,12 +67,18 @@ class Job:
     in_partitions: tuple[str, ...] = ()
     reservation: str | None = None
     in_reservation: str | None = None
-    first_requested_time: float | None = None
+    time_limit: float | None = None
+    first_time_limit: float | None = None
 
     @property
     def first_limit(self) -> float:
-        """The requested_time with which it was submitted."""
-        return self.requested_time if self.first_requested_time is None else self.first_requested_time
+        """The limit with which it was submitted."""
+        return self.limit if self.first_time_limit is None else self.first_time_limit
+
+    @property
+    def limit(self) -> float:
+        """How long it may run."""
+        return self.requested_time if self.time_limit is None else self.time_limit
 
     def __repr__(self) -> str:
         """Give what is not as usual, so that cases stay short."""

@@ -55,9 +55,7 @@ def in_time(job: Job, machine: Machine, start: float) -> bool:
         return True
     own = [each for each in machine.known if each.name == job.in_reservation]
     return any(
-        begin <= start < end and start + job.requested_time <= end
-        for each in own
-        for begin, end in occurrences(each)
+        begin <= start < end and start + job.limit <= end for each in own for begin, end in occurrences(each)
     )
 
 
@@ -68,8 +66,7 @@ def opened(room: Room, job: Job, machine: Machine, start: float) -> Room:
         for each in machine.known
         if each.name != job.in_reservation
         and any(
-            start < end and (begin <= start or begin < start + job.requested_time)
-            for begin, end in occurrences(each)
+            start < end and (begin <= start or begin < start + job.limit) for begin, end in occurrences(each)
         )
         for node in each.nodes
     }
@@ -80,4 +77,4 @@ def unused(job: Job, reservation: Reservation) -> bool:
     """Tell whether a job could not even end in the last occurrence of its reservation."""
     begin, end = occurrences(reservation)[-1]
     start = max(begin, job.submit_time)
-    return start >= end or start + job.requested_time > end
+    return start >= end or start + job.limit > end

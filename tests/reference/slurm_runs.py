@@ -98,7 +98,7 @@ class Run:
         if job.reservation is None:
             return True
         own = self.reservations[job.reservation]
-        return own.begin <= self.now < own.end and self.now + job.requested_time <= own.end
+        return own.begin <= self.now < own.end and self.now + job.limit <= own.end
 
     def counters(self, job: SlurmJob) -> tuple[int, ...]:
         """Give numbers of the limits on nodes that count a job."""

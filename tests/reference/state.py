@@ -207,8 +207,9 @@ class State:
         later = sorted(end for end in ends if self.now < end < inf)
         reservation = self.reserve(job, plan, [self.now, *later])
         all_fit = self.job_check == "nodes" and not self.machine.closed and not self.machine.withheld
-        # In some of its partitions a job may never fit.
+        # In some of its partitions a job may never fit, nor beside what never ends.
         all_fit = all_fit and not self.machine.reservations and len(job.in_partitions) <= 1
+        all_fit = all_fit and all(each.end < inf for each in plan)
         assert reservation is not None or not all_fit
         return reservation or Rectangle(inf, inf, job, [])
 
@@ -257,7 +258,7 @@ class State:
 
     def limit_run(self, running: Running) -> None:
         """Let a run be cut at its limit, or now where that is over, if it is not done before."""
-        allowed = running.job.requested_time
+        allowed = running.job.limit
         if self.sleep is not None and self.sleep.rules.counted:
             allowed = max(0.0, allowed - (running.ready - running.start))
         if self.overheads.counted:

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 
 from reference import Dependency, Job
 from support.schedule_cases import Case
@@ -51,7 +52,7 @@ def waiting(
 ) -> Job:
     """Let a job wait for some of those above it, jobs or arrays."""
     if rng.random() < share:
-        step = rng.choice((1.0, job.run_time, job.requested_time))
+        step = rng.choice((1.0, job.run_time, job.requested_time if job.requested_time < inf else 1.0))
         job = replace(job, begin_time=max(0.0, job.submit_time + rng.randint(-1, 4) * step))
     if not above or rng.random() > share:
         return job

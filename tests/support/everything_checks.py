@@ -43,7 +43,7 @@ def check_end(result: bl.Result, job: dict[str, Any], described: dict[str, Any],
     start, end, options = job["start_time"], job["end_time"], result.options
     launch, completion = job.get("launch_time") or 0.0, job.get("completion_time") or 0.0
     if options.walltime == "kill":
-        asked = described["requested_time"]
+        asked = described.get("time_limit", described["requested_time"])
         limit = longest_limit(result, job["job_id"], inf if asked is None else asked)
         is_counted = options.overheads is not None and options.overheads.counted and options.sleep is None
         # No limit counts the time to resume, a number of seconds here.

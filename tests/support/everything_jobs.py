@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+from random import Random
 from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 import batchlab as bl
 from batchlab import tasks
 from support.limited_machines import owners
 
 if TYPE_CHECKING:
-    from random import Random
-
     from batchlab.vocabulary import JobType
 
 __all__ = ["workload"]
@@ -88,4 +91,14 @@ def workload(rng: Random, cores: int, system: bl.System, *, with_applications: b
                 **common,
             )
         )
-    return bl.Workload.from_jobs(jobs, overrun="keep")
+    made = bl.Workload.from_jobs(jobs, overrun="keep")
+    own = Random()  # noqa: S311 - no secret
+    own.setstate(rng.getstate())
+    return with_limits(made, own) if own.random() < 0.5 else made
+
+
+def with_limits(workload: bl.Workload, rng: Random) -> bl.Workload:
+    """Let jobs be allowed another time than schedulers plan with, or any."""
+    requested = workload.jobs["requested_time"]
+    limits = [rng.choice((time, math.inf, float(rng.randint(0, 12)))) for time in requested]
+    return replace(workload, jobs=workload.jobs.with_columns(time_limit=pl.Series(limits, dtype=pl.Float64)))

@@ -179,11 +179,12 @@ class Counted:
 
     def _job(self, row: int, job: dict[str, Any]) -> Job:
         partition = job.get("partition")
+        limit = job.get("time_limit", job["requested_time"])
         return Job(
             row,
             job["submit_time"],
             0.0,
-            inf if job["requested_time"] is None else job["requested_time"],
+            inf if limit is None else limit,
             job["tasks"],
             tuple(int(name == "core") for name in self.system.resources),
             exclusive=bool(job.get("exclusive")),

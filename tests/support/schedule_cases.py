@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
+from math import inf
 
 from hypothesis import strategies
 
@@ -321,7 +322,8 @@ def arguments_of(rule: Multifactor) -> list[str]:
 def disturbed(case: Case, rng: random.Random) -> Case:
     """Add node events to a case, many of them at instants at which jobs come, start or end."""
     instants = sorted({job.submit_time for job in case.jobs})
-    steps = [job.run_time for job in case.jobs] + [job.requested_time for job in case.jobs] + [0.0]
+    requested = [job.requested_time for job in case.jobs if job.requested_time < inf]
+    steps = [job.run_time for job in case.jobs] + requested + [0.0]
     choices = rng.choice((("stay",), ("kill",), ("requeue",), ("keep",), ("checkpoint",), RUNNING_JOBS))
     acts = rng.choice((("close", "open"), ("withhold",), ("close", "open", "withhold"), ("close",)))
     events = [

@@ -44,6 +44,7 @@ def workload_of(case: Case) -> bl.Workload:
         "submit_time": pl.Series([job.submit_time for job in jobs], dtype=pl.Float64),
         "run_time": pl.Series([job.run_time for job in jobs], dtype=pl.Float64),
         "requested_time": pl.Series([job.requested_time for job in jobs], dtype=pl.Float64),
+        **limits_of(jobs),
         "tasks": pl.Series([job.tasks for job in jobs], dtype=pl.Int64),
         "tasks_per_node": pl.Series([job.tasks_per_node for job in jobs], dtype=pl.Int64),
         "user_id": pl.Series([job.row % 3 for job in jobs], dtype=pl.Int64),
@@ -75,6 +76,13 @@ def workload_of(case: Case) -> bl.Workload:
     for index, name in enumerate(resources):
         columns[name] = pl.Series([job.request[index] for job in jobs], dtype=pl.Int64)
     return bl.Workload.from_table(columns, resources=resources, overrun="keep", invalid="raise")
+
+
+def limits_of(jobs: Sequence[Job]) -> dict[str, pl.Series]:
+    """Give the column of limits, where a job has one that is not its requested_time."""
+    if all(job.time_limit is None for job in jobs):
+        return {}
+    return {"time_limit": pl.Series([job.limit for job in jobs], dtype=pl.Float64)}
 
 
 def waiting_columns(jobs: Sequence[Job]) -> dict[str, pl.Series]:
@@ -390,7 +398,7 @@ def readable(case: Case) -> str:
             f"    Job({job.row}, {job.submit_time!r}, {job.run_time!r}, {job.requested_time!r}, {job.tasks}, "
             f"{job.request}, {job.tasks_per_node}, {job.exclusive}, {job.node_groups}),"
             f"  # {text_of(job)} {job.depends_on} begin={job.begin_time} user={job.user} name={job.name} "
-            f"array={job.array}%{job.array_limit}"
+            f"array={job.array}%{job.array_limit} limit={job.limit}"
         )
 
     events = [f"    {event}," for event in (*case.node_events, *case.events)]

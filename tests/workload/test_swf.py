@@ -23,6 +23,7 @@ COLUMNS = [
     "run_time",
     "requested_time",
     "tasks",
+    "time_limit",
     "logged_wait_time",
     "allocated_processors",
     "average_cpu_time",
@@ -50,7 +51,7 @@ def job(**changes: object) -> str:
         "allocated_processors",
         "average_cpu_time",
     ]
-    names += ["used_memory", "requested_processors", "requested_time", "requested_memory", *COLUMNS[11:]]
+    names += ["used_memory", "requested_processors", "requested_time", "requested_memory", *COLUMNS[12:]]
     fields = dict(zip(names, SOUND.split(), strict=True))
     return " ".join(str(value) for value in (fields | changes).values())
 
@@ -64,11 +65,11 @@ def test_columns_values_and_header() -> None:
     workload = read_swf(LOG.splitlines())
     assert workload.jobs.columns == COLUMNS
     assert workload.jobs.rows()[0] == (
-        1, 0.0, 100.0, 200.0, 4, 5.0, 4, 99.5, 2000.0, 4, 3000.0, 1, 7, 8, 9, 1, 2, -1, -1.0,
+        1, 0.0, 100.0, 200.0, 4, 200.0, 5.0, 4, 99.5, 2000.0, 4, 3000.0, 1, 7, 8, 9, 1, 2, -1, -1.0,
     )  # fmt: skip
     assert workload.jobs.rows()[1][:5] == (2, 10.5, 60.0, 60.0, 2)
     real = {"submit_time", "run_time", "requested_time", "logged_wait_time", "average_cpu_time"}
-    real |= {"used_memory", "requested_memory", "think_time"}
+    real |= {"used_memory", "requested_memory", "think_time", "time_limit"}
     assert dict(workload.jobs.schema) == {name: pl.Float64 if name in real else pl.Int64 for name in COLUMNS}
     assert workload.header.max_processors == 8
     assert workload.resources == ()
@@ -160,7 +161,7 @@ def test_processors_and_memory() -> None:
         job(used_memory=-1, requested_memory=-1),
     ]
     workload = read_swf(lines, processors="allocated", use_memory=True)
-    assert workload.jobs.columns[:6] == [*COLUMNS[:5], "mem"]
+    assert workload.jobs.columns[:7] == [*COLUMNS[:6], "mem"]
     assert workload.jobs["tasks"].to_list() == [3, 4, 4]
     assert workload.jobs["mem"].to_list() == [1, 2000, 0]
     assert workload.jobs.schema["mem"] == pl.Int64
@@ -285,7 +286,8 @@ def test_the_kernel_and_the_tables_speak_alike() -> None:
 
     parser = _kernel.SwfParser(overrun="extend", invalid="drop", processors="requested", use_memory=False)
     texts = {text for _, text in parser.finish()["reasons"]}
-    own = {value for name, value in vars(reasons).items() if name.isupper() and name != "REPEATED_JOB"}
+    of_tables = {"REPEATED_JOB", "TIME_LIMIT", "REQUESTED_TIME_OF_LIMIT", "PARTS"}
+    own = {value for name, value in vars(reasons).items() if name.isupper() and name not in of_tables}
     assert own <= texts
     with pytest.raises(ValueError, match="finished"):
         parser.finish()
@@ -336,3 +338,79 @@ def test_the_kth_log() -> None:
     assert len(workload) == 27_992
     assert "the header announces 28,476 records" in str(workload.report)
     assert workload.jobs["tasks"].max() == workload.header.max_processors == 100
+
+
+# A job in parts as the standard writes it: a line that sums them up, then its parts.
+PARTS = [
+    "1 0 5 60 8 -1 -1 8 200 -1 2 1 1 1 1 1 -1 -1",
+    "1 -1 30 40 8 -1 -1 8 200 -1 3 1 1 1 1 1 -1 -1",
+]
+SUMMARY = "1 0 5 100 8 -1 -1 8 200 -1 1 1 1 1 1 1 -1 -1"
+OTHER = "2 10 0 50 4 -1 -1 4 60 -1 1 1 1 1 1 1 -1 -1"
+JOB_OF_PARTS = (1, 0.0, 100.0, 200.0, 8, 1)
+OTHER_JOB = (2, 10.0, 50.0, 60.0, 4, 1)
+PARTIAL_COLUMNS = ("job_id", "submit_time", "run_time", "requested_time", "tasks", "status")
+
+
+@pytest.mark.parametrize(
+    ("lines", "parts"),
+    [
+        ([SUMMARY, *PARTS, OTHER], 2),
+        ([*PARTS, SUMMARY, OTHER], 2),
+        ([*PARTS, OTHER], 1),
+        ([OTHER, *PARTS], 1),
+        (["; Preemption: Double", SUMMARY, *PARTS, OTHER], 2),
+        (["; Preemption: Yes", *PARTS, OTHER], 1),
+        (["; Preemption: Yes", PARTS[0], PARTS[1].replace(" 3 1 1", " 1 1 1"), OTHER], 1),
+    ],
+)
+def test_partial_executions_are_one_job(lines: list[str], parts: int) -> None:
+    """Parts are no jobs, whether a line sums them up or not; the report says how many there were."""
+    workload = read_swf(lines, invalid="raise")
+    jobs = sorted(workload.jobs.select(*PARTIAL_COLUMNS).rows())
+    assert jobs == [JOB_OF_PARTS, OTHER_JOB]
+    assert workload.report.skipped == {reasons.PARTS: parts}
+    assert (workload.report.read, workload.report.kept) == (2, 2)
+    assert workload.report.dropped.is_empty()
+
+
+def test_the_last_part_says_how_a_job_ended() -> None:
+    """A failed one is a failed job; one that is to be continued has not ended in the log."""
+    failed = PARTS[1].replace(" 3 1 1", " 4 1 1")
+    assert read_swf([PARTS[0], failed]).jobs["status"].to_list() == [0]
+    assert read_swf([PARTS[0], PARTS[0]]).jobs.select("run_time", "status").rows() == [(120.0, 2)]
+
+
+def test_parts_that_are_apart_are_jobs() -> None:
+    """The lines of a job follow one another: another job between them ends it."""
+    again = PARTS[1].replace("1 -1 30", "1 70 30")
+    jobs = read_swf([PARTS[0], OTHER, again]).jobs
+    assert jobs.select("job_id", "run_time").rows() == [(1, 60.0), (2, 50.0), (1, 40.0)]
+
+
+def test_a_part_that_cannot_be_read() -> None:
+    """It is dropped and listed, and the others are put together."""
+    unknown = PARTS[1].replace("1 -1 30 40", "1 -1 30 -1")
+    workload = read_swf([PARTS[0], unknown, PARTS[1]])
+    assert workload.jobs["run_time"].to_list() == [100.0]
+    assert workload.report.dropped.rows() == [(reasons.RUN_TIME, 2, 1)]
+    with pytest.raises(WorkloadError, match="lines:2: run_time = -1"):
+        read_swf([PARTS[0], unknown], invalid="raise")
+
+
+def test_limits_of_a_log() -> None:
+    """What was asked for is the limit, also where schedulers plan with the run time."""
+    line = job(run_time=300, requested_time=200)
+    assert read_swf([line]).jobs.select("requested_time", "time_limit").rows() == [(300.0, 200.0)]
+    for overrun in ("cut", "keep"):
+        jobs = read_swf([line], overrun=overrun).jobs  # type: ignore[arg-type]  # both are known
+        assert "time_limit" not in jobs.columns
+        assert jobs["requested_time"].to_list() == [200.0]
+
+
+def test_numbers_of_jobs_beyond_float64() -> None:
+    """They stay what they are, and so do those of preceding jobs; there is none beyond int64."""
+    large = 2**53 + 1
+    jobs = read_swf([job(job_id=large, preceding_job_id=2**63 - 1)], invalid="raise").jobs
+    assert jobs.select("job_id", "preceding_job_id").rows() == [(large, 2**63 - 1)]
+    assert read_swf([job(job_id=2**63), job()]).report.dropped["reason"].to_list() == [reasons.JOB_NUMBER]

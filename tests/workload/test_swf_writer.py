@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from batchlab.errors import WorkloadError
-from batchlab.workload import Header, Workload, read_swf, write_swf
+from batchlab.workload import Header, Workload, read_swf, reasons, write_swf
 
 SOUND = "1 0.25 5 100 4 99.5 2000 4 200 3000 1 7 8 9 1 2 -1 -1"
 LOGS = Path(__file__).parents[3] / "shared" / "data"
@@ -49,7 +49,8 @@ def test_real_logs_round_trip(tmp_path: Path, name: str) -> None:
     again = read_swf(tmp_path / "log.swf", invalid="raise")
     assert again.jobs.equals(workload.jobs)
     assert again.header == workload.header
-    assert again.report.mended.is_empty()
+    # What was asked for is written, and extended again.
+    assert set(again.report.mended["reason"]) <= {reasons.REQUESTED_TIME_RAISED}
 
 
 def test_the_options_of_reading_survive(tmp_path: Path) -> None:
@@ -111,9 +112,9 @@ def test_header_lines_stay_comments(tmp_path: Path) -> None:
 
 def test_numbers_beyond_the_format_are_refused(tmp_path: Path) -> None:
     """A number that would not be read back exactly is an error, and nothing is written."""
-    workload = Workload.from_table({"job_id": [2**60], "submit_time": [0], "run_time": [1], "tasks": [1]})
+    workload = Workload.from_table({"user_id": [2**60], "submit_time": [0], "run_time": [1], "tasks": [1]})
     with pytest.raises(
-        WorkloadError, match=r"job_id = 1.15292e\+18; the format's numbers must be within 2\^53"
+        WorkloadError, match=r"user_id = 1.15292e\+18; the format's numbers must be within 2\^53"
     ):
         write_swf(workload, tmp_path / "log.swf")
     assert list(tmp_path.iterdir()) == []
@@ -151,3 +152,21 @@ def test_any_workload_round_trips(tmp_path: Path, jobs: list[dict[str, float]]) 
     again = read_swf(tmp_path / "log.swf", invalid="raise").jobs.select(workload.jobs.columns)
     expected = workload.jobs.with_columns(pl.col("average_cpu_time") + 0.0)
     assert again.equals(expected)
+
+
+def test_limits_and_large_numbers_round_trip(tmp_path: Path) -> None:
+    """A raised request is written as what was asked for, and the numbers of jobs are exact."""
+    lines = [SOUND.replace("5 100 4", "5 300 4"), SOUND.replace("1 0.25", f"{2**53 + 1} 0.5")]
+    workload = read_swf(lines)
+    assert workload.jobs.select("requested_time", "time_limit").rows() == [(300.0, 200.0), (200.0, 200.0)]
+    write_swf(workload, tmp_path / "log.swf")
+    assert read_swf(tmp_path / "log.swf").jobs.equals(workload.jobs)
+    assert "without a field" not in (tmp_path / "log.swf").read_text()
+
+
+def test_what_the_format_cannot_say_of_limits(tmp_path: Path) -> None:
+    """A limit that is neither what was asked for nor extended to it is named in a comment."""
+    table = {"submit_time": [0], "run_time": [5], "requested_time": [9], "time_limit": [None], "tasks": [1]}
+    write_swf(Workload.from_table(table), tmp_path / "log.swf")
+    assert "; Note: columns without a field in this format: time_limit" in (tmp_path / "log.swf").read_text()
+    assert read_swf(tmp_path / "log.swf").jobs["requested_time"].to_list() == [9.0]

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import math
 import pickle
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from batchlab.errors import WorkloadError
 from batchlab.vocabulary import OverrunAction
-from batchlab.workload import Workload, read_swf, reasons
+from batchlab.workload import JobDescription, Workload, read_swf, reasons
 
 TABLE: dict[str, list[Any]] = {"submit_time": [0, 10], "run_time": [60, 30.5], "tasks": [4, 2]}
 FIRST = ["job_id", "submit_time", "run_time", "requested_time", "tasks"]
@@ -60,7 +61,10 @@ def test_columns_are_ordered_and_others_ride_along() -> None:
         ({"tasks": [1, 0]}, reasons.PROCESSORS),
         ({"tasks": [1, 2**32]}, reasons.PROCESSORS),
         ({"tasks": [1, float("nan")]}, reasons.PROCESSORS),
-        ({"requested_time": [1, float("inf")]}, reasons.REQUESTED_TIME),
+        ({"requested_time": [1, 2.0**54]}, reasons.REQUESTED_TIME),
+        ({"time_limit": [1, -1]}, reasons.TIME_LIMIT),
+        ({"time_limit": [1, 2.0**54]}, reasons.TIME_LIMIT),
+        ({"time_limit": ["1", "none"]}, reasons.TIME_LIMIT),
         ({"mem": [1, -1]}, reasons.negative_amount("mem")),
         ({"mem": [1.0, float("nan")]}, reasons.negative_amount("mem")),
         ({"tasks_per_node": [0, -1]}, reasons.negative_amount("tasks_per_node")),
@@ -109,6 +113,63 @@ def test_mends() -> None:
         (reasons.REPEATED_JOB, 1, 7),
         (reasons.OUT_OF_ORDER, 2, 8),
     ]
+
+
+def test_a_limit_is_not_what_is_planned_with() -> None:
+    """Overruns are a matter of the requested time; without one of its own a job is planned with its limit."""
+    table = TABLE | {"requested_time": [20, None], "time_limit": [30, 25]}
+    jobs = Workload.from_table(table).jobs
+    assert jobs.columns == [*FIRST, "time_limit"]
+    assert jobs.select("requested_time", "time_limit").rows() == [(60.0, 30.0), (30.5, 25.0)]
+    kept = Workload.from_table(table, overrun="keep")
+    assert kept.jobs.select("requested_time", "time_limit").rows() == [(20.0, 30.0), (25.0, 25.0)]
+    assert kept.report.counts()["mended"] == {reasons.REQUESTED_TIME_OF_LIMIT: 1}
+    cut = Workload.from_table(table, overrun="cut").jobs
+    assert cut.select("run_time", "requested_time", "time_limit").rows() == [
+        (20.0, 20.0, 30.0),
+        (25.0, 25.0, 25.0),
+    ]
+
+
+def test_what_a_job_asked_for_stays_its_limit() -> None:
+    """A table without limits has them in its requested times, as they were before they were extended."""
+    jobs = admitted(requested_time=[20, 40]).jobs
+    assert jobs.select("requested_time", "time_limit").rows() == [(60.0, 20.0), (40.0, 40.0)]
+    assert "time_limit" not in admitted(requested_time=[60, 40]).jobs.columns
+
+
+@pytest.mark.parametrize("none", [None, math.inf, math.nan])
+def test_a_job_without_a_limit(none: float | None) -> None:
+    """It is planned with what it asks for, or with no end at all, and never with its run time."""
+    jobs = admitted(time_limit=[none, none], requested_time=[100, None]).jobs
+    assert jobs.select("requested_time", "time_limit").rows() == [(100.0, math.inf), (math.inf, math.inf)]
+    assert admitted(requested_time=[math.inf, 40]).jobs["requested_time"].to_list() == [math.inf, 40.0]
+
+
+def test_descriptions_with_limits() -> None:
+    """Jobs without a limit of their own have the usual one beside jobs that have one, or none."""
+    jobs = Workload.from_jobs(
+        [
+            JobDescription(tasks=1, run_time=5, time_limit=math.inf),
+            JobDescription(tasks=1, run_time=5, time_limit=3, requested_time=4),
+            JobDescription(tasks=1, run_time=5, requested_time=7),
+            JobDescription(tasks=1, run_time=5),
+        ],
+        overrun="keep",
+    ).jobs
+    assert jobs.select("requested_time", "time_limit").rows() == [
+        (math.inf, math.inf),
+        (4.0, 3.0),
+        (7.0, 7.0),
+        (5.0, 5.0),
+    ]
+
+
+def test_large_numbers_of_jobs() -> None:
+    """Numbers beyond 2^53 stay what they are, as numbers and as texts."""
+    numbers = [2**53 + 1, 2**63 - 1]
+    assert admitted(job_id=numbers).jobs["job_id"].to_list() == numbers
+    assert admitted(job_id=[str(number) for number in numbers]).jobs["job_id"].to_list() == numbers
 
 
 def test_overruns() -> None:
@@ -233,13 +294,17 @@ NUMBER |= st.just(float("nan")) | st.just(float("inf")) | st.floats()
 @settings(deadline=None)
 def test_tables_and_logs_follow_the_same_rules(rows: list[tuple[float, ...]], overrun: OverrunAction) -> None:
     """The kernel's reader and the gate keep, mend and drop the same jobs for the same reasons."""
+    # A table may say that a job has no limit; a log has no word for that.
+    rows = [(i, s, r, 2.0**60 if q == math.inf else q, t) for i, s, r, q, t in rows]
     workload = Workload.from_table(pl.DataFrame(rows, FIRST, orient="row"), overrun=overrun)
     # The last line makes it a log, whatever the others are.
     lines = [
         f"{i!r} {s!r} -1 {r!r} -1 -1 -1 {t!r} {q!r} -1 -1 -1 -1 -1 -1 -1 -1 -1" for i, s, r, q, t in rows
     ]
     log = read_swf([*lines, "0 0 -1 0 -1 -1 -1 0 -1"], overrun=overrun)
-    assert log.jobs.select(FIRST).equals(workload.jobs)
+    assert log.jobs.select(FIRST).equals(workload.jobs.select(FIRST))
+    if "time_limit" in workload.jobs.columns:
+        assert log.jobs["time_limit"].equals(workload.jobs["time_limit"])
 
     def listed(table: pl.DataFrame, shift: int) -> list[tuple[Any, ...]]:
         # A log's processors may be unreadable, and are then refused all the same.

@@ -32,9 +32,9 @@ impl Amount<'_> {
     }
 }
 
-/// Only a limit may be infinite: there is none.
+/// Only a limit may be infinite, which is none, and what is planned with.
 fn may_be(name: &str, value: f64) -> bool {
-    value.is_finite() || name == "requested_time"
+    value.is_finite() || matches!(name, "requested_time" | "time_limit")
 }
 
 /// What jobs spend on their nodes besides their runs, seconds.
@@ -121,6 +121,8 @@ pub struct Columns<'py> {
     submit_time: PyReadonlyArray1<'py, f64>,
     run_time: PyReadonlyArray1<'py, f64>,
     requested_time: PyReadonlyArray1<'py, f64>,
+    /// How long each job may run; None where that is its requested_time.
+    time_limit: Option<PyReadonlyArray1<'py, f64>>,
     tasks: PyReadonlyArray1<'py, i64>,
     amounts: Vec<Amount<'py>>,
     tasks_per_node: Option<PyReadonlyArray1<'py, i64>>,
@@ -166,10 +168,16 @@ pub struct Columns<'py> {
 }
 
 impl Columns<'_> {
+    /// How long each job may run.
+    fn limits_of_time(&self) -> &PyReadonlyArray1<'_, f64> {
+        self.time_limit.as_ref().unwrap_or(&self.requested_time)
+    }
+
     /// Checks what the kernel relies on; the Python side has given errors with more context before.
     fn check(&self) -> PyResult<usize> {
         let count = self.submit_time.len();
-        let lengths = [self.run_time.len(), self.requested_time.len(), self.tasks.len()];
+        let lengths =
+            [self.run_time.len(), self.requested_time.len(), self.limits_of_time().len(), self.tasks.len()];
         if lengths.iter().any(|&length| length != count) {
             return Err(PyValueError::new_err("the columns of the jobs differ in length"));
         }
@@ -177,6 +185,7 @@ impl Columns<'_> {
             ("submit_time", &self.submit_time),
             ("run_time", &self.run_time),
             ("requested_time", &self.requested_time),
+            ("time_limit", self.limits_of_time()),
         ] {
             if let Some(row) =
                 column.as_array().iter().position(|value| !(*value >= 0.0 && may_be(name, *value)))
@@ -288,7 +297,8 @@ impl Columns<'_> {
         let count = self.check()?;
         let asked = self.requests(count, &sets, &mut requests);
         let (submit, run) = (self.submit_time.as_array(), self.run_time.as_array());
-        let (requested, tasks) = (self.requested_time.as_array(), self.tasks.as_array());
+        let (requested, limit) = (self.requested_time.as_array(), self.limits_of_time().as_array());
+        let tasks = self.tasks.as_array();
         let jobs: Vec<Job> = (0..count)
             .map(|row| Job {
                 row: row as u64,
@@ -296,6 +306,7 @@ impl Columns<'_> {
                 submit_time: submit[row] + 0.0,
                 run_time: run[row] + 0.0,
                 requested_time: requested[row] + 0.0,
+                time_limit: limit[row] + 0.0,
                 tasks: u32::try_from(tasks[row]).unwrap_or(u32::MAX),
                 request: asked[row],
             })

@@ -57,7 +57,13 @@ impl Job {
         self.with(py, |view| view.scenario.job(self.slot).submit_time)
     }
 
-    /// The user's limit or estimate, seconds.
+    /// How long it may run, seconds; infinite where it has no limit.
+    #[getter]
+    fn time_limit(&self, py: Python<'_>) -> f64 {
+        self.with(py, |view| view.state.jobs.time_limit(self.slot))
+    }
+
+    /// What schedulers plan with, seconds; infinite where nothing is known.
     #[getter]
     fn requested_time(&self, py: Python<'_>) -> PyResult<f64> {
         self.with(py, |view| view.state.jobs.requested_time(self.slot))

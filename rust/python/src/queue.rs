@@ -1,5 +1,5 @@
 //! The waiting jobs, as a sequence, as columns, and found by index.
-use batchlab_kernel::state::Rank;
+use batchlab_kernel::state::{JobRecords, Rank};
 use batchlab_kernel::workload::JobState;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::exceptions::{PyAttributeError, PyTypeError};
@@ -103,12 +103,16 @@ impl Queue {
         Ok(simulation.kernel.state().queue.jobs())
     }
 
-    /// What their users ask for, which external events may have changed.
-    fn requested_time<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    /// A time of each, which external events may have changed.
+    fn times<'py>(
+        &self,
+        py: Python<'py>,
+        time: fn(&JobRecords, u32) -> f64,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let queued = self.jobs(py)?;
         let simulation = self.view.get().simulation(py)?;
         let jobs = &simulation.kernel.state().jobs;
-        Ok(queued.into_iter().map(|job| jobs.requested_time(job)).collect::<Vec<_>>().into_pyarray(py))
+        Ok(queued.into_iter().map(|job| time(jobs, job)).collect::<Vec<_>>().into_pyarray(py))
     }
 
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
@@ -116,7 +120,8 @@ impl Queue {
             "rows" => Ok(self.rows(py)?.into_any()),
             "estimate" => Ok(self.estimate(py)?.into_any()),
             "demand" => Ok(self.demand(py)?.into_any()),
-            "requested_time" => Ok(self.requested_time(py)?.into_any()),
+            "requested_time" => Ok(self.times(py, JobRecords::requested_time)?.into_any()),
+            "time_limit" => Ok(self.times(py, JobRecords::time_limit)?.into_any()),
             _ => self.view.get().columns.bind(py).get_item(name)?.get_item(self.rows(py)?),
         }
     }

@@ -140,6 +140,7 @@ fn notes<'py>(py: Python<'py>, parser: &SwfParser) -> PyResult<Bound<'py, PyDict
     let notes = PyDict::new(py);
     notes.set_item("read", parser.rows())?;
     notes.set_item("kept", parser.kept())?;
+    notes.set_item("parts", parser.parts())?;
     for kind in ["dropped", "mended", "noted"] {
         let counts = PyDict::new(py);
         for &reason in Reason::ALL {

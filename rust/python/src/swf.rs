@@ -34,6 +34,8 @@ pub struct Columns {
     pub submit_time: Vec<f64>,
     pub run_time: Vec<f64>,
     pub requested_time: Vec<f64>,
+    /// With `overrun="extend"`, which lets requested times differ from limits.
+    pub time_limit: Option<Vec<f64>>,
     pub tasks: Vec<i64>,
     pub memory: Option<Vec<i64>>,
     /// The remaining fields, with their numbers.
@@ -41,13 +43,18 @@ pub struct Columns {
 }
 
 impl Columns {
-    fn new(use_memory: bool) -> Self {
+    fn new(options: SwfOptions) -> Self {
         let empty = |field| {
             if is_whole(field) { Column::Whole(Vec::new()) } else { Column::Real(Vec::new()) }
         };
         let others =
             (0..FIELDS).filter(|field| !NORMALISED.contains(field)).map(|field| (field, empty(field)));
-        Self { memory: use_memory.then(Vec::new), others: others.collect(), ..Self::default() }
+        Self {
+            time_limit: (options.overrun == Overrun::Extend).then(Vec::new),
+            memory: options.use_memory.then(Vec::new),
+            others: others.collect(),
+            ..Self::default()
+        }
     }
 
     fn push(&mut self, record: &SwfRecord) {
@@ -57,12 +64,15 @@ impl Columns {
         self.run_time.push(record.run_time);
         self.requested_time.push(record.requested_time);
         self.tasks.push(i64::from(record.tasks));
+        if let Some(limits) = &mut self.time_limit {
+            limits.push(record.time_limit);
+        }
         if let Some(memory) = &mut self.memory {
             memory.push(record.memory);
         }
         for (field, column) in &mut self.others {
             match column {
-                Column::Whole(values) => values.push(record.fields[*field] as i64),
+                Column::Whole(values) => values.push(record.whole_field(*field)),
                 Column::Real(values) => values.push(record.fields[*field]),
             }
         }
@@ -75,6 +85,9 @@ impl Columns {
         columns.set_item("run_time", self.run_time.into_pyarray(py))?;
         columns.set_item("requested_time", self.requested_time.into_pyarray(py))?;
         columns.set_item("tasks", self.tasks.into_pyarray(py))?;
+        if let Some(limits) = self.time_limit {
+            columns.set_item("time_limit", limits.into_pyarray(py))?;
+        }
         if let Some(memory) = self.memory {
             columns.set_item("mem", memory.into_pyarray(py))?;
         }
@@ -101,7 +114,7 @@ pub struct Reading {
 impl Reading {
     fn new(options: SwfOptions, max_jobs: Option<u64>) -> Self {
         let parser = KernelParser::new(options).stop_after(max_jobs.unwrap_or(u64::MAX));
-        Self { parser, columns: Columns::new(options.use_memory) }
+        Self { parser, columns: Columns::new(options) }
     }
 
     fn feed(&mut self, piece: &[u8]) -> Result<(), SwfError> {
@@ -132,6 +145,7 @@ impl Reading {
         let notes = parser.notes().kept();
         let log = PyDict::new(py);
         log.set_item("rows", parser.rows())?;
+        log.set_item("parts", parser.parts())?;
         log.set_item("lines", parser.lines())?;
         log.set_item("done", parser.is_done())?;
         log.set_item("comments", parser.comments())?;
@@ -148,7 +162,7 @@ impl Reading {
             "note_line",
             notes.iter().map(|note| note.line as i64).collect::<Vec<i64>>().into_pyarray(py),
         )?;
-        // Job numbers are at most 2^53 in size, so the smallest integer is free to say "none".
+        // No job has the smallest integer for its number, which says "none".
         let job = notes.iter().map(|note| note.job_id.unwrap_or(i64::MIN));
         log.set_item("note_job_id", job.collect::<Vec<i64>>().into_pyarray(py))?;
         log.set_item(

@@ -125,6 +125,7 @@ impl SwfLog {
                 submit_time: columns.submit_time[row] + 0.0,
                 run_time: columns.run_time[row] + 0.0,
                 requested_time: columns.requested_time[row] + 0.0,
+                time_limit: columns.time_limit.as_ref().unwrap_or(&columns.requested_time)[row] + 0.0,
                 tasks: u32::try_from(columns.tasks[row]).unwrap_or(u32::MAX),
                 request,
             }

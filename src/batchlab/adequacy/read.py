@@ -29,7 +29,7 @@ _FORMS = f"Give the folder of a run (with {_JOBS}), a table or a log"
 
 
 def read(
-    path: str | os.PathLike[str], *, overrun: OverrunAction = "extend"
+    path: str | os.PathLike[str], *, overrun: OverrunAction | None = None
 ) -> pl.DataFrame | Workload | EventStream | Result:
     """Read a stream of jobs, as `compare` takes it.
 
@@ -40,8 +40,8 @@ def read(
         (``jobs.csv``, other CSV, Parquet) with the columns of `Result.jobs`, a stream of events (lines of
         JSON with the suffix ``.jsonl``, CSV), or a log: SWF, Slurm's sacct or jobcomp, PBS.
     overrun
-        Of a log, what to do where a job ran longer than it asked for; as for `read_swf`, so that a log and a
-        run of it agree.
+        Of a log, what to do where a job ran longer than it asked for; by default what the log's reader does,
+        so that a log and a run of it agree.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def read(
         raise AdequacyError(str(error)) from error
     except (OSError, *UNREADABLE) as error:
         raise AdequacyError(f"{file}: cannot be read: {reason_of(error)}. {_FORMS}.") from error
-    return reader_of(file)(file, overrun=overrun)
+    return reader_of(file)(file, **({} if overrun is None else {"overrun": overrun}))
 
 
 def _file(path: Path) -> Path:

@@ -62,7 +62,7 @@ def adequacy(
     tolerance: _Tolerance = 0.0,
     new_events: _NewEvents = "refuse",
     first: _First = None,
-    overrun: Overrun = "extend",
+    overrun: Overrun = None,
     report: _Report = None,
     form: FormatOption = "text",
 ) -> None:

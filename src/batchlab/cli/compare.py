@@ -118,7 +118,7 @@ def compare(
     failures: FailureTimes = None,
     sleep: Sleep = None,
     dispatch: _Dispatch = False,
-    overrun: Overrun = "extend",
+    overrun: Overrun = None,
     invalid: Invalid = "drop",
     processors: Processors = "requested",
     use_memory: UseMemory = False,

@@ -94,7 +94,9 @@ def _read_any(log: LogRequest) -> Workload:
     if _is_json(log.trace):
         return _read_json(log)
     described = None if log.applications is None else _applications(log.applications)
-    return batchlab.read_table(log.trace, overrun=log.overrun, invalid=log.invalid, applications=described)
+    return batchlab.read_table(
+        log.trace, overrun=log.swf_overrun, invalid=log.invalid, applications=described
+    )
 
 
 def _read_json(log: LogRequest) -> Workload:
@@ -139,7 +141,7 @@ def _read(log: LogRequest) -> Workload:
     clock = {} if form == "swf" else {"timezone": log.timezone or "UTC"}
     return reader_of(log.trace, form)(
         log.trace,
-        overrun=log.overrun,
+        **({} if log.overrun is None else {"overrun": log.overrun}),
         invalid=log.invalid,
         processors=log.processors,
         use_memory=log.use_memory,

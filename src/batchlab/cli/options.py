@@ -271,10 +271,11 @@ ExternalEvents = Annotated[
 ]
 
 Overrun = Annotated[
-    OverrunAction,
+    OverrunAction | None,
     typer.Option(
         rich_help_panel=READING,
-        help="Run time above requested time: extend the request, cut the run, keep both.",
+        help="Run time above requested time: extend the request, cut the run, keep both. "
+        "[default: keep for logs of Slurm and PBS, extend for others]",
     ),
 ]
 Invalid = Annotated[

@@ -108,7 +108,7 @@ def _read(request: RunRequest) -> _kernel.SwfLog | None:
         with reading_bar(log.trace):
             return SwfLog(
                 log.trace,
-                overrun=log.overrun,
+                overrun=log.swf_overrun,
                 invalid=log.invalid,
                 processors=log.processors,
                 use_memory=log.use_memory,

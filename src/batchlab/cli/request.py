@@ -23,19 +23,24 @@ class LogRequest:
     """Which log, and how to read it.
 
     `trace` is the file, and `name` its name in the catalogue, where it was found there; `applications` is
-    the folder with the applications of its jobs, where one was given; `form` and `timezone` are None where
-    they were not.
+    the folder with the applications of its jobs, where one was given; `overrun`, `form` and `timezone` are
+    None where they were not.
     """
 
     trace: Path
     name: str | None
-    overrun: OverrunAction
+    overrun: OverrunAction | None
     invalid: InvalidAction
     processors: ProcessorField
     use_memory: bool
     applications: Path | None = None
     form: LogFormat | None = None
     timezone: str | None = None
+
+    @property
+    def swf_overrun(self) -> OverrunAction:
+        """The rule for overruns of a log in SWF, and of a table."""
+        return self.overrun or "extend"
 
 
 @dataclass(frozen=True)

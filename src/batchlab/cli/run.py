@@ -208,7 +208,7 @@ def run(
     observer: Observers = None,
     power: NodeWatts = None,
     failures: FailureTimes = None,
-    overrun: Overrun = "extend",
+    overrun: Overrun = None,
     invalid: Invalid = "drop",
     processors: Processors = "requested",
     use_memory: UseMemory = False,

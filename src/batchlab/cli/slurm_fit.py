@@ -119,7 +119,7 @@ def fit(
     seeds: _Seeds = 3,
     test_seeds: _TestSeeds = 10,
     seed: Seed = RunOptions.seed,
-    overrun: Overrun = "extend",
+    overrun: Overrun = None,
     invalid: Invalid = "drop",
     processors: Processors = "requested",
     use_memory: UseMemory = False,

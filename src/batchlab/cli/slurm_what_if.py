@@ -85,7 +85,7 @@ def what_if(
     block: _Block = None,
     resamples: _Resamples = 1000,
     confidence: _Confidence = 0.95,
-    overrun: Overrun = "extend",
+    overrun: Overrun = None,
     invalid: Invalid = "drop",
     processors: Processors = "requested",
     use_memory: UseMemory = False,

@@ -112,7 +112,7 @@ def _open(request: RunRequest) -> SwfStream:
     try:
         return SwfStream(
             str(log.trace),
-            overrun=log.overrun,
+            overrun=log.swf_overrun,
             invalid=log.invalid,
             processors=log.processors,
             use_memory=log.use_memory,

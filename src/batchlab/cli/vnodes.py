@@ -115,7 +115,7 @@ def vnodes(
     duration: _Duration = None,
     patience: _Patience = 120.0,
     seed: Seed = RunOptions.seed,
-    overrun: Overrun = "extend",
+    overrun: Overrun = None,
     invalid: Invalid = "drop",
     processors: Processors = "requested",
     out: _Out = None,

@@ -12,6 +12,7 @@ from batchlab.generate.spelling import Spelled, columns_of, spelled, weighted
 from batchlab.random_streams import Floats, Integers, stream
 from batchlab.system.given import check_workload
 from batchlab.units import is_finite, is_whole
+from batchlab.workload.time_limits import TIME_LIMIT
 from batchlab.workload.workload import Workload
 
 __all__ = ["Target", "mix"]
@@ -240,6 +241,7 @@ def _inserted(target: Target, workload: Workload, first: int, random: np.random.
         **target.others,
         "tasks": target.tasks,
         "requested_time": target.requested_time,
+        **({TIME_LIMIT: target.requested_time} if TIME_LIMIT in workload.jobs.columns else {}),
         "app_name": application.name,
         "app_args": application.arguments,
         "mixed": "target",

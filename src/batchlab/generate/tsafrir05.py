@@ -32,6 +32,7 @@ from batchlab.errors import WorkloadError, shown
 from batchlab.random_streams import Floats, Integers, stream
 from batchlab.system.given import check_workload
 from batchlab.workload.application_jobs import run_times
+from batchlab.workload.time_limits import TIME_LIMIT
 from batchlab.workload.workload import Workload
 
 __all__ = ["estimate_distribution", "estimates"]
@@ -89,7 +90,7 @@ def estimates(
     Parameters
     ----------
     workload
-        The jobs; all but their requested times stays as it is.
+        The jobs; all but their requested times, which become their limits too, stays as it is.
     longest
         The longest time that may be asked for, seconds, at least 100 minutes. By default the next whole hour
         above the longest run, or the first after that for which there are enough long estimates.
@@ -125,9 +126,8 @@ def estimates(
     pool = _enough(decreasing, longest, popular or {}, seed)
     assigned = np.empty(len(run_time))
     assigned[order] = _assign(decreasing.tolist(), pool, stream(seed, "assignment of estimates"))
-    return replace(
-        workload, jobs=workload.jobs.with_columns(pl.Series("requested_time", assigned, pl.Float64))
-    )
+    made = workload.jobs.with_columns(pl.Series("requested_time", assigned, pl.Float64))
+    return replace(workload, jobs=made.drop(TIME_LIMIT, strict=False))
 
 
 def estimate_distribution(

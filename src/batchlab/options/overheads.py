@@ -135,7 +135,7 @@ class Overheads:
         Likewise: seconds from the decision to suspend a job to the release of its nodes, and what its next
         launch takes longer. No limit counts them.
     counted
-        Whether a job's requested_time counts them under ``walltime="kill"``.
+        Whether a job's time_limit counts them under ``walltime="kill"``.
     billed
         Whether accounts are charged for what is not the run.
 

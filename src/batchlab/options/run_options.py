@@ -52,7 +52,7 @@ class RunOptions:
     seed
         Of everything random; an integer in [0, 2^64). Same inputs and seed, same result.
     walltime
-        ``"run"``: every job runs its run_time. ``"kill"``: it is killed at its requested_time (S4).
+        ``"run"``: every job runs its run_time. ``"kill"``: it is killed at its time_limit (S4).
     order_at_instant
         ``"completions_first"``: at one instant completions, submissions, one scheduling pass (S2).
         ``"arrivals_first"``: submissions, completions, a pass after each, as PYSS does.

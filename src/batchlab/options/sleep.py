@@ -47,7 +47,7 @@ class NodeSleep:
         ``"job"``: a sleeping node is woken when a job is given it. ``"queue"``: also while the first waiting
         job could use it and has not started.
     counted
-        Whether a job's requested_time counts the time in which its nodes wake.
+        Whether a job's time_limit counts the time in which its nodes wake.
     prefer_on
         Whether a job that starts goes to nodes that are on, where it fits on these alone.
 

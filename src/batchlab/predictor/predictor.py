@@ -15,7 +15,7 @@ class Predictor:
     """Estimates run times; one method, `estimate`, and two more to learn and to correct estimates.
 
     Orders and backfilling rules then plan with the estimate in place of the requested time. The limit at
-    which ``walltime="kill"`` ends a job stays its requested time.
+    which ``walltime="kill"`` ends a job is its time limit.
 
     Attributes
     ----------

@@ -12,6 +12,7 @@ from batchlab.vocabulary import JOB_STATES
 from batchlab.workload.event_rules import SUBJECT_KEYS
 from batchlab.workload.event_stream import END_EVENTS, EVENT_COLUMNS, EventStream
 from batchlab.workload.event_subjects import about_known_jobs
+from batchlab.workload.time_limits import TIME_LIMIT
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -78,7 +79,8 @@ def _placed(
 
 def _submissions(workload: Workload, outcome: Outcome) -> pl.DataFrame:
     jobs = workload.jobs.filter(pl.Series(outcome.state != JOB_STATES.index("loaded")))
-    own = ["requested_time", "tasks", *workload.resources]
+    limit = [TIME_LIMIT] if TIME_LIMIT in workload.jobs.columns else []
+    own = ["requested_time", *limit, "tasks", *workload.resources]
     return _ranked(jobs.select("job_id", pl.col("submit_time").alias("time"), *own), "submit", _SUBMIT)
 
 

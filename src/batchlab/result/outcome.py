@@ -69,6 +69,9 @@ class Outcome:
         not ended.
     requested_time
         float64, shape (rows,): seconds, as the scheduler saw them.
+    time_limit
+        float64, shape (rows,): seconds; infinite for a job without a limit. None where each is the
+        requested time.
     allocated
         int64, shape (rows, resources): what each job held in all, in the system's order of resources.
     range_offsets
@@ -157,6 +160,7 @@ class Outcome:
     range_tasks: npt.NDArray[np.uint32]
     now: float
     events_applied: npt.NDArray[np.bool_] | None = None
+    time_limit: npt.NDArray[np.float64] | None = None
     launch_time: npt.NDArray[np.float64] | None = None
     completion_time: npt.NDArray[np.float64] | None = None
     dispatch: Mapping[str, npt.NDArray[np.generic]] | None = None

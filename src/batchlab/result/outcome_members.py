@@ -25,6 +25,7 @@ _KINDS: Mapping[str, Any] = {
     "start_time": np.float64,
     "end_time": np.float64,
     "requested_time": np.float64,
+    "time_limit": np.float64,
     "application_time": np.float64,
     "allocated": np.int64,
     "range_offsets": np.int64,

@@ -12,6 +12,7 @@ from batchlab.errors import ResultError
 from batchlab.system.limits import waiting_reasons
 from batchlab.vocabulary import JOB_STATES, REJECTION_REASONS
 from batchlab.workload.routing import routes
+from batchlab.workload.time_limits import TIME_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -110,8 +111,8 @@ def jobs_table(
         system's resources, on a system with queues ``assigned_queue`` and with partitions
         ``allocated_partition`` (String; in which it waited, and in which it ran), where jobs have overheads
         ``launch_time`` and ``completion_time`` (s; of its latest run, null where it has not started), then
-        what was observed, then the workload's other columns. One of those that has the name of a column of
-        the result is given the prefix ``logged_``.
+        what was observed, then the workload's other columns, such as ``time_limit`` (s, as events left it).
+        One of those that has the name of a column of the result is given the prefix ``logged_``.
     """
     jobs = workload.jobs
     columns = [
@@ -135,6 +136,8 @@ def jobs_table(
     taken = {"nodes", *(column.name for column in columns)}
     known = ("job_id", "submit_time", "run_time", "requested_time", "tasks")
     others = [jobs[name] for name in jobs.columns if name not in known]
+    limits = outcome.requested_time if outcome.time_limit is None else outcome.time_limit
+    others = [pl.Series(TIME_LIMIT, limits) if each.name == TIME_LIMIT else each for each in others]
     for column in others:
         columns.append(column.alias(_free_name(column.name, taken)))
         taken.add(columns[-1].name)

@@ -21,6 +21,7 @@ from batchlab.workload.preemption import preemption_columns
 from batchlab.workload.requests import amounts
 from batchlab.workload.reservations import Reserved, reserved
 from batchlab.workload.routing import Routes, routes
+from batchlab.workload.time_limits import TIME_LIMIT, time_limits
 from batchlab.workload.work import work_of_jobs
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ __all__ = ["core_index", "job_columns"]
 _NAME = re.compile(r"[A-Za-z_]\w*")
 # What formulas call these is computed by the kernel itself; `run_time` is its secret.
 _OWN_NAMES = frozenset(
-    {"now", "wait_time", "submit_time", "requested_time", "tasks", "processors", "estimate", "run_time"}
+    {"now", "wait_time", "submit_time", "requested_time", "time_limit", "tasks", "processors", "estimate"}
+    | {"run_time"}
 )
 
 
@@ -84,6 +86,7 @@ def job_columns(
         "submit_time": jobs["submit_time"].to_numpy(),
         "run_time": work if overheads is None else work + overheads.execution,
         "requested_time": jobs["requested_time"].to_numpy(),
+        "time_limit": time_limits(jobs) if TIME_LIMIT in jobs.columns else None,
         "tasks": jobs["tasks"].to_numpy(),
         "amounts": amounts(workload, system),
         "tasks_per_node": jobs["tasks_per_node"].to_numpy() if "tasks_per_node" in jobs.columns else None,

@@ -11,6 +11,7 @@ import polars as pl
 from batchlab.errors import SimulationError, WorkloadError, shown, suggest
 from batchlab.options.drawing import drawn_blocks, refuse_infinite
 from batchlab.options.overheads import PHASES
+from batchlab.workload.time_limits import time_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,7 +109,7 @@ def drawn_overheads(workload: Workload, system: System, options: RunOptions) -> 
         rule = "a job with an application takes what that takes; leave execution out"
         raise SimulationError(f"overheads: execution = {shown(described.execution)}; {rule}.")
     if described.counted and options.walltime == "kill":
-        limit = jobs["requested_time"].to_numpy()
+        limit = time_limits(jobs)
         launch = np.minimum(launch, limit)
         completion = np.minimum(completion, limit - launch)
     return DrawnOverheads(launch, execution, completion, suspend, resume, described.counted, described.billed)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from batchlab import _kernel
 from batchlab.errors import DecisionError, suggest
 from batchlab.options.invocation import Cause
+from batchlab.workload.time_limits import TIME_LIMIT, time_limits
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -249,9 +250,12 @@ class Columns(Mapping[str, "npt.NDArray[Any]"]):
         return self
 
     def _array(self, name: str) -> npt.NDArray[Any]:
-        if name not in self._jobs.columns:
+        if name == TIME_LIMIT:
+            array = time_limits(self._jobs)
+        elif name not in self._jobs.columns:
             raise KeyError(f"the workload has no column {name!r}.{suggest(name, self)}")
-        array = self._jobs[name].to_numpy()
+        else:
+            array = self._jobs[name].to_numpy()
         array.flags.writeable = False
         return array
 

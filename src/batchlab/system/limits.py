@@ -53,10 +53,10 @@ class Limit:
         For how many seconds each may ask: one that asks for more is rejected when it is submitted.
     running_minutes
         How much of resources, in minutes, those that run may still use, e.g. ``{"core": 100_000}``: what they
-        hold times what is left of their ``requested_time`` (Slurm's ``GrpTRESRunMins``).
+        hold times what is left of their ``time_limit`` (Slurm's ``GrpTRESRunMins``).
     total_minutes
         How much of resources, in minutes, they may use in all: what past runs have used, and what those that
-        run use if they keep to their ``requested_time`` (Slurm's ``GrpTRESMins``, safe and without decay).
+        run use if they keep to their ``time_limit`` (Slurm's ``GrpTRESMins``, safe and without decay).
     blocks
         Whether a job that waits for the limit holds up all behind it; others pass it unless given.
 

@@ -40,7 +40,7 @@ class Conditions:
     min_nodes, max_nodes
         Bounds of the least number of nodes that a job can run on.
     min_time, max_time
-        Bounds of the requested_time, seconds.
+        Bounds of the time_limit, seconds; a job without a limit is above every `max_time`.
     users, groups, accounts, qos
         Names of those whose jobs are admitted, as in the columns ``user``, ``group``, ``account`` and
         ``qos`` (see `Workload`); all unless given.

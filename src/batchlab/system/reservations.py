@@ -52,7 +52,7 @@ class Reservation:
     flexible
         Whether its jobs may use other nodes too.
     cancels
-        Whether jobs that run on its nodes when it begins, beyond their ``requested_time``, are killed; its
+        Whether jobs that run on its nodes when it begins, beyond their ``time_limit``, are killed; its
         own jobs are not. They run on unless given, and those of the reservation wait.
 
     Raises
@@ -62,7 +62,7 @@ class Reservation:
 
     Notes
     -----
-    Other jobs start on its nodes only if their requested_time is over by its begin.
+    Other jobs start on its nodes only if their time_limit is over by its begin.
     """
 
     name: str

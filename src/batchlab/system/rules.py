@@ -44,8 +44,8 @@ _FEATURE = re.compile(r"[^&|()\[\]*,\s]+")
 _RESOURCE = re.compile(r"[A-Za-z_][A-Za-z0-9_.:@/+-]*")
 # A resource becomes a column of the tables of jobs; these columns have another meaning there.
 _JOB_COLUMNS = frozenset(
-    {"job_id", "submit_time", "run_time", "requested_time", "tasks", "tasks_per_node", "exclusive"}
-    | {"node_group", "constraint", "state", "start_time", "end_time", "nodes"}
+    {"job_id", "submit_time", "run_time", "requested_time", "time_limit", "tasks", "tasks_per_node"}
+    | {"exclusive", "node_group", "constraint", "state", "start_time", "end_time", "nodes"}
 )
 
 

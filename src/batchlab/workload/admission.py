@@ -10,6 +10,7 @@ import polars as pl
 
 from batchlab.workload.attributes import attribute
 from batchlab.workload.requests import amounts
+from batchlab.workload.time_limits import time_limits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,8 +59,8 @@ class Admission:
 
     @property
     def time(self) -> npt.NDArray[np.float64]:
-        """The requested_time of each job, seconds."""
-        return self._workload.jobs["requested_time"].to_numpy()
+        """The time_limit of each job, seconds; infinite for a job without a limit."""
+        return time_limits(self._workload.jobs)
 
     @cached_property
     def processors(self) -> npt.NDArray[np.float64]:

@@ -1,6 +1,7 @@
 """Jobs described one by one, by hand."""
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from batchlab.workload.dependencies import DEPENDS_ON
 from batchlab.workload.dependency_column import BEGIN_TIME, DEPENDENCY
 from batchlab.workload.node_groups import NODE_GROUP, SEPARATOR
 from batchlab.workload.rank_orders import RANK_ORDER, written
+from batchlab.workload.time_limits import TIME_LIMIT
 from batchlab.workload.unreadable import UNREADABLE
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "submit_time": pl.Float64,
     "run_time": pl.Float64,
     "requested_time": pl.Float64,
+    TIME_LIMIT: pl.Float64,
     "tasks": pl.Float64,
     "application": pl.String,
     "job_type": pl.String,
@@ -52,7 +55,7 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
 # Fields that are handed on as they are given.
 _AS_GIVEN = (DEPENDENCY, BEGIN_TIME, ARRAY, JOB_NAME, "user", "group", "account", "qos", "queue")
 # Columns that a table has only where a job gives something for it.
-_WHERE_GIVEN = (RANK_ORDER, DEPENDS_ON, NODE_GROUP, "partition", *_AS_GIVEN)
+_WHERE_GIVEN = (TIME_LIMIT, RANK_ORDER, DEPENDS_ON, NODE_GROUP, "partition", *_AS_GIVEN)
 _ONLY_WITH_APPLICATIONS = ("application", "job_type", "tasks_min", "tasks_max", "arguments")
 
 
@@ -71,7 +74,10 @@ class JobDescription:
     application
         What it runs, or its name.
     requested_time
-        The limit or estimate of the user, in seconds; by default the run time, and none for an application.
+        What schedulers plan with, in seconds; by default the `time_limit` if given, else the run time, and
+        none for an application.
+    time_limit
+        How long it may run, in seconds; infinite for a job without a limit. By default the requested time.
     job_type
         What decides how many nodes it has: ``"rigid"``, ``"moldable"``, ``"malleable"``, ``"evolving"`` or
         ``"adaptive"``.
@@ -111,6 +117,7 @@ class JobDescription:
     run_time: float | None = None
     application: "Application | str | None" = None
     requested_time: float | None = None
+    time_limit: float | None = None
     job_type: JobType = "rigid"
     tasks_min: int | None = None
     tasks_max: int | None = None
@@ -144,6 +151,8 @@ def table(
     known = named.known if any(map(_has_application, listed)) else None
     left_out = _ONLY_WITH_APPLICATIONS if known is None else ()
     schema = {name: dtype for name, dtype in _SCHEMA.items() if name not in left_out}
+    if any(job.time_limit is not None for job in listed):
+        _fill_limits(rows)
     resources = [*dict.fromkeys(name for job in listed for name in job.resources)]
     others = [*dict.fromkeys(name for job in listed for name in (*job.resources, *job.others))]
     columns = {name: [row.get(name) for row in rows] for name in (*schema, *others)}
@@ -159,6 +168,14 @@ def table(
             f"jobs: a field is of a wrong kind: {reason_of(error)}. Give one kind."
         ) from error
     return made, known, resources
+
+
+def _fill_limits(rows: Sequence[dict[str, Any]]) -> None:
+    """Give the usual limit to jobs without one of their own: a table has a limit for all jobs or for none."""
+    for row in rows:
+        if row[TIME_LIMIT] is None:
+            given = (row["requested_time"], row["run_time"], math.inf)
+            row[TIME_LIMIT] = next(seconds for seconds in given if seconds is not None)
 
 
 def _has_application(job: JobDescription) -> bool:
@@ -207,6 +224,7 @@ def _row(job: JobDescription, place: int, names: _Names, numbers: Mapping[int, i
         "submit_time": job.submit_time,
         "run_time": job.run_time,
         "requested_time": job.requested_time,
+        TIME_LIMIT: job.time_limit,
         "tasks": job.tasks,
         "application": names.of(job.application),
         "job_type": job.job_type,

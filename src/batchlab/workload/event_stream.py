@@ -10,6 +10,7 @@ import polars as pl
 from batchlab.errors import WorkloadError, shown
 from batchlab.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
 from batchlab.workload.event_rules import EVENT_KEYS, SUBJECT_KEYS, checked_event
+from batchlab.workload.time_limits import TIME_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,7 +93,8 @@ class EventStream:
         jobs = submitted.select("job_id", pl.col("time").alias("submit_time"), *own)
         if "requested_time" in own:
             jobs = jobs.join(self._changed_requests(), on="job_id", how="left", maintain_order="left")
-            jobs = jobs.with_columns(pl.coalesce("_changed", "requested_time").alias("requested_time"))
+            times = [name for name in ("requested_time", TIME_LIMIT) if name in own]
+            jobs = jobs.with_columns(pl.coalesce("_changed", name).alias(name) for name in times)
         for kinds, name in ((("start",), "start_time"), (END_EVENTS, "end_time")):
             last = self.table.filter(pl.col("event").is_in(kinds)).group_by("job_id").last()
             jobs = jobs.join(_renamed(last, name), on="job_id", how="left", maintain_order="left")

@@ -101,7 +101,7 @@ class Report:
         lines = [self.summary()]
         if self.stopped_at is not None:
             lines.append(f"  stopped by max_jobs after {self.unit} {self.stopped_at:,}")
-        elif self.announced is not None and self.announced != self.read:
+        elif self.announced not in (None, self.read, self.read + sum(self.skipped.values())):
             lines.append(f"  the header announces {self.announced:,} records")
         for name, notes in self._tables():
             lines.extend(

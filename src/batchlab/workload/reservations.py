@@ -9,6 +9,7 @@ import numpy as np
 
 from batchlab.workload.admission import Admission
 from batchlab.workload.attributes import attribute, check_known
+from batchlab.workload.time_limits import time_limits
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -107,5 +108,5 @@ def _in_time(workload: Workload, reservation: Reservation) -> npt.NDArray[np.boo
     """Tell which jobs could end within the last occurrence, begun as soon as they may."""
     last_begin, last_end = reservation.occurrences[-1]
     start = np.maximum(workload.jobs["submit_time"].to_numpy(), last_begin)
-    end = start + workload.jobs["requested_time"].to_numpy()
+    end = start + time_limits(workload.jobs)
     return np.asarray((end <= last_end) & (start < last_end), np.bool_)

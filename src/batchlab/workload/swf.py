@@ -56,8 +56,9 @@ def read_swf(
     source
         A path, an open file (text or binary; gzip is known by its content), or an iterable of lines.
     overrun
-        Where a job ran longer than it asked for: ``"extend"`` raises the requested time, ``"cut"`` cuts the
-        run time, ``"keep"`` keeps both.
+        Where a job ran longer than it asked for: ``"extend"`` raises the requested time, which schedulers
+        plan with, and keeps the limit in the column ``time_limit``; ``"cut"`` cuts the run time; ``"keep"``
+        keeps both.
     invalid
         ``"drop"`` leaves out jobs that break a rule and lists them in the report; ``"raise"`` raises.
     processors
@@ -74,11 +75,14 @@ def read_swf(
     Returns
     -------
     Workload
-        With the columns ``job_id``, ``submit_time``, ``run_time``, ``requested_time``, ``tasks``, ``mem`` if
-        asked for, and the remaining fields as the log has them (-1 where unknown): ``logged_wait_time``,
-        ``allocated_processors``, ``average_cpu_time``, ``used_memory``, ``requested_processors``,
-        ``requested_memory``, ``status``, ``user_id``, ``group_id``, ``application_id``, ``queue_id``,
-        ``partition_id``, ``preceding_job_id``, ``think_time``. Times in seconds, memory in kB.
+        With the columns ``job_id``, ``submit_time``, ``run_time``, ``requested_time``, ``tasks``,
+        ``time_limit`` with ``overrun="extend"``, ``mem`` if asked for, and the remaining fields as the log
+        has them (-1 where unknown): ``logged_wait_time``, ``allocated_processors``, ``average_cpu_time``,
+        ``used_memory``, ``requested_processors``, ``requested_memory``, ``status``, ``user_id``,
+        ``group_id``, ``application_id``, ``queue_id``, ``partition_id``, ``preceding_job_id``,
+        ``think_time``. Times in seconds, memory in kB.
+
+        Partial executions of a job (status 2 to 4) are one job: the line that sums them up, else their sum.
 
     Raises
     ------
@@ -171,6 +175,7 @@ def workload_of_log(log: "SwfColumns", name: str, resources: tuple[str, ...]) ->
         stopped_at=log["lines"] if log["done"] else None,
         unlisted=_unlisted(log),
         mended_jobs=log["mended_jobs"],
+        skipped={reasons.PARTS: log["parts"]} if log["parts"] else {},
     )
     if report.read and not report.kept and report.dropped["reason"].is_in(_NOT_A_LOG).all():
         line, reason = report.dropped["line"][0], report.dropped["reason"][0]

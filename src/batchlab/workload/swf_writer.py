@@ -1,6 +1,7 @@
 """The writer of the Standard Workload Format 2.2."""
 
 import gzip
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO
@@ -10,6 +11,7 @@ import polars as pl
 from batchlab.errors import WorkloadError
 from batchlab.outputs import output
 from batchlab.vocabulary import GENERATOR
+from batchlab.workload.time_limits import TIME_LIMIT
 from batchlab.workload.workload import Workload
 
 __all__ = ["write_swf"]
@@ -37,6 +39,10 @@ _FIELDS = (
 _UNKNOWN = "-1"
 _LARGEST_EXACT = 2**53
 _ROWS_AT_ONCE = 100_000
+# Numbers of jobs, which are exact as they are: int64.
+_IDENTIFIERS = ("job_id", "preceding_job_id")
+# Where a reader that extends requested times makes the same of the limit.
+_RAISED = pl.col("requested_time") == pl.max_horizontal(TIME_LIMIT, "run_time")
 
 
 def write_swf(workload: Workload, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -44,8 +50,10 @@ def write_swf(workload: Workload, path: str | os.PathLike[str], *, overwrite: bo
 
     The header's lines come first, as they are (of a workload without any, the format's version), then the
     comment ``Generator: batchlab``, by which batchlab knows its own files. What read_swf reads back, with the
-    same arguments, is an equal table. Fields that the workload has no numbers for are written as -1
-    (unknown); columns that the format has no field for are named in a comment.
+    same arguments, is an equal table. The requested time is the ``time_limit`` where reading raises that to
+    the ``requested_time``, else the ``requested_time``; an infinite one is unknown. Fields that the workload
+    has no numbers for are written as -1 (unknown); columns that the format has no field for are named in a
+    comment.
 
     Parameters
     ----------
@@ -104,6 +112,10 @@ def _fields(workload: Workload) -> tuple[dict[str, pl.Expr], list[str]]:
         name: pl.col(name) for name in _FIELDS if name in jobs.columns and jobs.schema[name].is_numeric()
     }
     written = {*fields, "tasks"}
+    if TIME_LIMIT in jobs.columns:
+        fields["requested_time"] = pl.when(_RAISED).then(TIME_LIMIT).otherwise("requested_time")
+        if jobs.select((_RAISED | (pl.col(TIME_LIMIT) == pl.col("requested_time"))).all()).item():
+            written.add(TIME_LIMIT)
     if "requested_memory" not in fields and "mem" in workload.resources:
         fields["requested_memory"] = _memory_of_processors(workload)
         written.add("mem")
@@ -145,7 +157,9 @@ def _memory_of_processors(workload: Workload) -> pl.Expr:
 
 def _check_exact(jobs: pl.DataFrame, fields: Mapping[str, pl.Expr]) -> None:
     largest = jobs.select(
-        expression.cast(pl.Float64).abs().max().alias(name) for name, expression in fields.items()
+        expression.cast(pl.Float64).replace(math.inf, None).abs().max().alias(name)
+        for name, expression in fields.items()
+        if not (name in _IDENTIFIERS and jobs.schema[name].is_integer())
     )
     for name in largest.columns:
         value = largest[name][0]

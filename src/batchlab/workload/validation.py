@@ -21,6 +21,7 @@ from batchlab.workload import (
 )
 from batchlab.workload.report import NOTES_SCHEMA, Report, read_out
 from batchlab.workload.skeleton_columns import GIVEN_RUN_TIME
+from batchlab.workload.time_limits import TIME_LIMIT
 from batchlab.workload.unreadable import UNREADABLE
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ _MOST_TASKS = 2**32 - 1
 _FIRST_COLUMNS = ("job_id", "submit_time", "run_time", "requested_time", "tasks")
 # Columns that validation adds for itself, named as no resource is.
 _ROW, _REFUSED, _GIVEN = "row of the table", "reason to refuse", "requested time given"
+_LIMIT_GIVEN = "time limit given"
 _TIME_RULE = "must be a number of seconds from 0 to 2^53"
+_LIMIT_RULE = f"{_TIME_RULE}; missing or infinite for a job without a limit"
 
 
 class _Rule(NamedTuple):
@@ -88,7 +91,7 @@ def admit(
     names = _resources(table, resources, source)
     amounts = [*names, *(["tasks_per_node"] if "tasks_per_node" in table.columns else [])]
     numbers = _as_numbers(table, amounts, source)
-    rules = _rules(amounts)
+    rules = [*_rules(amounts), *_limit_rules(table)]
     if applications is not None:
         numbers = numbers.with_columns(table.select(application_columns.COLUMNS).get_columns())
         if GIVEN_RUN_TIME in table.columns:
@@ -104,12 +107,13 @@ def admit(
         jobs = application_columns.finished(jobs, applications, source)
     jobs = _connected(jobs, numbers["job_id"], kept[_ROW], source)
     given = (*table.columns, *(arrays.TASK_COLUMNS if arrays.ARRAY in table.columns else ()))
-    known = (*_FIRST_COLUMNS, *amounts, arrays.ARRAY)
+    limit = [TIME_LIMIT] if TIME_LIMIT in jobs.columns else []
+    known = (*_FIRST_COLUMNS, TIME_LIMIT, *amounts, arrays.ARRAY)
     others = [name for name in given if name not in known]
     report = _report(checked, _notes(kept, _mends(kept, amounts, overrun)), source)
     if lines is not None:
         report = report.at_lines(lines)
-    return jobs.select(*_FIRST_COLUMNS, *amounts, *others), report, names
+    return jobs.select(*_FIRST_COLUMNS, *limit, *amounts, *others), report, names
 
 
 def _connected(jobs: pl.DataFrame, every_job: pl.Series, rows: pl.Series, source: str) -> pl.DataFrame:
@@ -219,7 +223,8 @@ def _resources(table: pl.DataFrame, resources: Sequence[str] | None, source: str
 
 def _as_numbers(table: pl.DataFrame, amounts: Sequence[str], source: str) -> pl.DataFrame:
     """Give the columns that have rules as numbers, null where they are none, and the row."""
-    for name in (*_FIRST_COLUMNS, *amounts):
+    limit = [TIME_LIMIT] if TIME_LIMIT in table.columns else []
+    for name in (*_FIRST_COLUMNS, *limit, *amounts):
         dtype = table.schema[name]
         if not (dtype.is_numeric() or dtype in (pl.String, pl.Null)):
             raise WorkloadError(
@@ -228,14 +233,18 @@ def _as_numbers(table: pl.DataFrame, amounts: Sequence[str], source: str) -> pl.
     job_id = pl.col("job_id")
     if not table.schema["job_id"].is_integer():
         number = job_id.cast(pl.Float64, strict=False)
-        exact = (number.abs() <= _LARGEST_EXACT) & (number.floor() == number)
-        job_id = pl.when(exact).then(number)
-    real = [_real(name) for name in (*_FIRST_COLUMNS[1:], *amounts)]
+        # 2^53 may have been the number next to it.
+        exact = (number.abs() < _LARGEST_EXACT) & (number.floor() == number)
+        # Texts may hold numbers that float64 does not.
+        text = [job_id.cast(pl.Int64, strict=False)] if table.schema["job_id"] == pl.String else []
+        job_id = pl.coalesce(*text, pl.when(exact).then(number).cast(pl.Int64))
+    real = [_real(name) for name in (*_FIRST_COLUMNS[1:], *limit, *amounts)]
     return table.select(
         pl.int_range(pl.len(), dtype=pl.Int64).alias(_ROW),
         job_id.cast(pl.Int64, strict=False),
         *real,
         pl.col("requested_time").is_not_null().alias(_GIVEN),
+        *(pl.col(name).is_not_null().alias(_LIMIT_GIVEN) for name in limit),
         _exclusive(table, source),
     )
 
@@ -262,7 +271,8 @@ def _is_between(column: str, low: float, high: float) -> pl.Expr:
 
 def _rules(amounts: Sequence[str]) -> list[_Rule]:
     tasks = pl.col("tasks").ceil().is_between(1, _MOST_TASKS).fill_null(value=False)
-    requested = (pl.col("requested_time") <= _LARGEST_EXACT) | pl.col("requested_time").is_nan()
+    requested = pl.col("requested_time")
+    requested = (requested <= _LARGEST_EXACT) | requested.is_nan() | requested.is_infinite()
     return [
         _Rule("job_id", pl.col("job_id").is_not_null(), "must be a whole number", reasons.JOB_NUMBER),
         _Rule("submit_time", _is_between("submit_time", 0, _LARGEST_EXACT), _TIME_RULE, reasons.SUBMIT_TIME),
@@ -279,6 +289,15 @@ def _rules(amounts: Sequence[str]) -> list[_Rule]:
             for name in amounts
         ),
     ]
+
+
+def _limit_rules(table: pl.DataFrame) -> list[_Rule]:
+    if TIME_LIMIT not in table.columns:
+        return []
+    limit = pl.col(TIME_LIMIT)
+    holds = limit.is_nan() | (limit == math.inf) | limit.is_between(0, _LARGEST_EXACT)
+    holds = holds.fill_null(value=False) | ~pl.col(_LIMIT_GIVEN)
+    return [_Rule(TIME_LIMIT, holds, _LIMIT_RULE, reasons.TIME_LIMIT)]
 
 
 def _application_rules(rules: Sequence[_Rule]) -> list[_Rule]:
@@ -298,15 +317,27 @@ def _amount(name: str) -> pl.Expr:
     return pl.col(name).fill_null(0)
 
 
+def _limit() -> pl.Expr:
+    """Give the time limit; infinite for a job without one."""
+    return pl.col(TIME_LIMIT).fill_nan(None).fill_null(math.inf)
+
+
 def _requested() -> pl.Expr:
     """Give the requested time, or null where it is unknown."""
     requested = pl.col("requested_time").fill_nan(None)
     return pl.when(requested >= 0).then(requested)
 
 
+def _asked(kept: pl.DataFrame) -> pl.Expr:
+    """Give what the user asked for, as far as it is known: the requested time, else the limit."""
+    return pl.coalesce(_requested(), _limit()) if TIME_LIMIT in kept.columns else _requested()
+
+
 def _unknown_request(kept: pl.DataFrame) -> pl.Expr:
-    """Where the run time is taken for the requested time."""
+    """Where the run time is taken for the requested time, or the limit where there is one."""
     unknown = _requested().is_null()
+    if TIME_LIMIT in kept.columns:
+        return unknown
     return (
         unknown & pl.col("run_time").is_not_null()
         if application_columns.APPLICATION in kept.columns
@@ -324,11 +355,13 @@ def _mends(kept: pl.DataFrame, amounts: Sequence[str], overrun: OverrunAction) -
     requested = pl.col("requested_time")
     unreadable = (requested.is_null() & pl.col(_GIVEN)) | (requested < -_LARGEST_EXACT) | requested.is_nan()
     outcome, reason = _OVERRUN[overrun]
+    limited = TIME_LIMIT in kept.columns
+    unknown = reasons.REQUESTED_TIME_OF_LIMIT if limited else reasons.REQUESTED_TIME_UNKNOWN
     return [
         _Mend("mended", reasons.UNREADABLE, unreadable),
         _Mend("mended", reasons.FRACTIONAL_PROCESSORS, pl.col("tasks").floor() != pl.col("tasks")),
-        _Mend("mended", reasons.REQUESTED_TIME_UNKNOWN, _unknown_request(kept)),
-        _Mend(outcome, reason, pl.col("run_time") > _requested()),
+        _Mend("mended", unknown, _unknown_request(kept)),
+        _Mend(outcome, reason, pl.col("run_time") > _asked(kept)),
         *([_runs_application()] if GIVEN_RUN_TIME in kept.columns else []),
         *(_Mend("mended", reasons.unknown_amount(name), pl.col(name).is_null()) for name in amounts),
         *(
@@ -368,7 +401,10 @@ def _values(kept: pl.DataFrame, amounts: Sequence[str], overrun: OverrunAction) 
     run_time = pl.col("run_time")
     # Where an application runs there need be no limit.
     otherwise = [pl.lit(math.inf)] if application_columns.APPLICATION in kept.columns else []
-    requested = pl.coalesce(_requested(), run_time, *otherwise)
+    requested = pl.coalesce(_asked(kept), run_time, *otherwise)
+    limit = [_limit().alias(TIME_LIMIT)] if TIME_LIMIT in kept.columns else []
+    if not limit and overrun == "extend" and kept.select((run_time > requested).any()).item():
+        limit = [requested.alias(TIME_LIMIT)]
     shortest = pl.when(run_time > requested).then(requested).otherwise(run_time)
     columns = kept.select(
         "job_id",
@@ -377,6 +413,7 @@ def _values(kept: pl.DataFrame, amounts: Sequence[str], overrun: OverrunAction) 
         (pl.max_horizontal(run_time, requested) if overrun == "extend" else requested).alias(
             "requested_time"
         ),
+        *limit,
         pl.col("tasks").ceil().cast(pl.Int64),
         *(_amount(name).ceil().cast(pl.Int64).alias(name) for name in amounts),
         *([] if kept["exclusive"].null_count() else ["exclusive"]),

@@ -49,7 +49,8 @@ class Workload:
         ``run_time``, ``requested_time`` (Float64, seconds since the origin, and seconds) and ``tasks``
         (Int64). Then, where present: one Int64 column per resource of ``resources``, ``tasks_per_node``
         (Int64, 0: no limit), ``exclusive`` (Boolean), ``node_group`` (String, the names of node groups
-        whose nodes the job may use, ``cpu|fat``; null: all nodes), and any others.
+        whose nodes the job may use, ``cpu|fat``; null: all nodes), ``time_limit`` (Float64, seconds; infinite
+        for a job without a limit; without the column each job's ``requested_time``), and any others.
     header
         The comments of the log.
     report
@@ -113,7 +114,10 @@ class Workload:
         table
             A polars or pandas data frame, an Arrow table, or a mapping of columns, with the columns
             ``submit_time``, ``run_time`` (seconds) and ``tasks``. Without ``job_id`` jobs are numbered from
-            1; without ``requested_time``, and where it is missing or negative, it is the run time. In
+            1. ``time_limit`` is how long a job may run, infinite or missing for a job without a limit, and
+            ``requested_time`` what schedulers plan with, which may be infinite too. Without a column
+            ``time_limit`` both are the requested time; where that is missing or negative, it is the limit,
+            or without such a column the run time. In
             ``depends_on`` a job can list the numbers of those that must end before it starts; ``node_group``
             names the groups of nodes that it may use, as ``"cpu|fat"`` or a list. ``dependency``, as
             ``"afterok:12,after:7+30"``, and ``begin_time`` (seconds) say what else it waits for; a row with
@@ -122,8 +126,8 @@ class Workload:
             The columns that say how much of a resource each task asks for; by default those of ``core``,
             ``mem`` and ``gpu`` that are there.
         overrun
-            Where ``run_time > requested_time``: ``"extend"`` raises the requested time, ``"cut"`` cuts the
-            run time, ``"keep"`` keeps both.
+            Where ``run_time > requested_time``: ``"extend"`` raises the requested time and keeps the
+            ``time_limit``, ``"cut"`` cuts the run time, ``"keep"`` keeps both.
         invalid
             ``"drop"`` leaves out jobs that break a rule and lists them in the report; ``"raise"`` raises.
         header

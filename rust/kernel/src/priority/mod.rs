@@ -15,8 +15,8 @@ pub use registry::{Entry, PRIORITIES, named};
 pub use service_order::ServiceOrder;
 
 /// The names that a formula may use, before the workload's own columns.
-pub const FORMULA_NAMES: [&str; 7] =
-    ["now", "wait_time", "submit_time", "requested_time", "tasks", "processors", "estimate"];
+pub const FORMULA_NAMES: [&str; 8] =
+    ["now", "wait_time", "submit_time", "requested_time", "tasks", "processors", "estimate", "time_limit"];
 
 /// What a key is computed from.
 #[derive(Clone, Copy)]
@@ -27,8 +27,10 @@ pub struct Candidate<'a> {
     pub job: u32,
     /// What its run_time is taken to be, seconds.
     pub estimate: f64,
-    /// What its user asks for, seconds.
+    /// What schedulers plan with, seconds.
     pub requested_time: f64,
+    /// How long it may run, seconds.
+    pub time_limit: f64,
     /// Its remaining work.
     pub work: f64,
     /// The present time, seconds.
@@ -166,6 +168,7 @@ fn value(candidate: &Candidate<'_>, index: usize) -> f64 {
         4 => f64::from(job.tasks),
         5 => candidate.processors(),
         6 => candidate.estimate,
+        7 => candidate.time_limit,
         _ => candidate.scenario.column(index - FORMULA_NAMES.len(), candidate.job),
     }
 }

@@ -125,7 +125,7 @@ pub trait SchedulingRule {
 
     /// When a running job that has started then, and asks for so many seconds, is ended by its limit, now or later; None where
     /// that is as soon as it has run so long.
-    fn end_of(&self, _job: u32, _start: f64, _requested_time: f64, _now: f64) -> Option<f64> {
+    fn end_of(&self, _job: u32, _start: f64, _time_limit: f64, _now: f64) -> Option<f64> {
         None
     }
 
@@ -282,8 +282,8 @@ impl SchedulingRule for Scheduler {
         of_rule!(self, rule => rule.next_due(), Time::NEVER)
     }
 
-    fn end_of(&self, job: u32, start: f64, requested_time: f64, now: f64) -> Option<f64> {
-        of_rule!(self, rule => rule.end_of(job, start, requested_time, now), None)
+    fn end_of(&self, job: u32, start: f64, time_limit: f64, now: f64) -> Option<f64> {
+        of_rule!(self, rule => rule.end_of(job, start, time_limit, now), None)
     }
 
     fn fall_of(&self, victim: u32, now: f64) -> Option<f64> {

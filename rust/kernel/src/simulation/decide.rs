@@ -330,9 +330,9 @@ impl<F: Feed> Simulation<F> {
 
     fn set_estimate(&mut self, job: u32, estimate: f64) -> Result<(), Refusal> {
         self.check_job(job)?;
-        // Nothing else may be known of a job without a limit.
-        let no_limit = self.state.jobs.requested_time(job).is_infinite();
-        if !(estimate >= 0.0 && (no_limit || estimate.is_finite())) {
+        // Nothing else may be known of a job for which no time is requested.
+        let is_unknown = self.state.jobs.requested_time(job).is_infinite();
+        if !(estimate >= 0.0 && (is_unknown || estimate.is_finite())) {
             return Err(Refusal::BadDuration(estimate));
         }
         let state = self.state.jobs.state(job);

@@ -189,7 +189,7 @@ impl<F: Feed> Simulation<F> {
     /// For how many seconds the wall time rule lets a job run from a time on, the begin of its work or later.
     pub(super) fn allowed_from(&self, job: u32, from: f64) -> f64 {
         let (view, jobs) = (self.view(), &self.state.jobs);
-        let end = self.scheduler.end_of(job, jobs.start_time(job), jobs.requested_time(job), view.now());
+        let end = self.scheduler.end_of(job, jobs.start_time(job), jobs.time_limit(job), view.now());
         let allowed = match end {
             Some(end) => end - from,
             None => view.allowed_run(job) - (from - view.work_begin(job)),

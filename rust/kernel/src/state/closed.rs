@@ -36,6 +36,8 @@ pub struct Kind {
     pub estimate: i64,
     /// The requested time, as ordered bits.
     pub requested_time: i64,
+    /// The limit, as ordered bits.
+    pub time_limit: i64,
     /// A number of its own for a job whose priority may overtake that of others of its kind; else 0.
     pub apart: u32,
 }

@@ -20,8 +20,10 @@ struct Record {
     run: u32,
     start_time: f64,
     end_time: f64,
-    /// What its user asks for; external events may change it.
+    /// What schedulers plan with; external events may change it.
     requested_time: f64,
+    /// How long it may run; external events may change it.
+    time_limit: f64,
     /// What schedulers take its run_time to be: the requested time, or what a predictor says.
     estimate: f64,
     /// Its work: the true run_time, or its estimate in a look ahead that assumes estimates.
@@ -44,6 +46,7 @@ impl Record {
             start_time: f64::NAN,
             end_time: f64::NAN,
             requested_time: job.requested_time,
+            time_limit: job.time_limit,
             estimate: job.requested_time,
             run_time: job.run_time,
             saved: 0.0,
@@ -158,15 +161,23 @@ impl JobRecords {
         if record.resized.is_nan() { record.start_time } else { record.resized }
     }
 
-    /// What the user asks for, seconds, as external events have changed it.
+    /// What schedulers plan with, seconds, as external events have changed it.
     #[must_use]
     pub fn requested_time(&self, slot: u32) -> f64 {
         self.of(slot).requested_time
     }
 
-    /// Sets what the user asks for, seconds.
+    /// How long the job may run, seconds, as external events have changed it; infinite where it has no limit.
+    #[must_use]
+    pub fn time_limit(&self, slot: u32) -> f64 {
+        self.of(slot).time_limit
+    }
+
+    /// Sets what the user asks for, seconds: the limit, and what schedulers plan with.
     pub fn set_requested_time(&mut self, slot: u32, seconds: f64) {
-        self.of_mut(slot).requested_time = seconds;
+        let record = self.of_mut(slot);
+        record.requested_time = seconds;
+        record.time_limit = seconds;
     }
 
     /// What schedulers take the job's run_time to be.
@@ -180,7 +191,7 @@ impl JobRecords {
         self.of_mut(slot).estimate = estimate;
     }
 
-    /// What schedulers take the job's run_time to be, and what its user asks for, seconds.
+    /// What schedulers take the job's run_time to be, and its requested_time, seconds.
     #[must_use]
     pub fn times_known(&self, slot: u32) -> (f64, f64) {
         let record = self.of(slot);
@@ -308,7 +319,9 @@ mod tests {
     use super::*;
 
     fn job(row: u64) -> Job {
-        Job { row, submit_time: 0.0, run_time: 5.0, requested_time: 9.0, tasks: 1, request: 0 }
+        let requested_time = 9.0;
+        let time_limit = requested_time;
+        Job { row, submit_time: 0.0, run_time: 5.0, requested_time, time_limit, tasks: 1, request: 0 }
     }
 
     #[test]

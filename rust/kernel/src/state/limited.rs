@@ -53,7 +53,7 @@ impl LimitState {
 
 /// From now until a running job reaches its limit.
 fn span_from(now: f64, jobs: &JobRecords, job: u32) -> Span {
-    let until = jobs.start_time(job) + jobs.requested_time(job);
+    let until = jobs.start_time(job) + jobs.time_limit(job);
     Span { since: microseconds(now), until: microseconds(until) }
 }
 
@@ -72,7 +72,7 @@ impl State {
         let need = |amount| {
             if amount < resources { request.need(amount, tasks) } else { limits.least_nodes(job) }
         };
-        let time = microseconds(self.jobs.requested_time(job));
+        let time = microseconds(self.jobs.time_limit(job));
         state.counts.refuses_start(limits, job, Ask { now: microseconds(self.now), time }, need)
     }
 
@@ -80,7 +80,7 @@ impl State {
     #[must_use]
     pub fn over_submission_limit(&self, scenario: &Scenario, job: u32) -> Option<u32> {
         let (limits, state) = (scenario.limits.as_ref()?, self.limited.as_ref()?);
-        state.counts.refuses_submission(limits, job, self.jobs.requested_time(job))
+        state.counts.refuses_submission(limits, job, self.jobs.time_limit(job))
     }
 
     /// Lets a limit allow another amount of a quantity, or any, and rules look at all jobs again; whether that is a change.
@@ -157,6 +157,7 @@ impl State {
             tasks: row.tasks,
             estimate: ordered_bits(self.jobs.estimate(job)),
             requested_time: ordered_bits(self.jobs.requested_time(job)),
+            time_limit: ordered_bits(self.jobs.time_limit(job)),
             apart: 0,
         };
         let mut place = self.rank_of(scenario, job);

@@ -470,7 +470,7 @@ impl State {
     #[must_use]
     pub fn calendar_of<'a>(&'a self, scenario: &'a Scenario, job: u32) -> Option<JobCalendar<'a>> {
         let own = scenario.calendar.as_deref()?.used_by(job);
-        Some(self.occurrences(scenario)?.of(own, self.jobs.requested_time(job)))
+        Some(self.occurrences(scenario)?.of(own, self.jobs.time_limit(job)))
     }
 
     /// Lets a reservation be known from now on, or no longer; whether that is a change. O(k log k) for k occurrences in all.

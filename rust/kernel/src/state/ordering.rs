@@ -95,8 +95,8 @@ impl State {
             }
         }
         let (estimate, requested_time) = self.jobs.times_known(job);
-        let now = self.now;
-        Candidate { scenario, job, estimate, requested_time, work, now, eligible_for, fair_share }
+        let (time_limit, now) = (self.jobs.time_limit(job), self.now);
+        Candidate { scenario, job, estimate, requested_time, time_limit, work, now, eligible_for, fair_share }
     }
 
     /// A key; or the one that follows from the fixed priority of a job.

@@ -29,6 +29,7 @@ fn run_of(queued: u32, tasks: u32) -> (Scenario, State, Vec<NodeSetId>) {
         submit_time: 0.0,
         run_time,
         requested_time: run_time,
+        time_limit: run_time,
         tasks,
         request,
     };

@@ -377,16 +377,16 @@ impl<'a> View<'a> {
     /// How long a job may run by its limit, seconds.
     #[must_use]
     pub fn allowed_run(self, job: u32) -> f64 {
-        let mut requested = self.state.jobs.requested_time(job);
+        let mut limit = self.state.jobs.time_limit(job);
         if self.scenario.sleep.as_ref().is_some_and(|rules| rules.counted) {
-            requested = (requested - (self.state.ready_time(job) - self.state.jobs.start_time(job))).max(0.0);
+            limit = (limit - (self.state.ready_time(job) - self.state.jobs.start_time(job))).max(0.0);
         }
         match &self.scenario.overheads {
             Some(overheads) if overheads.counted && !self.state.assumes_estimates => {
                 let Overhead { launch, completion, .. } = overheads.of_job[job as usize];
-                (requested - launch - completion).max(0.0)
+                (limit - launch - completion).max(0.0)
             }
-            _ => requested,
+            _ => limit,
         }
     }
 

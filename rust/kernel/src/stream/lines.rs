@@ -132,14 +132,23 @@ pub fn riding_fields() -> impl Iterator<Item = usize> {
     (0..FIELDS).filter(|field| !OWN_COLUMNS.contains(field))
 }
 
-/// One job as `jobs.csv` has it, `reason` being that why it waits; `memory` where tasks ask for it.
+/// What jobs ask for besides processors and time, in columns of their own.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// The memory of each task, where tasks ask for it.
+    pub memory: Option<i64>,
+    /// Whether the limit may differ from the requested time.
+    pub has_limit: bool,
+}
+
+/// One job as `jobs.csv` has it, `reason` being that why it waits.
 pub fn format_job(
     line: &mut String,
     view: View<'_>,
     job: u32,
     record: &SwfRecord,
     held: &[i64],
-    memory: Option<i64>,
+    asked: Asked,
     reason: Option<&str>,
 ) {
     use std::fmt::Write;
@@ -176,12 +185,19 @@ pub fn format_job(
             }
         }
     }
-    if let Some(memory) = memory {
+    if asked.has_limit {
+        let _ = write!(line, ",{:?}", jobs.time_limit(job));
+    }
+    if let Some(memory) = asked.memory {
         let _ = write!(line, ",{memory}");
     }
     for field in riding_fields() {
         let value = record.fields[field];
-        let _ = if is_whole(field) { write!(line, ",{}", value as i64) } else { write!(line, ",{value:?}") };
+        let _ = if is_whole(field) {
+            write!(line, ",{}", record.whole_field(field))
+        } else {
+            write!(line, ",{value:?}")
+        };
     }
 }
 

@@ -18,13 +18,13 @@ use crate::scenario::Scenario;
 use crate::simulation::Feed;
 use crate::state::{Reason, State, View};
 use crate::time::Time;
-use crate::workload::swf::{FIELD_NAMES, SwfError, SwfFile, SwfParser, SwfRecord};
+use crate::workload::swf::{FIELD_NAMES, Overrun, SwfError, SwfFile, SwfParser, SwfRecord};
 use crate::workload::{ExternalEvent, Job};
 
 use events::Events;
 pub use events::{EventSource, GivenEvent};
-use lines::OrderedLines;
 pub use lines::node_ranges;
+use lines::{Asked, OrderedLines};
 pub use overheads::{DrawnOverheads, OverheadSource, PHASES};
 
 /// What ends a streamed run early.
@@ -191,7 +191,13 @@ impl Stream {
         Request { amounts, ..Request::NOTHING }
     }
 
+    /// Whether requested times may differ from limits.
+    fn has_limits(&self) -> bool {
+        self.log.parser().options().overrun == Overrun::Extend
+    }
+
     fn write_header(&mut self) -> Result<(), StreamError> {
+        let has_limits = self.has_limits();
         let Some(lines) = &mut self.lines else { return Ok(()) };
         let mut names =
             vec!["job_id", "state", "submit_time", "start_time", "end_time", "run_time", "requested_time"];
@@ -203,6 +209,9 @@ impl Stream {
         }
         if self.overheads.is_some() {
             header.push_str(",launch_time,completion_time");
+        }
+        if has_limits {
+            header.push_str(",time_limit");
         }
         if self.options.memory.is_some() {
             header.push_str(",mem");
@@ -216,11 +225,12 @@ impl Stream {
     }
 
     fn write_line(&mut self, view: View<'_>, job: u32, reason: Option<&str>) -> Result<(), StreamError> {
+        let has_limit = self.has_limits();
         let Some(lines) = &mut self.lines else { return Ok(()) };
         let Alive { row, record } = &self.alive[job as usize];
-        let memory = self.options.memory.map(|_| record.memory);
+        let asked = Asked { memory: self.options.memory.map(|_| record.memory), has_limit };
         lines.write(*row, |line| {
-            lines::format_job(line, view, job, record, self.tally.held(), memory, reason);
+            lines::format_job(line, view, job, record, self.tally.held(), asked, reason);
         })?;
         Ok(())
     }
@@ -245,6 +255,7 @@ impl Feed for Stream {
             submit_time: record.submit_time,
             run_time: record.run_time,
             requested_time: record.requested_time,
+            time_limit: record.time_limit,
             tasks: record.tasks,
             request,
         };

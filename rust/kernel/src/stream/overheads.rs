@@ -49,8 +49,8 @@ impl DrawnOverheads {
         job.run_time += execution;
         let are_counted = scenario.overheads.as_ref().is_some_and(|overheads| overheads.counted);
         if are_counted && scenario.wall_time == WallTime::Kill {
-            launch = launch.min(job.requested_time);
-            completion = completion.min(job.requested_time - launch);
+            launch = launch.min(job.time_limit);
+            completion = completion.min(job.time_limit - launch);
         }
         Ok(Overhead { launch, completion, suspend, resume })
     }

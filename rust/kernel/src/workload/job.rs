@@ -104,8 +104,10 @@ pub struct Job {
     pub submit_time: f64,
     /// Its true duration at rate 1, which no scheduler sees.
     pub run_time: f64,
-    /// The user's limit or estimate.
+    /// What schedulers plan with.
     pub requested_time: f64,
+    /// How long it may run; infinite where it has no limit.
+    pub time_limit: f64,
     /// Number of tasks, at least 1.
     pub tasks: u32,
     /// What each task asks: an index into the interned requests.

@@ -53,7 +53,7 @@ def read_jobcomp(
     *,
     timezone: str = "UTC",
     time_format: str | None = None,
-    overrun: OverrunAction = "extend",
+    overrun: OverrunAction = "keep",
     invalid: InvalidAction = "drop",
     processors: ProcessorField = "requested",
     use_memory: bool = False,

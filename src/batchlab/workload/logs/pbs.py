@@ -36,7 +36,7 @@ def read_pbs(
     source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes],
     *,
     timezone: str = "UTC",
-    overrun: OverrunAction = "extend",
+    overrun: OverrunAction = "keep",
     invalid: InvalidAction = "drop",
     processors: ProcessorField = "requested",
     use_memory: bool = False,

@@ -33,7 +33,7 @@ class Reading:
 
     timezone: str = "UTC"
     time_format: str | None = None
-    overrun: OverrunAction = "extend"
+    overrun: OverrunAction = "keep"
     invalid: InvalidAction = "drop"
     processors: ProcessorField = "requested"
     use_memory: bool = False

@@ -40,7 +40,7 @@ def read_sacct(
     time_format: str | None = None,
     delimiter: str | None = None,
     fields: Sequence[str] | None = None,
-    overrun: OverrunAction = "extend",
+    overrun: OverrunAction = "keep",
     invalid: InvalidAction = "drop",
     processors: ProcessorField = "requested",
     use_memory: bool = False,

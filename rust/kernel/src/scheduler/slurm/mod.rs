@@ -444,8 +444,8 @@ impl SchedulingRule for Slurm {
         self.due
     }
 
-    fn end_of(&self, job: u32, start: f64, requested_time: f64, now: f64) -> Option<f64> {
-        Some(self.description.time_limits.end_of(job, start, requested_time, now))
+    fn end_of(&self, job: u32, start: f64, time_limit: f64, now: f64) -> Option<f64> {
+        Some(self.description.time_limits.end_of(job, start, time_limit, now))
     }
 
     fn fall_of(&self, victim: u32, now: f64) -> Option<f64> {

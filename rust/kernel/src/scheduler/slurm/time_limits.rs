@@ -80,11 +80,11 @@ impl TimeLimits {
     }
 
     /// When a job that has started then, and asks for so many seconds, is ended unless it ends before; now or later.
-    pub fn end_of(&self, job: u32, start: f64, requested_time: f64, now: f64) -> f64 {
-        if requested_time.is_infinite() {
+    pub fn end_of(&self, job: u32, start: f64, time_limit: f64, now: f64) -> f64 {
+        if time_limit.is_infinite() {
             return f64::INFINITY;
         }
-        self.look_from(now.max(start.floor() + whole_minutes(requested_time) + self.over(job)))
+        self.look_from(now.max(start.floor() + whole_minutes(time_limit) + self.over(job)))
     }
 
     /// The first look, later than now, by which a grace time is over.

@@ -7,8 +7,11 @@ use crate::record::Change::{self, Completed, Started, Submitted};
 /// At 10 s job 0 ends, and jobs 1 and 2 are submitted, of which job 2 is shorter.
 fn at_ten(agenda: Agenda) -> Case {
     let jobs = vec![(0.0, 10.0), (10.0, 5.0), (10.0, 1.0)];
-    let jobs =
-        (0..).zip(jobs).map(|(row, (submit, run))| Job { requested_time: run, ..job(row, submit, run) });
+    let jobs = (0..).zip(jobs).map(|(row, (submit, run))| Job {
+        requested_time: run,
+        time_limit: run,
+        ..job(row, submit, run)
+    });
     Case { order: "sjf", agenda, ..Case::of(jobs.collect(), 1, 1) }
 }
 

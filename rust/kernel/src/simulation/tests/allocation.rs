@@ -59,7 +59,7 @@ fn a_wrong_answer_is_refused_and_may_be_given_anew() {
 
 #[test]
 fn a_snapshot_in_the_middle_of_a_question_asks_it_again() {
-    let jobs = (0..3).map(|row| Job { requested_time: 5.0, ..job(row, 0.0, 5.0) }).collect();
+    let jobs = (0..3).map(|row| Job { requested_time: 5.0, time_limit: 5.0, ..job(row, 0.0, 5.0) }).collect();
     let case = Case { allocator: "external", ..Case::of(jobs, 1, 2).under("conservative", 1) };
     let mut simulation = case.open();
     let point = loop {

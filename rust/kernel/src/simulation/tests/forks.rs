@@ -5,7 +5,7 @@ use super::super::SnapshotError;
 
 /// Jobs that queue on one node.
 fn busy() -> Case {
-    let jobs = (0..8).map(|row| Job { requested_time: 9.0, ..job(row, row as f64, 10.0) });
+    let jobs = (0..8).map(|row| Job { requested_time: 9.0, time_limit: 9.0, ..job(row, row as f64, 10.0) });
     Case::of(jobs.collect(), 2, 2).under("easy", 1)
 }
 

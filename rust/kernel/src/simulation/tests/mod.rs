@@ -13,7 +13,7 @@ use std::sync::Arc;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::cluster::{NodeSet, NodeSetId, NodeSets, NodeTasks, Request, Requests};
+use crate::cluster::{NodeSet, NodeSetId, NodeSets, NodeTasks, Ranking, Request, Requests};
 use crate::decision::{Decision, TimerPurpose};
 use crate::priority::FORMULA_NAMES;
 use crate::record::{Changes, Recorders};
@@ -87,6 +87,7 @@ impl Case {
             reservations: self.reservations,
             slurm: self.slurm.clone(),
             seed: 0,
+            ranking: Ranking::default(),
             critical: Vec::new(),
             mapping: None,
         };
@@ -113,7 +114,8 @@ impl Case {
 }
 
 fn job(row: u64, submit_time: f64, run_time: f64) -> Job {
-    Job { row, submit_time, run_time, requested_time: f64::INFINITY, tasks: 1, request: 0 }
+    let requested_time = f64::INFINITY;
+    Job { row, submit_time, run_time, requested_time, time_limit: requested_time, tasks: 1, request: 0 }
 }
 
 /// Goes on to the end, giving each point to `answer`; changes are taken where `answer` has left them.
@@ -186,6 +188,7 @@ fn some_jobs() -> impl Strategy<Value = Vec<Job>> {
             submit_time: f64::from(submit),
             run_time: f64::from(run),
             requested_time: f64::from(requested),
+            time_limit: f64::from(requested),
             tasks: if request == 2 { tasks.min(4) } else { tasks },
             request,
         };

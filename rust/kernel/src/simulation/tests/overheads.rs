@@ -72,7 +72,7 @@ fn a_job_that_is_preempted_once_its_run_is_over_ends() {
 
 #[test]
 fn a_limit_that_counts_overheads_covers_all_three_phases() {
-    let short = Job { requested_time: 30.0, ..job(0, 1.0, 100.0) };
+    let short = Job { requested_time: 30.0, time_limit: 30.0, ..job(0, 1.0, 100.0) };
     let case = with_overheads(Case::of(vec![short], 1, 1));
     let overheads =
         overheads_of(vec![Overhead { launch: LAUNCH, completion: COMPLETION, ..Overhead::default() }], true);
@@ -84,7 +84,7 @@ fn a_limit_that_counts_overheads_covers_all_three_phases() {
 
 #[test]
 fn the_limit_counts_from_the_end_of_the_launch_and_the_killed_job_completes() {
-    let short = Job { requested_time: 30.0, ..job(0, 1.0, 100.0) };
+    let short = Job { requested_time: 30.0, time_limit: 30.0, ..job(0, 1.0, 100.0) };
     let case = with_overheads(Case::of(vec![short, job(1, 2.0, 7.0)], 1, 1));
     let mut simulation = Case { wall_time: WallTime::Kill, ..case }.open();
     finish(&mut simulation);

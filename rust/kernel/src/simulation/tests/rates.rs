@@ -25,7 +25,7 @@ fn rate_0_suspends_on_the_nodes_and_a_later_rate_resumes() {
 #[test]
 fn the_wall_time_rule_counts_seconds_not_work() {
     let limited = |rates: &[(f64, Decision)]| {
-        let only = Job { requested_time: 50.0, ..job(0, 10.0, 40.0) };
+        let only = Job { requested_time: 50.0, time_limit: 50.0, ..job(0, 10.0, 40.0) };
         let mut simulation = Case { wall_time: WallTime::Kill, ..Case::of(vec![only], 1, 1) }.open();
         run_deciding(&mut simulation, rates);
         end_of(&simulation, 0)

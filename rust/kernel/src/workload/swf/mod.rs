@@ -15,6 +15,7 @@ mod notes;
 mod number;
 mod options;
 mod parser;
+mod parts;
 mod record;
 #[cfg(test)]
 mod tests;

@@ -56,6 +56,7 @@ reasons! {
     RunTimeCut = Mended, "run_time > requested_time: run_time cut to requested_time";
     UsedMemory = Mended, "requested memory unknown: used memory taken";
     MemoryUnknown = Mended, "memory unknown: 0 taken";
+    PartsJoined = Mended, "partial executions put together: run_time is their sum";
     OverrunKept = Noted, "run_time > requested_time: both kept";
     OutOfOrder = Noted, "submitted before the job above it";
     LongComment = Noted, "comment not kept: longer than 1 MiB, or beyond what a reader keeps (16 MiB; 1 MiB of a streamed log)";

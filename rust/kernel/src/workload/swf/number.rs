@@ -22,6 +22,11 @@ pub(super) fn read(line: &[u8], start: usize) -> (f64, usize) {
     })
 }
 
+/// The text of a field, numbered from 0.
+pub(super) fn field(line: &[u8], field: usize) -> Option<&[u8]> {
+    line.split(|&byte| is_blank(byte)).filter(|text| !text.is_empty()).nth(field)
+}
+
 /// The position after the field that begins at `start`.
 pub(super) fn end_of_field(line: &[u8], start: usize) -> usize {
     line[start..].iter().position(|&byte| is_blank(byte)).map_or(line.len(), |length| start + length)

@@ -4,7 +4,8 @@ use super::error::SwfError;
 use super::notes::{Note, Notes, Reason};
 use super::number::is_blank;
 use super::options::{Invalid, SwfOptions};
-use super::record::{self, Refusal, SwfRecord};
+use super::parts::{Parts, Place, says_all};
+use super::record::{Refusal, Row, SwfRecord};
 
 /// A longer line is no job and no comment; it is never held in memory.
 const LONGEST_LINE: usize = 1 << 20;
@@ -34,6 +35,7 @@ pub struct SwfParser {
     rows: u64,
     kept: u64,
     latest_submission: f64,
+    parts: Parts,
     comments: Vec<String>,
     comments_size: usize,
     notes: Notes,
@@ -53,6 +55,7 @@ impl SwfParser {
             rows: 0,
             kept: 0,
             latest_submission: 0.0,
+            parts: Parts::default(),
             comments: Vec::new(),
             comments_size: 0,
             notes: Notes::limited_to(MOST_NOTES),
@@ -97,7 +100,10 @@ impl SwfParser {
 
     /// Takes what was fed last for the whole last line.
     pub fn finish(&mut self, take: &mut impl FnMut(SwfRecord)) -> Result<(), SwfError> {
-        if self.unfinished.is_empty() || self.is_done() { Ok(()) } else { self.unfinished_line(take) }
+        if !self.unfinished.is_empty() && !self.is_done() {
+            self.unfinished_line(take)?;
+        }
+        if self.is_done() { Ok(()) } else { self.close_parts(take) }
     }
 
     /// Whether as many jobs were kept as were asked for.
@@ -112,10 +118,22 @@ impl SwfParser {
         self.lines
     }
 
-    /// Lines read that are neither blank nor comments.
+    /// Lines read that are neither blank nor comments, nor partial executions of a job that has another line.
     #[must_use]
     pub const fn rows(&self) -> u64 {
         self.rows
+    }
+
+    /// Lines that are partial executions of a job: left out where a line sums them up, else put together with the first.
+    #[must_use]
+    pub const fn parts(&self) -> u64 {
+        self.parts.count
+    }
+
+    /// How the log is read.
+    #[must_use]
+    pub const fn options(&self) -> SwfOptions {
+        self.options
     }
 
     /// Jobs handed over.
@@ -161,15 +179,13 @@ impl SwfParser {
                 self.comment(line, too_long);
                 Ok(())
             }
-            _ => {
-                self.rows += 1;
-                self.row(line, too_long, take)
-            }
+            _ => self.row(line, too_long, take),
         }
     }
 
     fn comment(&mut self, line: &[u8], too_long: bool) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
+        self.parts.are_all |= says_all(line);
         let size = line.len() + COMMENT_COST;
         if too_long || self.comments_size + size > self.most_comments {
             self.notes.add(Note { reason: Reason::LongComment, line: self.lines, job_id: None });
@@ -183,31 +199,79 @@ impl SwfParser {
     }
 
     fn row(&mut self, line: &[u8], too_long: bool, take: &mut impl FnMut(SwfRecord)) -> Result<(), SwfError> {
-        let parsed = if too_long {
+        let read = if too_long {
             Err(Refusal { reason: Reason::LineTooLong, field: 0, value: f64::NAN, job_id: None })
         } else {
-            record::parse(line, self.lines, self.options)
+            Row::read(line, self.lines)
         };
-        match parsed {
+        if self.parts.end_before(read.as_ref().ok()) {
+            self.close_parts(take)?;
+            if self.is_done() {
+                return Ok(());
+            }
+        }
+        let row = match read {
+            Ok(row) => row,
+            Err(refusal) => {
+                self.rows += 1;
+                return self.refuse(refusal, self.lines, line);
+            }
+        };
+        let place = self.parts.place(&row);
+        let refusal = match place {
+            Place::Whole => {
+                self.rows += 1;
+                return self.job(&row, line, take);
+            }
+            Place::Part => return Ok(()),
+            Place::First => match row.job(self.options) {
+                Ok(_) => {
+                    self.parts.open(row);
+                    return Ok(());
+                }
+                Err(refusal) => refusal,
+            },
+            Place::Refused(refusal) => refusal,
+        };
+        self.rows += 1;
+        self.refuse(refusal, self.lines, line)
+    }
+
+    /// Hands over the job whose parts were put together.
+    fn close_parts(&mut self, take: &mut impl FnMut(SwfRecord)) -> Result<(), SwfError> {
+        match self.parts.close() {
+            Some(row) => {
+                self.rows += 1;
+                self.job(&row, &[], take)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn job(&mut self, row: &Row, line: &[u8], take: &mut impl FnMut(SwfRecord)) -> Result<(), SwfError> {
+        match row.job(self.options) {
             Ok((record, mut reasons)) => {
                 if record.submit_time < self.latest_submission {
                     reasons.add(Reason::OutOfOrder);
                 }
                 self.latest_submission = record.submit_time;
-                self.notes.add_all(reasons, self.lines, record.job_id);
+                self.notes.add_all(reasons, record.line, record.job_id);
                 self.kept += 1;
                 take(record);
                 Ok(())
             }
-            Err(refusal) if self.options.invalid == Invalid::Drop => {
-                self.notes.add(Note { reason: refusal.reason, line: self.lines, job_id: refusal.job_id });
-                Ok(())
-            }
-            Err(refusal) => Err(SwfError::Invalid {
-                line: self.lines,
-                reason: refusal.reason,
-                message: refusal.message(line),
-            }),
+            Err(refusal) => self.refuse(refusal, row.line, line),
         }
+    }
+
+    /// Notes that a line is no job, or ends the reading.
+    fn refuse(&mut self, refusal: Refusal, number: u64, line: &[u8]) -> Result<(), SwfError> {
+        self.parts.forget_above();
+        if self.options.invalid == Invalid::Drop {
+            self.notes.add(Note { reason: refusal.reason, line: number, job_id: refusal.job_id });
+            return Ok(());
+        }
+        let message = refusal.message(line);
+        Err(SwfError::Invalid { line: number, reason: refusal.reason, message })
     }
 }

@@ -40,6 +40,13 @@ const USED_MEMORY: usize = 6;
 const REQUESTED: usize = 7;
 const REQUESTED_TIME: usize = 8;
 const REQUESTED_MEMORY: usize = 9;
+const STATUS: usize = 10;
+const PRECEDING_JOB: usize = 16;
+
+/// The status of a partial execution: to be continued; the last one, completed or failed.
+const PARTIAL: std::ops::RangeInclusive<f64> = 2.0..=LAST_FAILED;
+const LAST_COMPLETED: f64 = 3.0;
+const LAST_FAILED: f64 = 4.0;
 
 /// Fields without which there is no job; what is wrong with them is not mended.
 const NEEDED: [usize; 3] = [JOB, SUBMIT, RUN];
@@ -59,18 +66,34 @@ pub struct SwfRecord {
     pub line: u64,
     /// Field 1.
     pub job_id: i64,
+    /// Field 17, -1 where unknown.
+    pub preceding_job_id: i64,
     /// Field 2, seconds since the log's origin; at least 0.
     pub submit_time: f64,
     /// Field 4, seconds, at least 0; cut with [`Overrun::Cut`].
     pub run_time: f64,
     /// Field 9, else field 4, seconds; raised with [`Overrun::Extend`].
     pub requested_time: f64,
+    /// Field 9, else field 4, seconds.
+    pub time_limit: f64,
     /// The processors asked for, at least 1.
     pub tasks: u32,
     /// The memory asked for by each processor, kB, with `use_memory`; else 0.
     pub memory: i64,
-    /// The 18 fields as the log has them; -1 where unknown. Those of whole numbers are whole.
+    /// The 18 fields as the log has them; -1 where unknown, and for a job's number beyond 2^53. Those of whole numbers are whole.
     pub fields: [f64; FIELDS],
+}
+
+impl SwfRecord {
+    /// A field of whole numbers.
+    #[must_use]
+    pub const fn whole_field(&self, field: usize) -> i64 {
+        match field {
+            JOB => self.job_id,
+            PRECEDING_JOB => self.preceding_job_id,
+            _ => self.fields[field] as i64,
+        }
+    }
 }
 
 /// Why a line is no job.
@@ -85,35 +108,104 @@ pub(super) struct Refusal {
     pub(super) job_id: Option<i64>,
 }
 
-/// Makes a job of a line; with the reasons for which it was mended.
-pub(super) fn parse(
-    line: &[u8],
-    number: u64,
-    options: SwfOptions,
-) -> Result<(SwfRecord, ReasonSet), Refusal> {
-    let mut mends = ReasonSet::default();
-    let mut fields = [-1.0; FIELDS];
-    let found = split(line, &mut fields);
-    let job_id = whole(fields[JOB]);
-    if found < FEWEST_FIELDS {
-        return Err(Refusal { reason: Reason::TooFewFields, field: found, value: f64::NAN, job_id });
+/// A line whose fields were read, before the rules of a job.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    /// The line in the log, from 1.
+    pub(super) line: u64,
+    pub(super) job_id: i64,
+    preceding_job_id: i64,
+    pub(super) fields: [f64; FIELDS],
+    pub(super) mends: ReasonSet,
+}
+
+impl Row {
+    /// Reads the fields of a line.
+    pub(super) fn read(line: &[u8], number: u64) -> Result<Self, Refusal> {
+        let mut mends = ReasonSet::default();
+        let mut fields = [-1.0; FIELDS];
+        let found = split(line, &mut fields);
+        let job_id = identifier(line, JOB, fields[JOB]);
+        if found < FEWEST_FIELDS {
+            return Err(Refusal { reason: Reason::TooFewFields, field: found, value: f64::NAN, job_id });
+        }
+        if found != FIELDS {
+            mends.add(if found < FIELDS { Reason::MissingFields } else { Reason::ExtraFields });
+        }
+        let preceding = identifier(line, PRECEDING_JOB, fields[PRECEDING_JOB]);
+        let is_exact = fields[PRECEDING_JOB].abs() < LARGEST_EXACT;
+        let large_preceding = if is_exact { None } else { preceding };
+        if large_preceding.is_some() {
+            fields[PRECEDING_JOB] = -1.0;
+        }
+        mend_fields(&mut fields, &mut mends);
+        let refusal = Refusal { reason: Reason::JobNumber, field: JOB, value: fields[JOB], job_id };
+        let job_id = job_id.ok_or(refusal)?;
+        let preceding_job_id = large_preceding.unwrap_or(fields[PRECEDING_JOB] as i64);
+        Ok(Self { line: number, job_id, preceding_job_id, fields, mends })
     }
-    if found != FIELDS {
-        mends.add(if found < FIELDS { Reason::MissingFields } else { Reason::ExtraFields });
+
+    /// Makes a job of the line, with the reasons for which it was mended.
+    pub(super) fn job(&self, options: SwfOptions) -> Result<(SwfRecord, ReasonSet), Refusal> {
+        let Self { line, job_id, preceding_job_id, fields, mut mends } = *self;
+        let refuse =
+            |reason, field: usize| Refusal { reason, field, value: fields[field], job_id: Some(job_id) };
+        let submit_time = time(fields[SUBMIT]).ok_or(refuse(Reason::SubmitTime, SUBMIT))?;
+        let run_time = time(fields[RUN]).ok_or(refuse(Reason::RunTime, RUN))?;
+        let (tasks, field) = processors(&fields, options.processors, &mut mends);
+        let tasks = count(tasks).ok_or(refuse(Reason::Processors, field))?;
+        let Times { run_time, requested_time, time_limit } =
+            times(run_time, fields[REQUESTED_TIME], options.overrun, &mut mends)
+                .ok_or(refuse(Reason::RequestedTime, REQUESTED_TIME))?;
+        let memory = if options.use_memory { memory(&fields, &mut mends) } else { 0 };
+        let record = SwfRecord {
+            line,
+            job_id,
+            preceding_job_id,
+            submit_time,
+            run_time,
+            requested_time,
+            time_limit,
+            tasks,
+            memory,
+            fields,
+        };
+        Ok((record, mends))
     }
-    mend_fields(&mut fields, &mut mends);
-    let refuse = |reason, field: usize| Refusal { reason, field, value: fields[field], job_id };
-    let job_id = job_id.ok_or(refuse(Reason::JobNumber, JOB))?;
-    let submit_time = time(fields[SUBMIT]).ok_or(refuse(Reason::SubmitTime, SUBMIT))?;
-    let run_time = time(fields[RUN]).ok_or(refuse(Reason::RunTime, RUN))?;
-    let (tasks, field) = processors(&fields, options.processors, &mut mends);
-    let tasks = count(tasks).ok_or(refuse(Reason::Processors, field))?;
-    let (run_time, requested_time) = times(run_time, fields[REQUESTED_TIME], options.overrun, &mut mends)
-        .ok_or(refuse(Reason::RequestedTime, REQUESTED_TIME))?;
-    let memory = if options.use_memory { memory(&fields, &mut mends) } else { 0 };
-    let record =
-        SwfRecord { line: number, job_id, submit_time, run_time, requested_time, tasks, memory, fields };
-    Ok((record, mends))
+
+    /// Whether the line is a partial execution of a job.
+    pub(super) fn is_part(&self) -> bool {
+        PARTIAL.contains(&self.fields[STATUS])
+    }
+
+    /// Puts the next partial execution of the same job behind this one.
+    pub(super) fn append(&mut self, part: &Self) -> Result<(), Refusal> {
+        let value = part.fields[RUN];
+        let refusal = Refusal { reason: Reason::RunTime, field: RUN, value, job_id: Some(self.job_id) };
+        self.fields[RUN] += time(value).ok_or(refusal)?;
+        self.fields[STATUS] = part.fields[STATUS];
+        self.mends.add(Reason::PartsJoined);
+        Ok(())
+    }
+
+    /// Gives the job of partial executions the status of a whole one: that of the last of them.
+    pub(super) fn close(&mut self) {
+        self.fields[STATUS] = match self.fields[STATUS] {
+            LAST_COMPLETED => 1.0,
+            LAST_FAILED => 0.0,
+            other => other,
+        };
+    }
+}
+
+/// A job's number: exact also where float64 is not.
+fn identifier(line: &[u8], field: usize, value: f64) -> Option<i64> {
+    // 2^53 may be what is next to it.
+    if value.abs() < LARGEST_EXACT {
+        return whole(value);
+    }
+    let text = std::str::from_utf8(number::field(line, field)?).ok()?;
+    text.parse().ok().filter(|&number| number != i64::MIN)
 }
 
 /// Reads the fields of a line; returns how many there are, 19 standing for any greater number.
@@ -185,20 +277,28 @@ fn processors(fields: &[f64; FIELDS], preferred: ProcessorField, mends: &mut Rea
     (fields[second], second)
 }
 
-/// The run time and the requested time, brought into agreement; none where the requested time is beyond all bounds.
-fn times(run_time: f64, requested: f64, overrun: Overrun, mends: &mut ReasonSet) -> Option<(f64, f64)> {
+/// The times of a job, brought into agreement.
+struct Times {
+    run_time: f64,
+    requested_time: f64,
+    time_limit: f64,
+}
+
+/// The times of a job; none where the requested time is beyond all bounds.
+fn times(run_time: f64, requested: f64, overrun: Overrun, mends: &mut ReasonSet) -> Option<Times> {
     if requested < 0.0 {
         mends.add(Reason::RequestedTimeUnknown);
-        return Some((run_time, run_time));
+        return Some(Times { run_time, requested_time: run_time, time_limit: run_time });
     }
-    let requested = time(requested)?;
-    if run_time <= requested {
-        return Some((run_time, requested));
+    let time_limit = time(requested)?;
+    let times = Times { run_time, requested_time: time_limit, time_limit };
+    if run_time <= time_limit {
+        return Some(times);
     }
     let (reason, times) = match overrun {
-        Overrun::Extend => (Reason::RequestedTimeRaised, (run_time, run_time)),
-        Overrun::Cut => (Reason::RunTimeCut, (requested, requested)),
-        Overrun::Keep => (Reason::OverrunKept, (run_time, requested)),
+        Overrun::Extend => (Reason::RequestedTimeRaised, Times { requested_time: run_time, ..times }),
+        Overrun::Cut => (Reason::RunTimeCut, Times { run_time: time_limit, ..times }),
+        Overrun::Keep => (Reason::OverrunKept, times),
     };
     mends.add(reason);
     Some(times)
@@ -227,7 +327,7 @@ impl Refusal {
             Reason::TooFewFields => {
                 return format!("{} fields; a job's line has 18 numbers", self.field);
             }
-            Reason::JobNumber => "must be a whole number up to 2^53",
+            Reason::JobNumber => "must be a whole number below 2^63",
             Reason::Processors if self.value >= 1.0 => "must be below 2^32",
             Reason::Processors => "must be >= 1",
             _ => "must be a number of seconds from 0 to 2^53",
@@ -240,8 +340,7 @@ impl Refusal {
 /// A field's text, shortened, for messages.
 fn shown_field(line: &[u8], field: usize) -> String {
     const LONGEST: usize = 40;
-    let text = line.split(|&byte| number::is_blank(byte)).filter(|text| !text.is_empty()).nth(field);
-    let Some(text) = text else {
+    let Some(text) = number::field(line, field) else {
         return "missing".to_owned();
     };
     let text = String::from_utf8_lossy(text);

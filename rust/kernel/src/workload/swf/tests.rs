@@ -64,9 +64,11 @@ fn a_sound_job_has_all_its_values() {
     let expected = SwfRecord {
         line: 2,
         job_id: 1,
+        preceding_job_id: -1,
         submit_time: 0.0,
         run_time: 100.0,
         requested_time: 200.0,
+        time_limit: 200.0,
         tasks: 4,
         memory: 0,
         fields: [1., 0., 5., 100., 4., 99.5, 2000., 4., 200., 3000., 1., 7., 8., 9., 1., 2., -1., -1.],
@@ -409,4 +411,37 @@ proptest! {
         prop_assert!(errors <= 1);
         prop_assert!(file.next().is_none());
     }
+}
+
+#[test]
+fn pieces_of_any_size_put_the_same_parts_together() {
+    let part = |status: &str, submit: &str| job(&[(2, submit), (11, status)]);
+    let log = [job(&[]), part("2", "0"), part("3", "-1"), job(&[(1, "2")]), part("2", "5"), part("4", "-1")];
+    let log = log.join("\n");
+    let (whole, parser) = read(&log);
+    assert_eq!(
+        whole.iter().map(|record| (record.job_id, record.run_time)).collect::<Vec<_>>(),
+        [(1, 100.0), (2, 100.0), (1, 200.0)]
+    );
+    assert_eq!((parser.parts(), parser.rows(), parser.kept()), (3, 3, 3));
+    let mut records = Vec::new();
+    let mut pieces = SwfParser::new(SwfOptions::default());
+    for byte in log.as_bytes() {
+        pieces.feed(&[*byte], &mut |record| records.push(record)).expect("nothing is refused");
+    }
+    pieces.finish(&mut |record| records.push(record)).expect("nothing is refused");
+    assert_eq!(records, whole);
+    let streamed: Vec<SwfRecord> = stream(log.into_bytes()).map(|record| record.expect("sound")).collect();
+    assert_eq!(streamed, whole);
+}
+
+#[test]
+fn a_job_in_parts_counts_as_one_for_the_most_jobs() {
+    let log =
+        [job(&[(11, "2")]), job(&[(11, "3"), (2, "-1")]), job(&[(1, "2")]), job(&[(1, "3")])].join("\n");
+    let mut records = Vec::new();
+    let mut parser = SwfParser::new(SwfOptions::default()).stop_after(2);
+    parser.feed(log.as_bytes(), &mut |record| records.push(record)).expect("nothing is refused");
+    parser.finish(&mut |record| records.push(record)).expect("nothing is refused");
+    assert_eq!(records.iter().map(|record| record.job_id).collect::<Vec<_>>(), [1, 2]);
 }
