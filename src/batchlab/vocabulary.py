@@ -259,7 +259,7 @@ DisciplineName = Literal[
     "least_servers_first",
     "max_weight",
 ]
-SchedulerName = Literal["malleable", "equipartition", "accasim_easy"]
+SchedulerName = Literal["malleable", "equipartition", "easy_accasim"]
 SizeOrderName = Literal["fcfs", "sjf", "srtf", "drf", "equipartition"]
 AllocatorName = Literal[
     "first_fit",

@@ -169,7 +169,7 @@ def test_what_is_described_runs(folder: Path) -> None:
     assert table["status"].unique().to_list() == ["done"]
     some = table.filter(system="groups", policy="fcfs", seed=7, replication=0)
     assert some.select("workload", "makespan", "jobs_submitted").rows()[:2] == [
-        ("log", 100.0, 1),
+        ("log", 60.0, 1),
         ("cut", 60.0, 1),
     ]
     alone = bl.simulate(demo_workload(30, seed=7), experiment.systems["groups"], "fcfs", walltime="kill")

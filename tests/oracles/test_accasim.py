@@ -38,7 +38,7 @@ def test_easy(workload: bl.Workload, system: bl.System) -> None:
 
 def test_accasims_own_easy(workload: bl.Workload, system: bl.System) -> None:
     """The variant of it starts every job when AccaSim does."""
-    result = bl.simulate(workload, system, "accasim_easy")
+    result = bl.simulate(workload, system, "easy_accasim")
     table = compared(result, starts("accasim/seth-easy"))
     assert table.height == 202_871
     assert differing(table) == 0

@@ -41,8 +41,8 @@ def test_from_the_definition() -> None:
     for (row,), own in placed.group_by("row"):
         now = own["start_time"][0]
         there = placed.filter((pl.col("start_time") <= now) & (pl.col("end_time") > now))
-        used = there.filter(pl.col("node").is_in(own["node"].to_list()))["tasks"].sum()
-        asked, capacity = own["tasks"].sum(), 8 * own.height
+        used = int(there.filter(pl.col("node").is_in(own["node"].to_list()))["tasks"].sum())
+        asked, capacity = int(own["tasks"].sum()), 8 * own.height
         assert found[row] == pytest.approx(asked / (asked + capacity - used))
 
 

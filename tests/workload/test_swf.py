@@ -403,7 +403,7 @@ def test_limits_of_a_log() -> None:
     line = job(run_time=300, requested_time=200)
     assert read_swf([line]).jobs.select("requested_time", "time_limit").rows() == [(300.0, 200.0)]
     for overrun in ("cut", "keep"):
-        jobs = read_swf([line], overrun=overrun).jobs  # type: ignore[arg-type]  # both are known
+        jobs = read_swf([line], overrun=overrun).jobs
         assert "time_limit" not in jobs.columns
         assert jobs["requested_time"].to_list() == [200.0]
 

@@ -42,7 +42,7 @@ class AccasimEasy(Scheduler):
 
     def __str__(self) -> str:
         """Write it as a policy's spec does."""
-        return "accasim_easy"
+        return "easy_accasim"
 
     def begin(self, view: View) -> None:  # noqa: ARG002  # the signature is Scheduler's
         """Forget the run before."""

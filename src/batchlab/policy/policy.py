@@ -309,7 +309,7 @@ def _scheduler(text: spec.Spec, call: spec.Call) -> Scheduler:
     from batchlab.policy.accasim import AccasimEasy  # noqa: PLC0415  # other policies do without
     from batchlab.policy.malleable import Malleable  # noqa: PLC0415  # as above
 
-    if call.name == "accasim_easy":
+    if call.name == "easy_accasim":
         _refuse_others(text, call, ("allocator", "predictor"))
         return AccasimEasy()
     if call.name == "equipartition":

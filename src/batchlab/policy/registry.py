@@ -95,7 +95,7 @@ SCHEDULERS: Mapping[str, Rule] = MappingProxyType(
             "C. McCann, R. Vaswani, J. Zahorjan: A dynamic processor allocation policy for multiprogrammed "
             "shared-memory multiprocessors. ACM TOCS 11(2), 1993",
         ),
-        "accasim_easy": Rule(
+        "easy_accasim": Rule(
             "EASY as AccaSim 1.1 has it: one job has a reserved time, which restrains no other",
             "C. Galleguillos et al.: AccaSim: a customizable workload management simulator for job "
             "dispatching research in HPC systems. Cluster Computing 23, 2020",

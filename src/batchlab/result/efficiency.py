@@ -14,7 +14,8 @@ from batchlab.workload.requests import amounts
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from batchlab.result.outcome import InterruptionColumns, Outcome, StretchColumns
+    from batchlab._kernel import InterruptionColumns, StretchColumns
+    from batchlab.result.outcome import Outcome
     from batchlab.result.result import Result
 
     Floats = npt.NDArray[np.float64]
@@ -84,7 +85,8 @@ def _asked(result: Result, chosen: list[int]) -> Floats:
     """Add up what a task of each job asks for of some resources."""
     each = amounts(result.workload, result.system)
     rows = len(result.workload.jobs)
-    return np.sum([np.broadcast_to(each[place], rows) for place in chosen], axis=0, dtype=np.float64)
+    columns = [np.broadcast_to(each[place], rows) for place in chosen]
+    return np.asarray(np.sum(columns, axis=0, dtype=np.float64))
 
 
 def _stays(result: Result) -> _Stays:
@@ -145,4 +147,4 @@ def _left(result: Result, chosen: list[int], stays: _Stays, held: Floats) -> Flo
     key, sums = key[order], np.concatenate([[0.0], np.cumsum(change[order])])
     until = np.searchsorted(key, stays.node * len(times) + begins, side="right")
     before = np.searchsorted(key, stays.node * len(times), side="left")
-    return np.maximum(capacity[stays.node] - (sums[until] - sums[before]), 0.0)
+    return np.asarray(np.maximum(capacity[stays.node] - (sums[until] - sums[before]), 0.0))
