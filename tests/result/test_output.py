@@ -17,6 +17,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.errors import ResultError
+from batchlab.result.output import identify
 from support.results import Job, make_result
 
 if TYPE_CHECKING:
@@ -225,3 +226,14 @@ def test_jobs_as_parquet_too(three: Result, tmp_path: Path) -> None:
     assert names(tmp_path) == sorted([*FILES, "jobs.parquet"])
     assert pl.read_parquet(tmp_path / "jobs.parquet").equals(three.jobs)
     assert "jobs.parquet" in json.loads((tmp_path / "manifest.json").read_text())["outputs"]
+
+
+def test_a_manifest_knows_limits() -> None:
+    """Limits that are not the requested times bear on the schedule; a column that repeats these does not."""
+    table = {"submit_time": [0], "run_time": [5], "requested_time": [9], "tasks": [1]}
+    plain, same, other = (
+        identify(bl.Workload.from_table(table | more))["sha256"]
+        for more in ({}, {"time_limit": [9]}, {"time_limit": [4]})
+    )
+    assert plain == same
+    assert plain != other

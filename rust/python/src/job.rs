@@ -59,7 +59,7 @@ impl Job {
 
     /// How long it may run, seconds; infinite where it has no limit.
     #[getter]
-    fn time_limit(&self, py: Python<'_>) -> f64 {
+    fn time_limit(&self, py: Python<'_>) -> PyResult<f64> {
         self.with(py, |view| view.state.jobs.time_limit(self.slot))
     }
 

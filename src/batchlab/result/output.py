@@ -26,6 +26,7 @@ from batchlab.workload.constraints import CONSTRAINT
 from batchlab.workload.dependencies import DEPENDS_ON, with_text_lists
 from batchlab.workload.dependency_column import BEGIN_TIME, DEPENDENCY
 from batchlab.workload.node_groups import NODE_GROUP
+from batchlab.workload.time_limits import TIME_LIMIT, has_own_limits
 
 if TYPE_CHECKING:
     import os
@@ -152,6 +153,8 @@ def identify(workload: Workload, events: EventStream | None = None) -> dict[str,
     """
     digest = hashlib.sha256()
     optional = [name for name in ("tasks_per_node", "exclusive") if name in workload.jobs.columns]
+    if has_own_limits(workload.jobs):
+        optional.append(TIME_LIMIT)
     columns = [
         "job_id",
         "submit_time",

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-__all__ = ["TIME_LIMIT", "time_limits"]
+__all__ = ["TIME_LIMIT", "has_own_limits", "time_limits"]
 
 TIME_LIMIT = "time_limit"
 
@@ -28,3 +28,10 @@ def time_limits(jobs: pl.DataFrame) -> npt.NDArray[np.float64]:
     if TIME_LIMIT not in jobs.columns:
         return jobs["requested_time"].to_numpy()
     return jobs[TIME_LIMIT].cast(pl.Float64).fill_null(math.inf).to_numpy()
+
+
+def has_own_limits(jobs: pl.DataFrame) -> bool:
+    """Return whether the time limit of a job is not its requested time."""
+    return TIME_LIMIT in jobs.columns and not jobs[TIME_LIMIT].equals(
+        jobs["requested_time"], check_names=False, null_equal=True
+    )
