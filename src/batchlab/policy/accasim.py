@@ -75,7 +75,7 @@ def reserved_time(view: View, job: Job) -> float:
     Parameters
     ----------
     view
-        What is free, and what runs.
+        The free amounts and the running jobs.
     job
         A job that does not fit now.
 

@@ -27,9 +27,9 @@ __all__ = ["allocation_efficiency"]
 def allocation_efficiency(result: Result, resource: str | None = None) -> pl.Series:
     """Compute the allocation efficiency of each job, as AccaSim's plot factory does [1].
 
-    It is u / (u + f). u is what the job asks for. f is what is left on its nodes right after the starts of
-    the instant at which it starts: what they have, less what all jobs there ask for. The amounts of all
-    resources are added up, in their units.
+    The efficiency is u / (u + f). u is the amount that the job asks for. f is the amount left on its nodes
+    right after the starts of the instant at which it starts: their capacity less the requests of all jobs
+    there. The amounts of all resources are added up, in their units.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def _stays(result: Result) -> _Stays:
 
 
 def _earlier(outcome: Outcome) -> list[_Stays]:
-    """Give the stays before the last of each job: interrupted runs, and what was held before a resize."""
+    """Return the stays before the last of each job: interrupted runs, and nodes held before a resize."""
     logs: list[tuple[StretchColumns | InterruptionColumns | None, Floats | None]] = [
         (outcome.interruptions, cut_since(outcome)),
         (outcome.resizes, None),
