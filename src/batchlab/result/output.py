@@ -152,7 +152,7 @@ def identify(workload: Workload, events: EventStream | None = None) -> dict[str,
         did), with events their number as ``external_events``; ready for JSON.
     """
     digest = hashlib.sha256()
-    optional = [name for name in ("tasks_per_node", "exclusive") if name in workload.jobs.columns]
+    optional: list[str] = [name for name in ("tasks_per_node", "exclusive") if name in workload.jobs.columns]
     if has_own_limits(workload.jobs):
         optional.append(TIME_LIMIT)
     columns = [
