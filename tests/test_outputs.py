@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SOURCE = Path(bl.__file__).parent
-# What writes files of batchlab's own, by names that are hashes, or in a folder that it has made.
+# What writes files of its own: by names that are hashes, in a folder that it has made, or temporary ones.
 OWN = {
     *("atomic.py", "outputs.py", "result/manifest.py", "result/archive.py", "experiment/output.py"),
     *("experiment/store.py", "trace/traces.py", "trace/store.py", "monitor/runs.py"),
     *("bridge/slurm/accounting.py", "bridge/slurm/layout.py", "bridge/slurm/supervisor.py"),
-    *("plot/picture.py", "report/pictures.py", "bridge/elastisim/runner.py"),
+    *("plot/picture.py", "report/pictures.py", "bridge/elastisim/runner.py", "cli/spooled.py"),
 }
 _WRITES = re.compile(r"atomic_write\(|savefig\(|\.write_text\(|\.write_bytes\(|open\([^)]*\"[wax]b?\"")
 
