@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from batchlab._kernel import InterruptionColumns, StretchColumns
     from batchlab.result.outcome import Outcome
-    from batchlab.result.result import Result
+    from batchlab.system.system import System
+    from batchlab.workload import Workload
 
     Floats = npt.NDArray[np.float64]
     Integers = npt.NDArray[np.int64]
@@ -24,7 +25,26 @@ if TYPE_CHECKING:
 __all__ = ["allocation_efficiency"]
 
 
-def allocation_efficiency(result: Result, resource: str | None = None) -> pl.Series:
+class PlacedRun(Protocol):
+    """A `Result`, by what places its jobs."""
+
+    @property
+    def workload(self) -> Workload:
+        """The jobs."""
+        ...
+
+    @property
+    def system(self) -> System:
+        """The machine."""
+        ...
+
+    @property
+    def outcome(self) -> Outcome:
+        """The outcome of the run."""
+        ...
+
+
+def allocation_efficiency(result: PlacedRun, resource: str | None = None) -> pl.Series:
     """Compute the allocation efficiency of each job, as AccaSim's plot factory does [1].
 
     The efficiency is u / (u + f). u is the amount that the job asks for. f is the amount left on its nodes
@@ -81,7 +101,7 @@ class _Stays(NamedTuple):
     is_last: npt.NDArray[np.bool_]
 
 
-def _asked(result: Result, chosen: list[int]) -> Floats:
+def _asked(result: PlacedRun, chosen: list[int]) -> Floats:
     """Add up what a task of each job asks for of some resources."""
     each = amounts(result.workload, result.system)
     rows = len(result.workload.jobs)
@@ -89,7 +109,7 @@ def _asked(result: Result, chosen: list[int]) -> Floats:
     return np.asarray(np.sum(columns, axis=0, dtype=np.float64))
 
 
-def _stays(result: Result) -> _Stays:
+def _stays(result: PlacedRun) -> _Stays:
     outcome = result.outcome
     last = placements_table(result.workload, outcome)
     row = last["row"].to_numpy().astype(np.int64)
@@ -130,7 +150,7 @@ def _of_log(log: StretchColumns | InterruptionColumns, starts: Floats | None) ->
     )
 
 
-def _left(result: Result, chosen: list[int], stays: _Stays, held: Floats) -> Floats:
+def _left(result: PlacedRun, chosen: list[int], stays: _Stays, held: Floats) -> Floats:
     """Compute what is left on the node of each stay, right after the starts of its first instant."""
     groups = result.system.groups
     names = [result.system.resources[place] for place in chosen]
