@@ -13,6 +13,7 @@ mod preempting;
 mod queue;
 mod rank;
 mod reason;
+mod revision;
 mod running;
 mod service;
 mod short_runs;
@@ -269,12 +270,6 @@ impl State {
         self.check_nodes(job);
         self.wake_nodes(scenario, job, placement);
         self.account_for(scenario, job);
-    }
-
-    /// Takes note that something has changed that a scheduler may decide by: an event, a decision, a node. Not so of what
-    /// follows from the present time alone, of the progress of applications, and of which jobs are at scheduling points.
-    pub(crate) fn changed(&mut self) {
-        self.revision += 1;
     }
 
     /// Takes note of the first violation.
