@@ -27,7 +27,9 @@ OWN = {
     *("atomic.py", "outputs.py", "result/manifest.py", "result/archive.py", "experiment/output.py"),
     *("experiment/store.py", "trace/traces.py", "trace/store.py", "monitor/runs.py"),
     *("bridge/slurm/accounting.py", "bridge/slurm/layout.py", "bridge/slurm/supervisor.py"),
-    *("plot/picture.py", "report/pictures.py", "bridge/elastisim/runner.py", "cli/spooled.py"),
+    *("plot/picture.py", "report/pictures.py", "bridge/elastisim/runner.py"),
+    # Copies of standard input, and the null device.
+    *("cli/spooled.py", "cli/standard_output.py"),
 }
 _WRITES = re.compile(r"atomic_write\(|savefig\(|\.write_text\(|\.write_bytes\(|open\([^)]*\"[wax]b?\"")
 
