@@ -464,7 +464,6 @@ def simulate(
 
     `power_states` receives what nodes were when (S21), and `launched` from when on the nodes of the last run
     of each row were on. `after_pass` is called with the state at the end of each pass.
-
     With `asked_at_timers` every node event has a pass, as with schedulers written in Python.
     """
     to_come = sorted(jobs, key=lambda job: job.row)
@@ -478,13 +477,10 @@ def simulate(
     state.sleep = sleeping_of(machine, sleep, begin)
     if isinstance(order, Multifactor):
         state.priorities = Priorities(machine, order, begin)
-    after_each = order_at_instant != "completions_first"
-    kernel = Kernel(
-        state, backfill, reservations, to_come, list(node_events), {}, after_each, asked_at_timers
-    )
-    kernel.after_pass = after_pass
+    each = order_at_instant != "completions_first"
+    kernel = Kernel(state, backfill, reservations, to_come, list(node_events), {}, each, asked_at_timers)
     kernel.reasons, kernel.by_start = reasons, order_at_instant == "arrivals_first"
-    kernel.events = sorted(events, key=lambda event: event.time)
+    kernel.after_pass, kernel.events = after_pass, sorted(events, key=lambda event: event.time)
     unknown = unknown_reservations(kernel.events, machine)
     state.machine = replace(machine, closed=machine.closed | absent_nodes(kernel.events), unknown=unknown)
     kernel.run(order_at_instant)
