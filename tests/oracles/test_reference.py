@@ -5,6 +5,7 @@ import gzip
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from math import ulp
 from typing import Any
 
 import pytest
@@ -127,14 +128,21 @@ class Held(Replay):
         expected = self.transcript[len(simulation.invocations) - 1]
         assert len(asked.changed_jobs) == expected["sent_jobs"]
         assert len(asked.changed_nodes) == expected["sent_nodes"]
+        assert asked.kind != "submit" or asked.job is None or asked.time == asked.job.submit_time
         decided = self.algorithm(simulation, asked)
         assert decided == [{name: each[name] for name in decided[0]} for each in replies]
         return decided
 
 
+# ElastiSim's clock is a sum of float64 steps, ours is exact. Up to 4050025 s float64 has units of 2^-31 s.
+# Of the recorded submissions 28 of 409 are 1 or 2 units off the times in the jobs file; the job that begins
+# 2 units early ends 4 units early, after 31 sums that are rounded. No recorded time may be further off.
+CLOCK_OF_MICRO_A = 4 * ulp(4050025.0)
+
+
 @pytest.mark.parametrize(
     ("name", "invocations", "tolerance"),
-    [("microA_crossbar", 839, 1e-9), ("torus192_mall100", 600, 1e-10), ("example500", 331, 1e-6)],
+    [("microA_crossbar", 839, CLOCK_OF_MICRO_A), ("torus192_mall100", 600, 1e-10), ("example500", 331, 1e-6)],
 )
 def test_whole_projects(name: str, invocations: int, tolerance: float) -> None:
     """With its algorithm, every question, decision, start and end is ElastiSim's, until rounding decides."""
@@ -143,10 +151,9 @@ def test_whole_projects(name: str, invocations: int, tolerance: float) -> None:
     algorithm = read_algorithm(script) if script.exists() else Algorithm(as_the_example_says)
     held = Held(name, algorithm)
     simulation = read_project(folder, held)
-    # Its times carry the rounding of a clock that is a sum of steps.
     simulation.simulate(held.transcript[invocations - 1]["time"] + tolerance)
     assert len(simulation.invocations) == invocations
-    assert held.deviation < tolerance
+    assert held.deviation <= tolerance
     with (folder / "jobs_expected.csv").open() as lines:
         expected = list(csv.DictReader(lines))
     for job, row in zip(simulation.jobs, expected, strict=True):
