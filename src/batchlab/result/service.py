@@ -120,25 +120,16 @@ def preemptions(result: Result) -> pl.Series:
 
 
 def energy_budget(result: Result, prices: RatePrices) -> pl.Series:
-    """Return the energy of each job in joules: N Σ e(R) τ while it held nodes that were on (9)."""
-    if result.outcome.power_states is not None:
-        return _budget_while_on(result, prices)
-    runs = result.service_runs
-    joules = np.zeros(len(runs.row))
-    for control, steps in enumerate(rates_of(result.as_served)):
-        held = runs.processors[:, control]
-        if held.any():
-            spent = Steps(steps.time, prices.at("busy", steps.value))
-            joules += held * (spent.integral(runs.end) - spent.integral(runs.start))
-    return pl.Series("energy_budget", np.bincount(runs.row, joules, len(result.outcome.state)))
+    """Return the energy of each job in joules: N Σ e(R) τ while it held nodes that were on (9).
 
-
-def _budget_while_on(result: Result, prices: RatePrices) -> pl.Series:
-    """Return the energy of each job without the time in which its nodes woke, whose energy is of no job."""
+    N is what it held: what it asked for, or all of its nodes where it is exclusive. The energy of nodes that
+    wake is of no job.
+    """
     run = result.as_served
     held = holdings_of(run)
     begin = on_since(run, held)
-    processors = held.units[:, -1] * (processors_of(run) / result.workload.jobs["tasks"].to_numpy())[held.row]
+    # Where nodes have no cores, tasks are processors.
+    place = run.system.resources.index("core") if "core" in run.system.resources else -1
     number = control_of_node(run.system, run.options.controls)[held.node]
     joules = np.zeros(len(held.row))
     for control, steps in enumerate(rates_of(run), start=1):
@@ -146,7 +137,8 @@ def _budget_while_on(result: Result, prices: RatePrices) -> pl.Series:
         own = number == (control if control <= len(run.options.controls) else 0)
         if own.any():
             spent = Steps(steps.time, prices.at("busy", steps.value))
-            joules[own] = processors[own] * (spent.integral(held.end[own]) - spent.integral(begin[own]))
+            watched = spent.integral(held.end[own]) - spent.integral(begin[own])
+            joules[own] = held.units[own, place] * watched
     return pl.Series("energy_budget", np.bincount(held.row, joules, len(result.outcome.state)))
 
 
