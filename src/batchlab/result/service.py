@@ -258,25 +258,29 @@ def work_served(result: Result) -> tuple[float, float]:
 
 
 def describe(result: Result, prices: RatePrices | None = None) -> dict[str, float | None]:
-    """Give all measures of the system by name; those of energy where prices are given."""
-    found: dict[str, float | None] = {
-        "mean_delay": _mean(delay(result)),
-        "mean_sojourn": _mean(sojourn(result)),
-        "mean_slowdown": _mean(slowdown(result)),
-        "mean_workload": mean_workload(result),
-        "mean_present": mean_present(result),
-        "mean_queued": mean_queued(result),
-        "mean_busy": mean_busy(result),
-        "potential_load": potential_load(result),
-        "effective_load": effective_load(result),
-        "waste": waste(result),
-    }
-    if prices is not None:
-        found |= {"energy": energy(result, prices), "mean_power": mean_power(result, prices)}
-        found["mean_energy_budget"] = _mean(energy_budget(result, prices))
-    return found
+    """Give all measures of the system by name; those of energy where prices are given.
+
+    None stands for what has no value, and for what is beyond float64, as the work at a rate of 1e308.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        found: dict[str, float | None] = {
+            "mean_delay": _mean(delay(result)),
+            "mean_sojourn": _mean(sojourn(result)),
+            "mean_slowdown": _mean(slowdown(result)),
+            "mean_workload": mean_workload(result),
+            "mean_present": mean_present(result),
+            "mean_queued": mean_queued(result),
+            "mean_busy": mean_busy(result),
+            "potential_load": potential_load(result),
+            "effective_load": effective_load(result),
+            "waste": waste(result),
+        }
+        if prices is not None:
+            found |= {"energy": energy(result, prices), "mean_power": mean_power(result, prices)}
+            found["mean_energy_budget"] = _mean(energy_budget(result, prices))
+    return {name: value if value is not None and isfinite(value) else None for name, value in found.items()}
 
 
 def _mean(values: pl.Series) -> float | None:
     mean = values.mean()
-    return mean if isinstance(mean, float) and isfinite(mean) else None
+    return mean if isinstance(mean, float) else None

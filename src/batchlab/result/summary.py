@@ -250,7 +250,8 @@ def _service(measured: Mapping[str, float | None]) -> str:
     effective, potential = measured["effective_load"], measured["potential_load"]
     if effective is not None and potential is not None:
         parts.append(f"load {_number(effective)} of potential {_number(potential)}")
-    parts.append(f"waste {_number(measured['waste'] or 0.0)} units of work")
+    if (wasted := measured["waste"]) is not None:
+        parts.append(f"waste {_number(wasted)} units of work")
     return ", ".join(parts)
 
 
