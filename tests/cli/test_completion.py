@@ -15,7 +15,7 @@ from batchlab.policy import ALLOCATORS, Policy
     ("begun", "offered"),
     [
         ("conserv", ["conservative"]),
-        ("easy_", ["easy_literal", "easy_skip"]),
+        ("easy_", ["easy_accasim", "easy_literal", "easy_skip"]),
         ("easy(order=sj", ["easy(order=sjf)", "easy(order=sjf_node_hours)"]),
         ("easy(order=sjf, backfill=cons", ["easy(order=sjf, backfill=conservative)"]),
         ("easy(predictor=last", ["easy(predictor=last_two)"]),
