@@ -348,19 +348,19 @@ class TestConservative:
         assert starts(simulate(jobs, cores(1), backfill="conservative")) == [0, 20]
 
     def test_makes_a_pass_where_a_reservation_stands(self) -> None:
-        """Nothing happens at 15 but a reservation, behind one that the first job's overrun keeps waiting."""
+        """Nothing happens at 10 but a reservation. The overdue first job has its nodes: it is given up, and the last job starts."""
         jobs = [job(0, 1, 20, 10), job(1, 2, 5), job(2, 1, 3, 10), job(3, 1, 8, submit_time=4)]
-        assert starts(simulate(jobs, cores(2), backfill="conservative")) == [0, 23, 0, 15]
+        assert starts(simulate(jobs, cores(2), backfill="conservative")) == [0, 20, 0, 10]
 
     def test_zero_requested_times_hold_nothing(self) -> None:
         """Reserved for one instant, they start one after the other within it."""
         jobs = [job(0, 1, 4), job(1, 1, 0), job(2, 1, 0)]
         assert starts(simulate(jobs, cores(1), backfill="conservative")) == [0, 4, 4]
 
-    def test_zero_requested_times_may_lose_their_instant(self) -> None:
-        """The last job reserves the same node for 4; the third, which finds no room then, gives way."""
+    def test_zero_requested_times_keep_their_instant(self) -> None:
+        """The last job reserves the same node for 4; the third, planned anew in that pass, starts before it."""
         jobs = [job(0, 1, 4), job(1, 1, 0), job(2, 1, 0), job(3, 1, 2)]
-        assert starts(simulate(jobs, cores(1), backfill="conservative")) == [0, 4, 6, 4]
+        assert starts(simulate(jobs, cores(1), backfill="conservative")) == [0, 4, 4, 4]
 
     def test_later_jobs_do_not_change_earlier_ones(self) -> None:
         """With exact estimates the schedule of the first jobs is that of the first jobs alone."""

@@ -161,8 +161,11 @@ impl Candidates for Present<'_> {
         // One that is over a limit may hold up those behind it, whatever it asks for.
         let each = self.view.looks_at_each();
         let width = capacity.resources + 1;
+        let sets = self.view.scenario.node_sets.count();
+        // Values of the request and of partitions follow those of the node sets.
         let may_fit = |values: &[i64]| {
-            each || values.chunks_exact(width).enumerate().any(|(set, own)| capacity.has(set, &own[1..]))
+            let mut of_sets = values.chunks_exact(width).take(sets).enumerate();
+            each || of_sets.any(|(set, own)| capacity.has(set, &own[1..]))
         };
         loop {
             let job = self.advance(&may_fit)?;
