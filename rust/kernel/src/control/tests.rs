@@ -62,7 +62,7 @@ fn governors_go_by_the_load_at_their_looks_only() {
     let Some(governor) = schedutil.governor() else { panic!("it is one") };
     assert_eq!(
         (governor.next_look(0.0, 0.0), governor.next_look(19.9, 0.0), governor.next_look(27.0, 7.0)),
-        (10.0, 20.0, 30.0)
+        (10.0, 20.0, 37.0)
     );
     assert_eq!(Time(governor.faded(1.0, 0.0, 20.0)), Time(0.25));
 }

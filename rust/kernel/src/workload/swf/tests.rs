@@ -102,7 +102,7 @@ fn broken_rules_drop_a_job() {
     let cases: &[(&[(usize, &str)], Reason)] = &[
         (&[(1, "x")], Reason::JobNumber),
         (&[(1, "1.5")], Reason::JobNumber),
-        (&[(1, "9007199254740993000")], Reason::JobNumber),
+        (&[(1, "9223372036854775808")], Reason::JobNumber),
         (&[(2, "-1")], Reason::SubmitTime),
         (&[(2, "nan")], Reason::SubmitTime),
         (&[(2, "1e400")], Reason::SubmitTime),
