@@ -348,7 +348,7 @@ class TestConservative:
         assert starts(simulate(jobs, cores(1), backfill="conservative")) == [0, 20]
 
     def test_makes_a_pass_where_a_reservation_stands(self) -> None:
-        """Nothing happens at 10 but a reservation. The overdue first job has its nodes: it is given up, and the last job starts."""
+        """Nothing happens at 10 but a reservation, whose nodes an overdue job holds: the last job starts."""
         jobs = [job(0, 1, 20, 10), job(1, 2, 5), job(2, 1, 3, 10), job(3, 1, 8, submit_time=4)]
         assert starts(simulate(jobs, cores(2), backfill="conservative")) == [0, 20, 0, 10]
 
@@ -358,7 +358,7 @@ class TestConservative:
         assert starts(simulate(jobs, cores(1), backfill="conservative")) == [0, 4, 4]
 
     def test_zero_requested_times_keep_their_instant(self) -> None:
-        """The last job reserves the same node for 4; the third, planned anew in that pass, starts before it."""
+        """The last job reserves the same node for 4; the third is planned anew, and starts first."""
         jobs = [job(0, 1, 4), job(1, 1, 0), job(2, 1, 0), job(3, 1, 2)]
         assert starts(simulate(jobs, cores(1), backfill="conservative")) == [0, 4, 4, 4]
 
