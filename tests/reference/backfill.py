@@ -258,17 +258,18 @@ def comes_true(state: State, job: Job) -> bool:
 def reserve_anew(state: State, job: Job) -> Rectangle:
     """Return the job's earliest reservation beside the running jobs and all other reservations.
 
-    An overdue job holds its nodes now, and at no later instant, unless it is about to end.
+    An overdue job holds its nodes now, and at no later instant, unless it is about to end. While there is
+    one, the float64 number after now is not tried.
     """
     after_now, over = nextafter(state.now, inf), ending(state)
-    running = [
-        each if each.job.row in over else replace(each, end=max(each.end, after_now))
-        for each in state.running_plan()
-    ]
+    running = state.running_plan()
+    overdue = {each.job.row for each in running if each.end <= state.now} - over
+    running = [replace(each, end=after_now) if each.job.row in overdue else each for each in running]
     others = [reservation for row, reservation in state.reservations.items() if row != job.row]
     plan = [each for each in running + others if each.start < each.end]
     changes = {time for each in plan for time in (each.start, each.end)} | {*instants(state.machine)}
-    later = sorted(time for time in changes if after_now < time < inf)
+    least = after_now if overdue else state.now
+    later = sorted(time for time in changes if least < time < inf)
     return state.reserve(job, plan, [state.now, *later]) or Rectangle(inf, inf, job, [])
 
 
