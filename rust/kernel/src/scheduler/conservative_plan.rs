@@ -144,7 +144,7 @@ impl ConservativePlan {
 
     /// Moves on to now, and takes back what ended jobs have held; whether some job has ended its run.
     pub fn advance(&mut self, view: View<'_>) -> bool {
-        self.overdue.release(&mut self.profile, view);
+        self.overdue.release(&mut self.profile, &mut self.freed, view);
         self.profile.advance(view.now());
         // A job that was rejected because of another gives nothing back.
         let has_run = |&job: &u32| !view.state.jobs.start_time(job).is_nan();

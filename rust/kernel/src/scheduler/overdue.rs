@@ -10,6 +10,8 @@ use crate::cluster::Profile;
 use crate::state::View;
 use crate::time::Time;
 
+use super::freed::Freed;
+
 /// The running jobs by expected end, and those that are overdue.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Overdue {
@@ -46,13 +48,18 @@ impl Overdue {
         !self.held.is_empty()
     }
 
-    /// Takes the overdue jobs out of the profile, before it moves on.
-    pub fn release(&mut self, profile: &mut Profile, view: View<'_>) {
-        let now = profile.now();
+    /// Takes the overdue jobs out of the profile, before it moves on; `freed` gets the nodes that they have given back.
+    pub fn release(&mut self, profile: &mut Profile, freed: &mut Freed, view: View<'_>) {
+        let (before, now) = (profile.now(), view.now());
         for job in std::mem::take(&mut self.held) {
+            let placement = view.state.jobs.placement(job);
             // What is past is forgotten anyway. The nodes of a job are known until the pass after its end is over.
-            if Time(now) == Time(view.now()) {
-                profile.release(view.request(job), view.state.jobs.placement(job), now, now.next_up());
+            if Time(before) == Time(now) {
+                profile.release(view.request(job), placement, now, now.next_up());
+            }
+            // A job may give its nodes back before its end is taken in.
+            if !view.state.holds_nodes(job) || view.ends_now(job) {
+                freed.add(placement, now, now.next_up());
             }
         }
     }
