@@ -128,3 +128,15 @@ def test_measures_of_service_in_metrics() -> None:
     assert (measured["mean_delay"], measured["mean_slowdown"]) == (2.5, 1.5)
     assert "slowdown 1.5, load 2 of potential 2" in str(result.summary())
     assert "service" not in bl.simulate(jobs, system, "fcfs").metrics()
+
+
+def test_exclusive_jobs_hold_all_processors() -> None:
+    """Their budgets are for what `energy` and `Power` count, and not for what their tasks ask for."""
+    jobs = bl.Workload.from_table(
+        {"submit_time": [0, 0], "run_time": [10, 10], "tasks": [1, 1], "exclusive": [True, False]}
+    )
+    system = bl.System.homogeneous(nodes=2, resources={"core": 4})
+    result = bl.simulate(jobs, system, "fcfs")
+    prices = bl.service.RatePrices(busy={1.0: 20}, idle={1.0: 10})
+    assert bl.service.energy_budget(result, prices).to_list() == [10 * 4 * 20, 10 * 20]
+    assert bl.service.energy(result, prices) == 10 * (4 * 20 + 20 + 3 * 10)
