@@ -1286,7 +1286,7 @@ class View:
         DecisionError
             If it has no run that could be served at a rate, or carries an application.
         """
-    def set_service_rate(self, rate: float, control: int = 0) -> None:
+    def set_service_rate(self, rate: float, control: int = ...) -> None:
         """Serve jobs at another rate from now on on the nodes of a control.
 
         Parameters
