@@ -49,13 +49,22 @@ def shifted_run(seed: int, shift: float) -> Run:
     if "begin_time" in jobs.columns:
         columns["begin_time"] = jobs["begin_time"] + begin
     workload = replace(run.workload, jobs=jobs.with_columns(**columns))
-    system, policy = run.system, run.policy
+    system, policy = _reserved(run.system, begin), run.policy
     if isinstance(policy, str):
         system, policy = _varied(rng, system, policy, begin)
     for piece in (policy, *run.observers):
         if isinstance(piece, Anything | Meddler):
             piece.chance.since, piece.chance.rates = begin, (0.5, 1.0, 2.0)
     return Run(workload, system, policy, [*_observers(rng, run, begin)], _options(run.options, begin))
+
+
+def _reserved(system: bl.System, begin: float) -> bl.System:
+    """Return the system with its reservations of the machine later."""
+    later = (
+        replace(each, start=each.start + begin, until=None if each.until is None else each.until + begin)
+        for each in system.reservations
+    )
+    return replace(system, reservations=tuple(later))
 
 
 def _varied(rng: Random, system: bl.System, policy: str, begin: float) -> tuple[bl.System, str]:
@@ -67,7 +76,7 @@ def _varied(rng: Random, system: bl.System, policy: str, begin: float) -> tuple[
         maintenance = bl.Reservation(
             "maintenance", start, 2.5, nodes, every=every, until=until, cancels=rng.random() < 0.5
         )
-        system = replace(system, reservations=(maintenance,))
+        system = replace(system, reservations=(*system.reservations, maintenance))
     if policy in ("fcfs", "first_fit", "easy", "conservative") and rng.random() < 0.6:
         order = rng.choice(ORDERS)
         policy = f"{'none' if policy == 'fcfs' else policy}(order={order})"
