@@ -110,7 +110,7 @@ pub struct State {
     fixed_priorities: BTreeMap<u32, f64>,
     /// How often nodes were given back or changed so far: where it stands still, nothing that did not fit fits now.
     pub releases: u64,
-    /// How often anything changed so far that a scheduler may decide by, see [`Self::changed`].
+    /// How often anything changed so far that a scheduler may decide by.
     pub revision: u64,
     /// Jobs started in this pass.
     pub started: Vec<u32>,
