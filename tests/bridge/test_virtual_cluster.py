@@ -102,6 +102,22 @@ def test_a_refused_job(tmp_path: Path) -> None:
         cluster.submit("1", tasks=1, run_time=1, limit=1, options=["--partition=none"])
 
 
+def test_nodes_of_one_line(tmp_path: Path) -> None:
+    """Under select/linear a job gets the smallest sufficient run of idle neighbours, as on a real machine."""
+    text = "SchedulerType=sched/builtin\nSelectType=select/linear\nNodeName=n[1-6] CPUs=1\n"
+    with VirtualCluster(configured(tmp_path, text)) as cluster:
+        three, *_ = [
+            cluster.submit(str(tasks), tasks=tasks, run_time=600, limit=20, options=["--nodelist=" + names])
+            for tasks, names in ((3, "n[1-3]"), (1, "n4"))
+        ]
+        assert until(lambda: [*cluster.queue().values()].count("RUNNING") == 2, 30)
+        cluster.cancel(three)
+        assert until(lambda: three not in cluster.queue(), 30)
+        pair = cluster.submit("pair", tasks=2, run_time=600, limit=20)
+        assert until(lambda: cluster.queue().get(pair) == "RUNNING", 30)
+        assert cluster.command("squeue", "--noheader", f"--job={pair}", "--format=%N").strip() == "n[5-6]"
+
+
 def test_no_nodes(tmp_path: Path) -> None:
     """Without nodes there is no cluster."""
     with pytest.raises(BridgeError, match=r"no line NodeName=…; add one, or pass"):

@@ -1,5 +1,7 @@
 """What is given to a virtual cluster, and what is made of its answer; without any Slurm."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -9,6 +11,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.bridge import slurm
+from batchlab.bridge.slurm.configuration import equal_nodes
 from batchlab.bridge.slurm.feed import Fed, Issued, feed
 from batchlab.bridge.slurm.hosts import expand
 from batchlab.bridge.slurm.layout import prepare
@@ -127,7 +130,8 @@ class TestConfiguration:
         prepare(tmp_path / "cluster", configuration, configuration.nodes, range(10_000, 10_005), [])
         text = (tmp_path / "cluster/slurm.conf").read_text()
         own = "NodeHostname=localhost NodeAddr=127.0.0.1 State=UNKNOWN"
-        assert f"NodeName=fat {own} Port=10004 sockets=2" in text
+        assert f"NodeName=fat {own} Port=[10004] sockets=2" in text
+        assert text.count("NodeName=") == WHOLE.count("NodeName=n") + WHOLE.count("NodeName=fat")
         paths = [word for word in text.replace("=", " ").split() if word.startswith("/")]
         assert {path for path in paths if not path.startswith(str(tmp_path))} == {
             "/bin/true",
@@ -135,6 +139,33 @@ class TestConfiguration:
         } & {*paths}
         assert (tmp_path / "cluster/munge.key").stat().st_mode & 0o077 == 0
         assert (tmp_path / "cluster/topology.conf").is_file()
+
+    @pytest.mark.parametrize(
+        ("text", "nodes", "lines"),
+        [
+            ("NodeName=n[1-2] CPUs=2\nNodeName=n3 CPUs=2\n", None, ["n1,n2", "n3"]),
+            ("NodeName=a,b[1-2] CPUs=2\n", None, ["a,b1,b2"]),
+            ("", equal_nodes(4, 2), ["n1,n2,n3,n4"]),
+            (
+                "",
+                [slurm.Node("n1", 2, ("CPUs=2",)), *(slurm.Node(f"n{k}", 1, ("CPUs=1",)) for k in (2, 3))],
+                ["n1", "n2,n3"],
+            ),
+        ],
+    )
+    def test_lines_of_nodes(
+        self, tmp_path: Path, text: str, nodes: Sequence[slurm.Node] | None, lines: list[str]
+    ) -> None:
+        """Nodes of one line stay on one line, as select/linear goes by lines; equal ones of ours are one."""
+        configuration = slurm.read_configuration(configured(tmp_path, text))
+        (tmp_path / "cluster").mkdir()
+        chosen = configuration.nodes if nodes is None else nodes
+        prepare(tmp_path / "cluster", configuration, chosen, range(10_000, 10_001 + len(chosen)), [])
+        text = (tmp_path / "cluster/slurm.conf").read_text()
+        found = re.findall(r"NodeName=(\S+) .* Port=\[(\S+)\] ", text)
+        assert [names for names, _ in found] == lines
+        ports = ",".join(each for _, each in found).split(",")
+        assert ports == [str(port) for port in range(10_001, 10_001 + len(chosen))]
 
     @pytest.mark.parametrize(
         ("text", "policy"),

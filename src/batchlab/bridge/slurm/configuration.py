@@ -67,11 +67,16 @@ _PARTITION = "PartitionName=batch Nodes=ALL Default=YES MaxTime=INFINITE State=U
 
 @dataclass(frozen=True)
 class Node:
-    """A virtual node: its name, its cores, and what else its line says (``RealMemory=…``)."""
+    """A virtual node: its name, its cores, and what else its line says (``RealMemory=…``).
+
+    ``line`` is the number of its line in ``slurm.conf``, 0 for nodes that no file describes. Nodes of one
+    line are one line of the cluster's file as well: select/linear tries the nodes of a line together.
+    """
 
     name: str
     cores: int
     more: tuple[str, ...] = ()
+    line: int = 0
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -173,7 +178,7 @@ def read_configuration(directory: str | os.PathLike[str]) -> Configuration:
         raise BridgeError(f"{path}: no such file; put Slurm's policy lines there (it may be empty).")
     draft = _Draft(accounts=any((path.parent / name).is_file() for name in (ACCOUNTS, COMMANDS)))
     for number, line in _lines(path):
-        _take(draft, line, f"{path}:{number}")
+        _take(draft, line, path, number)
     if not any(line.lower().startswith("partitionname=") for line in draft.lines):
         draft.lines.append(_PARTITION)
     return Configuration(
@@ -203,13 +208,14 @@ def _lines(path: Path) -> list[tuple[int, str]]:
     return [*found, (first, begun.strip())] if begun.strip() else found
 
 
-def _take(draft: _Draft, line: str, where: str) -> None:
+def _take(draft: _Draft, line: str, path: Path, number: int) -> None:
+    where = f"{path}:{number}"
     words = {key.lower(): value for key, value in _ASSIGNMENT.findall(line)}
     if not _ASSIGNMENT.match(line):
         raise BridgeError(f"{where}: {one_line(line)!r} is no Key=Value; put all settings into this file.")
     key = next(iter(words))
     if key == "nodename":
-        draft.nodes += _nodes(draft, words, where)
+        draft.nodes += _nodes(draft, words, where, number)
     elif key in ("partitionname", "nodeset"):
         kept = [
             f"{name}={value}" for name, value in _ASSIGNMENT.findall(line) if name.lower() not in _OF_PEOPLE
@@ -236,14 +242,14 @@ def _set(draft: _Draft, name: str, value: str) -> None:
     draft.lines.append(f"{name}={value}")
 
 
-def _nodes(draft: _Draft, words: dict[str, str], where: str) -> list[Node]:
+def _nodes(draft: _Draft, words: dict[str, str], where: str, line: int) -> list[Node]:
     names = expand(words["nodename"])
     if [name.lower() for name in names] == [_DEFAULT]:
         draft.defaults |= words
         return []
     merged = {**draft.defaults, **words}
     more = tuple(f"{key}={value}" for key, value in merged.items() if key not in _OF_MACHINE)
-    return [Node(name, _cores(merged, where), more) for name in names]
+    return [Node(name, _cores(merged, where), more, line) for name in names]
 
 
 def _cores(words: Mapping[str, str], where: str) -> int:

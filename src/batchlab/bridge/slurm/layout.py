@@ -6,6 +6,7 @@ import os
 import pwd
 import secrets
 import shutil
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -125,8 +126,15 @@ def _policy(configuration: Configuration) -> list[str]:
 
 
 def _nodes(nodes: Sequence[Node], ports: Sequence[int]) -> list[str]:
+    """Describe the nodes: those that one line of the user's file describes, and equal ones in a row, by one.
+
+    A line is a configuration record of Slurm's. Under select/linear Slurm looks for nodes record by record:
+    with a line for each node it would take the first idle nodes instead of neighbours.
+    """
     own = "NodeHostname=localhost NodeAddr=127.0.0.1 State=UNKNOWN"
-    return [
-        f"NodeName={node.name} {own} Port={port} {' '.join(node.more)}"
-        for node, port in zip(nodes, ports, strict=True)
-    ]
+    lines = []
+    described = zip(nodes, ports, strict=True)
+    for (_, more), each in groupby(described, lambda pair: (pair[0].line, pair[0].more)):
+        names, numbers = zip(*((node.name, str(port)) for node, port in each), strict=True)
+        lines.append(f"NodeName={','.join(names)} {own} Port=[{','.join(numbers)}] {' '.join(more)}")
+    return lines
