@@ -60,7 +60,16 @@ _OTHERS = (
         "sched_args",
     ),
     *("logged_wait_time", "requested_processors", "allocated_processors", "requested_memory", "used_memory"),
-    *("average_cpu_time", "application_id", "preceding_job_id", "think_time", "job_type", "job_class"),
+    *(
+        "suspended_time",
+        "used_walltime",
+        "average_cpu_time",
+        "application_id",
+        "preceding_job_id",
+        "think_time",
+        "job_type",
+        "job_class",
+    ),
 )
 # Where the names in a column of the jobs are those of a part of the system.
 _PARTS: dict[Attribute, str] = {

@@ -36,7 +36,7 @@ def joined(records: pl.DataFrame, notes: Notes, *, each: bool) -> pl.DataFrame:
         With the column ``attempts``: how many records became a row, or which of them it is, from 1.
     """
     if _is_single(records) or _is_single(records := _without_repeats(records, notes)):
-        return records.with_columns(pl.lit(1, pl.Int64).alias("attempts"))
+        return records.with_columns(pl.lit(1, pl.Int64).alias("attempts"), _is_over(pl.lit(value=True)))
     ordered = records.sort("submit", "line", nulls_last=False, maintain_order=True)
     before = {name: pl.col(name).shift(1).over(_KEY) for name in ("user", "state", "end")}
     first = pl.int_range(pl.len()).over(_KEY) == 0
@@ -48,7 +48,9 @@ def joined(records: pl.DataFrame, notes: Notes, *, each: bool) -> pl.DataFrame:
     generation = [*_KEY, "generation"]
     ordered = _resized(ordered, generation, notes)
     if each:
-        made = ordered.with_columns((pl.int_range(pl.len()).over(generation) + 1).alias("attempts"))
+        place = pl.int_range(pl.len()).over(generation)
+        last = place == pl.len().over(generation) - 1
+        made = ordered.with_columns((place + 1).alias("attempts"), _is_over(last))
         return made.drop("generation").sort("line", maintain_order=True)
     made = ordered.with_columns(
         pl.col("submit").first().over(generation),
@@ -58,7 +60,14 @@ def joined(records: pl.DataFrame, notes: Notes, *, each: bool) -> pl.DataFrame:
     merged = made.filter(pl.col("attempts") > 1)
     notes.add("noted", _MERGED, merged["line"], merged["base"])
     notes.skip("records of attempts before the last", ordered.height - made.height)
+    made = made.with_columns(_is_over(pl.lit(value=True)))
     return made.drop("generation").sort("line", maintain_order=True)
+
+
+def _is_over(last: pl.Expr) -> pl.Expr:
+    """Return which attempts ended: a job whose last record says that it was requeued waits again."""
+    waits = (pl.col("state") == "REQUEUED").fill_null(value=False) & last
+    return (pl.col("ended") & ~waits).alias("ended")
 
 
 def _is_single(records: pl.DataFrame) -> bool:

@@ -14,9 +14,10 @@ from batchlab.workload.logs.log import Log
 from batchlab.workload.logs.notes import Notes
 from batchlab.workload.logs.numbers import expanded, highest, numbered, with_parts
 from batchlab.workload.logs.reading import YEAR, Reading
-from batchlab.workload.logs.states import STATUS_OF, is_ended, word
+from batchlab.workload.logs.states import STATUS_OF, is_ended, note_unknown, word
 from batchlab.workload.logs.waiting import with_dependency
 from batchlab.workload.report import Report
+from batchlab.workload.time_limits import TIME_LIMIT
 from batchlab.workload.validation import admit
 from batchlab.workload.workload import Workload
 
@@ -60,7 +61,7 @@ _FROM_ELAPSED = "ended before it started: the end is the start and the time elap
 _EARLY_START = "started before it was submitted"
 _COMPONENT = "component of a heterogeneous job: taken as a job by itself"
 _OWN = ("line", "raw", "cluster", "eligible", "elapsed", "suspended", "limit", "requested", "allocated")
-_PARTS = ("base", "range", "component", "ended", "never_started", "memory")
+_PARTS = ("base", "range", "component", "ended", "never_started", "memory", TIME_LIMIT)
 
 
 def workload_of(records: pl.DataFrame, log: Log, header: Mapping[str, object]) -> Workload:
@@ -95,6 +96,7 @@ def workload_of(records: pl.DataFrame, log: Log, header: Mapping[str, object]) -
     records = log.refuse(records, pl.col("base").is_not_null(), "logged_id", _NUMBER)
     records = log.refuse(records, _is_time("submit"), "submit", _SUBMISSION)
     records = records.with_columns(is_ended()).with_columns(_never_started())
+    note_unknown(records, notes)
     records = joined(records, notes, each=reading.requeues == "each")
     if reading.unfinished == "drop":
         records = log.refuse(records, pl.col("ended"), "state", _UNFINISHED, is_usual=True)
@@ -162,6 +164,11 @@ def _with_requests(jobs: pl.DataFrame, notes: Notes, reading: Reading) -> pl.Dat
         pl.coalesce(sound).alias("tasks"),
         pl.when(unlimited).then(_unlimited(reading)).otherwise("limit").alias("requested_time"),
     )
+    endless = unlimited & (_unlimited(reading) == YEAR)
+    if jobs.select(endless.fill_null(value=False).any()).item():
+        # What schedulers plan with is no limit at which a job is killed.
+        own = pl.when(endless).then(math.inf).otherwise("requested_time")
+        jobs = jobs.with_columns(own.alias(TIME_LIMIT))
     other = jobs.filter(sound[0].is_null() & pl.col("tasks").is_not_null())
     notes.add("mended", _OTHER_FIELD, other["line"], other["job_id"])
     free = jobs.filter(unlimited.fill_null(value=False))
@@ -233,6 +240,7 @@ def _columns(jobs: pl.DataFrame, begin: int, *, use_memory: bool) -> list[pl.Exp
     outcome = ["state", "status", "exit_code", "exit_signal", "cancelled_by", "logged_reason", "node_list"]
     asked = [each for each in others if each not in outcome]
     nodes = pl.col("node_list").replace(_NO_NODES, None)
+    stood = pl.col("suspended").fill_null(0.0)
     wait = (pl.col("start") - pl.col("submit")).fill_null(-1.0)
     whole = pl.Int64
     return [
@@ -241,6 +249,7 @@ def _columns(jobs: pl.DataFrame, begin: int, *, use_memory: bool) -> list[pl.Exp
         pl.col("run_time"),
         pl.col("requested_time"),
         pl.col("tasks"),
+        *([pl.col(TIME_LIMIT)] if TIME_LIMIT in jobs.columns else []),
         *([pl.col("memory").alias("mem")] if use_memory else []),
         pl.col("logged_id"),
         pl.col("requested").fill_null(-1).cast(whole, strict=False).alias("requested_processors"),
@@ -250,6 +259,7 @@ def _columns(jobs: pl.DataFrame, begin: int, *, use_memory: bool) -> list[pl.Exp
         (pl.col("eligible") - begin).alias("eligible_time"),
         (pl.col("start") - begin).alias("start_time"),
         (pl.col("end") - begin).alias("end_time"),
+        *([stood.alias("suspended_time")] if jobs.select((stood > 0).any()).item() else []),
         wait.alias("logged_wait_time"),
         pl.col("allocated").fill_null(-1).cast(whole, strict=False).alias("allocated_processors"),
         pl.col("state").str.to_lowercase(),

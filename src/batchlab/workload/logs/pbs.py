@@ -12,7 +12,7 @@ from batchlab.workload.logs.jobs import workload_of
 from batchlab.workload.logs.log import Log
 from batchlab.workload.logs.notes import Notes
 from batchlab.workload.logs.pbs_attributes import attributes_in, columns_in
-from batchlab.workload.logs.pbs_records import ATTRIBUTES, WANTED, records_of
+from batchlab.workload.logs.pbs_records import ATTRIBUTES, PAUSE, WANTED, records_of
 from batchlab.workload.logs.reading import YEAR, Reading, RequeueAction, UnfinishedAction
 from batchlab.workload.source import text_of
 from batchlab.workload.workload import Workload
@@ -23,7 +23,8 @@ _DATE = r"^\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(?:\.\d+)?$"
 _KIND = r"^[A-Za-z]{1,2}$"
 _NUMBER = r"^\d{1,18}(?:\[\d*\]|-\d{1,7})?(?:\..*)?$"
 _WHOLE_ARRAY = r"^\d+\[\]"
-_OF_JOBS = tuple("QSEADRHT")
+_OF_JOBS = tuple("QSEADRHTCzr")
+_OF_RUN = ("start", "end", "exec_host", "exec_vnode", "Exit_status", "resources_used.walltime")
 _USUAL_LIVES = ("E", "QE", "SE", "QSE")
 _FEWEST_RECORDS = 200
 _NO_RECORD = "is no record of PBS: date;type;number;attributes"
@@ -200,23 +201,33 @@ def _attributes(text: str) -> dict[str, str]:
 
 
 class _History:
-    """What the records of one number say, in the order in which they were written."""
+    """The records of one number, in the order in which they were written."""
 
     def __init__(self) -> None:
         self._runs: list[dict[str, str]] = []
         self._known: dict[str, str] = {}
         self._open: tuple[int, str, str] | None = None
         self._deleted = False
+        self._aborted: dict[str, str] | None = None
+        self._pauses: list[str] = []
 
     def add(self, line: int, date: str, kind: str, text: str) -> None:
         """Take one more record."""
         if kind in "ST":
             self._open = (line, date, text)
-        elif kind in "EAR":
+        elif kind in "ERC":
             self._end(line, date, kind, _attributes(text))
-        elif kind == "D":
+        elif kind in "DA":
             self._deleted = True
-            self._known |= {"line": str(line), "ended": date, "kind": "D"}
+            gone = {"line": str(line), "ended": date, "kind": kind}
+            if self._open is None:
+                self._known |= _attributes(text) | gone
+            elif kind == "A":
+                self._aborted = gone
+        elif kind in "zr":
+            # A log may begin while a job is suspended.
+            if kind == "zr"[len(self._pauses) % 2]:
+                self._pauses.append(f"{kind}{date.replace(' ', 'T')}")
         elif kind == "Q" and self._open is None:
             self._known = {"queued": date, **_attributes(text)}
         self._known.setdefault("line", str(line))
@@ -224,22 +235,33 @@ class _History:
     def _end(self, line: int, date: str, kind: str, attributes: dict[str, str]) -> None:
         # The record of an end repeats that of the start, as a rule.
         begun = self._known if "start" in attributes else self._started()
-        deleted = {"deleted": "yes"} if self._deleted else {}
-        self._runs.append({**begun, **attributes, **deleted, "line": str(line), "ended": date, "kind": kind})
+        last = {"line": str(line), "ended": date, "kind": kind}
+        self._runs.append({**begun, **attributes, **self._marks(date), **last})
         # A job that is run again was queued when it came back.
-        self._known = {**self._known, **attributes, "queued": date} if kind == "R" else {}
-        self._open, self._deleted = None, False
+        again = {key: value for key, value in attributes.items() if key not in _OF_RUN}
+        self._known = {**self._known, **again, "queued": date} if kind in "RC" else {}
+        self._open, self._deleted, self._aborted, self._pauses = None, False, None, []
+
+    def _marks(self, end: str) -> dict[str, str]:
+        """Return who ended the run, and when it was suspended: records come in pairs."""
+        pauses = self._pauses
+        if len(pauses) % 2:
+            pauses = [*pauses, f"r{end.replace(' ', 'T')}"]
+        deleted = {"deleted": "yes"} if self._deleted else {}
+        return deleted | ({"pauses": PAUSE.join(pauses)} if pauses else {})
 
     def _started(self) -> dict[str, str]:
-        """Give what is known since the start, where there was one."""
+        """Return what is known since the start, if there was one."""
         if self._open is None:
             return self._known
         line, date, text = self._open
         return {**self._known, **_attributes(text), "started": date, "line": str(line), "kind": "S"}
 
     def runs(self) -> list[dict[str, str]]:
-        """Give its runs, and then its wait or run that has no end yet."""
+        """Return its runs, and then its wait or run that has no end yet."""
+        if self._aborted is not None:
+            return [*self._runs, {**self._started(), **self._aborted, **self._marks(self._aborted["ended"])}]
         if self._open is not None:
             return [*self._runs, self._started()]
-        waits = len(self._known) > 1 and (self._known.get("kind") == "D" or "queued" in self._known)
+        waits = len(self._known) > 1 and (self._known.get("kind") in ("D", "A") or "queued" in self._known)
         return [*self._runs, {"kind": "Q", **self._known}] if waits else self._runs

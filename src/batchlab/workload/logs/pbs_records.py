@@ -9,8 +9,9 @@ import polars as pl
 from batchlab.workload.logs import quantities
 from batchlab.workload.logs.clock import SHIFTED, Instants, instants, settled
 from batchlab.workload.logs.log import Log
+from batchlab.workload.logs.pbs_requests import REQUEST, UNEVEN, processors_of, requests
 
-__all__ = ["ATTRIBUTES", "WANTED", "records_of"]
+__all__ = ["ATTRIBUTES", "PAUSE", "WANTED", "records_of"]
 
 _DATE = "%m/%d/%Y %H:%M:%S"
 ATTRIBUTES = (
@@ -31,37 +32,38 @@ ATTRIBUTES = (
         "depend",
     ),
     *("exec_host", "exec_vnode", "total_execution_slots", "unique_node_count", "Exit_status"),
-    *("Resource_List.ncpus", "Resource_List.procs", "Resource_List.nodes", "Resource_List.select"),
-    *("Resource_List.nodect", "Resource_List.mem", "Resource_List.pmem", "Resource_List.walltime"),
-    *("Resource_List.ngpus", "resources_used.walltime", "resources_used.mem", "resources_used.cput"),
+    *REQUEST,
+    *("Resource_List.walltime", "resources_used.walltime", "resources_used.mem", "resources_used.cput"),
 )
 """The attributes that are made use of."""
 
-WANTED = ("number", "line", "kind", "queued", "started", "ended", "deleted", *ATTRIBUTES)
+WANTED = ("number", "line", "kind", "queued", "started", "ended", "deleted", "pauses", *ATTRIBUTES)
 """These, and what is said of each run besides."""
 
-_WHOLE = {
-    "Resource_List.nodect": "requested_nodes",
-    "unique_node_count": "allocated_nodes",
-    "Resource_List.ngpus": "requested_gpus",
-}
-_TIMES = ("qtime", "ctime", "queued", "start", "started", "end", "ended")
+_TIMES = ("ctime", "qtime", "queued", "start", "started", "end", "ended")
 _NEVER = pl.col("start").is_null() & pl.col("started").is_null()
-_TERMINATED = (271, 265)
-"""Exit statuses of jobs ended by SIGTERM or SIGKILL: 256 and the signal."""
-_SIGNALS = 256
-_MOST_CHUNKS = 10_000
+_NO_ACCOUNT = ["_pbs_project_default", "NONE", "null"]
+_SIGNALS = 128
+_MOST_SIGNALS = 64
+_OLD_SIGNALS = 10_000
+_TERMINATED = (9, 15)
+"""The signals by which a server ends a job: SIGKILL and SIGTERM."""
+_OF_SERVER = {-24: "FAILED", -25: "FAILED", -26: "OUT_OF_MEMORY", -27: "OUT_OF_MEMORY", -29: "TIMEOUT"}
+"""Exit statuses of jobs that the server ended, by limit (OpenPBS, job.h)."""
 _LARGEST = 2**53
+PAUSE = " "
+"""What separates the dates of suspensions in ``pauses``: ``z03/01/2024T10:00:00 r03/01/2024T10:05:00``."""
 
 
 def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
-    """Give the records of jobs in the columns that the logs of all systems share.
+    """Convert the records of jobs to the columns that the logs of all systems share.
 
     Parameters
     ----------
     table
         A row for each run or wait, with `WANTED` as text: attributes, and ``number``, ``line``, ``kind``
-        (that of its last record), ``queued``, ``started``, ``ended`` (the dates of records) and ``deleted``.
+        (that of its last record), ``queued``, ``started``, ``ended`` (the dates of records), ``deleted`` and
+        ``pauses``.
     log
         Where they come from, and how to read it.
 
@@ -72,43 +74,98 @@ def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
     """
     table = table.with_columns(pl.col("line").cast(pl.Int64))
     submit, start, end = _times(table, log)
-    requested, allocated = _processors(table)
+    asked = requests(table)
+    uneven = asked["uneven"].fill_null(value=False)
+    log.notes.add("noted", UNEVEN, table["line"].filter(uneven))
     table = table.with_columns(
-        submit.alias("submitted at"), start.alias("started at"), end.alias("ended at"), requested, allocated
+        submit.alias("submitted at"),
+        start.alias("started at"),
+        end.alias("ended at"),
+        asked["processors"].alias("requested"),
+        _allocated(table),
+        _suspended(table, log),
+        *(asked[name].alias(f"asked {name}") for name in asked.columns),
     )
     processors = pl.coalesce(pl.when(pl.col("requested") >= 1).then("requested"), "allocated")
     return table.select(
         "line",
         *_identity(),
         pl.col("submitted at").alias("submit"),
-        pl.coalesce("qtime", "ctime", "queued").alias("submit_text"),
-        pl.col("etime").cast(pl.Float64, strict=False).alias("eligible"),
+        pl.coalesce("ctime", "qtime", "queued").alias("submit_text"),
+        _instant("etime").alias("eligible"),
         pl.when(~_NEVER).then("started at").alias("start"),
         pl.when(~pl.col("kind").is_in(["S", "Q"])).then("ended at").alias("end"),
         pl.coalesce("end", "ended").alias("end_text"),
-        pl.when(~_NEVER).then(_seconds("resources_used.walltime")).alias("elapsed"),
-        pl.lit(None, pl.Float64).alias("suspended"),
-        pl.coalesce(_seconds("Resource_List.walltime"), pl.lit(math.inf)).alias("limit"),
+        _elapsed().alias("elapsed"),
+        "suspended",
+        _limit().alias("limit"),
         _state().alias("state"),
         "requested",
         "allocated",
-        _memory(processors).alias("memory"),
+        (pl.col("asked memory") / processors).ceil().alias("memory"),
         *(pl.col(name) for name in ("user", "group", "queue")),
-        pl.coalesce("account", "account_name", "project").alias("account"),
+        pl.coalesce(
+            pl.col(name).replace(_NO_ACCOUNT, None) for name in ("account", "account_name", "project")
+        ).alias("account"),
         pl.lit(None, pl.String).alias("partition"),
         pl.col("jobname").alias("job_name"),
         pl.col("resvname").alias("reservation"),
         pl.col("depend").alias("logged_dependency"),
-        *(pl.col(old).cast(pl.Int64, strict=False).alias(new) for old, new in _WHOLE.items()),
+        pl.col("asked nodes").alias("requested_nodes"),
+        pl.col("asked gpus").alias("requested_gpus"),
+        *_shape(asked),
+        pl.col("unique_node_count").cast(pl.Int64, strict=False).alias("allocated_nodes"),
         pl.coalesce("exec_host", "exec_vnode").alias("node_list"),
         *_outcome(processors),
     )
 
 
+def _shape(asked: pl.DataFrame) -> list[pl.Series]:
+    """Return how jobs lie on nodes, where any job of the log says."""
+    per_node = asked["tasks_per_node"].fill_null(0)
+    alone = asked["exclusive"].fill_null(value=False)
+    return [each for each, used in ((per_node, (per_node > 0).any()), (alone, alone.any())) if used]
+
+
+def _instant(name: str) -> pl.Expr:
+    seconds = pl.col(name).cast(pl.Float64, strict=False)
+    return pl.when(seconds > 0).then(seconds)
+
+
+def _elapsed() -> pl.Expr:
+    """Return how long a job ran, if its start and its end do not say it.
+
+    What the server calls walltime is polled, and stands still while a job is suspended.
+    """
+    known = pl.col("started at") <= pl.col("ended at")
+    over = ~pl.col("kind").is_in(["S", "Q"])
+    return pl.when(~_NEVER & ~(known & over).fill_null(value=False)).then(_seconds("resources_used.walltime"))
+
+
+def _limit() -> pl.Expr:
+    seconds = _seconds("Resource_List.walltime")
+    return pl.when(seconds >= 0).then(seconds).otherwise(math.inf)
+
+
+def _suspended(table: pl.DataFrame, log: Log) -> pl.Series:
+    """Return for how many seconds each run was suspended; null if it was not."""
+    stood = table.select(pl.int_range(pl.len()).alias("row"), "pauses").filter(pl.col("pauses").is_not_null())
+    if stood.is_empty():
+        return pl.repeat(None, table.height, dtype=pl.Float64, eager=True).alias("suspended")
+    words = stood.with_columns(pl.col("pauses").str.split(PAUSE)).explode("pauses")
+    texts = words.select("row", kind=pl.col("pauses").str.head(1), date=pl.col("pauses").str.slice(1))
+    texts = texts.with_columns(pl.col("date").str.replace("T", " ", literal=True))
+    at = instants(texts, ["date"], log.reading.timezone, _DATE)["date"].early
+    seconds = pl.col("at") * pl.when(pl.col("kind") == "z").then(-1).otherwise(1)
+    sums = texts.with_columns(at.alias("at")).group_by("row").agg(seconds.sum().alias("suspended"))
+    rows = table.select(pl.int_range(pl.len()).alias("row"))
+    return rows.join(sums, on="row", how="left", maintain_order="left")["suspended"].clip(lower_bound=0.0)
+
+
 def _times(table: pl.DataFrame, log: Log) -> list[pl.Series]:
     """Give submission, start and end."""
     read = instants(table, _TIMES, log.reading.timezone, _DATE)
-    first = _first(read, "qtime", "ctime", "queued")
+    first = _first(read, "ctime", "qtime", "queued")
     queued = read["queued"]
     submit = _pick(_again(table) & queued.early.is_not_null(), queued, first)
     start, end = _first(read, "start", "started"), _first(read, "end", "ended")
@@ -153,59 +210,58 @@ def _seconds(name: str) -> pl.Expr:
 
 
 def _state() -> pl.Expr:
-    """Say in Slurm's words how a job ended."""
+    """Return how a job ended, in Slurm's words."""
     status = pl.col("Exit_status").cast(pl.Int64, strict=False)
-    over = _seconds("resources_used.walltime") >= _seconds("Resource_List.walltime")
+    limit = _seconds("Resource_List.walltime")
+    ran = pl.max_horizontal(
+        _seconds("resources_used.walltime"), pl.col("ended at") - pl.col("started at") - _paused()
+    )
+    at_limit = (_signal(status).is_in(_TERMINATED) & (ran >= limit)).fill_null(value=False)
+    by_server = status.replace_strict(_OF_SERVER, default=None, return_dtype=pl.String)
     ended = (
         pl.when((status == 0) | status.is_null())
         .then(pl.lit("COMPLETED"))
+        .when(by_server.is_not_null())
+        .then(by_server)
         .when(pl.col("deleted").is_not_null())
         .then(pl.lit("CANCELLED"))
-        .when(status.is_in(_TERMINATED) & over.fill_null(value=False))
+        .when(at_limit)
         .then(pl.lit("TIMEOUT"))
         .otherwise(pl.lit("FAILED"))
     )
-    others = {"R": "REQUEUED", "S": "RUNNING", "Q": "PENDING"}
+    others = {"R": "REQUEUED", "C": "REQUEUED", "S": "RUNNING", "Q": "PENDING"}
     other = pl.col("kind").replace_strict(others, default="CANCELLED", return_dtype=pl.String)
     return pl.when(pl.col("kind") == "E").then(ended).otherwise(other)
 
 
-def _processors(table: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
-    """Give the processors that were requested, and those that were allocated."""
-    chunks = table.select(pl.coalesce("Resource_List.select", "Resource_List.nodes")).to_series()
-    numbers = {
-        name: table[name].cast(pl.Float64, strict=False)
-        for name in ("Resource_List.procs", "Resource_List.ncpus", "total_execution_slots")
-    }
+def _paused() -> pl.Expr:
+    return pl.col("suspended").fill_null(0.0)
+
+
+def _signal(status: pl.Expr) -> pl.Expr:
+    """Return the signal that ended a job, which an exit status holds as 128, 256 or 10000 + its number."""
+    return pl.coalesce(
+        pl.when((status > base) & (status <= base + _MOST_SIGNALS)).then(status - base)
+        for base in (2 * _SIGNALS, _SIGNALS, _OLD_SIGNALS)
+    )
+
+
+def _allocated(table: pl.DataFrame) -> pl.Series:
+    """Return the processors that each job got."""
     counted = {
-        "chunks": _counted(chunks, _asked),
-        "vnodes": _counted(table["exec_vnode"].str.replace_all(r"[()]", ""), _asked),
+        "slots": table["total_execution_slots"].cast(pl.Float64, strict=False),
+        "vnodes": _counted(table["exec_vnode"], processors_of),
         "hosts": _counted(table["exec_host"], _given),
     }
-    frame = pl.DataFrame({**numbers, **counted})
-    requested = pl.coalesce("chunks", "Resource_List.procs", "Resource_List.ncpus").alias("requested")
-    allocated = pl.coalesce("total_execution_slots", "vnodes", "hosts").alias("allocated")
-    first, second = frame.select(requested, allocated).get_columns()
-    return first, second
+    return (
+        pl.DataFrame(counted).select(pl.coalesce("slots", "vnodes", "hosts").alias("allocated")).to_series()
+    )
 
 
 def _counted(texts: pl.Series, count: Callable[[str], float | None]) -> pl.Series:
     """Count the processors of each text, once for all that are equal."""
     known = {text: count(text) for text in texts.unique().drop_nulls()}
     return pl.Series([known.get(text) for text in texts], dtype=pl.Float64)
-
-
-def _asked(text: str) -> float | None:
-    """Count the processors of chunks: ``2:ncpus=8:mem=4gb+1:ncpus=4``, ``2:ppn=8``, ``n1:ppn=2+n2``."""
-    total = 0
-    for chunk in text.split("+")[:_MOST_CHUNKS]:
-        parts = chunk.strip().split(":")
-        count = int(parts[0]) if re.fullmatch(r"\d{1,9}", parts[0]) else 1
-        each = next((part.partition("=")[2] for part in parts if part.startswith(("ncpus=", "ppn="))), "1")
-        if not re.fullmatch(r"\d{1,9}", each):
-            return None
-        total += count * int(each)
-    return float(total) if 0 < total <= _LARGEST else None
 
 
 def _given(text: str) -> float | None:
@@ -225,20 +281,14 @@ def _given(text: str) -> float | None:
     return float(total) if 0 < total <= _LARGEST else None
 
 
-def _memory(processors: pl.Expr) -> pl.Expr:
-    """Give the requested memory in kB of a processor, rounded up."""
-    of_process, _ = quantities.memory(pl.col("Resource_List.pmem"), "")
-    of_job, _ = quantities.memory(pl.col("Resource_List.mem"), "")
-    return pl.coalesce(of_process, of_job / processors).ceil()
-
-
 def _outcome(processors: pl.Expr) -> list[pl.Expr]:
     used, _ = quantities.memory(pl.col("resources_used.mem"), "")
     status = pl.col("Exit_status").cast(pl.Int64, strict=False)
-    by_signal = (status > _SIGNALS).fill_null(value=False)
+    signal = _signal(status)
     return [
-        pl.when(by_signal).then(0).otherwise(status).alias("exit_code"),
-        pl.when(by_signal).then(status - _SIGNALS).when(status.is_not_null()).then(0).alias("exit_signal"),
+        pl.when(signal.is_not_null()).then(0).otherwise(status).alias("exit_code"),
+        signal.fill_null(pl.when(status.is_not_null()).then(0)).alias("exit_signal"),
+        _seconds("resources_used.walltime").alias("used_walltime"),
         (used / processors).fill_null(-1.0).alias("used_memory"),
         (_seconds("resources_used.cput") / processors).fill_null(-1.0).alias("average_cpu_time"),
     ]

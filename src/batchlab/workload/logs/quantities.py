@@ -1,10 +1,11 @@
 """Durations, amounts of memory and lists of resources, as Slurm and PBS write them."""
 
+import re
 from string import ascii_letters
 
 import polars as pl
 
-__all__ = ["count", "duration", "memory", "resource"]
+__all__ = ["count", "duration", "kilobytes_of", "memory", "resource"]
 
 _CLOCK = r"^\d{1,12}:\d\d:\d\d$"
 _DURATION = r"^(?:(\d{1,9})-)?(?:(\d{1,12}):)?(\d{1,12}):(\d{1,12}(?:\.\d*)?)$"
@@ -21,6 +22,8 @@ _SUFFIXES = {
     for kind in ("", "N", "C")
 }
 _BINARY = 1024.0
+_SIZE = re.compile(r"(\d{1,18}(?:\.\d*)?)([kmgtpe]?)([bw]?)", re.IGNORECASE)
+_BYTES_OF_WORD = 8
 
 
 def duration(text: pl.Expr) -> pl.Expr:
@@ -61,6 +64,21 @@ def memory(text: pl.Expr, unit: str = "M") -> tuple[pl.Expr, pl.Expr]:
     exponent = suffix.replace_strict(exponents, default=None, return_dtype=pl.Float64)
     kind = suffix.replace_strict(kinds, default=None, return_dtype=pl.String)
     return number * pl.lit(_BINARY).pow(exponent - 1), kind
+
+
+def kilobytes_of(text: str | None) -> float | None:
+    """Parse a size of PBS in bytes or words of 8 bytes, such as ``8gb``, ``512mw`` or ``1024``.
+
+    Returns
+    -------
+    float or None
+        kB of 1024 bytes; None for a text that is no size.
+    """
+    match = None if text is None else _SIZE.fullmatch(text.strip())
+    if match is None:
+        return None
+    words = _BYTES_OF_WORD if match[3] in ("w", "W") else 1
+    return float(match[1]) * _BINARY ** (_EXPONENT[match[2].upper()] - 1) * words
 
 
 def _amount(text: pl.Expr, pattern: str) -> tuple[pl.Expr, pl.Expr]:

@@ -2,7 +2,9 @@
 
 import polars as pl
 
-__all__ = ["STATUS_OF", "is_ended", "word"]
+from batchlab.workload.logs.notes import Notes
+
+__all__ = ["STATUS_OF", "is_ended", "note_unknown", "word"]
 
 COMPLETED, FAILED, CANCELLED = 1, 0, 5
 STATUS_OF = {
@@ -41,6 +43,8 @@ _UNFINISHED = (
     "EXPEDITING",
 )
 _FEWEST_LETTERS = 3
+_MOST_NAMED = 20
+_LONGEST_NAME = 30
 
 
 def word(column: str) -> pl.Expr:
@@ -62,3 +66,24 @@ def is_ended() -> pl.Expr:
     final = state.is_in([*STATUS_OF]).fill_null(value=False)
     alive = state.is_in([*_UNFINISHED]).fill_null(value=False)
     return (final | (~alive & pl.col("end").is_not_null())).alias("ended")
+
+
+def note_unknown(records: pl.DataFrame, notes: Notes) -> None:
+    """Name the states of records that no batch system is known to write.
+
+    Parameters
+    ----------
+    records
+        With ``state``, as `word` gives it, ``ended``, ``line`` and ``base``.
+    notes
+        Gets a reason for each of the first 20 words.
+    """
+    state = pl.col("state")
+    odd = records.filter(state.is_not_null() & ~state.is_in([*STATUS_OF, *_UNFINISHED]))
+    known = odd["state"].unique(maintain_order=True).head(_MOST_NAMED).to_list()
+    named = (
+        pl.when(state.is_in(known)).then(state.str.head(_LONGEST_NAME)).otherwise(pl.lit("of another name"))
+    )
+    for (name, ended), part in odd.group_by(named.alias("name"), "ended", maintain_order=True):
+        taken = "ended, as the log has an end" if ended else "not ended"
+        notes.add("noted", f"state {name} is unknown: taken as {taken}", part["line"], part["base"])

@@ -1,0 +1,261 @@
+"""What jobs of PBS, Torque and Cray's ALPS ask for: processors, nodes, GPUs, memory and whole nodes.
+
+The grammar of ``select`` and ``place`` is that of the PBS Professional Reference Guide (pbs_resources), that
+of ``nodes`` Torque's qsub(1B), and that of ``mppwidth`` Cray's aprun(1).
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import polars as pl
+
+from batchlab.workload.logs.quantities import kilobytes_of
+
+__all__ = ["REQUEST", "UNEVEN", "Request", "processors_of", "request_of", "requests"]
+
+REQUEST = tuple(
+    f"Resource_List.{name}"
+    for name in (
+        *("select", "place", "nodes", "nodect", "ncpus", "procs", "size", "ngpus", "gpus", "gpu"),
+        *("naccelerators", "mem", "pmem", "mppwidth", "mppdepth", "mppnppn", "mppmem", "naccesspolicy"),
+    )
+)
+"""The attributes that say what a job asks for."""
+
+UNEVEN = "chunks of several sizes: the processors are spread evenly over the nodes"
+
+_WHOLE = re.compile(r"\d{1,9}")
+_MOST_CHUNKS = 10_000
+_LARGEST = 2**53
+_GPUS = ("ngpus", "gpus", "gpu", "naccelerators")
+_PROCESSORS = ("ncpus", "ppn")
+_ALONE = ("excl", "exclhost")
+_ALONE_POLICIES = ("singlejob", "singletask")
+
+
+class Request(NamedTuple):
+    """What one job asks for; None if the record does not say.
+
+    `processors` and `gpus` are sums over the job. `nodes` is the number of nodes that the job asks for,
+    `tasks_per_node` the largest number of processors on one of them; `memory` is in kB, of the whole job.
+    `uneven` is true if the chunks differ in their processors.
+    """
+
+    processors: float | None = None
+    nodes: int | None = None
+    tasks_per_node: int | None = None
+    gpus: int | None = None
+    memory: float | None = None
+    exclusive: bool = False
+    uneven: bool = False
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """Some equal chunks: how many there are, and what each asks for; None if it is not written."""
+
+    count: int
+    processors: int | None
+    gpus: int
+    memory: float | None
+
+
+def requests(table: pl.DataFrame) -> pl.DataFrame:
+    """Parse the requests of many records, each distinct request once.
+
+    Parameters
+    ----------
+    table
+        The attributes `REQUEST` as text, null if missing.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row for each record, with the fields of `Request`.
+    """
+    texts = table.select(REQUEST)
+    distinct = texts.unique(maintain_order=True)
+    parsed = [
+        request_of({key: value for key, value in zip(REQUEST, row, strict=True) if value is not None})
+        for row in distinct.iter_rows()
+    ]
+    schema = {
+        "processors": pl.Float64,
+        "nodes": pl.Int64,
+        "tasks_per_node": pl.Int64,
+        "gpus": pl.Int64,
+        "memory": pl.Float64,
+        "exclusive": pl.Boolean,
+        "uneven": pl.Boolean,
+    }
+    found = pl.concat([distinct, pl.DataFrame(parsed, schema=schema, orient="row")], how="horizontal")
+    return texts.join(found, on=REQUEST, how="left", nulls_equal=True, maintain_order="left").select(
+        list(schema)
+    )
+
+
+def request_of(attributes: Mapping[str, str]) -> Request:
+    """Parse what one job asks for.
+
+    Parameters
+    ----------
+    attributes
+        The attributes of its record, by name.
+
+    Examples
+    --------
+    >>> chunks = {"Resource_List.select": "2:ncpus=8:ngpus=1", "Resource_List.place": "scatter:excl"}
+    >>> asked = request_of(chunks)
+    >>> asked.processors, asked.nodes, asked.tasks_per_node, asked.gpus, asked.exclusive
+    (16.0, 2, 8, 2, True)
+    """
+    known = {key.removeprefix("Resource_List."): value.strip() for key, value in attributes.items()}
+    if width := _whole(known.get("mppwidth")):
+        return _of_cray(known, width)
+    nodes = known.get("nodes") or (known["nodect"] if ":" in known.get("nodect", "") else None)
+    if known.get("select"):
+        return _of_chunks(known, _chunks(known["select"]), known.get("place", "free"))
+    if nodes and not (nodes == "1" and _whole(known.get("procs"))):
+        marks = "".join(f":{mark}" for mark in _ALONE if f"#{mark}" in nodes)
+        return _of_nodes(known, _chunks(nodes.partition("#")[0]), f"scatter{marks}")
+    return _of_number(known)
+
+
+def _of_number(known: Mapping[str, str]) -> Request:
+    """Read a request that is one number: ``size`` of a Cray, ``procs`` anywhere, ``ncpus`` on one host."""
+    for name in ("size", "procs", "ncpus"):
+        if processors := _whole(known.get(name)):
+            one = Request(nodes=1, tasks_per_node=processors) if name == "ncpus" else Request()
+            return _completed(known, float(processors), None, one._replace(exclusive=name == "size"))
+    return _completed(known, None, None, Request())
+
+
+def _of_cray(known: Mapping[str, str], width: int) -> Request:
+    """Read the request of a job of aprun: PEs, CPUs of each and PEs of a node; nodes are whole."""
+    depth = _whole(known.get("mppdepth")) or 1
+    processors = width * depth
+    of_node = _whole(known.get("mppnppn"))
+    nodes = -(-width // of_node) if of_node else None
+    of_one = kilobytes_of(known.get("mppmem"))
+    memory = None if of_one is None else of_one * width
+    # What stands beside it is of the batch script on the service node.
+    return Request(
+        float(processors),
+        nodes,
+        min(of_node * depth, processors) if of_node else None,
+        _gpus(known, None),
+        memory,
+        exclusive=True,
+    )
+
+
+def _of_chunks(known: Mapping[str, str], chunks: list[_Chunk] | None, place: str) -> Request:
+    """Read a select: its sums are those that the server wrote, where it did."""
+    said = _whole(known.get("ncpus"))
+    counted = None if chunks is None else sum(each.count * _usual(each.processors) for each in chunks)
+    processors = said or counted
+    return _completed(known, processors, chunks, _placed(chunks, place, processors))
+
+
+def _of_nodes(known: Mapping[str, str], chunks: list[_Chunk] | None, place: str) -> Request:
+    """Read Torque's nodes: where these say processors, ncpus is the server's default."""
+    counted = None if chunks is None else sum(each.count * _usual(each.processors) for each in chunks)
+    if chunks is not None and all(each.processors is None for each in chunks):
+        counted = max(counted or 0, _whole(known.get("ncpus")) or 0)
+    return _completed(known, counted, chunks, _placed(chunks, place, counted))
+
+
+def _usual(processors: int | None) -> int:
+    return 1 if processors is None else processors
+
+
+def _placed(chunks: list[_Chunk] | None, place: str, processors: float | None) -> Request:
+    """Say on how many nodes the chunks are, and how many processors are on each."""
+    words = place.split(":")
+    exclusive = any(word in _ALONE for word in words)
+    if chunks is None or not processors:
+        return Request(exclusive=exclusive)
+    count = sum(each.count for each in chunks)
+    if "pack" in words or count == 1:
+        return Request(nodes=1, tasks_per_node=int(processors), exclusive=exclusive)
+    if "scatter" not in words and "vscatter" not in words:
+        return Request(exclusive=exclusive)
+    return Request(
+        nodes=count,
+        tasks_per_node=-int(-processors // count),
+        exclusive=exclusive,
+        uneven=len({each.processors for each in chunks}) > 1,
+    )
+
+
+def _completed(
+    known: Mapping[str, str], processors: float | None, chunks: list[_Chunk] | None, placed: Request
+) -> Request:
+    """Add the sums of processors, GPUs and memory to what is known of the nodes."""
+    if processors is not None and not 0 < processors <= _LARGEST:
+        return Request(exclusive=placed.exclusive)
+    alone = placed.exclusive or known.get("naccesspolicy", "").lower() in _ALONE_POLICIES
+    return placed._replace(
+        processors=None if processors is None else float(processors),
+        gpus=_gpus(known, chunks),
+        memory=_memory(known, processors, chunks),
+        exclusive=alone,
+    )
+
+
+def _gpus(known: Mapping[str, str], chunks: list[_Chunk] | None) -> int | None:
+    """Return the GPUs of a job: the sum that the server wrote, else that over its chunks."""
+    for name in _GPUS:
+        said = _whole(known.get(name))
+        if said is not None:
+            return said
+    counted = sum(each.count * each.gpus for each in chunks or ())
+    return counted or None
+
+
+def _memory(known: Mapping[str, str], processors: float | None, chunks: list[_Chunk] | None) -> float | None:
+    of_process = kilobytes_of(known.get("pmem"))
+    if of_process is not None and processors is not None:
+        return of_process * processors
+    of_job = kilobytes_of(known.get("mem"))
+    if of_job is not None:
+        return of_job
+    counted = [each.count * each.memory for each in chunks or () if each.memory is not None]
+    return sum(counted) if counted else None
+
+
+def processors_of(vnodes: str) -> float | None:
+    """Count the processors of an ``exec_vnode``, ``(n1:ncpus=8:mem=4gb)+(n2:ncpus=4)``; None if unreadable."""
+    chunks = _chunks(vnodes.translate({ord("("): None, ord(")"): None}))
+    total = 0 if chunks is None else sum(each.count * _usual(each.processors) for each in chunks)
+    return float(total) if 0 < total <= _LARGEST else None
+
+
+def _chunks(text: str) -> list[_Chunk] | None:
+    """Split ``2:ncpus=8:mem=4gb+1:ncpus=4`` or ``n1:ppn=2:gpus=1+n2`` into chunks; None if it is neither."""
+    parts = text.split("+")
+    if len(parts) > _MOST_CHUNKS:
+        return None
+    found = [_chunk(part) for part in parts if part.strip()]
+    return None if not found or None in found else [each for each in found if each is not None]
+
+
+def _chunk(text: str) -> _Chunk | None:
+    words = text.strip().split(":")
+    first = _whole(words[0])
+    amounts = dict(word.split("=", 1) for word in words if "=" in word)
+    processors: int | None = None
+    for name in _PROCESSORS:
+        if name in amounts:
+            processors = _whole(amounts[name])
+            if processors is None:
+                return None
+            break
+    gpus = next((_whole(amounts[name]) or 0 for name in _GPUS if name in amounts), 0)
+    return _Chunk(1 if first is None else first, processors, gpus, kilobytes_of(amounts.get("mem")))
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) if text is not None and _WHOLE.fullmatch(text) else None
