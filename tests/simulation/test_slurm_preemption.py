@@ -56,3 +56,18 @@ def test_reservations() -> None:
     columns: dict[str, Any] = {"tasks": [1, 2], "reservation": [None, "kept"]}
     found = starts("slurm(main_phase=0.25)", contested(reservations=(kept,)), **columns)
     assert found == [150.25, 50.25]
+
+
+@pytest.mark.parametrize(("requested_time", "expected"), [(60.0, 50.25), (61.0, None)])
+def test_limits_in_reservations(requested_time: float, expected: float | None) -> None:
+    """Of a reservation of 70 s two whole minutes are too long, though 61 s are not."""
+    kept = bl.Reservation("kept", start=50.0, duration=70.0, nodes="0-1", admits=bl.Conditions())
+    found = starts(
+        "slurm(main_phase=0.25)",
+        contested(reservations=(kept,)),
+        requested_time=[requested_time, requested_time],
+        run_time=[30.0, 30.0],
+        tasks=[1, 1],
+        reservation=["kept", "kept"],
+    )
+    assert found == [expected, expected]

@@ -124,12 +124,6 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether a queued job, started now, ends by its limit within the reservation that it uses.
-    #[must_use]
-    pub fn is_in_time(self, job: u32) -> bool {
-        self.calendar_of(job).is_none_or(|calendar| calendar.is_in_time(self.now()))
-    }
-
     /// The nodes that are reserved for others at some time from the start of a job, now where it waits, to its limit; of a
     /// running job also those that are not on.
     #[must_use]

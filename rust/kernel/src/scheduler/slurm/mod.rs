@@ -356,7 +356,7 @@ impl Slurm {
 /// Whether a job is in the queue and may start now.
 fn may_start(view: View<'_>, waiting: &Waiting, job: u32) -> bool {
     let waits = view.state.jobs.state(job) == JobState::Queued && !view.state.queue.on_hold.contains(&job);
-    waits && view.is_in_time(job) && waiting.is_eligible(job, view.now())
+    waits && standing::is_in_time(view, job) && waiting.is_eligible(job, view.now())
 }
 
 /// The running jobs of these rows.

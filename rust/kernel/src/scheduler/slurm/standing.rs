@@ -11,6 +11,7 @@ use crate::state::View;
 use crate::workload::PreemptionMode;
 
 use super::settings::SlurmSettings;
+use super::time_limits::whole_minutes;
 
 /// Which jobs may preempt which.
 pub(super) fn precedence(scenario: &Scenario) -> Precedence {
@@ -87,6 +88,14 @@ pub(super) fn reservations(view: View<'_>, nodes: usize) -> Vec<Reservation> {
             Reservation { nodes: NodeBits::of(nodes, members), begin: begin - fraction, end: end - fraction }
         })
         .collect()
+}
+
+/// Whether a waiting job, started now, ends within its reservation by its time limit, which Slurm counts in whole minutes.
+pub(super) fn is_in_time(view: View<'_>, job: u32) -> bool {
+    let Some(known) = view.state.occurrences(view.scenario) else { return true };
+    let own = view.scenario.calendar.as_deref().and_then(|calendar| calendar.used_by(job));
+    let limit = whole_minutes(view.state.jobs.time_limit(job));
+    known.of(own, limit).is_in_time(view.now())
 }
 
 /// Whether a waiting job may come to be too late for its reservation.
