@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
+import lzma
+import zipfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -304,9 +307,18 @@ RECORD = (
     b'{"error": "ValueError", "message": "no", "traceback": "Traceback"}',
 )
 
+
+def _zipped(content: bytes) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(zipfile.ZipInfo("log.swf"), content)
+    return file.getvalue()
+
+
 PARSERS = {
     "log": Parser((LOG, LOG.replace(b"\n", b"\r\n")), _log),
     "packed log": Parser((gzip.compress(LOG, mtime=0),), _log),
+    "otherwise packed log": Parser((bz2.compress(LOG), lzma.compress(LOG), _zipped(LOG)), _log),
     "log on disk": Parser((LOG, gzip.compress(LOG, mtime=0)), _from_file("log.swf", bl.read_swf)),
     "sacct": Parser(SACCT, reading_of(bl.read_sacct, dependencies=True), sample=500),
     "jobcomp": Parser(JOBCOMP, reading_of(bl.read_jobcomp)),

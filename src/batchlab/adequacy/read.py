@@ -12,6 +12,8 @@ from batchlab.result.read import read_result
 from batchlab.result.record import NAME
 from batchlab.workload.event_files import read_events
 from batchlab.workload.formats import reader_of
+from batchlab.workload.packing import without_packing
+from batchlab.workload.source import content_of
 from batchlab.workload.unreadable import UNREADABLE
 
 if TYPE_CHECKING:
@@ -59,11 +61,12 @@ def read(
     if Path(path).is_dir() and (file.parent / NAME).exists():
         return read_result(path)
     name = file.name.lower()
+    bare = without_packing(name)
     try:
-        if name.endswith((".jsonl", ".jsonl.gz")):
+        if bare.endswith(".jsonl"):
             return read_events(file)
-        if name.endswith((".csv", ".csv.gz")):
-            table = pl.read_csv(file.read_bytes(), infer_schema_length=None)
+        if bare.endswith(".csv"):
+            table = pl.read_csv(content_of(file), infer_schema_length=None)
             return read_events(file) if "event" in table.columns else table
         if name.endswith(".parquet"):
             return pl.read_parquet(file, glob=False)

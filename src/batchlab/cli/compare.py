@@ -66,8 +66,8 @@ _USUAL = ("fcfs", "easy", "easy(order=sjf)", "conservative")
 _Trace = Annotated[
     Path,
     log_file(
-        "The log: SWF, Slurm's sacct or jobcomp, PBS (.gz too), CSV or Parquet; or the name of a "
-        "fetched one (batchlab traces); - for standard input."
+        "The log: SWF, Slurm's sacct or jobcomp, PBS, CSV (.gz, .bz2, .xz, .zip, .zst too) or Parquet; or "
+        "the name of a fetched one (batchlab traces); - for standard input."
     ),
 ]
 _Policies = Annotated[

@@ -72,6 +72,8 @@ def plain_run(request: RunRequest) -> bool:
 
 def _is_plain(request: RunRequest) -> bool:
     """Tell whether the request is for the page of a replayed SWF log, and for nothing else."""
+    from batchlab.workload.packing import is_plain_or_gzip  # noqa: PLC0415  # --help does without
+
     options, watching, log = request.options, request.watching, request.log
     usual = RunOptions(
         seed=options.seed,
@@ -97,6 +99,7 @@ def _is_plain(request: RunRequest) -> bool:
         and log.timezone is None
         and is_log(log)
         and format_of(log) == "swf"
+        and is_plain_or_gzip(str(log.trace))
     )
 
 

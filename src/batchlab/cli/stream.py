@@ -107,8 +107,12 @@ def _check_streamable(system: System) -> None:
 
 def _open(request: RunRequest) -> SwfStream:
     from batchlab._kernel import SwfStream  # noqa: PLC0415  # --help does without
+    from batchlab.workload.packing import is_plain_or_gzip  # noqa: PLC0415  # here too
 
     log = request.log
+    if not is_plain_or_gzip(str(log.trace)):
+        rule = "reads logs that are plain or gzip; unpack this one, or leave it out"
+        raise wrong_usage(f"{rule}.", "--stream")
     try:
         return SwfStream(
             str(log.trace),

@@ -48,8 +48,8 @@ _FEEDING = "The stream"
 _Trace = Annotated[
     Path,
     log_file(
-        "The log: SWF (.gz too), CSV or Parquet; or the name of a fetched one (batchlab traces); - for "
-        "standard input."
+        "The log: SWF, CSV (.gz, .bz2, .xz, .zip, .zst too) or Parquet; or the name of a fetched one "
+        "(batchlab traces); - for standard input."
     ),
 ]
 _Conf = Annotated[

@@ -23,6 +23,7 @@ from batchlab.result.archive import read_archive, table_digest, write_archive
 from batchlab.result.workload_members import workload_members, workload_of
 from batchlab.workload import Workload, read_table
 from batchlab.workload.formats import is_table, reader_of
+from batchlab.workload.packing import PACKINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LogFile", "Source", "as_source", "loaded"]
 
-_SUFFIXES = (".gz", ".swf", ".csv", ".parquet")
+_SUFFIXES = (*PACKINGS, ".swf", ".csv", ".parquet")
 _KEPT = 3
 
 
@@ -64,7 +65,7 @@ class LogFile:
     Parameters
     ----------
     path
-        SWF, Slurm's sacct or jobcomp, PBS (``.gz`` too; known by the content), CSV or Parquet.
+        SWF, Slurm's sacct or jobcomp, PBS (packed too; known by the content), CSV or Parquet.
     options
         Those of `read_swf`, `read_sacct`, `read_jobcomp`, `read_pbs` or `read_table`, by name.
     """

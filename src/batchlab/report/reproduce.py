@@ -11,6 +11,7 @@ from batchlab.errors import BatchlabError
 from batchlab.markup import Html, element
 from batchlab.system import System
 from batchlab.workload import read_swf, read_table
+from batchlab.workload.packing import without_packing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +72,7 @@ def _is_as_read(workload: Workload) -> bool:
     source = workload.report.source
     if not PurePath(source).suffix:
         return False
-    read = read_swf if source.endswith((".swf", ".swf.gz")) else read_table
+    read = read_swf if without_packing(source).endswith(".swf") else read_table
     try:
         return read(source).jobs.equals(workload.jobs)
     except (BatchlabError, OSError):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from batchlab.documents import DuplicateKey, without_duplicates
 from batchlab.errors import WorkloadError
 from batchlab.workload.event_rules import EVENT_KEYS, SUBJECT_KEYS, checked_event
+from batchlab.workload.packing import without_packing
 from batchlab.workload.source import lines_of, name_of
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _NUMBERS: dict[str, Callable[[str], object]] = {"time": float, "job_id": int, "v
 
 def is_csv(source: object) -> bool:
     """Tell whether a source of events is a table, by its name."""
-    return name_of(source).removesuffix(".gz").endswith(".csv")
+    return without_packing(name_of(source)).endswith(".csv")
 
 
 def check_form(path: str | os.PathLike[str]) -> None:

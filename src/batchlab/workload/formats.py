@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from batchlab.errors import WorkloadError
-from batchlab.workload.source import unpacked
+from batchlab.workload.packing import PACKINGS, unpacked
+from batchlab.workload.source import pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["beginning", "is_table", "log_format", "reader_of", "table_form"]
 
-_TABLES = (".csv", ".csv.gz", ".parquet")
+_TABLES = (".parquet", ".csv", *(f".csv{packing}" for packing in PACKINGS))
 _PARQUET = b"PAR1"
 # A line of names with commas, of which one is the column that a table of jobs cannot do without.
 _CSV = re.compile(rb"[^\n;{<]*\bsubmit_time\b[^\n]*,|[^\n;{<]*,[^\n]*\bsubmit_time\b")
@@ -89,8 +90,7 @@ def beginning(path: Path) -> bytes:
         return b""
     try:
         with path.open("rb") as file:
-            packed = file.read(_MOST_READ)
-        begin = next(unpacked(iter([packed]), str(path), _MOST_READ), b"")
+            begin = next(unpacked(pieces(file, str(path)), str(path), _MOST_READ), b"")[:_MOST_READ]
     except (OSError, WorkloadError):
         # The reader says why it cannot be read.
         return b""

@@ -1,21 +1,21 @@
-"""The bytes of a log: from a path, an open file or lines, plain or gzip."""
+"""The bytes of a log: from a path, an open file or lines, plain or packed."""
 
 import os
 import zlib
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
+from pathlib import Path
 from typing import BinaryIO
 
 from batchlab.errors import WorkloadError, shown
+from batchlab.workload.packing import unpacked
 
-__all__ = ["lines_of", "name_of", "pieces", "text_of", "unpacked"]
+__all__ = ["content_of", "lines_of", "name_of", "opened", "pieces", "text_of"]
 
 _BLOCK = 1 << 20
 _LINES_AT_ONCE = 4096
 _LONGEST_LINE = 1 << 24
-_GZIP_MAGIC = b"\x1f\x8b"
-_GZIP_WINDOW = 31
 
 
 def name_of(source: object) -> str:
@@ -63,38 +63,14 @@ def _as_bytes(text: object, name: str) -> bytes:
     )
 
 
-def unpacked(packed: Iterator[bytes], name: str, most: int = _BLOCK) -> Iterator[bytes]:
-    """Unpack gzip, of any number of members, `most` bytes at a time at most; give anything else as it is."""
-    first = next(packed, b"")
-    whole = chain([first], packed)
-    if not first.startswith(_GZIP_MAGIC):
-        yield from whole
-        return
-    member = zlib.decompressobj(_GZIP_WINDOW)
-    try:
-        for piece in whole:
-            rest = piece
-            while rest:
-                if member.eof:
-                    member = zlib.decompressobj(_GZIP_WINDOW)
-                # A piece may be a thousand times as long unpacked.
-                yield member.decompress(rest, most)
-                rest = member.unconsumed_tail or member.unused_data
-    except zlib.error as error:
-        raise WorkloadError(f"{name}: the gzip stream is damaged: {error}. Get the file anew.") from error
-    if not member.eof:
-        raise WorkloadError(
-            f"{name}: the gzip stream is cut short. Get the file anew, or unpack what is left of it."
-        )
-
-
 def text_of(source: object) -> tuple[str, str]:
     """Read a whole log of text.
 
     Parameters
     ----------
     source
-        A path, an open file (text or binary; gzip is known by its content), or an iterable of lines.
+        A path, an open file (text or binary; packed files are known by their content), or an iterable of
+        lines.
 
     Returns
     -------
@@ -109,8 +85,23 @@ def text_of(source: object) -> tuple[str, str]:
     name = name_of(source)
     if not isinstance(source, str | os.PathLike):
         return name, _decoded(unpacked(pieces(source, name), name))
-    with _opened(source, name) as file:
+    with opened(source, name) as file:
         return name, _decoded(unpacked(pieces(file, name), name))
+
+
+def content_of(path: Path) -> bytes:
+    """Return the bytes of a whole file, unpacked.
+
+    Raises
+    ------
+    OSError
+        If it cannot be opened.
+    WorkloadError
+        If it cannot be read or unpacked.
+    """
+    name = str(path)
+    with path.open("rb") as file:
+        return b"".join(unpacked(pieces(file, name), name))
 
 
 def lines_of(source: object) -> Iterator[str]:
@@ -119,7 +110,8 @@ def lines_of(source: object) -> Iterator[str]:
     Parameters
     ----------
     source
-        A path, an open file (text or binary; gzip is known by its content), or an iterable of lines.
+        A path, an open file (text or binary; packed files are known by their content), or an iterable of
+        lines.
 
     Yields
     ------
@@ -135,7 +127,7 @@ def lines_of(source: object) -> Iterator[str]:
     if not isinstance(source, str | os.PathLike):
         yield from _split(unpacked(pieces(source, name), name), name)
         return
-    with _opened(source, name) as file:
+    with opened(source, name) as file:
         yield from _split(unpacked(pieces(file, name), name), name)
 
 
@@ -160,13 +152,14 @@ def _line(line: bytes, number: int) -> str:
     return text.removeprefix("\ufeff") if number == 1 else text
 
 
-def _opened(path: str | os.PathLike[str], name: str) -> BinaryIO:
+def opened(path: str | os.PathLike[str], name: str) -> BinaryIO:
+    """Open a file to read its bytes; raise a `WorkloadError` if it cannot be."""
     try:
         return open(path, "rb")  # noqa: PTH123  # paths of bytes too; the caller closes it
     except OSError as error:
         reason = error.strerror or str(error)
         raise WorkloadError(
-            f"{name}: cannot be read: {reason}. Give the path of a log, plain or gzip."
+            f"{name}: cannot be read: {reason}. Give the path of a log, plain or packed."
         ) from error
 
 

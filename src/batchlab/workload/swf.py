@@ -24,8 +24,9 @@ from batchlab.vocabulary import (
 )
 from batchlab.workload import reasons
 from batchlab.workload.header import Header
+from batchlab.workload.packing import is_plain_or_gzip, unpacked
 from batchlab.workload.report import Report, read_out
-from batchlab.workload.source import name_of, pieces, unpacked
+from batchlab.workload.source import name_of, opened, pieces
 from batchlab.workload.validation import NEXT_STEP, check_choice
 from batchlab.workload.workload import Workload
 
@@ -54,7 +55,8 @@ def read_swf(
     Parameters
     ----------
     source
-        A path, an open file (text or binary; gzip is known by its content), or an iterable of lines.
+        A path, an open file (text or binary; packed files are known by their content), or an iterable of
+        lines.
     overrun
         Where a job ran longer than it asked for: ``"extend"`` raises the requested time, which schedulers
         plan with, and keeps the limit in the column ``time_limit``; ``"cut"`` cuts the run time; ``"keep"``
@@ -109,7 +111,7 @@ def read_swf(
     }
     name = name_of(source)
     if isinstance(source, str | os.PathLike):
-        log = _read_file(name, options)
+        log = (_read_file if is_plain_or_gzip(name) else _read_packed)(name, options)
     else:
         log = _read_pieces(unpacked(pieces(source, name), name), name, options)
     workload = workload_of_log(log, name, ("mem",) if use_memory else ())
@@ -130,10 +132,15 @@ def _read_file(name: str, options: dict[str, Any]) -> "SwfColumns":
     except OSError as error:
         reason = error.strerror or str(error)
         raise WorkloadError(
-            f"{name}: cannot be read: {reason}. Give the path of a log, plain or gzip."
+            f"{name}: cannot be read: {reason}. Give the path of a log, plain or packed."
         ) from error
     except ValueError as error:
         raise _explained(error, name) from error
+
+
+def _read_packed(name: str, options: dict[str, Any]) -> "SwfColumns":
+    with opened(name, name) as file:
+        return _read_pieces(unpacked(pieces(file, name), name), name, options)
 
 
 def _read_pieces(blocks: Iterator[bytes], name: str, options: dict[str, Any]) -> "SwfColumns":

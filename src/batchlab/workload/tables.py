@@ -14,7 +14,9 @@ from batchlab.vocabulary import InvalidAction, OverrunAction
 from batchlab.workload import dependencies
 from batchlab.workload.formats import table_form
 from batchlab.workload.header import Header
+from batchlab.workload.packing import PACKINGS
 from batchlab.workload.skeleton_columns import with_skeletons
+from batchlab.workload.source import content_of
 from batchlab.workload.unreadable import UNREADABLE
 from batchlab.workload.validation import admit
 from batchlab.workload.workload import Workload
@@ -39,7 +41,7 @@ def read_table(
     applications: "Mapping[str, Application] | None" = None,
     start_time: float | None = None,
 ) -> Workload:
-    """Read a workload from a CSV (plain or gzip) or Parquet file, known by its content.
+    """Read a workload from a CSV (plain or packed) or Parquet file, known by its content.
 
     Parameters
     ----------
@@ -100,7 +102,7 @@ def write_table(workload: Workload, path: str | os.PathLike[str], *, overwrite: 
     """
     name = os.fspath(path)
     kind = _kind(name)
-    if name.endswith(".gz"):
+    if name.endswith(PACKINGS):
         raise WorkloadError(f"{name}: tables are not written packed. Use the suffix .csv or .parquet.")
     try:
         jobs = workload.jobs if kind == "parquet" else dependencies.with_text_lists(workload.jobs)
@@ -119,7 +121,7 @@ def _read(path: Path, name: str, kind: str) -> pl.DataFrame:
             # A pipe cannot be read from its end, where Parquet has its index.
             source = path if path.is_file() else io.BytesIO(path.read_bytes())
             return pl.read_parquet(source, glob=False)
-        table = pl.read_csv(path.read_bytes(), infer_schema_length=None)
+        table = pl.read_csv(content_of(path), infer_schema_length=None)
     except OSError as error:
         raise WorkloadError(
             f"{name}: cannot be read: {reason_of(error)}. Give the path of a table."
@@ -149,10 +151,11 @@ def _check_names(table: pl.DataFrame, name: str) -> None:
 
 def _kind(name: str) -> str:
     lowered = name.lower()
-    if lowered.endswith((".csv", ".csv.gz")):
+    if lowered.endswith((".csv", *(f".csv{packing}" for packing in PACKINGS))):
         return "csv"
     if lowered.endswith(".parquet"):
         return "parquet"
     raise WorkloadError(
-        f"{name}: must end in .csv, .csv.gz or .parquet, to say what it is. For logs, use read_swf."
+        f"{name}: must end in .csv, .csv.gz (.bz2, .xz, .zip, .zst) or .parquet, to say what it is. "
+        "For logs, use read_swf."
     )

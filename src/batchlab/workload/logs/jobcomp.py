@@ -66,7 +66,8 @@ def read_jobcomp(
     Parameters
     ----------
     source
-        A path, an open file (text or binary; gzip is known by its content), or an iterable of lines.
+        A path, an open file (text or binary; packed files are known by their content), or an iterable
+        of lines.
     timezone, time_format, overrun, invalid, processors, use_memory, requeues, unlimited, node_names
         As for `read_sacct`.
 

@@ -54,8 +54,8 @@ def read_pbs(
     Parameters
     ----------
     source
-        A path, an open file (text or binary; gzip is known by its content), or an iterable of lines; logs of
-        several days follow one another.
+        A path, an open file (text or binary; packed files are known by their content), or an iterable
+        of lines; logs of several days follow one another.
     timezone
         Whose clock the dates of records show, as for `read_sacct`; the attributes are seconds since 1970.
     overrun, invalid, processors, use_memory, requeues, unfinished

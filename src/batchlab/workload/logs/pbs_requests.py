@@ -227,7 +227,7 @@ def _memory(known: Mapping[str, str], processors: float | None, chunks: list[_Ch
 
 
 def processors_of(vnodes: str) -> float | None:
-    """Count the processors of an ``exec_vnode``, ``(n1:ncpus=8:mem=4gb)+(n2:ncpus=4)``; None if unreadable."""
+    """Count the processors of an ``exec_vnode``, ``(n1:ncpus=8:mem=4gb)+(n2:ncpus=4)``; None if not one."""
     chunks = _chunks(vnodes.translate({ord("("): None, ord(")"): None}))
     total = 0 if chunks is None else sum(each.count * _usual(each.processors) for each in chunks)
     return float(total) if 0 < total <= _LARGEST else None

@@ -58,7 +58,8 @@ def read_sacct(
     Parameters
     ----------
     source
-        A path, an open file (text or binary; gzip is known by its content), or an iterable of lines.
+        A path, an open file (text or binary; packed files are known by their content), or an iterable
+        of lines.
     timezone
         Whose clock the times show, as ``"Europe/Berlin"``; those in seconds since 1970 and those with an
         offset need none. Of a time that was there twice when the clocks were put back, the first is taken,
