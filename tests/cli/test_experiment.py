@@ -329,3 +329,63 @@ def test_policies_are_compared_with_events(log: Path, tmp_path: Path) -> None:
     assert main([*words, "--external-events", str(events), "--out", str(tmp_path / "out")]) == 0
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["inputs"]["external_events"]["path"] == str(events)
+
+
+CONFIGURATION = """
+ClusterName=small
+PriorityType=priority/basic
+SelectType=select/linear
+SchedulerParameters=bf_interval=60
+AuthType=auth/munge
+NodeName=n[1-8] CPUs=1
+NodeName=n9 CPUs=1 State=DOWN
+PartitionName=all Nodes=ALL Default=YES
+"""
+
+
+def test_the_configured_policy_comes_first(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With a slurm.conf its policy is run first, and the page says what it is."""
+    file = tmp_path / "slurm.conf"
+    file.write_text(CONFIGURATION)
+    given = [
+        *("compare", str(log), "--system", str(file), "--policy", "fcfs"),
+        "--policy",
+        "slurm(bf_interval=30)",
+    ]
+    assert main(given) == 0
+    page = capsys.readouterr().out
+    assert "configured    slurm(bf_interval=60)\n              1 node DOWN; keys: " in page
+    assert main([*given, "--policy", "configured", "--format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["table"]
+    assert [row["policy"] for row in rows] == ["configured", "fcfs", "slurm(bf_interval=30)"]
+    assert main(["compare", str(log), "--nodes", "8", "--policy", "configured"]) == 2
+    assert "has no policy. Give Slurm's slurm.conf as the system" in capsys.readouterr().err
+
+
+def test_run_takes_the_configured_policy(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Unless another is given; `slurm(…)` replaces single parameters, and several policies are refused."""
+    file = tmp_path / "slurm.conf"
+    file.write_text(CONFIGURATION)
+    expected = {
+        (): "slurm(bf_interval=60)",
+        ("configured",): "slurm(bf_interval=60)",
+        ("slurm",): "slurm(bf_interval=60)",
+        ("slurm(defer=true)",): "slurm(defer=true, bf_interval=60)",
+        ("easy",): "easy",
+    }
+    for specs, policy in expected.items():
+        options = [f"--policy={spec}" for spec in specs]
+        assert main(["run", str(log), "--system", str(file), *options]) == 0
+        page = capsys.readouterr().out
+        assert f"\npolicy        {policy}\n" in page
+        assert "\n              1 node DOWN; keys: 1 without effect; see batchlab slurm check\n" in page
+    assert main(["run", str(log), "--policy", "easy", "--policy", "sjf(backfill=easy)"]) == 2
+    message = capsys.readouterr().err
+    assert (
+        "is given 2 times; run takes one policy. Compare them: batchlab compare TRACE --policy easy "
+        in message
+    )

@@ -172,7 +172,7 @@ def test_order_name_and_argument(order: str, name: str, argument: str) -> None:
     [
         (
             "esay",
-            "no policy named 'esay'. Did you mean 'easy'? Known: conservative, divisor_filling, easy, ",
+            "no policy named 'esay'. Did you mean 'easy'? Known: configured, conservative, ",
         ),
         ("best_fit", "'best_fit' is an allocator, not a policy. Write 'fcfs(allocator=best_fit)'"),
         ("easy(order=sjff)", "no order named 'sjff'. Did you mean 'sjf'?"),

@@ -484,7 +484,14 @@ def simulate(
     unknown = unknown_reservations(kernel.events, machine)
     state.machine = replace(machine, closed=machine.closed | absent_nodes(kernel.events), unknown=unknown)
     kernel.run(order_at_instant)
-    may_wait = node_events or events or job_check != "nodes" or machine.limits or machine.reservations
+    may_wait = (
+        node_events
+        or events
+        or machine.closed
+        or job_check != "nodes"
+        or machine.limits
+        or machine.reservations
+    )
     kernel.leave_waiting(may_wait=bool(may_wait))
     assert len(kernel.outcomes) == len(jobs), "no job is lost"
     if switches is not None and state.service:

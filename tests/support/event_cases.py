@@ -46,7 +46,12 @@ def eventful(case: Case, rng: random.Random) -> Case:
         kind, share = again.get(event.kind, ("", 0.0))
         if rng.random() < share:
             events.append(ExternalEvent(event.time + rng.randint(0, 30), kind, event.row))
-    return replace(case, events=tuple(sorted(events, key=lambda event: event.time)))
+    case = replace(case, events=tuple(sorted(events, key=lambda event: event.time)))
+    if rng.random() < 0.7:
+        return case
+    count = len(case.machine.capacity)
+    closed = frozenset(rng.sample(range(count), rng.randint(1, count)))
+    return replace(case, machine=replace(case.machine, closed=closed))
 
 
 def random_event(case: Case, rng: random.Random, time: float) -> ExternalEvent:

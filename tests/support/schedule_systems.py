@@ -33,6 +33,7 @@ def system_of(machine: Machine) -> bl.System:
         limits=limits_of(machine),
         preemption=None if machine.preemption is None else bl.Preemption(**vars(machine.preemption)),
         reservations=reservations_of(machine),
+        down=ranges_of(machine.closed),
     )
 
 

@@ -285,3 +285,50 @@ def test_errors(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(bl.SystemDescriptionError) as error:
         translated(text, tmp_path)
     assert str(error.value).replace(f"{tmp_path}/", "").startswith(message)
+
+
+OUT_OF_SERVICE = """
+ClusterName=odd
+PriorityType=priority/basic
+SchedulerParameters=bf_interval=60
+NodeName=a[1-2] CPUs=8
+NodeName=b1 CPUs=8 State=DRAIN
+NodeName=b2 CPUs=8 State=CLOUD
+NodeName=b3 CPUs=8 State=FUTURE
+NodeName=b[4-5] CPUs=8 State=FAIL
+DownNodes=a1,b5 State=DOWN Reason=broken
+DownNodes=b4 State=UNKNOWN
+PartitionName=all Nodes=ALL Default=YES OverSubscribe=EXCLUSIVE
+"""
+
+
+def test_nodes_that_are_out_of_service(tmp_path: Path) -> None:
+    """DOWN, DRAIN and FAIL nodes are there and take no job; CLOUD nodes are there, FUTURE ones are not."""
+    configuration = read_configuration(written({"slurm.conf": OUT_OF_SERVICE}, tmp_path), version="23.11")
+    assert configuration.in_service == ("a1", "a2", "b1", "b2", "b4", "b5")
+    assert configuration.out_of_service == {"a1": "DOWN", "b1": "DRAIN", "b5": "DOWN"}
+    found = translate(configuration)
+    assert (found.system.nodes, found.system.down) == (6, "0,2,5")
+    assert found.system.policy == configuration.policy == "slurm(select=cores, bf_interval=60)"
+    assert {entry(found, "State", "nodes").treatment, entry(found, "State", "down_nodes").treatment} == {
+        "modelled"
+    }
+    assert found.system.note == (
+        "3 nodes DOWN or DRAIN; keys: 1 not modelled yet, 1 without effect; see batchlab slurm check"
+    )
+    assert (
+        f"              {found.system.note}"
+        in bl.simulate(
+            bl.Workload.from_table({"submit_time": [0], "run_time": [1], "tasks": [1]}),
+            found.system,
+            "configured",
+        )
+        .summary()
+        .splitlines()
+    )
+
+
+def test_all_nodes_down(tmp_path: Path) -> None:
+    """A line DownNodes=ALL is for all nodes."""
+    files = {"slurm.conf": f"{SMALL}DownNodes=ALL State=DRAIN\n"}
+    assert translated(files, tmp_path).system.down == "0-3"

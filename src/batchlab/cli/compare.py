@@ -10,7 +10,7 @@ import typer
 from batchlab.cli.experiment_command import ExperimentRequest, carry_out
 from batchlab.cli.failure import check_directory, check_report, wrong_usage
 from batchlab.cli.log import located, read_log
-from batchlab.cli.machine import described_machine, machine_for
+from batchlab.cli.machine import machine_for
 from batchlab.cli.node_sleep import check_nodes, sleep_of
 from batchlab.cli.observers import observers_for
 from batchlab.cli.options import (  # typer reads the annotations
@@ -74,7 +74,7 @@ _Policies = Annotated[
     list[str],
     policy_spec(
         "Which job runs next, and where: see batchlab policies; or of a Python file, my_policy.py:Mine. "
-        "Once for each policy.",
+        "Once for each policy. If --system is a slurm.conf, its policy comes first, as configured.",
         RULES,
     ),
 ]
@@ -137,10 +137,10 @@ def compare(
     check_report(report)
     from batchlab.experiment import Experiment, LogFile  # noqa: PLC0415  # --help does without
 
-    policies = _policies(policy)
+    machine = MachineRequest(system, nodes, cores, equivalence)
+    policies = _policies(policy, machine)
     observers = observers_for(observer, power, failures, seed)
     log = LogRequest(*located(trace), overrun, invalid, processors, use_memory, None, log_format, timezone)
-    machine = MachineRequest(system, nodes, cores, equivalence)
     workload, described = _read(log, machine)
     title = LogFile(log.trace).label
     options = RunOptions(
@@ -176,23 +176,38 @@ def compare(
         form=form,
         inputs=input_files(log, machine) | known,
         command=cast("str", context.obj),
+        facts=_facts(described),
     )
     carry_out(experiment, request)
 
 
-def _policies(specs: Sequence[str]) -> dict[str, Policy]:
-    """Take the policies: what is wrong with one shall not wait until a long log is read."""
+def _policies(specs: Sequence[str], machine: MachineRequest) -> dict[str, Policy]:
+    """Read the policies, before a long log is read; that of the machine's configuration comes first."""
     from batchlab.policy.of_file import policy_of  # noqa: PLC0415  # --help does without
+    from batchlab.policy.policy import CONFIGURED  # noqa: PLC0415  # as above
 
     policies = {str(each): each for each in map(policy_of, specs)}
     if len(policies) < len(specs):
         raise wrong_usage(
             f"names a policy twice; different are: {', '.join(policies)}. Leave one out.", "--policy"
         )
-    return policies
+    system = None if machine.system is None else machine.described
+    configured = "" if system is None else system.policy
+    for each in policies.values():
+        each.on(configured)
+    first = {CONFIGURED: policy_of(CONFIGURED)} if configured else {}
+    return first | policies
+
+
+def _facts(system: System) -> tuple[tuple[str, str], ...]:
+    """Say what the configured policy is, and what of the configuration is not simulated."""
+    from batchlab.policy.policy import CONFIGURED  # noqa: PLC0415  # --help does without
+
+    found = ((CONFIGURED, system.policy), ("", system.note))
+    return tuple((name, text) for name, text in found if text)
 
 
 def _read(log: LogRequest, machine: MachineRequest) -> tuple[Workload, System]:
-    described = described_machine(machine)
+    described = machine.described
     workload = read_log(log)
     return workload, machine_for(described, log, machine, lambda: workload.header)

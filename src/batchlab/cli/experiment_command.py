@@ -37,7 +37,8 @@ class ExperimentRequest:
     """How an experiment is to be run, and what is to come of it; None is what was not asked for.
 
     Without a store finished runs are kept for the time being only. `inputs` are the files that the runs were
-    made from, by role, and `command` is the command line, both for the manifest.
+    made from, by role, and `command` is the command line, both for the manifest. `facts` are names and
+    texts with which the page for people begins.
     """
 
     title: str
@@ -51,6 +52,7 @@ class ExperimentRequest:
     form: Format
     inputs: Mapping[str, Path]
     command: str
+    facts: tuple[tuple[str, str], ...] = ()
 
 
 def carry_out(experiment: Experiment, request: ExperimentRequest) -> None:
@@ -80,7 +82,7 @@ def carry_out(experiment: Experiment, request: ExperimentRequest) -> None:
         if request.form == "json":
             typer.echo(as_json(_document(runs)))
         else:
-            _tell(runs, request.title, written)
+            _tell(runs, request, written)
         warn(runs.warnings)
     _check_failures(runs)
 
@@ -96,10 +98,13 @@ def _check_failures(runs: Runs) -> None:
         raise typer.Exit(code_of_failures(runs.failures["error"], done=len(runs) - failed))
 
 
-def _tell(runs: Runs, title: str, written: Mapping[str, str]) -> None:
+def _tell(runs: Runs, request: ExperimentRequest, written: Mapping[str, str]) -> None:
     from batchlab.cli.comparison import lettered, tables  # noqa: PLC0415  # --help does without
 
-    typer.echo(f"{title}: {repr(runs).removeprefix('<Runs: ').removesuffix('>')}\n")
+    typer.echo(f"{request.title}: {repr(runs).removeprefix('<Runs: ').removesuffix('>')}\n")
+    if request.facts:
+        print_blocks(Facts([*request.facts]))
+        typer.echo()
     # Of runs that all failed there is nothing to compare.
     compared = lettered(tables(runs, width())) if runs.failures.height < len(runs) else []
     print_blocks(*compared, *([Facts([*written.items()])] if written else []))

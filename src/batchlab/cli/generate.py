@@ -10,7 +10,7 @@ import typer
 
 from batchlab.cli.amounts import amounts, numbers
 from batchlab.cli.failure import is_in_directory, wrong_usage
-from batchlab.cli.machine import described_machine, machine_of_log
+from batchlab.cli.machine import machine_of_log
 from batchlab.cli.options import (  # typer reads the annotations
     MACHINE,
     OUTPUT,
@@ -241,7 +241,7 @@ def _like(request: _Request) -> Workload:
     performance = numbers(request.performance, "--performance")
     of_log = request.performance_of_log
     limits = {"min": amounts(request.least, "--least"), "max": amounts(request.most, "--most")}
-    machine = described_machine(request.machine)
+    machine = request.machine.described
     log = _log(request)
     system: System = machine or machine_of_log(log.header, request.machine)
     return models.like(

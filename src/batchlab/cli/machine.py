@@ -5,51 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from batchlab.cli.amounts import amounts
 from batchlab.cli.failure import wrong_usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from batchlab.cli.request import LogRequest, MachineRequest
     from batchlab.policy import Policy
     from batchlab.system.system import System
     from batchlab.workload.header import Header
 
-__all__ = ["described_machine", "machine_for", "machine_of_log", "policy_for"]
-
-
-def described_machine(machine: MachineRequest) -> System | None:
-    """Read or make the machine that the options describe.
-
-    Parameters
-    ----------
-    machine
-        ``--system``, ``--nodes``, ``--cores`` (per node; those of one processor unless given) and
-        ``--equivalence``.
-
-    Returns
-    -------
-    System or None
-        None where no option tells the number of nodes.
-    """
-    if machine.system is not None:
-        if machine.nodes is not None or machine.cores is not None:
-            raise wrong_usage("describes the whole machine; leave out --nodes and --cores.", "--system")
-        if machine.equivalence is not None:
-            raise wrong_usage("says itself what a processor is; leave out --equivalence.", "--system")
-        from batchlab.system import read_system  # noqa: PLC0415  # only files need it
-
-        return read_system(machine.system)
-    each = _cores_of_processor(machine)
-    if machine.nodes is None:
-        return None
-    from batchlab.system import System  # noqa: PLC0415  # --help does without
-
-    return System.homogeneous(
-        nodes=machine.nodes, resources={"core": machine.cores or each}, equivalence={"core": each}
-    )
+__all__ = ["machine_for", "machine_of_log", "policy_for"]
 
 
 def machine_for(
@@ -60,7 +26,7 @@ def machine_for(
     Parameters
     ----------
     described
-        What `described_machine` gave.
+        What `MachineRequest.described` gave.
     log
         The log, which may have been found in the catalogue.
     machine
@@ -96,7 +62,7 @@ def machine_of_log(header: Header, machine: MachineRequest) -> System:
     from batchlab.trace.traces import machine_of_sizes  # noqa: PLC0415  # --help does without
 
     said = machine.equivalence is not None
-    each = _cores_of_processor(machine) if said else header.processor.get("core", 1)
+    each = machine.cores_of_processor if said else header.processor.get("core", 1)
     sizes = header.node_sizes(None if machine.cores is None else machine.cores // each)
     if not sizes:
         raise wrong_usage(
@@ -110,30 +76,30 @@ def machine_of_log(header: Header, machine: MachineRequest) -> System:
     return replace(system, groups=groups)
 
 
-def policy_for(policy: str | None, system: Path | None) -> Policy:
+def policy_for(policy: str | None, machine: MachineRequest) -> Policy:
     """Take the policy under which a log is run.
 
     Parameters
     ----------
     policy
         ``--policy``, if it was given: a spec, or what a Python file defines.
-    system
-        ``--system``, if it was given.
+    machine
+        ``--system`` and the other options that describe the machine.
 
     Returns
     -------
     Policy
-        The given one, else that of the system's description (Slurm's files have one), else ``fcfs``.
+        The given one, else that of the system's description (Slurm's files have one), else ``fcfs``; as it is
+        on this machine, by `Policy.on`.
     """
     from batchlab.policy.of_file import policy_of  # noqa: PLC0415  # --help does without
 
-    if policy is not None:
-        return policy_of(policy)
-    if system is None:
-        return policy_of("fcfs")
-    from batchlab.system.read import described_policy  # noqa: PLC0415  # only files need it
-
-    return policy_of(described_policy(system) or "fcfs")
+    given = None if policy is None else policy_of(policy)
+    if given is not None and not given.configured and given.slurm is None:
+        return given
+    system = None if machine.system is None else machine.described
+    configured = "" if system is None else system.policy
+    return (given or policy_of(configured or "fcfs")).on(configured)
 
 
 def _assumed(header: Header, machine: MachineRequest, sizes: Sequence[tuple[int, int]]) -> str:
@@ -145,20 +111,6 @@ def _assumed(header: Header, machine: MachineRequest, sizes: Sequence[tuple[int,
     elif len(sizes) > 1:
         fields += "; shared out evenly"
     return f"as the log's header says ({fields})"
-
-
-def _cores_of_processor(machine: MachineRequest) -> int:
-    """Read ``--equivalence``: so many cores are one processor of the log."""
-    given = {"core": 1} if machine.equivalence is None else amounts(machine.equivalence, "--equivalence")
-    each = given.get("core", 0)
-    if each < 1 or len(given) > 1:
-        raise wrong_usage(
-            f"{machine.equivalence!r}; must be core=N. For other resources describe it with --system.",
-            "--equivalence",
-        )
-    if machine.cores is not None and machine.cores < each:
-        raise wrong_usage(f"core={each}; a node has {machine.cores}. Pass more --cores.", "--equivalence")
-    return each
 
 
 def _check_memory(system: System, use_memory: bool) -> None:

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from batchlab.cli.log import format_of, is_log
-from batchlab.cli.machine import described_machine, machine_for
+from batchlab.cli.machine import machine_for
 from batchlab.cli.memory import peak_memory
 from batchlab.cli.output import tell
 from batchlab.cli.progress import reading_bar, run_bar
@@ -54,7 +54,7 @@ def plain_run(request: RunRequest) -> bool:
     from batchlab.policy.kernel import OF_COLUMNS  # noqa: PLC0415  # --help does without
 
     policy = request.policy
-    described = described_machine(request.machine)
+    described = request.machine.described
     asks_tables = policy.order_name in OF_COLUMNS or policy.predictor != "requested"
     if asks_tables or policy.slurm is not None or not policy.is_named:
         return False

@@ -24,6 +24,7 @@ EXAMPLES = {
     "easy(predictor=last_two)": "",
     "fcfs(backfill=first_fit)": "",
     "random(7)": "",
+    "configured": "what slurm.conf says, if it is the system; slurm(…) replaces single parameters",
     "server_filling": "preemptive: keeps servers busy with the widest of the first jobs",
     "malleable(order=srtf)": "",
     'expression("requested_time * tasks - wait_time")': "",

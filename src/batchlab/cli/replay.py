@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from batchlab.cli.fitted import with_fitted
 from batchlab.cli.log import check_counting, check_platform, read_log
-from batchlab.cli.machine import described_machine, machine_for
+from batchlab.cli.machine import machine_for
 from batchlab.cli.monitored import keep_serving, monitored
 from batchlab.cli.node_sleep import check_nodes
 from batchlab.cli.output import tell_result
@@ -49,7 +49,7 @@ def replay(request: RunRequest) -> None:
 
 
 def _read(request: RunRequest) -> tuple[Workload, System]:
-    described = described_machine(request.machine)
+    described = request.machine.described
     workload = read_log(request.log)
     check_platform(workload, described)
     if request.options.messages:

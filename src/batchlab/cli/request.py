@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
+
+from batchlab.cli.amounts import amounts
+from batchlab.cli.failure import wrong_usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,6 +17,7 @@ if TYPE_CHECKING:
     from batchlab.observer import Observer
     from batchlab.options import RunOptions
     from batchlab.policy import Policy
+    from batchlab.system import System
     from batchlab.vocabulary import InvalidAction, LogFormat, OverrunAction, ProcessorField
 
 __all__ = ["LogRequest", "MachineRequest", "RunRequest", "Watching", "input_files", "python_files"]
@@ -51,6 +56,43 @@ class MachineRequest:
     nodes: int | None
     cores: int | None
     equivalence: str | None = None
+
+    @cached_property
+    def described(self) -> System | None:
+        """The machine that the options describe; None unless an option tells the number of nodes.
+
+        Nodes have the cores of one processor of the log unless ``--cores`` is given.
+        """
+        if self.system is not None:
+            if self.nodes is not None or self.cores is not None:
+                raise wrong_usage("describes the whole machine; leave out --nodes and --cores.", "--system")
+            if self.equivalence is not None:
+                raise wrong_usage("says itself what a processor is; leave out --equivalence.", "--system")
+            from batchlab.system import read_system  # noqa: PLC0415  # only files need it
+
+            return read_system(self.system)
+        each = self.cores_of_processor
+        if self.nodes is None:
+            return None
+        from batchlab.system import System  # noqa: PLC0415  # --help does without
+
+        return System.homogeneous(
+            nodes=self.nodes, resources={"core": self.cores or each}, equivalence={"core": each}
+        )
+
+    @property
+    def cores_of_processor(self) -> int:
+        """How many cores are one processor of the log, by ``--equivalence``."""
+        given = {"core": 1} if self.equivalence is None else amounts(self.equivalence, "--equivalence")
+        each = given.get("core", 0)
+        if each < 1 or len(given) > 1:
+            raise wrong_usage(
+                f"{self.equivalence!r}; must be core=N. For other resources describe it with --system.",
+                "--equivalence",
+            )
+        if self.cores is not None and self.cores < each:
+            raise wrong_usage(f"core={each}; a node has {self.cores}. Pass more --cores.", "--equivalence")
+        return each
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path  # typer reads the annotations
 from typing import Annotated, cast
 
@@ -79,10 +80,10 @@ _System = Annotated[
     ),
 ]
 _Policy = Annotated[
-    str | None,
+    list[str] | None,
     policy_spec(
         "Which job runs next, and where: see batchlab policies; or of a Python file, my_policy.py:Mine. "
-        "Unless given fcfs, or what slurm.conf says, if --system is one.",
+        "[default: configured, the policy of slurm.conf, if --system is one; else fcfs]",
         RULES,
     ),
 ]
@@ -236,6 +237,7 @@ def run(
     """Replay a log on a machine under a policy, and tell what would have happened to every job."""
     check_directory(out)
     check_report(report)
+    chosen = _single(policy)
     watching = Watching(live, serve, host, port, pace, keep)
     check_watching(watching, stream=stream)
     _check_recorded({"--reasons": reasons, "--usage": usage, "--parquet": parquet}, out, stream=stream)
@@ -245,6 +247,7 @@ def run(
         )
         check_streamed(rate, control, reference_rate)
         check_unobserved(observer, power, failures)
+    machine = MachineRequest(system, nodes, cores, equivalence)
     request = RunRequest(
         LogRequest(
             *located(trace, stream=stream),
@@ -256,8 +259,8 @@ def run(
             log_format,
             timezone,
         ),
-        MachineRequest(system, nodes, cores, equivalence),
-        policy_for(policy, system),
+        machine,
+        policy_for(chosen, machine),
         RunOptions(
             seed=seed,
             walltime=walltime,
@@ -283,7 +286,7 @@ def run(
         parquet=parquet,
         report=report,
         observers=observers_for(observer, power, failures, seed),
-        python_files=python_files([policy or ""], observer or []),
+        python_files=python_files([chosen or ""], observer or []),
     )
     if stream:
         from batchlab.cli.stream import stream as run_stream  # noqa: PLC0415  # each way has its own dependencies
@@ -304,6 +307,18 @@ _NOT_STREAMED = {
     "--fitted": "shifts submissions, which --stream does not",
     "--report": "shows all jobs, which --stream does without",
 }
+
+
+def _single(policies: list[str] | None) -> str | None:
+    """Return the policy; several are the business of another command."""
+    if policies is not None and len(policies) > 1:
+        several = " ".join(f"--policy {shlex.quote(each)}" for each in policies)
+        raise wrong_usage(
+            f"is given {len(policies)} times; run takes one policy. Compare them: "
+            f"batchlab compare TRACE {several}.",
+            "--policy",
+        )
+    return policies[0] if policies else None
 
 
 def _check_streamed(given: dict[str, object]) -> None:

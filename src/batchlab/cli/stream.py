@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from batchlab.cli.failure import wrong_usage
 from batchlab.cli.log import format_of, is_log
-from batchlab.cli.machine import described_machine, machine_for
+from batchlab.cli.machine import machine_for
 from batchlab.cli.output import tell
 from batchlab.cli.progress import count_bar
 from batchlab.errors import BatchlabError, PolicyError, WorkloadError
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["machine_columns", "not_streamed", "stream"]
 
-_TABLES = ("partitions", "queues", "limits", "reservations", "preemption")
+_TABLES = ("partitions", "queues", "limits", "reservations", "preemption", "down")
 
 
 def not_streamed(system: System) -> list[str]:
@@ -57,7 +57,7 @@ def stream(request: RunRequest) -> None:
     policy = request.policy
     if not policy.is_named:
         raise wrong_usage(f"runs built-in policies; {policy} is written in Python. Leave it out.", "--stream")
-    described = described_machine(request.machine)
+    described = request.machine.described
     needing = [f"order {policy.order_name}"] if policy.order_name in OF_COLUMNS - {"expression"} else []
     needing += [] if policy.predictor == "requested" else [f"predictor {policy.predictor}"]
     if needing:

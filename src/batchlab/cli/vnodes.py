@@ -10,7 +10,7 @@ import typer
 from batchlab.cli.failure import check_directory, is_factor, is_pace, wrong_usage
 from batchlab.cli.interruption import wait_no_longer
 from batchlab.cli.log import located, read_log
-from batchlab.cli.machine import described_machine, machine_for
+from batchlab.cli.machine import machine_for
 from batchlab.cli.options import (  # typer reads the annotations
     MACHINE,
     OUTPUT,
@@ -160,7 +160,7 @@ def _machine(
         return configuration.nodes
     from batchlab.bridge.slurm import nodes_of  # noqa: PLC0415  # --help does without
 
-    described = described_machine(request)
+    described = request.described
     return nodes_of(machine_for(described, log, request, lambda: workload.header))
 
 

@@ -117,6 +117,12 @@ class Experiment:
         self.observers = checked_observers(observers)
         self._check_seeds()
         self._check_nodes()
+        self._on: dict[tuple[str, str], Policy] = {
+            (label, name): policy.on(system.policy)
+            for label, system in self.systems.items()
+            for name, policy in self.policies.items()
+        }
+        """The policies as they are on each system."""
 
     def _check_seeds(self) -> None:
         """Refuse wrong seeds before hours of runs with right ones."""
@@ -191,7 +197,7 @@ class Experiment:
         }
         parts = {
             (system, policy): made_from(
-                self.systems[system], self.policies[policy], self.observers, self.options
+                self.systems[system], self._on[system, policy], self.observers, self.options
             )
             for system, policy in product(self.systems, self.policies)
         }
@@ -321,7 +327,7 @@ class Experiment:
                 sources[run.workload],
                 run.made_from["workload"],
                 self.systems[run.system],
-                self.policies[run.policy],
+                self._on[run.system, run.policy],
                 self.observers,
                 replace(self.options, seed=run.run_seed),
                 run.made_from,

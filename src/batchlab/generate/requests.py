@@ -8,7 +8,8 @@ import numpy as np
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.generate.sizes import SizeModel
 from batchlab.random_streams import Integers, stream
-from batchlab.system.system import NodeGroup, System
+from batchlab.system.node_group import NodeGroup
+from batchlab.system.system import System
 
 __all__ = ["Limits", "Requests", "draw_requests"]
 

@@ -8,20 +8,19 @@
     keys     : order, backfill, allocator, reservations, predictor; seed for random, growth for sbp,
                those of `Multifactor` for multifactor, and those of `SlurmParameters` for slurm
 
-``easy`` is ``fcfs`` with backfill ``easy``; ``first_fit`` is ``fcfs(backfill=first_fit)``.
+``easy`` is ``fcfs`` with backfill ``easy``; ``first_fit`` is ``fcfs(backfill=first_fit)``; ``configured`` is
+the policy of the system's configuration (`System.policy`).
 """
 
 from __future__ import annotations
 
-import operator
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, cast
 
 from batchlab.errors import PolicyError, PolicyNotFound, shown, suggest
 from batchlab.policy import spec
 from batchlab.policy.allocator import Allocator
-from batchlab.policy.mappings import PARAMETERS, placed_by
+from batchlab.policy.pieces import allocator_spec, known, order_spec, refuse_others, whole
 from batchlab.policy.registry import (
     ALLOCATORS,
     BACKFILLS,
@@ -32,10 +31,9 @@ from batchlab.policy.registry import (
     SIZE_ORDERS,
 )
 from batchlab.policy.scheduler import Scheduler
-from batchlab.vocabulary import LARGEST_SEED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
 
     import numpy.typing as npt
 
@@ -48,12 +46,13 @@ if TYPE_CHECKING:
         SizeOrderName,
     )
 
-__all__ = ["Policy", "as_policy"]
+__all__ = ["CONFIGURED", "Policy", "as_policy"]
+
+CONFIGURED = "configured"
+"""The name of the policy that the configuration of a system describes."""
 
 _MOST_RESERVATIONS = 2**31 - 1
 _KEYS = ("order", "backfill", "allocator", "reservations", "predictor")
-# Orders with parameters by name.
-_DESCRIBED = ("multifactor", "sbp")
 _TABLES = {
     "backfill": ("backfilling rule", {**BACKFILLS, **DISCIPLINES}),
     "predictor": ("predictor", PREDICTORS),
@@ -88,6 +87,12 @@ class Policy:
         The parameters of the backfilling rule ``slurm``; the usual ones unless given.
     defined_as
         Where a policy of a Python file is defined, as ``my_policy.py:Mine``: what ``str`` gives of it.
+    configured
+        True for ``configured``, the policy of the system's configuration; nothing else is given then.
+    written
+        The keys that the spec of a policy ``slurm`` names. On a system with a configured policy the other
+        keys take the values of the configuration. None unless the policy was read from a spec: then nothing
+        is taken from the configuration.
 
     Raises
     ------
@@ -112,21 +117,26 @@ class Policy:
     scheduler: Scheduler | None = None
     slurm: SlurmParameters | None = None
     defined_as: str = field(default="", compare=False)
+    configured: bool = False
+    written: frozenset[str] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
+        if self.configured:
+            self._check_configured()
+            return
         if isinstance(self.order, str):
-            object.__setattr__(self, "order", _order(*spec.parse(self.order)))
+            object.__setattr__(self, "order", order_spec(*spec.parse(self.order)))
         elif not callable(cast("object", self.order)):
             rule = "must be a name, e.g. 'fcfs', or a function of the jobs' columns"
             raise PolicyError(f"order = {shown(self.order)}; {rule}.")
-        _known("backfilling rule", self.backfill, {**BACKFILLS, **DISCIPLINES})
+        known("backfilling rule", self.backfill, {**BACKFILLS, **DISCIPLINES})
         if isinstance(self.allocator, str):
-            object.__setattr__(self, "allocator", _allocator(*spec.parse(self.allocator)))
+            object.__setattr__(self, "allocator", allocator_spec(*spec.parse(self.allocator)))
         elif not isinstance(cast("object", self.allocator), Allocator):
             raise PolicyError(f"allocator = {shown(self.allocator)}; must be a name.")
         if not callable(getattr(self.predictor, "estimate", None)):
-            _known("predictor", self.predictor, PREDICTORS)
-        reservations = _whole("reservations", self.reservations, 1, _MOST_RESERVATIONS)
+            known("predictor", self.predictor, PREDICTORS)
+        reservations = whole("reservations", self.reservations, 1, _MOST_RESERVATIONS)
         object.__setattr__(self, "reservations", reservations)
         if reservations > 1 and self.backfill != "easy":
             rule = f"goes with backfill easy, not with {self.backfill}; leave it out."
@@ -138,6 +148,13 @@ class Policy:
             raise PolicyError("reject starts no job; it goes with no backfilling rule and no allocator.")
         self._check_slurm()
         self._check_pieces()
+
+    def _check_configured(self) -> None:
+        """Check that nothing is given beside ``configured``."""
+        for each in fields(self):
+            if each.compare and each.name != CONFIGURED and getattr(self, each.name) != each.default:
+                rule = "the configuration of the system says everything; leave it out."
+                raise PolicyError(f"{each.name} goes not with the policy {CONFIGURED}: {rule}")
 
     def _check_slurm(self) -> None:
         """Check that the rule ``slurm`` has its parameters, and nothing that it does not ask."""
@@ -195,17 +212,67 @@ class Policy:
             raise PolicyError(f"policy = {shown(text)}; must be a spec string, e.g. 'easy(order=sjf)'.")
         return _policy(*spec.parse(text))
 
+    def on(self, configuration: str) -> Policy:
+        """Return the policy as it is on a system.
+
+        Parameters
+        ----------
+        configuration
+            The spec string of the system's configured policy (`System.policy`); empty if it has none.
+
+        Returns
+        -------
+        Policy
+            ``configured`` becomes the configured policy. ``slurm`` that was read from a spec takes from a
+            configured ``slurm`` every key that its spec does not name. Other policies stay as they are.
+
+        Raises
+        ------
+        PolicyError
+            If the policy is ``configured`` and the system has no configured policy.
+
+        Examples
+        --------
+        >>> str(Policy.parse("slurm(bf_interval=60)").on("slurm(select=cores, bf_interval=90)"))
+        'slurm(select=cores, bf_interval=60)'
+        """
+        if self.configured and not configuration:
+            raise PolicyError(
+                f"policy = {CONFIGURED}; the description of the system has no policy. Give Slurm's "
+                "slurm.conf as the system (--system DIR), or name a policy."
+            )
+        if self.configured:
+            return Policy.parse(configuration)
+        if self.slurm is None or self.written is None or not configuration:
+            return self
+        configured = Policy.parse(configuration)
+        if configured.slurm is None:
+            return self
+        from batchlab.policy.slurm import over  # noqa: PLC0415  # other rules do without
+
+        by_priority = "order" not in self.written or _name_of(self.order).startswith("multifactor")
+        return replace(
+            self,
+            slurm=over(configured.slurm, self.slurm, self.written, by_priority=by_priority),
+            order=self.order if "order" in self.written else configured.order,
+            written=self.written | cast("frozenset[str]", configured.written),
+        )
+
     def __str__(self) -> str:
         """Write the canonical spec string; what is written in Python appears under its own name."""
         if self.defined_as:
             return self.defined_as
+        if self.configured:
+            return CONFIGURED
         arguments: list[str] = []
         order = _name_of(self.order)
         name, argument = order.partition("(")[0], _argument(order)
         if self.scheduler is not None or self.backfill in {"easy", "conservative", "slurm", *DISCIPLINES}:
             name, argument = (self.backfill, "") if self.scheduler is None else _written(self.scheduler)
-            arguments += [self.slurm.arguments] if self.slurm and self.slurm.arguments else []
-            arguments += [f"order={order}"] if self.order != "fcfs" else []
+            written = self.written or frozenset()
+            of_slurm = "" if self.slurm is None else self.slurm.arguments(written)
+            arguments += [of_slurm] if of_slurm else []
+            arguments += [f"order={order}"] if self.order != "fcfs" or "order" in written else []
             arguments += [argument] if argument else []
         else:
             arguments += [argument] if argument else []
@@ -262,8 +329,12 @@ def as_policy(policy: object, argument: str = "policy =") -> Policy:
 
 def _policy(text: spec.Spec, call: spec.Call) -> Policy:
     """Build the policy that a parsed spec names."""
+    if call.name == CONFIGURED:
+        refuse_others(text, call)
+        return Policy(configured=True)
     chosen = _head(text, call)
     own = _slurm_keys() if "slurm" in chosen else ("order",) if "scheduler" in chosen else ()
+    written = frozenset(call.keys) if "slurm" in chosen else None
     for key in _KEYS:
         if key not in call.keys or key in own:
             continue
@@ -274,8 +345,10 @@ def _policy(text: spec.Spec, call: spec.Call) -> Policy:
         chosen[key] = _chosen(text, key, argument)
         if chosen[key] == "slurm" and isinstance(argument.value, spec.Call):
             chosen["slurm"] = _slurm_parameters(text, argument.value)
+            # The spec begins with the order.
+            written = frozenset({*argument.value.keys, "order"})
     try:
-        return Policy(**chosen)  # type: ignore[arg-type]  # _chosen gives each key its type
+        return Policy(**chosen, written=written)  # type: ignore[arg-type]  # _chosen gives each key its type
     except PolicyError as error:
         # Each value is right by now: what is wrong is that they do not go together.
         raise PolicyError(f"{error}{text.where(call.position)}") from None
@@ -286,21 +359,21 @@ def _head(text: spec.Spec, call: spec.Call) -> dict[str, str | int | Scheduler |
     if call.name in SCHEDULERS:
         return {"scheduler": _scheduler(text, call)}
     if call.name in ORDERS:
-        return {"order": _order(text, call, _KEYS[1:])}
+        return {"order": order_spec(text, call, _KEYS[1:])}
     if call.name == "slurm":
-        _refuse_others(text, call, (*_KEYS, *_slurm_keys()))
+        refuse_others(text, call, (*_KEYS, *_slurm_keys()))
         return {"backfill": call.name, "slurm": _slurm_parameters(text, call)}
     if call.name in BACKFILLS:
-        _refuse_others(text, call, _KEYS)
+        refuse_others(text, call, _KEYS)
         return {"backfill": call.name}
     if call.name in DISCIPLINES:
-        _refuse_others(text, call, ("allocator", "predictor"))
+        refuse_others(text, call, ("allocator", "predictor"))
         return {"backfill": call.name}
     where = text.where(call.position)
     if call.name in ALLOCATORS:
         rule = f"is an allocator, not a policy. Write 'fcfs(allocator={call.name})' or another order."
         raise PolicyNotFound(f"{call.name!r} {rule}{where}")
-    names = {*ORDERS, *BACKFILLS, *DISCIPLINES, *SCHEDULERS} - {"none"}
+    names = {*ORDERS, *BACKFILLS, *DISCIPLINES, *SCHEDULERS, CONFIGURED} - {"none"}
     raise PolicyNotFound(f"no policy named {shown(call.name)}.{suggest(call.name, names)}{where}")
 
 
@@ -310,18 +383,18 @@ def _scheduler(text: spec.Spec, call: spec.Call) -> Scheduler:
     from batchlab.policy.malleable import Malleable  # noqa: PLC0415  # as above
 
     if call.name == "easy_accasim":
-        _refuse_others(text, call, ("allocator", "predictor"))
+        refuse_others(text, call, ("allocator", "predictor"))
         return AccasimEasy()
     if call.name == "equipartition":
-        _refuse_others(text, call, ("allocator", "predictor"))
+        refuse_others(text, call, ("allocator", "predictor"))
         return Malleable("equipartition")
-    _refuse_others(text, call, ("order", "allocator", "predictor"))
+    refuse_others(text, call, ("order", "allocator", "predictor"))
     if "order" not in call.keys:
         return Malleable()
     argument = call.keys["order"]
     where = text.where(argument.position)
     name = argument.value.name if isinstance(argument.value, spec.Call) else argument.value
-    return Malleable(cast("SizeOrderName", _known("order of sizes", name, SIZE_ORDERS, where)))
+    return Malleable(cast("SizeOrderName", known("order of sizes", name, SIZE_ORDERS, where)))
 
 
 def _chosen(text: spec.Spec, key: str, argument: spec.Argument) -> str | int:
@@ -329,97 +402,16 @@ def _chosen(text: spec.Spec, key: str, argument: spec.Argument) -> str | int:
     where = text.where(argument.position)
     value = argument.value
     if key == "reservations":
-        return _whole(key, value, 1, _MOST_RESERVATIONS, where)
+        return whole(key, value, 1, _MOST_RESERVATIONS, where)
     if not isinstance(value, spec.Call):
         raise PolicyError(f"{key} = {shown(value)}; must be a name.{where}")
     if key == "order":
-        return _order(text, value)
+        return order_spec(text, value)
     if key == "allocator":
-        return _allocator(text, value)
-    _refuse_others(text, value, _slurm_keys() if value.name == "slurm" else ())
+        return allocator_spec(text, value)
+    refuse_others(text, value, _slurm_keys() if value.name == "slurm" else ())
     kind, table = _TABLES[key]
-    return _known(kind, value.name, table, where)
-
-
-def _allocator(text: spec.Spec, call: spec.Call) -> str:
-    """Write an allocator canonically."""
-    _known("allocator", call.name, ALLOCATORS, text.where(call.position))
-    if call.name in PARAMETERS:
-        return placed_by(text, call)
-    _refuse_others(text, call)
-    return call.name
-
-
-def _order(text: spec.Spec, call: spec.Call, others: Collection[str] = ()) -> str:
-    """Write an order canonically; `others` are the keys that are none of its business."""
-    where = text.where(call.position)
-    if call.name in BACKFILLS:
-        raise PolicyNotFound(
-            f"{call.name!r} is a backfilling rule, not an order. Write backfill={call.name}.{where}"
-        )
-    _known("order", call.name, ORDERS, where)
-    if call.name == "random":
-        _refuse_others(text, call, (*others, "seed"), values=1)
-        given = [*call.values, *(call.keys[key] for key in call.keys if key == "seed")]
-        if len(given) > 1:
-            raise PolicyError(f"the seed of random is given twice; keep one.{text.where(given[1].position)}")
-        seed = _whole("seed", given[0].value, 0, LARGEST_SEED, text.where(given[0].position)) if given else 0
-        return f"random({seed})"
-    if call.name == "expression":
-        _refuse_others(text, call, others, values=1)
-        return f'expression("{_formula(call.values[0].value if call.values else None, where)}")'
-    if call.name not in _DESCRIBED:
-        _refuse_others(text, call, others)
-        return call.name
-    from batchlab.policy.orders import keys_of, ordered_by  # noqa: PLC0415  # other orders do without
-
-    _refuse_others(text, call, (*others, *keys_of(call.name)))
-    return ordered_by(text, call)
-
-
-def _formula(value: object, where: str) -> str:
-    """Check that a formula can be quoted; whether it means something is known when its columns are."""
-    rule = 'must be a quoted formula, e.g. expression("requested_time * tasks")'
-    if not isinstance(value, str):
-        given = "nothing" if value is None else shown(value.name if isinstance(value, spec.Call) else value)
-        raise PolicyError(f"expression of {given}; {rule}.{where}")
-    formula = value.strip()
-    if not formula or not formula.isprintable() or "'" in formula or '"' in formula:
-        raise PolicyError(f"expression of {shown(value)}; {rule}, printable and without quotes in it.{where}")
-    return formula
-
-
-def _known(kind: str, name: object, table: Collection[str], where: str = "") -> str:
-    """Refuse a name that is not in a table."""
-    if not isinstance(name, str):
-        raise PolicyError(f"{kind} = {shown(name)}; must be a name.{where}")
-    if name not in table:
-        raise PolicyNotFound(f"no {kind} named {shown(name)}.{suggest(name, table)}{where}")
-    return name
-
-
-def _whole(name: str, value: object, least: int, most: int, where: str = "") -> int:
-    """Check an integer."""
-    if not isinstance(value, bool):
-        with suppress(TypeError):
-            number = operator.index(value)  # type: ignore[arg-type]  # that is the question
-            if least <= number <= most:
-                return number
-    given = value.name if isinstance(value, spec.Call) else shown(value)
-    raise PolicyError(f"{name} = {given}; must be an integer from {least} to {most}.{where}")
-
-
-def _refuse_others(text: spec.Spec, call: spec.Call, keys: Collection[str] = (), *, values: int = 0) -> None:
-    """Refuse keys that a name does not take, and values beyond the number that it takes."""
-    for key, argument in call.keys.items():
-        if key not in keys:
-            where = text.where(argument.key_position)
-            raise PolicyError(f"{call.name} takes no key {shown(key)}.{suggest(key, keys)}{where}")
-    for argument in call.values[values:]:
-        where = text.where(argument.position)
-        raise PolicyError(
-            f"this value of {call.name} needs a key, e.g. {call.name}(allocator=best_fit).{where}"
-        )
+    return known(kind, value.name, table, where)
 
 
 def _name_of(piece: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from batchlab.errors import PolicyError, shown, suggest
@@ -13,11 +13,11 @@ from batchlab.units import format_number
 from batchlab.vocabulary import NODE_SELECTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from batchlab.vocabulary import NodeSelection
 
-__all__ = ["SLURM_KEYS", "SlurmParameters", "slurm_parameters"]
+__all__ = ["SLURM_KEYS", "SlurmParameters", "over", "slurm_parameters"]
 
 _YEAR = 31_536_000
 _MOST = 10**9
@@ -232,10 +232,14 @@ class SlurmParameters:
             if getattr(self, key) is not None:
                 object.__setattr__(self, key, _seconds(key, getattr(self, key), end))
 
-    @property
-    def arguments(self) -> str:
-        """What stands in the parentheses of the spec: what is as it would be unsaid is left out."""
-        said = [each for each in fields(self) if getattr(self, each.name) != each.default]
+    def arguments(self, written: Collection[str] = ()) -> str:
+        """Write the keys that are not at their defaults, and those of `written`, as a spec has them."""
+        said = [
+            each
+            for each in fields(self)
+            if (value := getattr(self, each.name)) != each.default
+            or (each.name in written and value is not None)
+        ]
         return ", ".join(f"{each.name}={_written(getattr(self, each.name))}" for each in said)
 
 
@@ -261,6 +265,36 @@ def slurm_parameters(text: spec.Spec, call: spec.Call) -> SlurmParameters:
             beside = {"select": "cores"} if key in _OF_CORES else chosen if key == "main_phase" else {}
             _made({**beside, key: chosen[key]}, text.where(call.keys[key].position))
     return _made(chosen, text.where(call.position))
+
+
+def over(
+    configured: SlurmParameters, given: SlurmParameters, written: Collection[str], *, by_priority: bool
+) -> SlurmParameters:
+    """Return the parameters of a configuration, with those that are given in their places.
+
+    Parameters
+    ----------
+    configured, given
+        The parameters of the configuration, and those of a spec.
+    written
+        The keys that the spec names; a key with another value than its default counts as named.
+    by_priority
+        Whether jobs have priorities: the order is ``multifactor``.
+
+    Returns
+    -------
+    SlurmParameters
+        Parameters of the configuration that do not go with the ones that are given are left out.
+    """
+    named = {
+        each.name: getattr(given, each.name)
+        for each in fields(given)
+        if each.name in written or getattr(given, each.name) != each.default
+    }
+    needless = [*(_OF_CORES if named.get("select", configured.select) != "cores" else ())]
+    needless += [] if by_priority else ["bf_min_prio_reserve"]
+    usual = SlurmParameters()
+    return replace(configured, **{key: getattr(usual, key) for key in needless} | named)
 
 
 def _made(chosen: Mapping[str, object], where: str) -> SlurmParameters:

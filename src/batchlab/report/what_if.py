@@ -118,7 +118,8 @@ def _summary(found: WhatIf, source: str | None) -> Html:
 def _said(twin: Twin) -> str:
     """Say what is run under a configuration."""
     run = f"{twin.policy} on {twin.system.nodes:,} nodes"
-    return f"{run}; overheads: {twin.delays}" if twin.delays else run
+    run = f"{run}; overheads: {twin.delays}" if twin.delays else run
+    return f"{run}. {twin.system.note}" if twin.system.note else run
 
 
 def _tables(rows: pl.DataFrame, found: WhatIf) -> Html:

@@ -170,6 +170,8 @@ def how_it_was_run(system: System, policy: Policy, options: RunOptions) -> Itera
     total = ", ".join(f"{amount:,} {name}" for name, amount in system.total.items())
     called = f"{system.name}, " if system.name else ""
     yield "system", f"{called}{_plural(system.nodes, 'node')}, {total} in all"
+    if system.note:
+        yield "", system.note
     written = {"control": ", ".join(map(str, options.controls))}
     unusual = [
         f"{name} = {written.get(name, value)}"

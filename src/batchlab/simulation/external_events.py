@@ -128,18 +128,23 @@ def _subjects(table: pl.DataFrame, system: System) -> tuple[dict[int, tuple[int,
     return limits, reservations
 
 
-def _absent(table: pl.DataFrame, workload: Workload) -> EventStream:
+def _absent(table: pl.DataFrame, workload: Workload, system: System) -> EventStream:
     """Give the events that take away the nodes and reservations that are not there from the beginning."""
     changes = table.filter(pl.col("event").is_in(["add", "remove"])).select("event", "nodes")
     nodes = nodes_to_come(changes.iter_rows())
-    own: list[dict[str, object]] = [{"event": "remove", "nodes": nodes}] if nodes else []
+    own: list[dict[str, object]] = [
+        {"event": "remove", "nodes": each} for each in (nodes, system.down) if each
+    ]
     if "reservation" in table.columns:
         names = reservations_to_come(table.select("event", "reservation").iter_rows())
         own += [{"event": "unreserve", "reservation": name} for name in names]
     if not own:
         return EventStream()
     submitted = workload.jobs["submit_time"].to_numpy().min(initial=np.inf)
-    first = min(float(table["time"][0]), float(submitted))
+    first = min([float(submitted), *map(float, table["time"].head(1))])
+    if first == np.inf:
+        # Nothing happens without jobs and events.
+        return EventStream()
     return EventStream([{"time": first, **event} for event in own])
 
 
@@ -158,14 +163,14 @@ def event_columns(
     Returns
     -------
     tuple
-        Columns, one entry per event, by time, or None where no stream was given; and the number of those at
-        the front that only take away nodes and reservations which are not there from the beginning.
+        Columns, one entry per event, by time, or None without events; and the number of those at the front
+        that only take away nodes and reservations which are not there from the beginning.
     """
-    if stream is None:
+    if stream is None and not system.down:
         return None, 0
-    table = stream.table.filter(pl.col("event") != "submit")
+    table = (stream or EventStream()).table.filter(pl.col("event") != "submit")
     table = table.filter(about_known_jobs(table, workload.jobs))
-    absent = _absent(table, workload)
+    absent = _absent(table, workload, system)
     if len(absent):
         table = pl.concat([absent.table, table], how="diagonal")
     limits, reservations = _subjects(table, system)

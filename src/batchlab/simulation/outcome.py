@@ -24,7 +24,7 @@ def outcome_of(
     kernel: _kernel.Simulation,
     *,
     overheads: DrawnOverheads | None,
-    own_events: int,
+    own_events: int | None,
     sensing_links: tuple[str, ...],
 ) -> Outcome:
     """Give what has become of every job so far.
@@ -36,7 +36,8 @@ def outcome_of(
     overheads
         Those of the jobs.
     own_events
-        How many of the first external events were not given: they remove nodes that are added later.
+        How many of the first external events were not given: they remove nodes that are added later, or that
+        the system has out of service. None if no events were given.
     sensing_links
         The names of the links that are looked at.
     """
@@ -51,7 +52,7 @@ def outcome_of(
         launch = _replaced(launch, short, short["work_start"] - columns["start_time"][short["row"]])
         completion = _replaced(completion, short, columns["end_time"][short["row"]] - short["work_end"])
     if recorded["events_applied"] is not None:
-        recorded["events_applied"] = recorded["events_applied"][own_events:]
+        recorded["events_applied"] = None if own_events is None else recorded["events_applied"][own_events:]
     return Outcome(
         **columns,
         **recorded,

@@ -96,7 +96,8 @@ class Simulation:
         options: RunOptions | None = None,
         **arguments: Unpack[RunArguments],
     ) -> None:
-        policy = as_policy(policy)
+        check_types(workload, system)
+        policy = as_policy(policy).on(system.policy)
         made = RunOptions.of(options, arguments, function="Simulation()")
         components = python_components(policy, observers, made.controls)
         self._driver: Driver | None = None
@@ -118,7 +119,6 @@ class Simulation:
         events: Events | None,
     ) -> None:
         """Make the compiled half; nothing written in Python takes part yet."""
-        check_types(workload, system)
         self._events = given_events(events, workload, system)
         check_periods(workload, options)
         self._options = options
@@ -348,8 +348,8 @@ class Simulation:
         A snapshot holds pickles: one that was made to do harm runs its code here. Restore only snapshots that
         you have made, or that come from people whom you trust.
         """
-        policy = as_policy(policy)
         check_types(workload, system)
+        policy = as_policy(policy).on(system.policy)
         snapshot = Snapshot.of_bytes(data)
         digest = digest_of_run(workload, system)
         snapshot.check(version=_kernel.__version__, policy=str(policy), run=digest)
@@ -368,7 +368,7 @@ class Simulation:
     def _go_on_from(self, snapshot: Snapshot) -> None:
         facts = snapshot.facts
         if facts["under"] is not None:
-            self._go_on_under(as_policy(facts["under"]))
+            self._go_on_under(as_policy(facts["under"]).on(self.system.policy))
         try:
             self._kernel.restore(snapshot.kernel)
         except ValueError as error:
@@ -423,7 +423,7 @@ class Simulation:
         twin = self.fork()
         twin._depth = self._depth + 1  # noqa: SLF001  # our own twin
         if policy is not None:
-            twin._go_on_under(as_policy(policy))  # noqa: SLF001  # our own twin
+            twin._go_on_under(as_policy(policy).on(self.system.policy))  # noqa: SLF001  # our own twin
         if not clairvoyant:
             twin._assume_estimates()  # noqa: SLF001  # likewise
         return twin
@@ -482,7 +482,7 @@ class Simulation:
         outcome = outcome_of(
             self._kernel,
             overheads=self._overheads,
-            own_events=self._absent,
+            own_events=None if self._events is None else self._absent,
             sensing_links=links_seen(self._options.sensing, self._run_of[1].platform),
         )
         return Result(

@@ -125,6 +125,19 @@ class SlurmConfiguration:
         """The names of all nodes that are there: those that are not FUTURE."""
         return tuple(name for name, line in self.node_names.items() if "FUTURE" not in line.state)
 
+    @cached_property
+    def out_of_service(self) -> Mapping[str, str]:
+        """The nodes that are there and take no job: their names, in the files' order, and their states.
+
+        A node is DOWN, DRAIN, FAIL or FAILING by a line DownNodes=… or by State of its own line. CLOUD nodes
+        take jobs: Slurm starts them when they are needed.
+        """
+        states = {name: self.node_names[name].state for name in self.in_service}
+        for line in self.down_nodes:
+            named = self.node_names if "ALL" in map(str.upper, line.names) else line.names
+            states |= {name: line.state for name in named if name in states}
+        return {name: state for name, state in states.items() if state in OUT_OF_SERVICE}
+
     def nodes_of(self, partition: PartitionLine) -> tuple[str, ...]:
         """Give the names of a partition's nodes, in the files' order.
 
@@ -172,6 +185,8 @@ class SlurmConfiguration:
 
 
 _MOST_SUGGESTED = 1000
+OUT_OF_SERVICE = frozenset({"DOWN", "DRAIN", "FAIL", "FAILING"})
+"""The states of nodes that are there and take no job."""
 
 
 def check_nodes(nodes: tuple[NodeLine, ...]) -> None:

@@ -5,6 +5,7 @@ from batchlab.system.accounts import Account as Account
 from batchlab.system.accounts import FairShare as FairShare
 from batchlab.system.accounts import QualityOfService as QualityOfService
 from batchlab.system.limits import Limit as Limit
+from batchlab.system.node_group import NodeGroup as NodeGroup
 from batchlab.system.preemption import Preemption as Preemption
 from batchlab.system.queues import Conditions as Conditions
 from batchlab.system.queues import JobQueue as JobQueue
@@ -13,5 +14,4 @@ from batchlab.system.read import read_system as read_system
 from batchlab.system.read import write_system as write_system
 from batchlab.system.reservations import Reservation as Reservation
 from batchlab.system.sleep_states import SleepState as SleepState
-from batchlab.system.system import NodeGroup as NodeGroup
 from batchlab.system.system import System as System

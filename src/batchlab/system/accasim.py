@@ -18,7 +18,8 @@ from pydantic import Field
 from batchlab.errors import suggest
 from batchlab.system import rules
 from batchlab.system.document import Count, GroupName, Model, Resources, Seconds, Title, checked, refusal
-from batchlab.system.system import NodeGroup, System
+from batchlab.system.node_group import NodeGroup
+from batchlab.system.system import System
 
 __all__ = ["recognises", "system"]
 

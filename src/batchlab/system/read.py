@@ -20,7 +20,7 @@ from batchlab.vocabulary import GENERATOR
 if TYPE_CHECKING:
     from batchlab.system.system import System
 
-__all__ = ["described_policy", "located", "read_system", "write_system"]
+__all__ = ["located", "read_system", "write_system"]
 
 _DOCUMENTS = DocumentReader(SystemDescriptionError, most=16, numbers="amounts go up to 2^53")
 _BEGINNING = 4096
@@ -86,33 +86,6 @@ def _read(file: str) -> System:
     except RecursionError:
         rule = "is nested too deeply; a description has four levels. Is it the right file?"
         raise SystemDescriptionError(f"{shown_path(file)}: {rule}") from None
-
-
-def described_policy(path: str | os.PathLike[str]) -> str | None:
-    """Give the policy that the description of a machine says.
-
-    Parameters
-    ----------
-    path
-        As for `read_system`.
-
-    Returns
-    -------
-    str or None
-        A spec string, `batchlab.slurm.SlurmConfiguration.policy`; None where the description is not Slurm's:
-        others say nothing of policies.
-
-    Raises
-    ------
-    SystemDescriptionError
-        As for `read_system`.
-    """
-    file = located(path)
-    if file.startswith(_PLATFORM) or not _is_slurm(file):
-        return None
-    from batchlab.slurm import read_configuration  # noqa: PLC0415  # only Slurm's files need it
-
-    return read_configuration(file).policy
 
 
 def located(path: str | os.PathLike[str], folder: str | os.PathLike[str] = "") -> str:

@@ -21,6 +21,7 @@ __all__ = [
     "at_most",
     "count",
     "group_name",
+    "line",
     "processor",
     "resource_name",
     "seconds",
@@ -161,6 +162,13 @@ def sleep_state_name(value: object) -> str:
 def title(value: object) -> str:
     """Take the name of a system, which may be empty."""
     return "" if value == "" else _printable(value)
+
+
+def line(value: object) -> str:
+    """Check a line of text, which may be empty."""
+    if not isinstance(value, str) or not (value == "" or value.isprintable()):
+        raise ValueError("must be one line of printable characters")
+    return value
 
 
 def _printable(value: object) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import rules
 from batchlab.system.checks import amounts, different, held, set_field
-from batchlab.system.sleep_states import SleepState, check_sleep_states
+from batchlab.system.node_group import NodeGroup
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,72 +27,13 @@ if TYPE_CHECKING:
     from batchlab.system.preemption import Preemption
     from batchlab.system.queues import JobQueue, Partition
     from batchlab.system.reservations import Reservation
+    from batchlab.system.sleep_states import SleepState
 
-__all__ = ["NodeGroup", "System"]
+__all__ = ["System"]
 
 _PROCESSOR = "core"
 _LARGEST_TOTAL = 2**63 - 1
 _SHOWN_GROUPS = 8
-
-
-@dataclass(frozen=True)
-class NodeGroup:
-    """A number of equal nodes.
-
-    Parameters
-    ----------
-    name
-        The group's name, unique in its system: 1 to 200 printable characters without ``|``, and without
-        blanks at its ends. Jobs name groups in the column ``node_group``.
-    count
-        The number of nodes, at least 1.
-    resources
-        What one node has: resource name to amount (integers from 0 to 2^53, in any unit the jobs use too).
-    sleep_states
-        The states in which its nodes can sleep, the lightest first; none unless given.
-    weight
-        An integer from 0 to 4,294,967,280: under the policy ``slurm`` nodes of the least weight are taken
-        first. 1 unless given.
-    features
-        What jobs may ask nodes for by name in the column ``constraint``; none unless given.
-
-    Raises
-    ------
-    SystemDescriptionError
-        If a name, the count, an amount, the weight, a feature or a sleep state breaks its rule.
-    """
-
-    name: str
-    count: int
-    resources: Mapping[str, int] = field(hash=False)
-    sleep_states: tuple[SleepState, ...] = ()
-    weight: int = 1
-    features: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        set_field(self, "name", held(rules.group_name, self.name, "NodeGroup: name"))
-        where = f"NodeGroup {self.name!r}"
-        set_field(self, "count", held(rules.count, self.count, f"{where}: count"))
-        resources = amounts(self.resources, f"{where}: resources", rules.amount)
-        if not resources:
-            raise SystemDescriptionError(
-                f"{where}: resources = {{}}; must name at least one resource, e.g. 'core'"
-            )
-        set_field(self, "resources", MappingProxyType(resources))
-        states = check_sleep_states(self.sleep_states, f"{where}: sleep_states")
-        set_field(self, "sleep_states", states)
-        set_field(self, "weight", held(rules.weight, self.weight, f"{where}: weight"))
-        set_field(self, "features", held(rules.features, self.features, f"{where}: features"))
-
-    @property
-    def power_states(self) -> tuple[str, ...]:
-        """What results call the states that a node can be in: on, then those of each sleep state."""
-        return ("on", *(label for state in self.sleep_states for label in state.labels))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        # Read-only views of dictionaries cannot be pickled.
-        more = self.sleep_states, self.weight, self.features
-        return NodeGroup, (self.name, self.count, dict(self.resources), *more)
 
 
 @dataclass(frozen=True)
@@ -135,6 +76,14 @@ class System:
     requeue
         Whether jobs whose column ``requeue`` does not say so may be put back to run again from their starts;
         true unless given. What would requeue other jobs kills them.
+    down
+        The nodes that are out of service from the beginning until an event brings them back (S18), as ranges
+        of their numbers: ``"0-3,7"``; none unless given.
+    policy
+        The spec string of the policy that its configuration describes, as Slurm's does: the policy
+        ``configured``, of which a spec of ``slurm`` takes what it does not name itself. None unless given.
+    note
+        What its description says and the system does not have, in one line for people; empty unless given.
 
     Raises
     ------
@@ -165,6 +114,9 @@ class System:
     reservations: tuple[Reservation, ...] = ()
     preemption: Preemption | None = None
     requeue: bool = True
+    down: str = ""
+    policy: str = ""
+    note: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         set_field(self, "name", held(rules.title, self.name, "name"))
@@ -177,6 +129,10 @@ class System:
                     f"groups: {resource} adds up to {total}; must be at most 2^63 - 1. Choose a larger unit."
                 )
         set_field(self, "requeue", held(rules.truth, self.requeue, "requeue"))
+        set_field(self, "policy", held(rules.line, self.policy, "policy"))
+        set_field(self, "note", held(rules.line, self.note, "note"))
+        if self.down != "":
+            self._check_down()
         listed = (self.partitions, self.queues, self.accounts, self.qos, self.limits, self.reservations)
         if any(given != () for given in listed) or (self.fair_share, self.preemption) != (None, None):
             self._check_sharing()
@@ -185,6 +141,15 @@ class System:
             raise SystemDescriptionError(
                 f"hosts names {len(self.hosts)} hosts for {expected} nodes on a platform. "
                 "Use System.of(platform)."
+            )
+
+    def _check_down(self) -> None:
+        """Check which nodes are out of service."""
+        from batchlab.node_ranges import node_beyond  # noqa: PLC0415  # few machines need it
+
+        if held(lambda text: node_beyond(text, self.nodes), self.down, "down") is not None:
+            raise SystemDescriptionError(
+                f"down = {shown(self.down)}; must be nodes from 0 to {self.nodes - 1}."
             )
 
     def _check_sharing(self) -> None:
@@ -223,7 +188,15 @@ class System:
         equivalence = dict(self.equivalence)
         parts = (self.groups, equivalence, self.name, self.start_time, self.platform, self.hosts)
         sharing = (self.accounts, self.qos, self.fair_share)
-        kept = (self.limits, self.reservations, self.preemption, self.requeue)
+        kept = (
+            self.limits,
+            self.reservations,
+            self.preemption,
+            self.requeue,
+            self.down,
+            self.policy,
+            self.note,
+        )
         return System, (*parts, self.partitions, self.queues, *sharing, *kept)
 
     def __str__(self) -> str:

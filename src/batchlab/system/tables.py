@@ -12,10 +12,11 @@ from batchlab.system.queues import Conditions
 if TYPE_CHECKING:
     from batchlab.system.accounts import Account, FairShare, QualityOfService
     from batchlab.system.limits import Limit
+    from batchlab.system.node_group import NodeGroup
     from batchlab.system.queues import JobQueue, Partition
     from batchlab.system.reservations import Reservation
     from batchlab.system.sleep_states import SleepState
-    from batchlab.system.system import NodeGroup, System
+    from batchlab.system.system import System
 
 __all__ = ["more_of", "tables"]
 
@@ -32,8 +33,8 @@ def tables(system: System) -> dict[str, object]:
     -------
     dict
         ``partitions``, ``queues``, ``limits``, ``reservations``, ``accounts`` and ``qos``, each a list of
-        mappings, ``fair_share`` and ``preemption``, mappings; none where there are none; and ``requeue``.
-        What is as it would be unsaid is left out.
+        mappings, ``fair_share`` and ``preemption``, mappings; none where there are none; and ``requeue``,
+        ``down``, ``policy`` and ``note``. What is as it would be unsaid is left out.
     """
     shared = None if system.fair_share is None else _changed(system.fair_share)
     found: dict[str, object] = {
@@ -47,7 +48,8 @@ def tables(system: System) -> dict[str, object]:
         "preemption": None if system.preemption is None else asdict(system.preemption),
     }
     given = {key: entries for key, entries in found.items() if entries or entries == {}}
-    return given if system.requeue else given | {"requeue": False}
+    given |= {} if system.requeue else {"requeue": False}
+    return given | {name: text for name in ("down", "policy", "note") if (text := getattr(system, name))}
 
 
 def more_of(group: NodeGroup) -> dict[str, object]:

@@ -6,6 +6,8 @@
     start_time = 1027839845           # optional: the origin, in seconds since 1970-01-01 UTC
     requeue = true                    # optional: whether jobs may run again that do not say so themselves
     equivalence = { core = 2 }        # optional: what one processor of a log is; one core
+    down = "0-3,7"                    # optional: nodes out of service until an event brings them back
+    policy = "slurm(select=cores)"    # optional: the policy "configured"
 
     [[groups]]                        # one or more; nodes are numbered in this order
     name = "thin"
@@ -106,11 +108,12 @@ from batchlab.system.account_tables import (
 )
 from batchlab.system.document import Count, GroupName, Model, Resources, Seconds, Title, checked
 from batchlab.system.limits import Limit
+from batchlab.system.node_group import NodeGroup
 from batchlab.system.preemption import Preemption
 from batchlab.system.queues import Conditions, JobQueue, Partition
 from batchlab.system.reservations import Reservation
 from batchlab.system.sleep_states import SleepState
-from batchlab.system.system import NodeGroup, System
+from batchlab.system.system import System
 from batchlab.system.tables import more_of, tables
 
 if TYPE_CHECKING:
@@ -224,6 +227,9 @@ class _Description(Model):
     fair_share: FairShareTable | None = None
     preemption: _Preemption | None = None
     requeue: object = True
+    down: object = ""
+    policy: object = ""
+    note: object = ""
 
 
 def system(document: dict[str, object]) -> System:
@@ -267,6 +273,9 @@ def system(document: dict[str, object]) -> System:
         limits=tuple(_made(Limit, each, f"limits[{at}]") for at, each in enumerate(description.limits)),
         preemption=None if preemption is None else Preemption(**dict(preemption)),
         requeue=description.requeue,  # type: ignore[arg-type]  # the system checks it
+        down=description.down,  # type: ignore[arg-type]  # here too
+        policy=description.policy,  # type: ignore[arg-type]  # here too
+        note=description.note,  # type: ignore[arg-type]  # here too
         reservations=tuple(
             _made(Reservation, each, f"reservations[{at}]")
             for at, each in enumerate(description.reservations)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from batchlab.errors import PolicyError, SimulationError, TwinError, WorkloadError, shown
-from batchlab.policy.policy import as_policy
+from batchlab.policy.policy import CONFIGURED, as_policy
 from batchlab.simulation.simulate import simulate
 from batchlab.slurm import read_configuration
 from batchlab.system.slurm import translate
@@ -142,11 +142,11 @@ def read_twin(
     ...     str(read_twin(folder).policy)
     'slurm(select=cores)'
     """
-    configuration = read_configuration(path, version=version, accounts=accounts, qos=qos)
+    system = translate(read_configuration(path, version=version, accounts=accounts, qos=qos)).system
     return Twin(
         name=str(path) if name is None else name,
-        system=translate(configuration).system,
-        policy=as_policy(configuration.policy if policy is None else policy),
+        system=system,
+        policy=as_policy(CONFIGURED if policy is None else policy).on(system.policy),
         overheads=overheads,
         submission=submission,
     )

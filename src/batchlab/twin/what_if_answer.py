@@ -80,6 +80,7 @@ class WhatIf:
                 name: {
                     "policy": str(twin.policy),
                     "nodes": twin.system.nodes,
+                    "note": twin.system.note,
                     "not_started": self.not_started[name],
                     "mean_waits": list(self.mean_waits[name]),
                 }
@@ -117,6 +118,8 @@ def _head(found: WhatIf) -> Iterator[str]:
     for name, twin in found.twins.items():
         yield ""
         yield from wrapped(f"{name}: {twin.policy}")
+        if twin.system.note:
+            yield from wrapped(f"  {twin.system.note}")
         if twin.delays:
             yield from wrapped(f"  overheads: {twin.delays}")
         if len(found.seeds) > 1:

@@ -9,8 +9,8 @@ from batchlab.slurm.place import refuse
 from batchlab.slurm.releases import at
 from batchlab.slurm.values import bounded_seconds
 from batchlab.system import rules
+from batchlab.system.node_group import NodeGroup
 from batchlab.system.queues import Conditions, Partition
-from batchlab.system.system import NodeGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from batchlab.slurm import NodeLine, PartitionLine, SlurmConfiguration
     from batchlab.system.slurm.remarks import Remarks
 
-__all__ = ["groups_of", "partitions_of", "resource_of"]
+__all__ = ["down_ranges", "groups_of", "partitions_of", "resource_of"]
 
 KILOBYTES = 1024
 """In a MiB, as logs of Slurm count memory."""
@@ -62,6 +62,12 @@ def groups_of(configuration: SlurmConfiguration, remarks: Remarks) -> tuple[Node
         except SystemDescriptionError as error:
             refuse(line.place, str(error))
     return tuple(found)
+
+
+def down_ranges(configuration: SlurmConfiguration) -> str:
+    """Return the ranges of the nodes that are out of service."""
+    down = configuration.out_of_service
+    return _ranges([place for place, name in enumerate(configuration.in_service) if name in down])
 
 
 def _name(line: NodeLine, number: int) -> str:

@@ -10,7 +10,8 @@ from batchlab.errors import SystemDescriptionError
 from batchlab.slurm import Report, read_configuration
 from batchlab.system.slurm.accounts import accounts_of, fair_share_of, qualities_of
 from batchlab.system.slurm.limits import limits_of
-from batchlab.system.slurm.machine import groups_of, partitions_of
+from batchlab.system.slurm.machine import down_ranges, groups_of, partitions_of
+from batchlab.system.slurm.note import note_of
 from batchlab.system.slurm.policy import remark_on_policy
 from batchlab.system.slurm.preemption import preemption_of
 from batchlab.system.slurm.remarks import Remarks
@@ -54,7 +55,8 @@ def translate(configuration: SlurmConfiguration) -> Translation:
     Nodes have ``core`` (Slurm's CPUs, without those kept for the system), ``mem`` (kB, where memory is given
     to jobs) and generic resources by their names, as ``gpu``. There is a group for each line of nodes, a
     partition for each that has nodes (the default first), accounts, QOS and limits where the files of
-    ``sacctmgr`` say them.
+    ``sacctmgr`` say them. Its policy is that of the configuration, and nodes that are DOWN or DRAIN are out
+    of service.
 
     Parameters
     ----------
@@ -88,6 +90,9 @@ def translate(configuration: SlurmConfiguration) -> Translation:
             limits=limits_of(configuration, named, resources, remarks),
             preemption=preemption_of(configuration, partitions, qualities, remarks),
             requeue=configuration.timing.requeue,
+            down=down_ranges(configuration),
+            policy=configuration.policy,
+            note=note_of(Report.of(configuration, tuple(remarks.found))),
         )
     except SystemDescriptionError as error:
         raise _placed(error, configuration) from None

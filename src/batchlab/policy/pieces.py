@@ -1,0 +1,102 @@
+"""The pieces of a policy's spec, checked and written canonically: orders, allocators, names and numbers."""
+
+from __future__ import annotations
+
+import operator
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from batchlab.errors import PolicyError, PolicyNotFound, shown, suggest
+from batchlab.policy import spec
+from batchlab.policy.mappings import PARAMETERS, placed_by
+from batchlab.policy.registry import ALLOCATORS, BACKFILLS, ORDERS
+from batchlab.vocabulary import LARGEST_SEED
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+__all__ = ["allocator_spec", "known", "order_spec", "refuse_others", "whole"]
+
+# Orders with parameters by name.
+_DESCRIBED = ("multifactor", "sbp")
+
+
+def allocator_spec(text: spec.Spec, call: spec.Call) -> str:
+    """Write an allocator canonically."""
+    known("allocator", call.name, ALLOCATORS, text.where(call.position))
+    if call.name in PARAMETERS:
+        return placed_by(text, call)
+    refuse_others(text, call)
+    return call.name
+
+
+def order_spec(text: spec.Spec, call: spec.Call, others: Collection[str] = ()) -> str:
+    """Write an order canonically; `others` are the keys that are none of its business."""
+    where = text.where(call.position)
+    if call.name in BACKFILLS:
+        raise PolicyNotFound(
+            f"{call.name!r} is a backfilling rule, not an order. Write backfill={call.name}.{where}"
+        )
+    known("order", call.name, ORDERS, where)
+    if call.name == "random":
+        refuse_others(text, call, (*others, "seed"), values=1)
+        given = [*call.values, *(call.keys[key] for key in call.keys if key == "seed")]
+        if len(given) > 1:
+            raise PolicyError(f"the seed of random is given twice; keep one.{text.where(given[1].position)}")
+        seed = whole("seed", given[0].value, 0, LARGEST_SEED, text.where(given[0].position)) if given else 0
+        return f"random({seed})"
+    if call.name == "expression":
+        refuse_others(text, call, others, values=1)
+        return f'expression("{_formula(call.values[0].value if call.values else None, where)}")'
+    if call.name not in _DESCRIBED:
+        refuse_others(text, call, others)
+        return call.name
+    from batchlab.policy.orders import keys_of, ordered_by  # noqa: PLC0415  # other orders do without
+
+    refuse_others(text, call, (*others, *keys_of(call.name)))
+    return ordered_by(text, call)
+
+
+def _formula(value: object, where: str) -> str:
+    """Check that a formula can be quoted; whether it means something is known when its columns are."""
+    rule = 'must be a quoted formula, e.g. expression("requested_time * tasks")'
+    if not isinstance(value, str):
+        given = "nothing" if value is None else shown(value.name if isinstance(value, spec.Call) else value)
+        raise PolicyError(f"expression of {given}; {rule}.{where}")
+    formula = value.strip()
+    if not formula or not formula.isprintable() or "'" in formula or '"' in formula:
+        raise PolicyError(f"expression of {shown(value)}; {rule}, printable and without quotes in it.{where}")
+    return formula
+
+
+def known(kind: str, name: object, table: Collection[str], where: str = "") -> str:
+    """Refuse a name that is not in a table."""
+    if not isinstance(name, str):
+        raise PolicyError(f"{kind} = {shown(name)}; must be a name.{where}")
+    if name not in table:
+        raise PolicyNotFound(f"no {kind} named {shown(name)}.{suggest(name, table)}{where}")
+    return name
+
+
+def whole(name: str, value: object, least: int, most: int, where: str = "") -> int:
+    """Check an integer."""
+    if not isinstance(value, bool):
+        with suppress(TypeError):
+            number = operator.index(value)  # type: ignore[arg-type]  # that is the question
+            if least <= number <= most:
+                return number
+    given = value.name if isinstance(value, spec.Call) else shown(value)
+    raise PolicyError(f"{name} = {given}; must be an integer from {least} to {most}.{where}")
+
+
+def refuse_others(text: spec.Spec, call: spec.Call, keys: Collection[str] = (), *, values: int = 0) -> None:
+    """Refuse keys that a name does not take, and values beyond the number that it takes."""
+    for key, argument in call.keys.items():
+        if key not in keys:
+            where = text.where(argument.key_position)
+            raise PolicyError(f"{call.name} takes no key {shown(key)}.{suggest(key, keys)}{where}")
+    for argument in call.values[values:]:
+        where = text.where(argument.position)
+        raise PolicyError(
+            f"this value of {call.name} needs a key, e.g. {call.name}(allocator=best_fit).{where}"
+        )

@@ -1,0 +1,77 @@
+"""A number of equal nodes: what each of them has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from batchlab.errors import SystemDescriptionError
+from batchlab.system import rules
+from batchlab.system.checks import amounts, held, set_field
+from batchlab.system.sleep_states import SleepState, check_sleep_states
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["NodeGroup"]
+
+
+@dataclass(frozen=True)
+class NodeGroup:
+    """A number of equal nodes.
+
+    Parameters
+    ----------
+    name
+        The group's name, unique in its system: 1 to 200 printable characters without ``|``, and without
+        blanks at its ends. Jobs name groups in the column ``node_group``.
+    count
+        The number of nodes, at least 1.
+    resources
+        What one node has: resource name to amount (integers from 0 to 2^53, in any unit the jobs use too).
+    sleep_states
+        The states in which its nodes can sleep, the lightest first; none unless given.
+    weight
+        An integer from 0 to 4,294,967,280: under the policy ``slurm`` nodes of the least weight are taken
+        first. 1 unless given.
+    features
+        What jobs may ask nodes for by name in the column ``constraint``; none unless given.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If a name, the count, an amount, the weight, a feature or a sleep state breaks its rule.
+    """
+
+    name: str
+    count: int
+    resources: Mapping[str, int] = field(hash=False)
+    sleep_states: tuple[SleepState, ...] = ()
+    weight: int = 1
+    features: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        set_field(self, "name", held(rules.group_name, self.name, "NodeGroup: name"))
+        where = f"NodeGroup {self.name!r}"
+        set_field(self, "count", held(rules.count, self.count, f"{where}: count"))
+        resources = amounts(self.resources, f"{where}: resources", rules.amount)
+        if not resources:
+            raise SystemDescriptionError(
+                f"{where}: resources = {{}}; must name at least one resource, e.g. 'core'"
+            )
+        set_field(self, "resources", MappingProxyType(resources))
+        states = check_sleep_states(self.sleep_states, f"{where}: sleep_states")
+        set_field(self, "sleep_states", states)
+        set_field(self, "weight", held(rules.weight, self.weight, f"{where}: weight"))
+        set_field(self, "features", held(rules.features, self.features, f"{where}: features"))
+
+    @property
+    def power_states(self) -> tuple[str, ...]:
+        """What results call the states that a node can be in: on, then those of each sleep state."""
+        return ("on", *(label for state in self.sleep_states for label in state.labels))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Read-only views of dictionaries cannot be pickled.
+        more = self.sleep_states, self.weight, self.features
+        return NodeGroup, (self.name, self.count, dict(self.resources), *more)
