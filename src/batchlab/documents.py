@@ -6,6 +6,7 @@ What a document means is the business of the part that reads it.
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
@@ -13,12 +14,15 @@ from typing import TYPE_CHECKING, NoReturn
 from batchlab.errors import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from batchlab.errors import BatchlabError
 
-__all__ = ["DocumentReader", "DuplicateKey", "shown_path", "without_duplicates"]
+__all__ = ["DocumentReader", "DuplicateKey", "shown_path", "without_duplicates", "written"]
 
 _USUAL_BYTES = 2**16
 _MEBIBYTE = 2**20
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True)
@@ -133,3 +137,15 @@ def without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
 def shown_path(file: str) -> str:
     """Show a file's name in a message, even if it cannot be printed."""
     return file if file.isprintable() else ascii(file)
+
+
+def written(path: Sequence[int | str]) -> str:
+    """Write a path into a document as in TOML: ``groups[0].resources.core``."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            key = part if _BARE.fullmatch(part) else shown(part)
+            text += f".{key}" if text else key
+    return text

@@ -9,6 +9,7 @@ import pytest
 
 from batchlab.cli import main, progress
 from batchlab.trace import catalogue, store, traces
+from batchlab.workload.mappings import catalogue as mappings
 from support.trace_archive import Archive, serving
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def test_the_list_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     """The same as one JSON document."""
     assert main(["traces", "list", "--format", "json"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    assert len(rows) == len(catalogue.entries())
+    assert len(rows) == len(catalogue.entries()) + len(mappings.entries())
+    assert rows[-1]["name"] == mappings.entries()[-1].name
     assert rows[0]["name"] == "ANL-Intrepid-2009-1"
     assert not rows[0]["fetched"]
     assert rows[1]["last"] is None

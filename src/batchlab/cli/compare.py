@@ -24,6 +24,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     Invalid,
     JobChecked,
     LogFormatOption,
+    MappingOption,
     Nodes,
     NodeWatts,
     Observers,
@@ -123,6 +124,7 @@ def compare(
     processors: Processors = "requested",
     use_memory: UseMemory = False,
     log_format: LogFormatOption = None,
+    mapping: MappingOption = None,
     timezone: Timezone = None,
     executor: _Executor = "threads",
     workers: _Workers = None,
@@ -140,7 +142,9 @@ def compare(
     machine = MachineRequest(system, nodes, cores, equivalence)
     policies = _policies(policy, machine)
     observers = observers_for(observer, power, failures, seed)
-    log = LogRequest(*located(trace), overrun, invalid, processors, use_memory, None, log_format, timezone)
+    log = LogRequest(
+        *located(trace), overrun, invalid, processors, use_memory, None, log_format, timezone, mapping
+    )
     workload, described = _read(log, machine)
     title = LogFile(log.trace).label
     options = RunOptions(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from batchlab.cli.failure import wrong_usage
 from batchlab.cli.progress import reading_bar
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from batchlab.cli.request import LogRequest
     from batchlab.system.system import System
     from batchlab.vocabulary import LogFormat
+    from batchlab.workload.mappings.mapping import LogMapping
     from batchlab.workload.workload import Workload
 
-__all__ = ["check_platform", "format_of", "is_log", "located", "read_log"]
+__all__ = ["check_platform", "format_of", "is_log", "located", "mapping_of", "read_log"]
 
 _JOBS = ".json"
 
@@ -114,7 +115,9 @@ def is_log(log: LogRequest) -> bool:
     """Tell a log from tables and other simulators' jobs: by the content, unless its format is given."""
     from batchlab.workload.formats import is_table  # noqa: PLC0415  # --help does without
 
-    return log.form is not None or not (is_table(log.trace) or _is_json(log.trace))
+    if log.form is not None or log.mapping is not None:
+        return True
+    return format_of(log) == "mapped" or not (is_table(log.trace) or _is_json(log.trace))
 
 
 def _is_json(path: Path) -> bool:
@@ -127,7 +130,20 @@ def format_of(log: LogRequest) -> LogFormat:
     """Give the format of a log: what was given, or else what its first line looks like."""
     from batchlab.workload.formats import log_format  # noqa: PLC0415  # --help does without
 
-    return log.form or log_format(log.trace)
+    if log.mapping is not None and log.form not in (None, "mapped"):
+        raise wrong_usage(
+            "is about files that --mapping describes; leave one of the two out.", "--log-format"
+        )
+    return "mapped" if log.mapping is not None else log.form or log_format(log.trace)
+
+
+def mapping_of(log: LogRequest) -> LogMapping | None:
+    """Return the mapping of a data set, given or found by the columns; None for other files."""
+    if log.mapping is None and (not is_log(log) or format_of(log) != "mapped"):
+        return None
+    from batchlab.workload.mappings.read import mapping_of_source  # noqa: PLC0415  # most files are others
+
+    return mapping_of_source(log.trace, log.mapping)
 
 
 def _read(log: LogRequest) -> Workload:
@@ -138,15 +154,13 @@ def _read(log: LogRequest) -> Workload:
     form = format_of(log)
     if form == "swf" and log.timezone is not None:
         raise wrong_usage(f"is about the clocks of Slurm and PBS; {log.trace} is an SWF log.", "--timezone")
-    clock = {} if form == "swf" else {"timezone": log.timezone or "UTC"}
-    return reader_of(log.trace, form)(
-        log.trace,
-        **({} if log.overrun is None else {"overrun": log.overrun}),
-        invalid=log.invalid,
-        processors=log.processors,
-        use_memory=log.use_memory,
-        **clock,
-    )
+    given: dict[str, Any] = {} if log.overrun is None else {"overrun": log.overrun}
+    if form == "mapped":
+        given |= {"mapping": log.mapping, "timezone": log.timezone}
+    else:
+        given["use_memory"] = log.use_memory
+        given |= {} if form == "swf" else {"timezone": log.timezone or "UTC"}
+    return reader_of(log.trace, form)(log.trace, invalid=log.invalid, processors=log.processors, **given)
 
 
 def check_platform(workload: Workload, system: System | None) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from batchlab.cli.failure import wrong_usage
+from batchlab.cli.log import mapping_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,9 +38,14 @@ def machine_for(
     Returns
     -------
     System
-        The described one, else that of the catalogue, else that of the header.
+        The described one, else that of the mapping, of the catalogue, or of the header.
     """
-    system = described or _catalogued_machine(log, machine, header) or machine_of_log(header(), machine)
+    system = (
+        described
+        or _mapped_machine(log, machine)
+        or _catalogued_machine(log, machine, header)
+        or machine_of_log(header(), machine)
+    )
     _check_memory(system, log.use_memory)
     return system
 
@@ -117,6 +123,18 @@ def _check_memory(system: System, use_memory: bool) -> None:
     """Refuse ``--use-memory`` on a machine without memory."""
     if use_memory and "mem" not in system.resources:
         raise wrong_usage("has the jobs ask for mem, which the machine lacks; pass --system.", "--use-memory")
+
+
+def _mapped_machine(log: LogRequest, machine: MachineRequest) -> System | None:
+    """Read the machine that a mapping names; None if it names none, or options describe a machine."""
+    if machine.cores is not None or machine.equivalence is not None:
+        return None
+    mapping = mapping_of(log)
+    if mapping is None or not mapping.machine:
+        return None
+    from batchlab.system import read_system  # noqa: PLC0415  # only files need it
+
+    return read_system(mapping.machine)
 
 
 def _catalogued_machine(

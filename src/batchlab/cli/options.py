@@ -37,6 +37,7 @@ __all__ = [
     "Invalid",
     "JobChecked",
     "LogFormatOption",
+    "MappingOption",
     "NodeWatts",
     "Nodes",
     "Observers",
@@ -297,12 +298,22 @@ LogFormatOption = Annotated[
     LogFormat | None,
     typer.Option("--log-format", rich_help_panel=READING, help="What the log is; known by its content."),
 ]
+MappingOption = Annotated[
+    str | None,
+    typer.Option(
+        "--mapping",
+        metavar="NAME|FILE",
+        rich_help_panel=READING,
+        help="What the columns of a data set hold: a name (batchlab traces list) or a TOML file. "
+        "[default: found by the columns]",
+    ),
+]
 Timezone = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
         rich_help_panel=READING,
-        help="Whose clock a log of Slurm or PBS shows, as Europe/Berlin; UTC unless given.",
+        help="Time zone of the time stamps of a log, as Europe/Berlin. [default: UTC, or the mapping's one]",
     ),
 ]
 

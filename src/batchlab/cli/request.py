@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from batchlab.cli.amounts import amounts
@@ -11,7 +12,6 @@ from batchlab.cli.failure import wrong_usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from batchlab.cli.options import Format
     from batchlab.observer import Observer
@@ -28,8 +28,8 @@ class LogRequest:
     """Which log, and how to read it.
 
     `trace` is the file, and `name` its name in the catalogue, where it was found there; `applications` is
-    the folder with the applications of its jobs, where one was given; `overrun`, `form` and `timezone` are
-    None where they were not.
+    the folder with the applications of its jobs, where one was given; `overrun`, `form`, `timezone` and
+    `mapping` are None where they were not.
     """
 
     trace: Path
@@ -41,6 +41,7 @@ class LogRequest:
     applications: Path | None = None
     form: LogFormat | None = None
     timezone: str | None = None
+    mapping: str | None = None
 
     @property
     def swf_overrun(self) -> OverrunAction:
@@ -144,7 +145,9 @@ class RunRequest:
 
 def input_files(log: LogRequest, machine: MachineRequest) -> dict[str, Path]:
     """Give the files that are read, by role."""
-    return {"trace": log.trace} | ({} if machine.system is None else {"system": machine.system})
+    known = {"trace": log.trace} | ({} if machine.system is None else {"system": machine.system})
+    own = None if log.mapping is None else Path(log.mapping)
+    return known | ({"mapping": own} if own is not None and own.is_file() else {})
 
 
 def python_files(policies: Sequence[str], observers: Sequence[str]) -> dict[str, Path]:

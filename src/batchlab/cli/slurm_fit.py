@@ -15,6 +15,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     RULES,
     Invalid,
     LogFormatOption,
+    MappingOption,
     OutputFormat,
     Overhead,
     Overrun,
@@ -124,6 +125,7 @@ def fit(
     processors: Processors = "requested",
     use_memory: UseMemory = False,
     log_format: LogFormatOption = None,
+    mapping: MappingOption = None,
     timezone: Timezone = None,
     tolerance: _Tolerance = 60.0,
     out: _Out = None,
@@ -140,7 +142,9 @@ def fit(
     configured = twins.read_twin(conf, overheads=overheads, submission=submission, version=version)
     sought = None if parameter is None else _sought(parameter, configured)
     given = located(trace)
-    request = LogRequest(*given, overrun, invalid, processors, use_memory, None, log_format, timezone)
+    request = LogRequest(
+        *given, overrun, invalid, processors, use_memory, None, log_format, timezone, mapping
+    )
     workload = read_log(request)
     with progress_bar("fitting") as advance:
         found = twins.fit(

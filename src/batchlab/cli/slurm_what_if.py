@@ -14,6 +14,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     Fitted,
     Invalid,
     LogFormatOption,
+    MappingOption,
     OutputFormat,
     Overhead,
     Overrun,
@@ -90,6 +91,7 @@ def what_if(
     processors: Processors = "requested",
     use_memory: UseMemory = False,
     log_format: LogFormatOption = None,
+    mapping: MappingOption = None,
     timezone: Timezone = None,
     report: PageFile = None,
     form: OutputFormat = "text",
@@ -108,7 +110,9 @@ def what_if(
         values = twin.read_fitted(fitted)
         twins = [values.applied(each) for each in twins]
     given = located(trace)
-    request = LogRequest(*given, overrun, invalid, processors, use_memory, None, log_format, timezone)
+    request = LogRequest(
+        *given, overrun, invalid, processors, use_memory, None, log_format, timezone, mapping
+    )
     workload = read_log(request)
     with progress_bar("simulating") as advance:
         found = twin.what_if(

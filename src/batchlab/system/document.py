@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, PlainValidator, ValidationError
 
+from batchlab.documents import written
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import rules
 
@@ -51,7 +51,6 @@ Resources = Annotated[
 _ModelType = TypeVar("_ModelType", bound=Model)
 _Path = tuple[int | str, ...]
 _MISSING = object()
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 _SHAPES = {
     "dict_type": "must be an object of keys and values",
     "model_type": "must be an object of keys and values",
@@ -118,15 +117,3 @@ def _needed(path: _Path) -> str:
         "processor": 'say what one processor is, e.g. {"core": 1}',
     }
     return purposes.get(str(path[-1]), "add it")
-
-
-def written(path: _Path) -> str:
-    """Write a path into a document as in TOML: ``groups[0].resources.core``."""
-    text = ""
-    for part in path:
-        if isinstance(part, int):
-            text += f"[{part}]"
-        else:
-            key = part if _BARE.fullmatch(part) else shown(part)
-            text += f".{key}" if text else key
-    return text

@@ -10,6 +10,8 @@ from batchlab.workload.header import HeaderEntry as HeaderEntry
 from batchlab.workload.logs.jobcomp import read_jobcomp as read_jobcomp
 from batchlab.workload.logs.pbs import read_pbs as read_pbs
 from batchlab.workload.logs.sacct import read_sacct as read_sacct
+from batchlab.workload.mappings.mapping import LogMapping as LogMapping
+from batchlab.workload.mappings.read import read_mapped as read_mapped
 from batchlab.workload.records import Reader as Reader
 from batchlab.workload.records import read_records as read_records
 from batchlab.workload.report import Report as Report

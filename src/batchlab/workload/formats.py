@@ -38,6 +38,13 @@ _FORMS: tuple[tuple[LogFormat, re.Pattern[bytes]], ...] = (
 )
 
 
+# The columns of a table of batchlab; a file that has them all needs no mapping.
+_OF_TABLES = {b"submit_time", b"run_time", b"tasks"}
+_SWF_FIELDS = 18
+# The fewest columns of a mapping: an instant, a length, a size.
+_FEWEST = 3
+
+
 def is_table(path: Path) -> bool:
     """Tell a table from a log."""
     return table_form(path) is not None
@@ -58,6 +65,8 @@ def table_form(path: Path) -> Literal["csv", "parquet"] | None:
         or ``.csv.gz`` and it begins as no log does; None for others.
     """
     begin = beginning(path)
+    if _is_mapped(begin, path):
+        return None
     if begin.startswith(_PARQUET):
         return "parquet"
     if _CSV.match(begin):
@@ -79,9 +88,11 @@ def log_format(path: Path) -> LogFormat:
     Returns
     -------
     str
-        ``"sacct"``, ``"jobcomp"`` or ``"pbs"``; ``"swf"`` for whatever else.
+        ``"sacct"``, ``"jobcomp"``, ``"pbs"``, or ``"mapped"`` for a data set that `read_mapped` knows by its
+        columns; ``"swf"`` for whatever else.
     """
-    return _log_form(beginning(path)) or "swf"
+    begin = beginning(path)
+    return "mapped" if _is_mapped(begin, path) else _log_form(begin) or "swf"
 
 
 def beginning(path: Path) -> bytes:
@@ -97,12 +108,39 @@ def beginning(path: Path) -> bytes:
     return begin.removeprefix(b"\xef\xbb\xbf").lstrip()
 
 
+def _is_mapped(begin: bytes, path: Path) -> bool:
+    """Tell a data set whose columns have a mapping; most files are told from these by their first line."""
+    if not _may_be_mapped(begin):
+        return False
+    from batchlab.workload.mappings.recognition import recognised  # noqa: PLC0415  # most files are others
+
+    try:
+        return recognised(begin, path) is not None
+    except WorkloadError:
+        # Several fit; the reader says so.
+        return True
+
+
+def _may_be_mapped(begin: bytes) -> bool:
+    if begin.startswith((_PARQUET, b"{", b"[")):
+        return True
+    if _log_form(begin) not in (None, "sacct"):
+        return False
+    if _SWF.match(begin):
+        lines = (line for line in begin.split(b"\n") if line.strip() and not line.startswith(b";"))
+        return len(next(lines, b"").split()) > _SWF_FIELDS
+    head = begin.partition(b"\n")[0]
+    names = {name.strip(b' \r"') for name in re.split(rb"[,;|\t]", head)}
+    # Slurm writes JobID; a data set may have its fields in small letters.
+    return len(names) >= _FEWEST and not names >= _OF_TABLES and b"JobID" not in head
+
+
 def _log_form(begin: bytes) -> LogFormat | None:
     return next((name for name, form in _FORMS if form.match(begin)), None)
 
 
 def reader_of(path: Path, known: LogFormat | None = None) -> Callable[..., Workload]:
-    """Give the function that reads a log: `read_swf`, `read_sacct`, `read_jobcomp` or `read_pbs`.
+    """Give the function that reads a log: `read_swf`, `read_sacct`, `read_pbs`, … by its format.
 
     Parameters
     ----------

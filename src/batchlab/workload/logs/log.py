@@ -1,6 +1,7 @@
 """A log that is being read, and what is refused of it."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import polars as pl
 
@@ -14,16 +15,21 @@ __all__ = ["Log"]
 
 @dataclass(frozen=True)
 class Log:
-    """A log that is being read: its name, what was said of its lines, and how to read it."""
+    """A log that is being read: its name, what was said of its lines or rows, and how to read it."""
 
     name: str
     notes: Notes
     reading: Reading
+    unit: Literal["line", "row"] = "line"
+
+    def place(self, number: int) -> str:
+        """Name a line or a row in a message."""
+        return f"{self.name}:{number}" if self.unit == "line" else f"{self.name}: row {number}"
 
     def refuse_line(self, line: int, value: str, reason: str) -> None:
         """Leave out a line, or raise."""
         if self.reading.invalid == "raise":
-            raise WorkloadError(f"{self.name}:{line}: {shown(value[:200])} {reason}. {NEXT_STEP}")
+            raise WorkloadError(f"{self.place(line)}: {shown(value[:200])} {reason}. {NEXT_STEP}")
         self.notes.add("dropped", reason, pl.Series([line]))
 
     def refuse(
@@ -38,7 +44,7 @@ class Log:
             first = out.sort("line").head(1)
             text = first[f"{column}_text" if f"{column}_text" in out.columns else column]
             raise WorkloadError(
-                f"{self.name}:{first['line'][0]}: {column} = {shown(text[0])}; job {first['logged_id'][0]} "
+                f"{self.place(first['line'][0])}: {column} = {shown(text[0])}; job {first['logged_id'][0]} "
                 f"{reason}. {NEXT_STEP}"
             )
         self.notes.add("dropped", reason, out["line"], out["base"])

@@ -4,7 +4,7 @@ import polars as pl
 
 from batchlab.workload.logs.notes import Notes
 
-__all__ = ["STATUS_OF", "is_ended", "note_unknown", "word"]
+__all__ = ["KNOWN_STATES", "STATUS_OF", "is_ended", "note_unknown", "word"]
 
 COMPLETED, FAILED, CANCELLED = 1, 0, 5
 STATUS_OF = {
@@ -42,6 +42,8 @@ _UNFINISHED = (
     "POWER_UP_NODE",
     "EXPEDITING",
 )
+KNOWN_STATES = (*STATUS_OF, *_UNFINISHED)
+"""All states of Slurm that are known here."""
 _FEWEST_LETTERS = 3
 _MOST_NAMED = 20
 _LONGEST_NAME = 30

@@ -1,0 +1,52 @@
+"""The mappings of public data sets, and how one is found by its name."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from batchlab.errors import WorkloadError, shown, suggest
+from batchlab.workload.mappings.mapping import LogMapping, mapping_of_document, mapping_of_file
+
+__all__ = ["entries", "mapping_named", "text_of"]
+
+_FOLDER = "batchlab.workload.mappings.sets"
+_SUFFIX = ".toml"
+
+
+@cache
+def entries() -> tuple[LogMapping, ...]:
+    """Return the mappings of all data sets, by name."""
+    found = sorted(each.name for each in files(_FOLDER).iterdir() if each.name.endswith(_SUFFIX))
+    texts = {name: files(_FOLDER).joinpath(name).read_text("utf-8") for name in found}
+    return tuple(
+        mapping_of_document({**tomllib.loads(text), "name": name.removesuffix(_SUFFIX)})
+        for name, text in texts.items()
+    )
+
+
+def text_of(mapping: LogMapping) -> str:
+    """Return the TOML of the mapping of a data set."""
+    return files(_FOLDER).joinpath(f"{mapping.name}{_SUFFIX}").read_text("utf-8")
+
+
+def mapping_named(name: str | os.PathLike[str]) -> LogMapping:
+    """Return a mapping by its name, or read it from a file.
+
+    Raises
+    ------
+    WorkloadError
+        If there is neither a mapping of this name nor a file, or the file is wrong.
+    """
+    text = os.fspath(name)
+    known = {mapping.name: mapping for mapping in entries()}
+    if text.lower() in known and not Path(text).is_file():
+        return known[text.lower()]
+    if not text.endswith(_SUFFIX) and not Path(text).is_file():
+        raise WorkloadError(
+            f"mapping = {shown(text)}; must be the name of a mapping or a TOML file.{suggest(text, known)}"
+        )
+    return mapping_of_file(text)

@@ -1,0 +1,239 @@
+"""From the columns of a data set to a checked workload."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from batchlab.errors import WorkloadError
+from batchlab.workload.header import Header
+from batchlab.workload.logs.reading import YEAR
+from batchlab.workload.logs.states import STATUS_OF, is_ended, note_unknown, word
+from batchlab.workload.mappings.instants import span_of
+from batchlab.workload.mappings.sizes import sizes_of
+from batchlab.workload.report import Report
+from batchlab.workload.validation import admit
+from batchlab.workload.workload import Workload
+
+if TYPE_CHECKING:
+    from batchlab.workload.logs.log import Log
+    from batchlab.workload.logs.notes import Notes
+    from batchlab.workload.mappings.mapping import LogMapping
+    from batchlab.workload.mappings.rows import Rows
+    from batchlab.workload.mappings.values import Reader
+
+__all__ = ["workload_of"]
+
+_TEXTS = ("user", "group", "account", "partition", "queue", "qos", "job_name")
+_SUBMISSION = "submission is unknown or no time"
+_BACKWARDS = "ended before it started"
+_NO_END = "ended, but for how long it ran is unknown"
+_UNFINISHED = "had not ended when the log was written"
+_NEVER_STARTED = "ended before it started: run_time 0 taken"
+_EARLY_START = "started before it was submitted"
+_COMPONENT = "component of a job of several: a job by itself, which may start at another time"
+_SEVERAL = "started several times: its run time is that of all attempts together"
+
+
+def workload_of(rows: Rows, reader: Reader, log: Log) -> Workload:
+    """Make a workload of the rows of a data set.
+
+    Parameters
+    ----------
+    rows
+        The columns that the mapping reads.
+    reader
+        Reads them.
+    log
+        Where they come from, and how to read them; gets what is said of the rows.
+
+    Raises
+    ------
+    WorkloadError
+        If no row is of a job that can be taken; with ``invalid="raise"``, at the first that breaks a rule.
+    """
+    mapping, notes = reader.mapping, log.notes
+    if not rows.table.height:
+        raise WorkloadError(f"{log.name}: has no row. Give a data set with jobs in it.")
+    jobs = _with_ends(_read(rows, reader, log), reader, notes)
+    jobs = log.refuse(jobs, pl.col("submit").is_finite(), "submit", _SUBMISSION)
+    if log.reading.unfinished == "drop":
+        jobs = log.refuse(jobs, pl.col("ended"), "state", _UNFINISHED, is_usual=True)
+    jobs = log.refuse(jobs, ~(pl.col("end") < pl.col("start")).fill_null(value=False), "end", _BACKWARDS)
+    jobs = log.refuse(jobs, pl.col("run_time").is_not_null(), "end", _NO_END)
+    for remark, where in (
+        (_EARLY_START, pl.col("start") < pl.col("submit")),
+        (_COMPONENT, pl.col("components") > 1),
+        (_SEVERAL, pl.col("attempts") > 1),
+    ):
+        odd = jobs.filter(where.fill_null(value=False))
+        notes.add("noted", remark, odd["line"], odd["base"])
+    return _admitted(jobs.sort("submit", "line", maintain_order=True), log, mapping, rows.comments)
+
+
+def _read(rows: Rows, reader: Reader, log: Log) -> pl.DataFrame:
+    """Read all columns; what belongs to the data set alone rides along."""
+    mapping, notes = reader.mapping, log.notes
+    span = span_of(reader, notes, log.reading.timezone)
+    number, identifier = _identifiers(reader)
+    height = rows.table.height
+    jobs = pl.DataFrame(
+        {
+            "line": pl.int_range(height, eager=True),
+            "base": number,
+            "logged_id": identifier,
+            **{name: values.alias(name) for name, values in span._asdict().items()},
+            "limit": reader.number("limit") if reader.has("limit") else _unknown(height),
+            "state": reader.text("state")
+            if reader.has("state")
+            else pl.repeat(None, height, dtype=pl.String, eager=True),
+            "components": _components(reader, height),
+        }
+    )
+    texts = {role: reader.text(role).alias(role) for role in _TEXTS if reader.has(role)}
+    kept = {name: rows.table[name] for name in mapping.keep or () if name in rows.table.columns}
+    taken = {*jobs.columns, *texts}
+    kept = {name: column for name, column in kept.items() if name not in taken and column.count()}
+    sizes = sizes_of(reader, log)
+    return jobs.with_columns(*sizes, *texts.values()).with_columns(
+        column for name, column in kept.items() if name not in {size.name for size in sizes}
+    )
+
+
+def _unknown(height: int) -> pl.Series:
+    return pl.repeat(None, height, dtype=pl.Float64, eager=True)
+
+
+def _identifiers(reader: Reader) -> tuple[pl.Series, pl.Series]:
+    """Return the numbers of jobs and their names; rows are numbered if the names are no numbers."""
+    height = reader.table.height
+    places = pl.int_range(1, height + 1, eager=True, dtype=pl.Int64)
+    if not reader.has("job_id"):
+        return places, places.cast(pl.String)
+    names = reader.text("job_id")
+    numbers = names.cast(pl.Int64, strict=False)
+    if numbers.null_count() or (numbers < 0).any():
+        return places, names.fill_null(places.cast(pl.String))
+    return numbers, names
+
+
+def _components(reader: Reader, height: int) -> pl.Series:
+    if not reader.has("component_of"):
+        return pl.repeat(1, height, dtype=pl.UInt32, eager=True)
+    names = reader.text("component_of").to_frame("name")
+    return names.select(pl.when(pl.col("name").is_not_null()).then(pl.len().over("name"))).to_series()
+
+
+def _with_ends(jobs: pl.DataFrame, reader: Reader, notes: Notes) -> pl.DataFrame:
+    """Add which jobs had ended, and a run time of 0 for those that ended before they started."""
+    states = reader.mapping.states
+    said = pl.col("state").replace(states) if states else pl.col("state")
+    jobs = jobs.with_columns(said)
+    # A number is a state too, if the mapping does not say which.
+    jobs = jobs.with_columns(pl.coalesce(word("state"), "state").alias("state"))
+    ended = pl.DataFrame({"ended": jobs.select(is_ended()).to_series()})
+    jobs = jobs.with_columns(ended["ended"] | (jobs["state"].is_null() & jobs["run_time"].is_not_null()))
+    note_unknown(jobs, notes)
+    starts = reader.has("start") or reader.has("wait") or reader.mapping.attempts is not None
+    never = pl.col("ended") & pl.col("start").is_null() & (pl.col("run_time").fill_null(0) == 0)
+    queued = jobs.filter(never & pl.lit(starts))
+    notes.add("mended", _NEVER_STARTED, queued["line"], queued["base"])
+    return jobs.with_columns(
+        pl.when(never & pl.lit(starts)).then(0.0).otherwise("run_time").alias("run_time")
+    )
+
+
+def _admitted(jobs: pl.DataFrame, log: Log, mapping: LogMapping, comments: tuple[str, ...]) -> Workload:
+    """Check the jobs as any table's, and put the report together."""
+    notes, reading = log.notes, log.reading
+    dropped = notes.table("dropped")
+    if jobs.is_empty():
+        place = log.place(dropped["line"][0])
+        raise WorkloadError(
+            f"{place}: {dropped['reason'][0]}, and none of {dropped.height:,} rows is of a job that can be "
+            "taken. Check the mapping's columns and units."
+        )
+    origin = 0 if mapping.times.relative else math.floor(float(jobs["submit"].min() or 0.0))  # type: ignore[arg-type]
+    jobs = _with_limits(jobs, log)
+    resources = [name for name in mapping.amounts if name in jobs.columns]
+    admitted, report, names = admit(
+        jobs.select(*_columns(jobs, origin)),
+        resources=resources,
+        overrun=reading.overrun,
+        invalid=reading.invalid,
+        source=log.name,
+        lines=jobs["line"],
+    )
+    tables = {
+        outcome: pl.concat([notes.table(outcome), getattr(report, outcome)]).sort("line", maintain_order=True)
+        for outcome in ("dropped", "mended", "noted")
+    }
+    whole = Report(
+        source=log.name,
+        read=admitted.height + tables["dropped"].height,
+        kept=admitted.height,
+        **tables,
+        unit="row",
+        mended_jobs=tables["mended"]["line"].n_unique(),
+    )
+    return Workload(admitted, _header(mapping, origin, reading.timezone, comments), whole, names)
+
+
+def _header(mapping: LogMapping, origin: int, zone: str, comments: tuple[str, ...]) -> Header:
+    if comments:
+        return Header(comments)
+    said: dict[str, object] = {"TimeZoneString": zone}
+    if not mapping.times.relative:
+        said = {"UnixStartTime": origin, **said}
+    return Header.from_fields(said)
+
+
+def _with_limits(jobs: pl.DataFrame, log: Log) -> pl.DataFrame:
+    """Add ``requested_time``."""
+    unlimited = (pl.col("limit") == math.inf).fill_null(value=False)
+    usual = _unlimited(jobs, log.reading.unlimited)
+    jobs = jobs.with_columns(pl.when(unlimited).then(usual).otherwise("limit").alias("requested_time"))
+    for seconds, part in jobs.filter(unlimited).group_by("requested_time", maintain_order=True):
+        reason = f"no time limit of its own: {seconds[0]:,.0f} s taken"
+        log.notes.add("mended", reason, part["line"], part["base"])
+    return jobs
+
+
+def _unlimited(jobs: pl.DataFrame, given: float | Mapping[str, float]) -> pl.Expr:
+    """Return what is taken for no limit: one number, or that of the job's partition or queue."""
+    if not isinstance(given, Mapping):
+        return pl.lit(float(given))
+    where = [name for name in ("partition", "queue") if name in jobs.columns]
+    if not where:
+        return pl.lit(YEAR)
+    values = {name: float(seconds) for name, seconds in given.items()}
+    return pl.coalesce(where).replace_strict(values, default=YEAR, return_dtype=pl.Float64)
+
+
+_OWN = ("line", "base", "logged_id", "submit", "eligible", "start", "end", "run_time", "attempts", "limit")
+_OUTCOMES = ("state", "components", "ended", "requested_time", "allocated_processors", "allocated_nodes")
+
+
+def _columns(jobs: pl.DataFrame, origin: int) -> list[pl.Expr]:
+    """Give the columns of the workload: those of any, what was asked for, what became of the jobs."""
+    others = [name for name in jobs.columns if name not in (*_OWN, *_OUTCOMES) and jobs[name].count()]
+    given = [name for name in ("allocated_processors", "allocated_nodes") if name in jobs.columns]
+    return [
+        pl.col("base").alias("job_id"),
+        (pl.col("submit") - origin).alias("submit_time"),
+        "run_time",  # type: ignore[list-item]
+        "requested_time",  # type: ignore[list-item]
+        pl.col("logged_id"),
+        *(pl.col(name) for name in others),
+        (pl.col("eligible") - origin).alias("eligible_time"),
+        (pl.col("start") - origin).alias("start_time"),
+        (pl.col("end") - origin).alias("end_time"),
+        (pl.col("start") - pl.col("submit")).fill_null(-1.0).alias("logged_wait_time"),
+        *(pl.col(name) for name in given),
+        pl.col("state").str.to_lowercase(),
+        pl.col("state").replace_strict(STATUS_OF, default=-1, return_dtype=pl.Int64).alias("status"),
+        pl.col("attempts"),
+    ]

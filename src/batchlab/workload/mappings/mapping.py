@@ -1,0 +1,376 @@
+"""A mapping: what the columns of a data set hold of its jobs, in which units, and where that is written."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
+
+import polars as pl
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from batchlab.documents import DocumentReader, written
+from batchlab.errors import WorkloadError, shown, suggest
+from batchlab.workload.logs.clock import check_zone
+from batchlab.workload.logs.states import KNOWN_STATES
+from batchlab.workload.mappings.roles import KINDS, ROLES, UNITS, Kind
+from batchlab.workload.unreadable import UNREADABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["Attempts", "Column", "File", "LogMapping", "Times", "mapping_of_document", "mapping_of_file"]
+
+_TASKS = ("instance", "node", "core", "gpu", "job")
+# What a row must say for a task to be one of these.
+_TASK_COLUMN = {"instance": "tasks", "node": "nodes", "core": "cores", "gpu": "gpus"}
+_RESOURCE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_RESOURCE_OF = {"cores": "core", "gpus": "gpu", "memory": "mem"}
+_FORMATS = ("csv", "parquet", "json", "swf", "pbs")
+
+Value = str | int | float
+
+
+class _Model(BaseModel):
+    """A table of a mapping: its keys are known, its values keep their types."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def _names(value: object) -> object:
+    return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else value
+
+
+def _listed(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _some(value: tuple[str, ...]) -> tuple[str, ...]:
+    if not value or not all(value):
+        raise ValueError("must name a column")
+    return value
+
+
+def _pattern(value: str) -> str:
+    try:
+        groups = re.compile(value).groups
+        pl.Series([""]).str.extract(value)
+    except (re.error, *UNREADABLE):
+        raise ValueError("must be a regular expression") from None
+    if groups != 1:
+        raise ValueError("must have one group in parentheses: what it finds is the value")
+    return value
+
+
+def _zone(value: str) -> str:
+    try:
+        check_zone(value)
+    except WorkloadError:
+        raise ValueError("must be a name of the IANA's list, as 'UTC' or 'Europe/Berlin'") from None
+    return value
+
+
+def _time_format(value: str) -> str:
+    try:
+        pl.Series(["1"]).str.to_datetime(value, strict=False)
+    except UNREADABLE:
+        value = ""
+    if "%" not in value:
+        rule = "must be a date and a time in the letters of strftime, as '%d.%m.%Y %H:%M:%S'"
+        raise ValueError(rule) from None
+    return value
+
+
+def _separator(value: str) -> str:
+    if len(value.encode()) != 1 or value in "\r\n":
+        raise ValueError("must be one character, as ',' or '\\t'")
+    return value
+
+
+_Names = Annotated[tuple[str, ...], BeforeValidator(_names), AfterValidator(_some)]
+_Values = Annotated[tuple[Value, ...], BeforeValidator(_listed)]
+_Pattern = Annotated[str, AfterValidator(_pattern)]
+_Format = Annotated[str, AfterValidator(_time_format)]
+
+
+def _as_table(value: object) -> object:
+    return (
+        {"column": value} if isinstance(value, str | list) else {"always": value} if value is True else value
+    )
+
+
+class _Column(_Model):
+    column: _Names = Field(
+        default=(),
+        description="Its name in the data set, or a list: of several columns the first that is known is "
+        "taken. In JSON a path: `attempts/first/detail`",
+    )
+    unit: str | None = Field(
+        default=None,
+        description="Of times `s`, `ms`, `us`, `ns`, `min`, `h`, `d`, of durations also `clock`; of memory "
+        "`B`, `kB`, `KiB`, …, `TiB`, or `slurm`; of counts `one`, `percent`, `milli`",
+    )
+    per: Literal["job", "node", "core", "task"] = Field(
+        default="job", description="Whose amount it is: `job`, `node`, `core` or `task`"
+    )
+    missing: _Values = Field(default=(), description="Values that mean that nothing is known")
+    unlimited: _Values = Field(default=(), description="Values of a limit that mean that there was none")
+    pattern: _Pattern | None = Field(
+        default=None, description="A regular expression, whose group is the value"
+    )
+    times: str | None = Field(default=None, description="Another column by which the number is multiplied")
+    values: _Values = Field(default=(), description="The values of `exclusive` that mean yes")
+    always: bool = Field(default=False, description="For `exclusive = true`: all jobs take whole nodes")
+
+
+Column = Annotated[_Column, BeforeValidator(_as_table)]
+
+
+class File(_Model):
+    """How the file is written."""
+
+    format: Literal["csv", "parquet", "json", "swf", "pbs"] | None = Field(
+        default=None,
+        description="`csv`, `parquet`, `json` (lines, or one list), `swf` (fields between blanks) or `pbs`; "
+        "known by the content",
+    )
+    separator: Annotated[str, AfterValidator(_separator)] | None = Field(
+        default=None, description="Between the fields of CSV; known by the first line"
+    )
+    names: _Names | None = Field(
+        default=None, description="The names of the columns, where the file has none"
+    )
+
+
+class Times(_Model):
+    """How instants are written."""
+
+    zone: Annotated[str, AfterValidator(_zone)] = Field(
+        default="UTC", description="The time zone of time stamps that do not say theirs"
+    )
+    format: _Format | None = Field(
+        default=None, description="The time stamps, in the letters of strftime; ISO 8601 is known"
+    )
+    relative: bool = Field(
+        default=False, description="Whether numbers count from an origin that is not 1970 UTC"
+    )
+
+
+class Attempts(_Model):
+    """The attempts of a job, as a list in its row (JSON, Parquet)."""
+
+    column: str = Field(description="The list of the attempts")
+    start: str = Field(description="When an attempt started")
+    end: str = Field(description="When it ended")
+
+
+class LogMapping(_Model):
+    """What the columns of a data set, or of a log of one's own, hold of its jobs.
+
+    Made of a TOML file by `--mapping FILE`, or one of those that ``batchlab traces list`` shows. The keys of
+    the file are the fields of this class.
+    """
+
+    name: str = Field(default="", description="What `--mapping` calls it")
+    summary: str = Field(default="", description="Whose jobs these are, and when they ran")
+    good_for: str = Field(default="", description="What the data set has that others lack, and what it lacks")
+    source: str = Field(default="", description="Where the columns and their units are described")
+    licence: str = Field(default="", description="On which terms the data set is published")
+    machine: str = Field(
+        default="", description="A ready machine, or a file beside the mapping, unless `--system` is given"
+    )
+    missing: _Values = Field(default=(), description="Values that mean in all columns that nothing is known")
+    task: Literal["instance", "node", "core", "gpu", "job"] | None = Field(
+        default=None,
+        description="What a task of a job is: one of `tasks` (`instance`), a `node`, a `core`, a `gpu`, the "
+        "`job`. Unless given the first of these of which there is a column",
+    )
+    columns: dict[str, Column] = Field(default_factory=dict, description="By what they hold: see below")
+    resources: dict[str, Column] = Field(
+        default_factory=dict, description="Other resources that jobs ask for, by the names that systems have"
+    )
+    keep: _Names | None = Field(default=None, description="Columns that are kept under their own names")
+    states: dict[str, str] = Field(
+        default_factory=dict, description="What the words or numbers of the state mean, in Slurm's words"
+    )
+    matches: dict[str, _Pattern | str] = Field(
+        default_factory=dict, description="What values of a column look like, to tell like files apart"
+    )
+    file: File = Field(default_factory=File, description="How the file is written")
+    times: Times = Field(default_factory=Times, description="How instants are written")
+    attempts: Attempts | None = Field(default=None, description="Where a row lists the attempts of its job")
+
+    @classmethod
+    def of(cls, document: Mapping[str, object]) -> LogMapping:
+        """Make a mapping of a dictionary with the keys of the file, and check it.
+
+        Raises
+        ------
+        WorkloadError
+            With the place in the document, the value and the rule.
+        """
+        return mapping_of_document(document)
+
+    @property
+    def task_kind(self) -> str:
+        """What a task of a job is, given or by the columns."""
+        if self.task is not None:
+            return self.task
+        return next((task for task, role in _TASK_COLUMN.items() if role in self.columns), "job")
+
+    @property
+    def amounts(self) -> dict[str, _Column]:
+        """The columns of what tasks ask for, by the names of the resources."""
+        own = {name: self.columns[role] for role, name in _RESOURCE_OF.items() if role in self.columns}
+        if self.task_kind == "core":
+            # A task is a processor.
+            own.pop("core", None)
+        return {**own, **self.resources}
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The columns of the data set that are read."""
+        names = [name for _, column in self.described() for name in (*column.column, column.times) if name]
+        if self.attempts is not None:
+            names.append(self.attempts.column)
+        return tuple(dict.fromkeys([*names, *(self.keep or ()), *self.matches]))
+
+    def described(self) -> Iterator[tuple[tuple[str, str], _Column]]:
+        """Give all columns with their places in the mapping."""
+        for table, columns in (("columns", self.columns), ("resources", self.resources)):
+            for role, column in columns.items():
+                yield (table, role), column
+
+
+def mapping_of_file(path: str | os.PathLike[str]) -> LogMapping:
+    """Read a mapping.
+
+    Raises
+    ------
+    WorkloadError
+        If the file cannot be read, or a key or a value is wrong.
+    """
+    name = os.fspath(path)
+    reader = DocumentReader(WorkloadError, "mapping", 1)
+    try:
+        mapping = mapping_of_document(reader.toml(reader.text(reader.content(name))))
+    except WorkloadError as error:
+        raise reader.named(name, error) from None
+    machine = Path(name).parent / mapping.machine
+    if mapping.machine and machine.is_file():
+        mapping = mapping.model_copy(update={"machine": str(machine)})
+    return mapping if mapping.name else mapping.model_copy(update={"name": Path(name).stem})
+
+
+def mapping_of_document(document: Mapping[str, object]) -> LogMapping:
+    """Make a mapping of a parsed document, and check it.
+
+    Raises
+    ------
+    WorkloadError
+        With the place in the document, the value and the rule.
+    """
+    try:
+        mapping = LogMapping.model_validate(dict(document))
+    except ValidationError as error:
+        raise _explained(error) from None
+    _check(mapping)
+    return mapping
+
+
+_KEYS: dict[tuple[str, ...], type[BaseModel]] = {
+    (): LogMapping,
+    ("file",): File,
+    ("times",): Times,
+    ("attempts",): Attempts,
+}
+
+
+def _explained(error: ValidationError) -> WorkloadError:
+    problems = error.errors(include_url=False, include_context=False)
+    # A misspelt key is at once unknown and missing: the typing error is the one to tell.
+    first = min(problems, key=lambda problem: problem["type"] == "missing")
+    way = tuple(part for part in first["loc"] if part != "[key]")
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    if first["type"] == "extra_forbidden":
+        model = _KEYS.get(tuple(str(part) for part in way[:-1]), _Column)
+        known = suggest(str(way[-1]), model.model_fields).rstrip(".")
+        return WorkloadError(f"{written(way)}: is not a key of a mapping.{known}{more}.")
+    if first["type"] == "missing":
+        return WorkloadError(f"{written(way)} is missing{more}; add it.")
+    rule = first["msg"].removeprefix("Value error, ")
+    rule = rule[:1].lower() + rule[1:]
+    return _refusal(way, first["input"], rule.replace("input should be", "must be") + more)
+
+
+def _refusal(way: tuple[int | str, ...], value: object, rule: str) -> WorkloadError:
+    return WorkloadError(f"{written(way)} = {shown(value)}; {rule}.")
+
+
+def _refuse(way: tuple[int | str, ...], value: object, rule: str) -> NoReturn:
+    raise _refusal(way, value, rule)
+
+
+def _check(mapping: LogMapping) -> None:
+    """Check what keys say of each other."""
+    for role in mapping.columns:
+        if role not in ROLES:
+            rule = f"columns.{role}: no job has that.{suggest(role, ROLES)}"
+            raise WorkloadError(f"{rule} Put other columns under keep.")
+    for name in mapping.resources:
+        if not _RESOURCE.fullmatch(name):
+            _refuse(("resources", name), name, "must be a name of letters, digits and _")
+        if name in _RESOURCE_OF.values():
+            role = next(role for role, resource in _RESOURCE_OF.items() if resource == name)
+            _refuse(("resources", name), name, f"is columns.{role} in a mapping; write it there")
+    for state, word in mapping.states.items():
+        if word not in KNOWN_STATES:
+            rule = f"must be a state of Slurm.{suggest(word, KNOWN_STATES)}".rstrip(".")
+            _refuse(("states", state), word, rule)
+    for way, column in mapping.described():
+        _check_column(mapping, way, column)
+    if mapping.file.format != "pbs":
+        _check_needed(mapping)
+
+
+def _check_column(mapping: LogMapping, way: tuple[str, str], column: _Column) -> None:
+    kind: Kind = KINDS.get(way[1], "count")
+    known = UNITS.get(kind, {})
+    if column.unit is not None and column.unit not in known:
+        rule = f"must be a unit.{suggest(column.unit, known)}".rstrip(".") if known else "it has no unit"
+        _refuse((*way, "unit"), column.unit, rule)
+    if not column.column and not (column.always and kind == "flag"):
+        raise WorkloadError(
+            f"{written(way)} names no column; write it as a text, or as a table with `column`."
+        )
+    if column.times is not None and kind not in ("count", "memory"):
+        _refuse((*way, "times"), column.times, "only amounts are multiplied")
+    if column.unlimited and way[1] != "limit":
+        _refuse((*way, "unlimited"), list(column.unlimited), "only a limit can be unlimited")
+    for per, role in (("node", "nodes"), ("core", "cores"), ("task", "tasks")):
+        if column.per == per and role not in mapping.columns:
+            _refuse((*way, "per"), per, f"needs columns.{role}, which is missing")
+    if kind == "flag" and column.column and not column.values:
+        raise WorkloadError(f"{written(way)}.values is missing; list the values that mean yes.")
+
+
+def _check_needed(mapping: LogMapping) -> None:
+    has = mapping.columns.keys()
+    if "submit" not in has:
+        raise WorkloadError("columns.submit is missing; a job needs the instant of its submission.")
+    begins = "start" in has or "wait" in has
+    if "run_time" not in has and not (begins and "end" in has) and mapping.attempts is None:
+        raise WorkloadError(
+            "columns.run_time is missing; a job needs it, or `start` and `end`, or a table [attempts]."
+        )
+    needed = _TASK_COLUMN.get(mapping.task_kind)
+    if needed is not None and needed not in has:
+        _refuse(("task",), mapping.task, f"needs columns.{needed}, which is missing")
+    if mapping.task is None and mapping.task_kind == "job" and not mapping.resources:
+        raise WorkloadError(
+            "columns.cores is missing; say how large jobs are by cores, nodes, gpus or tasks, "
+            'or write task = "job" if each takes one processor.'
+        )
+    if mapping.file.format == "swf" and mapping.file.names is None:
+        raise WorkloadError("file.names is missing; the fields of SWF have no names of their own.")

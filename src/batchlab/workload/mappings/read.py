@@ -1,0 +1,162 @@
+"""The reader of public data sets, and of tables of one's own, by a mapping of their columns."""
+
+from __future__ import annotations
+
+import os
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from batchlab.errors import WorkloadError
+from batchlab.workload.formats import beginning
+from batchlab.workload.logs.log import Log
+from batchlab.workload.logs.notes import Notes
+from batchlab.workload.logs.reading import YEAR, Reading, UnfinishedAction
+from batchlab.workload.mappings.catalogue import mapping_named
+from batchlab.workload.mappings.jobs import workload_of
+from batchlab.workload.mappings.mapping import LogMapping
+from batchlab.workload.mappings.recognition import recognised
+from batchlab.workload.mappings.rows import rows_of
+from batchlab.workload.mappings.values import Reader
+from batchlab.workload.packing import unpacked
+from batchlab.workload.source import name_of, pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
+    from batchlab.workload.workload import Workload
+
+__all__ = ["mapping_of_source", "read_mapped"]
+
+
+def read_mapped(
+    source: str | os.PathLike[str] | IO[bytes] | Iterable[str | bytes],
+    mapping: LogMapping | str | os.PathLike[str] | None = None,
+    *,
+    timezone: str | None = None,
+    overrun: OverrunAction = "keep",
+    invalid: InvalidAction = "drop",
+    processors: ProcessorField = "requested",
+    use_memory: bool = True,
+    unfinished: UnfinishedAction = "drop",
+    unlimited: float | Mapping[str, float] = YEAR,
+) -> Workload:
+    """Read a public data set of jobs, or a table of one's own, by a mapping of its columns.
+
+    Parameters
+    ----------
+    source
+        A path, an open file, or an iterable of lines: CSV (plain or packed), Parquet, JSON (lines or one
+        list), or fields between blanks. Of Parquet only the columns that are needed are read.
+    mapping
+        The name of a mapping (``batchlab traces list``), the path of a TOML file with one, or a `LogMapping`.
+        Unless given it is found by the names of the columns.
+    timezone
+        The time zone of time stamps that do not say theirs; the mapping's unless given.
+    overrun, invalid
+        As for `read_swf`.
+    processors
+        Whether the nodes and cores that were ``"requested"`` or ``"allocated"`` are taken first.
+    use_memory
+        Whether tasks ask for the memory that the mapping knows of: column ``mem``, kB (KiB) per task.
+    unfinished, unlimited
+        As for `read_sacct`.
+
+    Returns
+    -------
+    Workload
+        One row per job, in the order of submission. ``tasks`` are what the mapping says, and each of its
+        amounts is a column of what a task asks for: ``core``, ``gpu``, ``mem``, and resources by their own
+        names. If tasks are nodes, ``tasks_per_node`` is 1. Amounts that do not divide evenly are rounded up,
+        and counted in the report. The other columns are those of `read_sacct`, as far as the mapping has
+        them, and what it keeps. The first submission is the origin.
+
+    Raises
+    ------
+    WorkloadError
+        If the file or the mapping cannot be read, no mapping fits, or several do; with ``invalid="raise"``,
+        at the first job that breaks a rule.
+
+    Examples
+    --------
+    >>> own = LogMapping.of({"columns": {"submit": "in", "run_time": "ran", "cores": "n"}})
+    >>> read_mapped(["in,ran,n", "100,60,4"], own).jobs.select("run_time", "tasks").row(0)
+    (60.0, 4)
+    """
+    begin, whole = _beginning_of(source)
+    chosen = _chosen(mapping, begin, source)
+    reading = Reading(
+        timezone=timezone or chosen.times.zone,
+        overrun=overrun,
+        invalid=invalid,
+        processors=processors,
+        use_memory=use_memory,
+        unfinished=unfinished,
+        unlimited=unlimited,
+    )
+    if chosen.file.format == "pbs":
+        return _of_pbs(whole, reading)
+    rows = rows_of(whole, chosen, begin)
+    log = Log(name_of(source), Notes(), reading, unit="row")
+    return workload_of(rows, Reader(rows.table, chosen), log)
+
+
+def mapping_of_source(
+    source: object, mapping: LogMapping | str | os.PathLike[str] | None = None
+) -> LogMapping:
+    """Return the mapping of a data set: the given one, or the one found by the columns.
+
+    Raises
+    ------
+    WorkloadError
+        As `read_mapped`.
+    """
+    return _chosen(mapping, _beginning_of(source)[0], source)
+
+
+def _chosen(mapping: LogMapping | str | os.PathLike[str] | None, begin: bytes, source: object) -> LogMapping:
+    if isinstance(mapping, LogMapping):
+        return mapping
+    if mapping is not None:
+        return mapping_named(mapping)
+    found = recognised(begin, source)
+    if found is None:
+        raise WorkloadError(
+            f"{name_of(source)}: its columns are those of no known data set. Name a mapping (batchlab "
+            "traces list), or write one: docs/data-sets.md."
+        )
+    return found
+
+
+def _of_pbs(source: object, reading: Reading) -> Workload:
+    from batchlab.workload.logs.pbs import read_pbs  # noqa: PLC0415  # few data sets are logs of PBS
+
+    return read_pbs(
+        source,  # type: ignore[arg-type]
+        timezone=reading.timezone,
+        overrun=reading.overrun,
+        invalid=reading.invalid,
+        processors=reading.processors,
+    )
+
+
+def _beginning_of(source: object) -> tuple[bytes, object]:
+    """Return the first bytes of a source, unpacked, and the source to be read from its beginning."""
+    name = name_of(source)
+    if isinstance(source, str | os.PathLike):
+        return beginning(Path(os.fsdecode(source))), source
+    blocks = unpacked(pieces(source, name), name)
+    first = list(islice(blocks, 1))
+    return b"".join(first), _Pieces(chain(first, blocks), name)
+
+
+class _Pieces:
+    """An open file of which the first bytes were read already."""
+
+    def __init__(self, blocks: chain[bytes], name: str) -> None:
+        self._blocks, self.name = blocks, name
+
+    def read(self, _most: int = -1) -> bytes:
+        """Return the next piece; empty at the end."""
+        return next((block for block in self._blocks if block), b"")

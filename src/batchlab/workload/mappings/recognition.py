@@ -1,0 +1,121 @@
+"""Which data set a file is of, by the names of its columns."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from batchlab.errors import WorkloadError
+from batchlab.workload.mappings.catalogue import entries
+from batchlab.workload.mappings.paths import name_in
+from batchlab.workload.mappings.rows import first_line_of, format_of, separator_of
+from batchlab.workload.source import name_of
+from batchlab.workload.unreadable import UNREADABLE
+
+if TYPE_CHECKING:
+    from batchlab.workload.mappings.mapping import LogMapping
+
+__all__ = ["columns_of", "recognised"]
+
+_KEY = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:')
+# Fields of the Standard Workload Format.
+_SWF_FIELDS = 18
+_SWF = re.compile(r"-?\d+\s+-?[\d.]+\s+-?[\d.]+\s+-?[\d.]+\s")
+
+
+def recognised(begin: bytes, source: object) -> LogMapping | None:
+    """Find the data set that a file is of.
+
+    Parameters
+    ----------
+    begin
+        The first bytes of the file, unpacked.
+    source
+        The file; if several data sets have the same columns, its name decides.
+
+    Returns
+    -------
+    LogMapping or None
+        None if the columns are those of no data set that is known.
+
+    Raises
+    ------
+    WorkloadError
+        If they are those of several, and the name of the file says none of them.
+    """
+    columns = columns_of(begin, source)
+    found = _fitting(columns) if columns else _fitting_fields(begin)
+    if len(found) < 2:  # noqa: PLR2004  # two are too many
+        return next(iter(found), None)
+    name = Path(name_of(source)).name.lower()
+    named = [mapping for mapping in found if all(part in name for part in mapping.name.split("-"))]
+    if len(named) == 1:
+        return named[0]
+    listed = ", ".join(mapping.name for mapping in found)
+    raise WorkloadError(
+        f"{name_of(source)}: may be {listed}, which have the same columns. Say which: --mapping."
+    )
+
+
+def columns_of(begin: bytes, source: object = None) -> frozenset[str]:
+    """Return the names of the columns that a file begins with; empty if it has none."""
+    form = format_of(begin)
+    try:
+        if form == "parquet":
+            return _parquet_columns(source)
+        if form == "json":
+            return frozenset(key.decode("utf-8", "replace") for key in _KEY.findall(begin))
+        line = first_line_of(begin)
+        if _SWF.match(line) or line.startswith(";"):
+            return frozenset()
+        separator = separator_of(line)
+        return frozenset(name.strip().strip('"') for name in line.split(separator))
+    except (TypeError, OSError, *UNREADABLE):
+        return frozenset()
+
+
+def _parquet_columns(source: object) -> frozenset[str]:
+    # Of what is read once the reader looks at the columns.
+    if not isinstance(source, str | os.PathLike):
+        return frozenset()
+    return frozenset(pl.read_parquet_schema(Path(os.fsdecode(source))))
+
+
+@cache
+def _fitting(columns: frozenset[str]) -> tuple[LogMapping, ...]:
+    """Find the mappings all of whose columns are there; of those that fit, the ones that use the most."""
+    found = [mapping for mapping in entries() if mapping.file.names is None and _fits(mapping, columns)]
+    most = max((len(mapping.columns) for mapping in found), default=0)
+    return tuple(mapping for mapping in found if len(mapping.columns) == most)
+
+
+def _fits(mapping: LogMapping, columns: frozenset[str]) -> bool:
+    described = [column for _, column in mapping.described() if column.column]
+    if mapping.attempts is not None and mapping.attempts.column not in columns:
+        return False
+    return bool(described) and all(
+        any(name_in(name, columns) for name in column.column) for column in described
+    )
+
+
+def _fitting_fields(begin: bytes) -> tuple[LogMapping, ...]:
+    """Find the mappings of files without names that have as many fields, and such values in them."""
+    lines = begin.decode("utf-8", "backslashreplace").split("\n")
+    first = next((line for line in lines if line.strip() and not line.lstrip().startswith(";")), "")
+    fields = first.split()
+    if len(fields) <= _SWF_FIELDS:
+        return ()
+    return tuple(mapping for mapping in entries() if _has_fields(mapping, fields))
+
+
+def _has_fields(mapping: LogMapping, fields: list[str]) -> bool:
+    names = mapping.file.names
+    if mapping.file.format != "swf" or names is None or len(names) != len(fields):
+        return False
+    values = dict(zip(names, fields, strict=True))
+    return all(re.search(form, values.get(name, "")) for name, form in mapping.matches.items())

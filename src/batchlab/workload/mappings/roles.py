@@ -1,0 +1,67 @@
+"""What the columns of a data set can hold of a job, and the units in which they can be written."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+__all__ = ["CLOCK", "KINDS", "ROLES", "SLURM", "UNITS", "Kind", "Role"]
+
+Kind = Literal["identifier", "instant", "duration", "count", "memory", "text", "flag"]
+
+CLOCK = "clock"
+"""The unit of durations like ``[days-]hours:minutes:seconds``, or ``1 days 02:00:00`` of pandas."""
+SLURM = "slurm"
+"""The unit of memory as Slurm writes it: ``4Gn`` for a node, ``2000Mc`` for a core, ``16G`` for the job."""
+
+_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+_KIBIBYTES = {
+    "B": 1 / 1024,
+    **{f"{letter}B": 1000.0**power / 1024 for power, letter in enumerate("kMGT", 1)},
+    **{f"{letter}iB": 1024.0 ** (power - 1) for power, letter in enumerate("KMGT", 1)},
+}
+UNITS: dict[Kind, dict[str, float]] = {
+    "instant": _SECONDS,
+    "duration": {**_SECONDS, CLOCK: 1.0},
+    "count": {"one": 1.0, "percent": 1e-2, "milli": 1e-3},
+    "memory": {**_KIBIBYTES, SLURM: 1.0},
+}
+"""By kind, the factor of each unit: to seconds, to a number, to KiB. The first is taken unless given."""
+
+
+class Role(NamedTuple):
+    """What a column holds: its kind, and a sentence for people."""
+
+    kind: Kind
+    text: str
+
+
+ROLES: dict[str, Role] = {
+    "job_id": Role("identifier", "The number or the name of the job. Jobs are numbered by rows without it"),
+    "submit": Role("instant", "When the job was submitted"),
+    "eligible": Role("instant", "When the job could start first, if that was later"),
+    "start": Role("instant", "When the job started"),
+    "end": Role("instant", "When the job ended"),
+    "wait": Role("duration", "From the submission to the start, in place of `start`"),
+    "run_time": Role("duration", "From the start to the end, taken where one of the two instants is missing"),
+    "limit": Role("duration", "The time limit that the job asked for"),
+    "tasks": Role("count", "Equal parts of the job, each of which runs on one node"),
+    "nodes": Role("count", "Nodes that the job asked for"),
+    "cores": Role("count", "Cores that the job asked for"),
+    "gpus": Role("count", "GPUs that the job asked for"),
+    "memory": Role("memory", "Memory that the job asked for"),
+    "allocated_nodes": Role("count", "Nodes that the job was given, taken where `nodes` is unknown"),
+    "allocated_cores": Role("count", "Cores that the job was given, taken where `cores` is unknown"),
+    "exclusive": Role("flag", "Whether the job takes whole nodes"),
+    "state": Role("text", "How the job ended"),
+    "component_of": Role("identifier", "The job of which the row is one component of several"),
+    "user": Role("text", "Who submitted the job"),
+    "group": Role("text", "The group of the user"),
+    "account": Role("text", "The account or project of the job"),
+    "partition": Role("text", "The partition of the job"),
+    "queue": Role("text", "The queue of the job"),
+    "qos": Role("text", "The quality of service of the job"),
+    "job_name": Role("text", "What the user called the job"),
+}
+"""What a column can hold of a job."""
+
+KINDS: dict[str, Kind] = {name: role.kind for name, role in ROLES.items()}

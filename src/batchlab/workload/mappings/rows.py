@@ -1,0 +1,189 @@
+"""The rows of a data set: the columns that a mapping reads, of CSV, Parquet, JSON or SWF."""
+
+from __future__ import annotations
+
+import io
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from batchlab.documents import written
+from batchlab.errors import WorkloadError, reason_of, shown, suggest
+from batchlab.workload.mappings.paths import expression_of, name_in
+from batchlab.workload.packing import unpacked
+from batchlab.workload.source import content_of, name_of, pieces
+from batchlab.workload.unreadable import UNREADABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from batchlab.workload.mappings.mapping import LogMapping
+
+__all__ = ["PARQUET", "Rows", "first_line_of", "format_of", "rows_of", "separator_of"]
+
+PARQUET = b"PAR1"
+_SEPARATORS = "\t,;|"
+_BLANKS = r"[ \t]+"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The columns that a mapping reads, as the data set has them, one row per job.
+
+    `table` has them under the names in the mapping: texts if the file is text, the types of Parquet and JSON
+    otherwise. `comments` are the lines of comments of a file whose fields stand between blanks.
+    """
+
+    name: str
+    table: pl.DataFrame
+    comments: tuple[str, ...] = ()
+
+
+def rows_of(source: object, mapping: LogMapping, begin: bytes = b"") -> Rows:
+    """Read the rows of a data set.
+
+    Only the columns that the mapping uses are read; what else the file has costs no memory.
+
+    Parameters
+    ----------
+    source
+        A path, an open file, or an iterable of lines.
+    mapping
+        Says which columns there are.
+    begin
+        The first bytes, unpacked, if they are known.
+
+    Raises
+    ------
+    WorkloadError
+        If the file cannot be read, or lacks a column.
+    """
+    name = name_of(source)
+    path = Path(os.fsdecode(source)) if isinstance(source, str | os.PathLike) else None
+    try:
+        if path is not None and path.is_file() and begin.startswith(PARQUET):
+            return _of_scan(pl.scan_parquet(path, glob=False), mapping, name)
+        content = _content(source, name)
+        form = mapping.file.format or format_of(content)
+        if form == "parquet":
+            return _of_scan(pl.scan_parquet(io.BytesIO(content)), mapping, name)
+        if form == "json":
+            return _of_scan(_json(content), mapping, name)
+        return _of_blanks(content, mapping, name) if form == "swf" else _of_csv(content, mapping, name)
+    except OSError as error:
+        raise WorkloadError(
+            f"{name}: cannot be read: {reason_of(error)}. Give the path of a data set."
+        ) from error
+    except WorkloadError:
+        raise
+    except UNREADABLE as error:
+        raise WorkloadError(
+            f"{name}: is no readable table: {reason_of(error)}. Write it anew, with one row per job."
+        ) from error
+
+
+def format_of(begin: bytes) -> str:
+    """Return the format of a file by its first bytes: ``parquet``, ``json`` or ``csv``."""
+    if begin.startswith(PARQUET):
+        return "parquet"
+    return "json" if begin.lstrip()[:1] in (b"[", b"{") else "csv"
+
+
+def first_line_of(begin: bytes) -> str:
+    """Return the first line that is not blank, without its end."""
+    line = begin.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0]
+    return line.removesuffix(b"\r").decode("utf-8", "backslashreplace")
+
+
+def separator_of(line: str) -> str:
+    """Return the most frequent separator of a line: tab, comma, semicolon or bar."""
+    return max(_SEPARATORS, key=line.count)
+
+
+def _content(source: object, name: str) -> bytes:
+    if isinstance(source, str | os.PathLike):
+        return content_of(Path(os.fsdecode(source)))
+    return b"".join(unpacked(pieces(source, name), name))
+
+
+def _json(content: bytes) -> pl.LazyFrame:
+    if content.lstrip().startswith(b"["):
+        return pl.read_json(io.BytesIO(content), infer_schema_length=None).lazy()
+    return pl.read_ndjson(io.BytesIO(content), infer_schema_length=None).lazy()
+
+
+def _of_scan(scan: pl.LazyFrame, mapping: LogMapping, name: str) -> Rows:
+    """Take the columns out of a file that has types."""
+    schema = scan.collect_schema()
+    columns = [expression_of(each, schema, name) for each in _wanted(mapping, schema, name)]
+    return Rows(name, scan.select(columns).collect(engine="streaming"))
+
+
+def _of_csv(content: bytes, mapping: LogMapping, name: str) -> Rows:
+    head = first_line_of(content)
+    separator = mapping.file.separator or separator_of(head)
+    names = mapping.file.names
+    if names is None:
+        found = list(pl.read_csv(io.StringIO(head), separator=separator, infer_schema=False).columns)
+    else:
+        found = list(names)
+    wanted = _wanted(mapping, found, name)
+    table = pl.read_csv(
+        io.BytesIO(content),
+        separator=separator,
+        infer_schema=False,
+        has_header=names is None,
+        new_columns=None if names is None else found,
+        columns=[found.index(each) for each in wanted] if names is not None else wanted,
+        encoding="utf8-lossy",
+    )
+    return Rows(name, table.select(wanted))
+
+
+def _of_blanks(content: bytes, mapping: LogMapping, name: str) -> Rows:
+    """Split lines at blanks, after the comments of the Standard Workload Format."""
+    lines = pl.Series("line", content.decode("utf-8", "backslashreplace").split("\n")).str.strip_chars()
+    is_comment = lines.str.starts_with(";")
+    names = list(mapping.file.names or ())
+    wanted = _wanted(mapping, names, name)
+    rows = lines.filter(~is_comment & (lines != "")).str.replace_all(_BLANKS, " ").str.split(" ")
+    table = pl.DataFrame({"fields": rows}).select(
+        pl.col("fields").list.get(names.index(each), null_on_oob=True).alias(each) for each in wanted
+    )
+    return Rows(name, table, tuple(lines.filter(is_comment)))
+
+
+def _wanted(mapping: LogMapping, names: Iterable[str], source: str) -> list[str]:
+    """Choose the columns to read: of alternatives those that are there, and what is kept if it is there."""
+    known = list(names)
+    wanted = [each for each in (*(mapping.keep or ()), *mapping.matches) if name_in(each, known)]
+    for way, column in mapping.described():
+        found = [each for each in column.column if name_in(each, known)]
+        _check_there(found, column.column, written(way), known, source)
+        factors = [column.times] if column.times is not None else []
+        _check_there(
+            [each for each in factors if name_in(each, known)],
+            factors,
+            f"{written(way)}.times",
+            known,
+            source,
+        )
+        wanted += [*found, *factors]
+    if mapping.attempts is not None:
+        lists = [mapping.attempts.column]
+        _check_there([each for each in lists if each in known], lists, "attempts.column", known, source)
+        wanted += lists
+    return list(dict.fromkeys(wanted))
+
+
+def _check_there(
+    found: Sequence[str], columns: Sequence[str], place: str, known: Sequence[str], source: str
+) -> None:
+    if columns and not found:
+        near = suggest(columns[0], known)
+        raise WorkloadError(
+            f"{source}: no column {shown(columns[0])}, which {place} of the mapping reads.{near}"
+        )

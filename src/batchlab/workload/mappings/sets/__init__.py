@@ -1,0 +1,1 @@
+"""The mappings of public data sets, a TOML file each."""
