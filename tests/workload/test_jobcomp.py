@@ -55,7 +55,8 @@ def test_what_a_record_says() -> None:
     """Values may have blanks in them; users and groups have numbers."""
     job = bl.read_jobcomp([record()]).jobs.row(0, named=True)
     assert (job["job_name"], job["user"], job["user_id"], job["group_id"]) == ("a run", "ann", 1001, 50)
-    assert (job["tasks"], job["allocated_processors"], job["requested_gpus"]) == (4, 8, 2)
+    assert (job["tasks"], job["core"], job["gpu"], job["allocated_processors"]) == (2, 2, 1, 8)
+    assert (job["requested_processors"], job["requested_gpus"]) == (4, 2)
     assert (job["run_time"], job["requested_time"], job["eligible_time"]) == (120.0, 300.0, 30.0)
     assert job["requested_memory"] == 2 * 1024 * 1024
 

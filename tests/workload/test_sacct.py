@@ -279,11 +279,13 @@ def test_resources_of_old_and_new_versions() -> None:
         "6|FAILED|100|200|60|1|billing=8,cpu=8,gres/gpu=4,gres/gpu:a100=4,node=1|cpu=16,node=2",
     ]
     jobs = bl.read_sacct(lines).jobs
-    assert jobs.select("tasks", "requested_gpus", "allocated_processors", "allocated_nodes").rows() == [
-        (8, 3, 16, 2),
-        (8, 4, 16, 2),
+    assert jobs.select("tasks", "core", "gpu", "requested_gpus", "allocated_nodes").rows() == [
+        (2, 4, 2, 3, 2),
+        (4, 2, 1, 4, 2),
     ]
-    assert bl.read_sacct(lines, processors="allocated").jobs["tasks"].to_list() == [16, 16]
+    assert jobs.select("requested_processors", "allocated_processors").rows() == [(8, 16)] * 2
+    given = bl.read_sacct(lines, processors="allocated").jobs
+    assert given.select("tasks", "core", "gpu", "tasks_per_node").rows() == [(2, 8, 2, 1)] * 2
 
 
 def test_clocks_put_back_and_forward() -> None:

@@ -71,6 +71,9 @@ _OTHERS = (
         "job_class",
     ),
 )
+_MEMORY = "requested_memory"
+# A column of jobs of accounting logs.
+_OF_A_LOG = "logged_id"
 # Where the names in a column of the jobs are those of a part of the system.
 _PARTS: dict[Attribute, str] = {
     "partition": "partitions",
@@ -97,6 +100,7 @@ def unused(
     """
     jobs = workload.jobs
     yield from _near_misses(jobs, workload.resources)
+    yield from _ignored_requests(workload, system)
     yield from _unused_columns(jobs, system)
     yield from _unknown_accounts(jobs, system)
     yield from _limits_without_names(jobs, system)
@@ -134,6 +138,28 @@ def _near_misses(jobs: pl.DataFrame, resources: tuple[str, ...]) -> Iterator[str
             meant = nearest(name, (*_READ, *resources), _NEAR)
             if meant is not None:
                 yield f"the column {one_line(name)} of the jobs is not used. Did you mean {meant!r}?"
+
+
+def _ignored_requests(workload: Workload, system: System) -> Iterator[str]:
+    """Find resources of the system that the jobs of a log ask for, or may have asked for, in vain."""
+    jobs = workload.jobs
+    others = [
+        name for name in system.resources if name not in {"core", *system.equivalence, *workload.resources}
+    ]
+    logged = jobs[_MEMORY] if "mem" in others and _MEMORY in jobs.columns else None
+    known = 0 if logged is None else int((logged > 0).sum())
+    if known:
+        noun = "job" if known == 1 else "jobs"
+        yield (
+            f"the column {_MEMORY} of {known:,} {noun} is not used, though nodes have mem: --use-memory "
+            "(use_memory=True) makes it a request"
+        )
+    if _OF_A_LOG not in jobs.columns:
+        return
+    missing = [name for name in others if name != "mem" or not known]
+    if missing:
+        rule = "since the log does not say it: none is assumed"
+        yield f"no job asks for {_and(missing, 'or')} of the system, {rule}"
 
 
 def _unused_columns(jobs: pl.DataFrame, system: System) -> Iterator[str]:

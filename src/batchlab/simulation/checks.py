@@ -7,14 +7,30 @@ from typing import TYPE_CHECKING
 
 from batchlab.errors import SimulationError, shown
 from batchlab.observer.periods import too_many
+from batchlab.system.given import check_types
+from batchlab.workload.requests import on_system
 
 if TYPE_CHECKING:
     from batchlab.options import RunOptions
     from batchlab.policy import Policy
     from batchlab.simulation.driver import Driver, PythonComponents
+    from batchlab.system import System
     from batchlab.workload import Workload
 
-__all__ = ["check_asked", "check_decides", "check_periods", "check_time"]
+__all__ = ["check_asked", "check_decides", "check_periods", "check_time", "checked_workload"]
+
+
+def checked_workload(workload: Workload, system: System) -> Workload:
+    """Return the workload as it asks for the resources of the system (S3).
+
+    Raises
+    ------
+    SystemDescriptionError, WorkloadError
+        If the arguments are no workload and no system, or a column with the name of a resource does not hold
+        amounts.
+    """
+    check_types(workload, system)
+    return on_system(workload, system)
 
 
 def check_asked(components: PythonComponents, policy: Policy) -> None:

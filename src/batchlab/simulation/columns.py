@@ -18,7 +18,7 @@ from batchlab.simulation.view import HIDDEN, Columns
 from batchlab.vocabulary import REJECTION_REASONS
 from batchlab.workload.limits import limit_columns
 from batchlab.workload.preemption import preemption_columns
-from batchlab.workload.requests import amounts
+from batchlab.workload.requests import amounts, counts_processors
 from batchlab.workload.reservations import Reserved, reserved
 from batchlab.workload.routing import Routes, routes
 from batchlab.workload.time_limits import TIME_LIMIT, time_limits
@@ -123,7 +123,9 @@ def _rejections(
         before = np.zeros(len(workload.jobs), np.uint8) if known is None else known
         refused = kept.refused & (before == 0)
         known = np.where(refused, REJECTION_REASONS.index("reservation") + 1, before).astype(np.uint8)
-    unknown = [name for name in workload.resources if name not in system.resources]
+    # Processors of a log are whatever the equivalence says.
+    known_anyway = {"core"} if counts_processors(workload) else set()
+    unknown = [name for name in workload.resources if name not in {*system.resources, *known_anyway}]
     if not unknown:
         return known
     asks = [pl.col(name) > 0 for name in unknown]

@@ -15,7 +15,7 @@ from batchlab.options import RunOptions
 from batchlab.policy.kernel import OF_COLUMNS, policy_names
 from batchlab.policy.policy import as_policy
 from batchlab.result.result import Result
-from batchlab.simulation.checks import check_asked, check_decides, check_periods, check_time
+from batchlab.simulation.checks import check_asked, check_decides, check_periods, check_time, checked_workload
 from batchlab.simulation.decision_point import points
 from batchlab.simulation.driver import Driver, PythonComponents, python_components, with_components
 from batchlab.simulation.external_events import event_columns, given_events
@@ -26,7 +26,6 @@ from batchlab.simulation.sensing import links_seen
 from batchlab.simulation.snapshot import Snapshot, digest_of_run, options_as_facts, options_of_facts
 from batchlab.simulation.status import Gauges, Status, columns_of, shares_in_use
 from batchlab.simulation.view import Columns
-from batchlab.system.given import check_types
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -96,7 +95,7 @@ class Simulation:
         options: RunOptions | None = None,
         **arguments: Unpack[RunArguments],
     ) -> None:
-        check_types(workload, system)
+        workload = checked_workload(workload, system)
         policy = as_policy(policy).on(system.policy)
         made = RunOptions.of(options, arguments, function="Simulation()")
         components = python_components(policy, observers, made.controls)
@@ -348,7 +347,7 @@ class Simulation:
         A snapshot holds pickles: one that was made to do harm runs its code here. Restore only snapshots that
         you have made, or that come from people whom you trust.
         """
-        check_types(workload, system)
+        workload = checked_workload(workload, system)
         policy = as_policy(policy).on(system.policy)
         snapshot = Snapshot.of_bytes(data)
         digest = digest_of_run(workload, system)

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 
 from batchlab.errors import suggest
+from batchlab.workload.resource_names import LONGEST_NAME, is_resource_name, names_job_column
 
 __all__ = [
     "LARGEST_AMOUNT",
@@ -38,16 +39,9 @@ LARGEST_AMOUNT = 2**53
 LARGEST_WEIGHT = 4_294_967_280
 MOST_NODES = 100_000_000
 
-_LONGEST_NAME = 200
 # Sums over machines and years are finite then.
 _LARGEST_POWER = 1e15
 _FEATURE = re.compile(r"[^&|()\[\]*,\s]+")
-_RESOURCE = re.compile(r"[A-Za-z_][A-Za-z0-9_.:@/+-]*")
-# A resource becomes a column of the tables of jobs; these columns have another meaning there.
-_JOB_COLUMNS = frozenset(
-    {"job_id", "submit_time", "run_time", "requested_time", "time_limit", "tasks", "tasks_per_node"}
-    | {"exclusive", "node_group", "constraint", "state", "start_time", "end_time", "nodes"}
-)
 
 
 def whole(value: object) -> int:
@@ -93,7 +87,7 @@ def features(value: object) -> tuple[str, ...]:
 
 
 def _is_feature(name: object) -> bool:
-    return isinstance(name, str) and bool(_FEATURE.fullmatch(name)) and len(name) <= _LONGEST_NAME
+    return isinstance(name, str) and bool(_FEATURE.fullmatch(name)) and len(name) <= LONGEST_NAME
 
 
 def at_least_one(value: object) -> int:
@@ -136,9 +130,9 @@ def truth(value: object) -> bool:
 
 def resource_name(value: object) -> str:
     """Take the name of a resource."""
-    if not isinstance(value, str) or len(value) > _LONGEST_NAME or not _RESOURCE.fullmatch(value):
+    if not isinstance(value, str) or not is_resource_name(value):
         raise ValueError("must be a resource's name: a letter or _, then letters, digits and _ . : @ / + -")
-    if value in _JOB_COLUMNS:
+    if names_job_column(value):
         raise ValueError("is a column of every table of jobs; give the resource another name")
     return value
 
@@ -172,8 +166,8 @@ def line(value: object) -> str:
 
 
 def _printable(value: object) -> str:
-    if not isinstance(value, str) or not value or len(value) > _LONGEST_NAME or not value.isprintable():
-        raise ValueError(f"must be a name of 1 to {_LONGEST_NAME} printable characters")
+    if not isinstance(value, str) or not value or len(value) > LONGEST_NAME or not value.isprintable():
+        raise ValueError(f"must be a name of 1 to {LONGEST_NAME} printable characters")
     return value
 
 

@@ -1,8 +1,13 @@
-"""What the tasks of jobs ask of the resources of a system."""
+"""What the tasks of jobs ask of the resources of a system (S3)."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import polars as pl
+
+from batchlab.errors import WorkloadError, one_line, shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -11,26 +16,99 @@ if TYPE_CHECKING:
     from batchlab.system import System
     from batchlab.workload.workload import Workload
 
-__all__ = ["amounts"]
+__all__ = ["amounts", "counts_processors", "on_system"]
+
+_PROCESSOR = "core"
+# Only jobs of an accounting log have this column.
+_OF_A_LOG = "logged_id"
+_LARGEST = 2**53
+
+
+def on_system(workload: Workload, system: System) -> Workload:
+    """Return the workload whose jobs ask for all resources of a system that their columns name.
+
+    Parameters
+    ----------
+    workload
+        The jobs. A column with the name of a resource of the system is what each task asks for of it, whether
+        or not it is among the ``resources`` of the workload. Missing values count as 0, fractions are rounded
+        up.
+    system
+        The machine.
+
+    Returns
+    -------
+    Workload
+        The given one if nothing is to be added.
+
+    Raises
+    ------
+    WorkloadError
+        If such a column does not hold numbers >= 0.
+    """
+    columns = workload.jobs.columns
+    found = [name for name in system.resources if name in columns and name not in workload.resources]
+    if found:
+        whole = [_whole_amounts(workload, name) for name in found]
+        jobs = workload.jobs.with_columns(whole)
+        workload = replace(workload, jobs=jobs, resources=(*workload.resources, *found))
+    return workload
+
+
+def _whole_amounts(workload: Workload, name: str) -> pl.Series:
+    """Return a column of amounts as whole numbers."""
+    column = workload.jobs[name]
+    if not (column.dtype.is_numeric() or column.dtype == pl.Null):
+        raise WorkloadError(
+            f"column {one_line(name)} is of the kind {column.dtype}; must be numbers: the system has a "
+            "resource of this name. Change the column, or rename it."
+        )
+    amount = column.cast(pl.Float64).fill_nan(None).fill_null(0.0)
+    wrong = ~amount.is_between(0, _LARGEST)
+    if wrong.any():
+        row = wrong.arg_max() or 0
+        raise WorkloadError(
+            f"job {workload.jobs['job_id'][row]}: {one_line(name)} = {shown(column[row])}; must be from 0 to "
+            "2^53: the system has a resource of this name. Change the column, or rename it."
+        )
+    whole = column.fill_null(0) if column.dtype.is_integer() else amount.ceil()
+    return whole.cast(pl.Int64)
+
+
+def counts_processors(workload: Workload) -> bool:
+    """Return whether the column ``core`` counts processors, as that of an accounting log does."""
+    return _PROCESSOR in workload.resources and _OF_A_LOG in workload.jobs.columns
 
 
 def amounts(workload: Workload, system: System) -> list[int | npt.NDArray[np.int64]]:
     """Give what each task asks of each resource: one number for all jobs, or one per job.
 
-    A workload that says nothing of cores asks for processors, which the system's equivalence translates.
+    A workload that says nothing of cores asks for processors, which the system's equivalence translates. So
+    it does with the processors of a job of an accounting log, which the column ``core`` counts by task.
 
     Parameters
     ----------
     workload, system
-        The jobs, and the machine.
+        The jobs, as `on_system` gives them, and the machine.
 
     Returns
     -------
     list
         One entry for each of the system's resources.
     """
-    processor = {} if "core" in workload.resources else dict(system.equivalence)
+    jobs, asked = workload.jobs, set(workload.resources)
+    processors: int | npt.NDArray[np.int64] = 1
+    equivalence = dict(system.equivalence)
+    if counts_processors(workload):
+        processors = jobs[_PROCESSOR].to_numpy()
+        asked.discard(_PROCESSOR)
+    elif _PROCESSOR in asked:
+        equivalence = {}
     return [
-        workload.jobs[name].to_numpy() if name in workload.resources else processor.get(name, 0)
+        jobs[name].to_numpy() if name in asked else _times(processors, equivalence.get(name, 0))
         for name in system.resources
     ]
+
+
+def _times(processors: int | npt.NDArray[np.int64], amount: int) -> int | npt.NDArray[np.int64]:
+    return processors if amount == 1 else processors * amount if amount else 0

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal, cast
 from batchlab.errors import SystemDescriptionError
 from batchlab.slurm.place import refuse
 from batchlab.system.accounts import ROOT, Account, FairShare, QualityOfService
-from batchlab.system.slurm.machine import KILOBYTES, resource_of
+from batchlab.system.slurm.machine import KILOBYTES
+from batchlab.workload.resource_names import resource_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -9,7 +9,8 @@ from batchlab.errors import SystemDescriptionError
 from batchlab.slurm.place import refuse
 from batchlab.system.limits import Limit
 from batchlab.system.queues import Conditions
-from batchlab.system.slurm.machine import KILOBYTES, resource_of
+from batchlab.system.slurm.machine import KILOBYTES
+from batchlab.workload.resource_names import resource_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

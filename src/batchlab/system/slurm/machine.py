@@ -8,9 +8,9 @@ from batchlab.errors import SystemDescriptionError, one_line
 from batchlab.slurm.place import refuse
 from batchlab.slurm.releases import at
 from batchlab.slurm.values import bounded_seconds
-from batchlab.system import rules
 from batchlab.system.node_group import NodeGroup
 from batchlab.system.queues import Conditions, Partition
+from batchlab.workload.resource_names import resource_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -18,25 +18,13 @@ if TYPE_CHECKING:
     from batchlab.slurm import NodeLine, PartitionLine, SlurmConfiguration
     from batchlab.system.slurm.remarks import Remarks
 
-__all__ = ["down_ranges", "groups_of", "partitions_of", "resource_of"]
+__all__ = ["down_ranges", "groups_of", "partitions_of"]
 
 KILOBYTES = 1024
 """In a MiB, as logs of Slurm count memory."""
 
 _LONGEST = 200
 _HIERARCHICAL = "23.02"
-
-
-def resource_of(tres: str) -> str:
-    """Give the resource of nodes for a trackable one: ``core`` for ``cpu``, ``gpu`` for ``gres/gpu``."""
-    if tres == "cpu":
-        return "core"
-    name = tres.removeprefix("gres/")
-    try:
-        return rules.resource_name(name)
-    except ValueError:
-        # It would be a column of the jobs.
-        return f"gres/{name}"
 
 
 def groups_of(configuration: SlurmConfiguration, remarks: Remarks) -> tuple[NodeGroup, ...]:

@@ -97,7 +97,8 @@ def _resized(ordered: pl.DataFrame, generation: list[str], notes: Notes) -> pl.D
     run = [*generation, "run"]
     ordered = ordered.with_columns(before.alias("run"))
     whole = ordered.with_columns(
-        pl.col("start").first().over(run),
+        # A record of a later size says that it was submitted when the size changed.
+        *(pl.col(name).first().over(run) for name in ("submit", "eligible", "start")),
         pl.col("elapsed").sum().over(run),
         pl.len().over(run).alias("sizes"),
     ).filter(pl.int_range(pl.len()).over(run) == pl.len().over(run) - 1)

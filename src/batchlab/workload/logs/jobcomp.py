@@ -35,6 +35,7 @@ _KEYS = {
     "ProcCnt": "alloccpus",
     "ReservationName": "reservation",
     "Tres": "reqtres",
+    "Gres": "reqgres",
     "Account": "account",
     "QOS": "qos",
     "Cluster": "cluster",

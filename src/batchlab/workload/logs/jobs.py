@@ -1,14 +1,16 @@
 """From the records of a log to a checked workload, whatever wrote the log."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from batchlab.errors import WorkloadError
 from batchlab.workload import reasons
 from batchlab.workload.header import Header
+from batchlab.workload.logs import chunks
 from batchlab.workload.logs.attempts import joined
+from batchlab.workload.logs.generic_resources import asked_columns
 from batchlab.workload.logs.hostlist import names_of
 from batchlab.workload.logs.log import Log
 from batchlab.workload.logs.notes import Notes
@@ -106,13 +108,15 @@ def workload_of(records: pl.DataFrame, log: Log, header: Mapping[str, object]) -
     jobs = log.refuse(jobs, pl.col("run_time").is_not_null(), "end", _NO_END)
     jobs = _with_requests(jobs, notes, reading)
     jobs = log.refuse(jobs, pl.col("tasks") >= 1, "tasks", reasons.PROCESSORS)
+    generic = [*asked_columns(jobs.columns)]
+    jobs = chunks.with_chunks(jobs, notes, reading)
     for remark, where in (
         (_EARLY_START, pl.col("start") < pl.col("submit")),
         (_COMPONENT, pl.col("component").is_not_null()),
     ):
         odd = jobs.filter(where.fill_null(value=False))
         notes.add("noted", remark, odd["line"], odd["job_id"])
-    return _admitted(jobs, log, header)
+    return _admitted(jobs, log, header, generic)
 
 
 def _is_time(column: str) -> pl.Expr:
@@ -187,7 +191,7 @@ def _unlimited(reading: Reading) -> pl.Expr:
     )
 
 
-def _admitted(jobs: pl.DataFrame, log: Log, header: Mapping[str, object]) -> Workload:
+def _admitted(jobs: pl.DataFrame, log: Log, header: Mapping[str, object], generic: Sequence[str]) -> Workload:
     """Check the jobs as any table's, and put the report together."""
     name, notes, reading = log.name, log.notes, log.reading
     dropped = notes.table("dropped")
@@ -199,14 +203,15 @@ def _admitted(jobs: pl.DataFrame, log: Log, header: Mapping[str, object]) -> Wor
         )
     origin = jobs["submit"].min()
     begin = math.floor(origin) if isinstance(origin, float) else 0
-    table = jobs.select(*_columns(jobs, begin, use_memory=reading.use_memory))
+    amounts = [name for name in ("core", *(["mem"] if reading.use_memory else [])) if name in jobs.columns]
+    table = jobs.select(*_columns(jobs, begin, [*amounts, *generic]))
     if reading.dependencies:
         table = with_dependency(table, jobs["line"], notes)
     if reading.node_names:
         table = table.with_columns(names_of(jobs["node_list"].replace(_NO_NODES, None)))
     admitted, report, resources = admit(
         table,
-        resources=["mem"] if reading.use_memory else [],
+        resources=amounts,
         overrun=reading.overrun,
         invalid=reading.invalid,
         source=name,
@@ -233,9 +238,10 @@ def _admitted(jobs: pl.DataFrame, log: Log, header: Mapping[str, object]) -> Wor
     )
 
 
-def _columns(jobs: pl.DataFrame, begin: int, *, use_memory: bool) -> list[pl.Expr]:
+def _columns(jobs: pl.DataFrame, begin: int, amounts: Sequence[str]) -> list[pl.Expr | str]:
     """Give the columns of the workload: those of any, what was asked for, what became of the jobs."""
-    known = {*_OWN, *_PARTS, *RECORD, "job_id", "run_time", "requested_time", "tasks", "attempts"}
+    first = [*amounts, *(name for name in ("tasks_per_node", "exclusive") if name in jobs.columns)]
+    known = {*_OWN, *_PARTS, *RECORD, "job_id", "run_time", "requested_time", "tasks", "attempts", *first}
     others = [each for each in jobs.columns if each not in known and not each.endswith("_text")]
     outcome = ["state", "status", "exit_code", "exit_signal", "cancelled_by", "logged_reason", "node_list"]
     asked = [each for each in others if each not in outcome]
@@ -250,7 +256,7 @@ def _columns(jobs: pl.DataFrame, begin: int, *, use_memory: bool) -> list[pl.Exp
         pl.col("requested_time"),
         pl.col("tasks"),
         *([pl.col(TIME_LIMIT)] if TIME_LIMIT in jobs.columns else []),
-        *([pl.col("memory").alias("mem")] if use_memory else []),
+        *first,
         pl.col("logged_id"),
         pl.col("requested").fill_null(-1).cast(whole, strict=False).alias("requested_processors"),
         pl.col("memory").fill_null(-1).alias("requested_memory"),

@@ -5,7 +5,7 @@ from string import ascii_letters
 
 import polars as pl
 
-__all__ = ["count", "duration", "kilobytes_of", "memory", "resource"]
+__all__ = ["BINARY_EXPONENTS", "count", "duration", "kilobytes_of", "memory", "resource"]
 
 _CLOCK = r"^\d{1,12}:\d\d:\d\d$"
 _DURATION = r"^(?:(\d{1,9})-)?(?:(\d{1,12}):)?(\d{1,12}):(\d{1,12}(?:\.\d*)?)$"
@@ -13,11 +13,12 @@ _MEMORY = r"^\d{1,18}(?:\.\d*)?\s*[KkMmGgTtPpEe]?[Bb]?[NnCc]?$"
 _PLAIN = r"^\d{1,15}$"
 _COUNT = r"^\d{1,15}(?:\.\d*)?[KkMmGg]?$"
 _DIGITS = "0123456789."
-_EXPONENT = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
+BINARY_EXPONENTS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
+"""The power of 1024 that a letter behind a number stands for."""
 # By what stands behind the digits: GB, MBc, Kn.
 _SUFFIXES = {
     f"{letter}{byte}{kind}": (letter, kind)
-    for letter in _EXPONENT
+    for letter in BINARY_EXPONENTS
     for byte in ("", "B")
     for kind in ("", "N", "C")
 }
@@ -59,7 +60,7 @@ def memory(text: pl.Expr, unit: str = "M") -> tuple[pl.Expr, pl.Expr]:
         job.
     """
     number, suffix = _amount(text, _MEMORY)
-    exponents = {key: float(_EXPONENT[letter or unit]) for key, (letter, _) in _SUFFIXES.items()}
+    exponents = {key: float(BINARY_EXPONENTS[letter or unit]) for key, (letter, _) in _SUFFIXES.items()}
     kinds = {key: kind for key, (_, kind) in _SUFFIXES.items()}
     exponent = suffix.replace_strict(exponents, default=None, return_dtype=pl.Float64)
     kind = suffix.replace_strict(kinds, default=None, return_dtype=pl.String)
@@ -78,7 +79,7 @@ def kilobytes_of(text: str | None) -> float | None:
     if match is None:
         return None
     words = _BYTES_OF_WORD if match[3] in ("w", "W") else 1
-    return float(match[1]) * _BINARY ** (_EXPONENT[match[2].upper()] - 1) * words
+    return float(match[1]) * _BINARY ** (BINARY_EXPONENTS[match[2].upper()] - 1) * words
 
 
 def _amount(text: pl.Expr, pattern: str) -> tuple[pl.Expr, pl.Expr]:
@@ -95,7 +96,7 @@ def count(text: pl.Expr) -> pl.Expr:
     bare = text.str.strip_chars()
     is_plain = bare.str.contains(_PLAIN)
     number, letter = _amount(pl.when(~is_plain).then(bare), _COUNT)
-    factors = {key: _BINARY**exponent for key, exponent in _EXPONENT.items()}
+    factors = {key: _BINARY**exponent for key, exponent in BINARY_EXPONENTS.items()}
     large = number * letter.replace_strict(factors, default=None, return_dtype=pl.Float64)
     return pl.when(is_plain).then(bare).cast(pl.Float64, strict=False).fill_null(large)
 

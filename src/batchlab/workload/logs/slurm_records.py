@@ -1,11 +1,13 @@
 """The fields of Slurm's records of jobs, read as times, amounts and names."""
 
 import math
+import re
 
 import polars as pl
 
-from batchlab.workload.logs import quantities
+from batchlab.workload.logs import chunks, quantities
 from batchlab.workload.logs.clock import SHIFTED, instants, settled
+from batchlab.workload.logs.generic_resources import asked_columns, with_totals
 from batchlab.workload.logs.log import Log
 
 __all__ = ["WANTED", "header_of", "records_of"]
@@ -46,12 +48,25 @@ _AMOUNTS = (
     "reqnodes",
     "reqmem",
     "reqgres",
+    "trespernode",
+    "tresperjob",
+    "exclusive",
 )
 WANTED = (*_TIMES, "state", "dependency", "submitline", *_NUMBERS, *_AMOUNTS, *_TEXTS, *_WHOLE)
 """The fields that are made use of, as sacct calls them, in small letters."""
 
-# As sbatch was called: -d afterok:12, --dependency=singleton.
+# As sbatch was called: -d afterok:12, --dependency=singleton, -N 2-4, --exclusive.
 _DEPENDENCY = r"\s(?:-d\s*|--dependency[= ])([^\s|]+)"
+_LINE_NODES = r"\s(?:-N\s*|--nodes[= ])(\d{1,9})"
+_LINE_TASKS_PER_NODE = r"\s--ntasks-per-node[= ](\d{1,9})"
+_LINE_PROCESSORS_PER_TASK = r"\s(?:-c\s*|--cpus-per-task[= ])(\d{1,9})"
+_LINE_EXCLUSIVE = r"\s--exclusive(?:\s|$)"
+_EXCLUSIVE = ("NODE", "YES")
+# Versions up to 17.02 mark memory by processor with this bit of an amount in MiB, later ones with the other.
+_FLAG, _LATER_FLAG = 2**31, 2**63
+_FEWEST_DIGITS_OF_FLAG = 10
+_KILOBYTES = 1024.0
+_REQUESTED = {"gpu": "requested_gpus"}
 _NO_TIME = "is no time: taken as unknown"
 
 
@@ -80,6 +95,11 @@ def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
         quantities.duration(pl.col("suspended")).alias("stood"),
         *_amounts(),
     )
+    nodes = pl.coalesce(
+        pl.when(pl.col(name) >= 1).then(name) for name in ("requested_nodes", "allocated_nodes")
+    )
+    table = with_totals(table, nodes)
+    table = table.with_columns(_memory(table).get_columns())
     read = instants(table, _TIMES, log.reading.timezone, log.reading.time_format)
     for found in read.values():
         log.notes.add("mended", SHIFTED, table["line"].filter(found.skipped))
@@ -104,14 +124,18 @@ def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
         pl.col("state").alias("state_text"),
         "requested",
         "allocated",
-        _memory().alias("memory"),
+        *_requests(),
+        *asked_columns(table.columns).values(),
         *(pl.col(name).str.strip_chars().replace("", None).alias(new) for name, new in _TEXTS.items()),
         *(
             pl.col(name).str.strip_chars().cast(pl.Int64, strict=False).alias(new)
             for name, new in _WHOLE.items()
         ),
         pl.col("requested_nodes", "allocated_nodes").cast(pl.Int64, strict=False),
-        _gpus().cast(pl.Int64, strict=False).alias("requested_gpus"),
+        *(
+            pl.col(total).cast(pl.Int64, strict=False).alias(_REQUESTED.get(name, f"requested_{name}"))
+            for name, total in asked_columns(table.columns).items()
+        ),
         pl.coalesce("dependency", pl.col("submitline").str.extract(_DEPENDENCY)).alias("logged_dependency"),
         pl.lit(None, pl.String).alias("queue"),
         *_ends(),
@@ -140,6 +164,8 @@ def _amounts() -> list[pl.Expr]:
     fields = {name: quantities.count(pl.col(name)) for name in _AMOUNTS if name.endswith(("cpus", "nodes"))}
     allocated = fields["alloccpus"], lists["alloctres", "cpu"], fields["ncpus"]
     nodes = lists["alloctres", "node"], fields["allocnodes"], fields["nnodes"]
+    # A range of nodes is at least the first.
+    fields["reqnodes"] = quantities.count(pl.col("reqnodes").str.extract(r"^\s*([^-]*)"))
     return [
         pl.coalesce(fields["reqcpus"], lists["reqtres", "cpu"]).alias("requested"),
         pl.coalesce(allocated).alias("allocated"),
@@ -148,35 +174,77 @@ def _amounts() -> list[pl.Expr]:
     ]
 
 
-def _memory() -> pl.Expr:
-    """Give the requested memory in kB of a processor, rounded up.
+def _requests() -> list[pl.Expr | str]:
+    """Give what jobs ask for besides processors and generic resources, as `chunks.REQUESTS` has it."""
+    line = pl.col("submitline")
+    by_task = line.str.extract(_LINE_PROCESSORS_PER_TASK).cast(pl.Float64).fill_null(1.0)
+    field = pl.col("exclusive").str.strip_chars().str.to_uppercase().is_in([*_EXCLUSIVE])
+    return [
+        pl.coalesce("requested_nodes", line.str.extract(_LINE_NODES).cast(pl.Float64)).alias(chunks.NODES),
+        (line.str.extract(_LINE_TASKS_PER_NODE).cast(pl.Float64) * by_task).alias(chunks.MOST_PER_NODE),
+        (field.fill_null(value=False) | line.str.contains(_LINE_EXCLUSIVE).fill_null(value=False)).alias(
+            chunks.WHOLE
+        ),
+        "memory",
+        chunks.MEMORY,
+        chunks.WHOLE_MEMORY,
+    ]
 
-    Older versions write for what it is; newer ones, for the job.
+
+def _memory(table: pl.DataFrame) -> pl.DataFrame:
+    """Give the requested memory: kB of a processor, rounded up; kB of the job; and whether it is all.
+
+    Older versions write for what it is; newer ones, for the job. None at all is all memory of the nodes.
     """
     amount, kind = quantities.memory(pl.col("reqmem"))
     of_job, _ = quantities.memory(quantities.resource(pl.col("reqtres"), "mem"))
-    processors = pl.coalesce(pl.when(pl.col(name) >= 1).then(name) for name in ("requested", "allocated"))
-    nodes = pl.coalesce(
-        pl.when(pl.col(name) >= 1).then(name) for name in ("allocated_nodes", "requested_nodes")
+    read = table.select(
+        amount.alias("amount"),
+        kind.alias("kind"),
+        of_job.alias("of_job"),
+        pl.coalesce(pl.when(pl.col(name) >= 1).then(name) for name in ("requested", "allocated")).alias(
+            "processors"
+        ),
+        pl.coalesce(
+            pl.when(pl.col(name) >= 1).then(name) for name in ("allocated_nodes", "requested_nodes")
+        ).alias("nodes"),
+    ).with_columns(
+        _flagged_memory(table), pl.when(pl.col("amount") < _FLAG * _KILOBYTES).then("amount").alias("sound")
     )
-    shared = pl.when(kind == "N").then(amount * nodes).otherwise(amount)
-    return pl.coalesce(
-        pl.when(kind == "C").then(amount).otherwise(shared / processors), of_job / processors
-    ).ceil()
+    kind = pl.col("kind")
+    read = read.with_columns(
+        pl.coalesce("flagged", pl.when(kind == "C").then("sound")).alias("by_processor"),
+        pl.when(kind == "N")
+        .then(pl.col("sound") * pl.col("nodes"))
+        .when(kind == "")
+        .then("sound")
+        .alias("shared"),
+    ).with_columns(
+        pl.when(pl.col("by_processor").is_null()).then(pl.coalesce("shared", "of_job")).alias(chunks.MEMORY)
+    )
+    return read.select(
+        pl.coalesce("by_processor", pl.col(chunks.MEMORY) / pl.col("processors")).ceil().alias("memory"),
+        chunks.MEMORY,
+        (pl.coalesce("flagged", "amount", "of_job") == 0).fill_null(value=False).alias(chunks.WHOLE_MEMORY),
+    )
 
 
-def _gpus() -> pl.Expr:
-    # Before 21.08 a field of its own: gpu:2, gpu:a100:2, gres:gpu:2.
-    before = quantities.count(
-        pl.col("reqgres").str.extract(r"(?:^|[,:])\s*gpu(?::[^,:()]*[^,:()\d][^,:()]*)?:(\d+)")
-    )
-    whole = quantities.count(quantities.resource(pl.col("reqtres"), "gres/gpu"))
-    kinds = (
-        pl.col("reqtres")
-        .str.extract_all(r"gres/gpu:[^=,]+=\d{1,9}")
-        .list.eval(pl.element().str.extract(r"=(\d+)$").cast(pl.Int64))
-    )
-    return pl.coalesce(whole, pl.when(kinds.list.len() > 0).then(kinds.list.sum()), before)
+def _flagged_memory(table: pl.DataFrame) -> pl.Series:
+    """Give the kB of a processor of amounts that a bit marks as such; null for others."""
+    text = table["reqmem"].str.strip_chars()
+    texts = text.filter(text.str.len_bytes() >= _FEWEST_DIGITS_OF_FLAG).unique()
+    found = {each: _without_flag(each) for each in texts}
+    if all(each is None for each in found.values()):
+        return pl.repeat(None, len(text), dtype=pl.Float64, eager=True).alias("flagged")
+    return text.replace_strict(found, default=None, return_dtype=pl.Float64).alias("flagged")
+
+
+def _without_flag(text: str) -> float | None:
+    match = re.fullmatch(r"(\d{10,20})M?[nNcC]?", text)
+    if match is None or int(match[1]) < _FLAG:
+        return None
+    number = int(match[1])
+    return _KILOBYTES * (number - (_LATER_FLAG if number >= _LATER_FLAG else _FLAG))
 
 
 def _ends() -> list[pl.Expr]:

@@ -1,0 +1,197 @@
+"""Requests of jobs in logs as tasks: which of what a log says in all a task asks for on one node (S3).
+
+A job of a log asks for processors, and perhaps for nodes and generic resources such as GPUs. Where it says
+nothing of these two, each processor is a task. If it asks for just N nodes, there is a task for each of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import polars as pl
+
+from batchlab.workload.logs.generic_resources import asked_columns
+from batchlab.workload.logs.notes import Notes
+from batchlab.workload.logs.reading import Reading
+
+__all__ = ["MEMORY", "MOST_PER_NODE", "NODES", "REQUESTS", "WHOLE", "WHOLE_MEMORY", "with_chunks"]
+
+NODES = "nodes asked for"
+"""The column of records of the nodes that a job asked for, null where the log does not say it."""
+
+MOST_PER_NODE = "processors of tasks on a node"
+"""The column of records of the most processors that a job may have on a node."""
+
+WHOLE = "asks for whole nodes"
+"""The column of records of whether a job asked for whole nodes."""
+
+MEMORY = "memory in all"
+"""The column of records of the memory that a job asked for in all, kB; null where it did so by processor."""
+
+WHOLE_MEMORY = "asks for all memory"
+"""The column of records of whether a job asked for the whole memory of its nodes."""
+
+REQUESTS = (NODES, MOST_PER_NODE, WHOLE, MEMORY, WHOLE_MEMORY)
+
+_GIVEN_NODES = "nodes asked for are not logged: at least so many as were given taken"
+_ONE_NODE = "nodes of a job with generic resources are not logged: one taken"
+_ROUNDED = "processors or generic resources do not divide evenly among the nodes: rounded up on each"
+_ALL_MEMORY = "asks for all memory of its nodes: whole nodes taken"
+
+
+def with_chunks(jobs: pl.DataFrame, notes: Notes, reading: Reading) -> pl.DataFrame:
+    """Add what tasks ask for.
+
+    Parameters
+    ----------
+    jobs
+        With ``tasks``, the processors of each job, ``memory`` in kB of a processor, ``allocated_nodes``, and
+        of `REQUESTS` and the totals of generic resources what the log has.
+    notes
+        Gets what was assumed.
+    reading
+        Whether memory is asked for, and which fields come first.
+
+    Returns
+    -------
+    polars.DataFrame
+        With new ``tasks``; ``core`` (processors of a task), ``mem`` (kB), ``tasks_per_node``, ``exclusive``
+        where some job needs them; and a column for each generic resource.
+    """
+    if NODES not in jobs.columns:
+        # The log says itself how tasks lie on nodes.
+        return jobs.with_columns(pl.col("memory").alias("mem")) if reading.use_memory else jobs
+    generic = asked_columns(jobs.columns)
+    lacking = [name for name in (*REQUESTS, "allocated_nodes") if name not in jobs.columns]
+    jobs = jobs.with_columns(pl.lit(None).alias(name) for name in lacking)
+    totals = [*generic.values()]
+    forms = _Forms.of(jobs, totals, reading)
+    forms.remark(jobs, totals, notes, reading)
+    is_chunk = forms.chunks > 0
+    tasks = pl.when(is_chunk).then(forms.chunks).otherwise("tasks")
+    core = pl.when(is_chunk).then((pl.col("tasks") / tasks).ceil()).otherwise(1.0)
+    columns = [tasks.alias("tasks")]
+    if is_chunk.any():
+        columns.append(core.cast(pl.Int64, strict=False).alias("core"))
+    columns += [
+        (pl.col(total).fill_null(0.0) / tasks).ceil().cast(pl.Int64, strict=False).alias(name)
+        for name, total in generic.items()
+    ]
+    if (forms.most > 0).any():
+        columns.append(pl.lit(forms.most.cast(pl.Int64)).alias("tasks_per_node"))
+    if forms.exclusive.any():
+        columns.append(pl.lit(forms.exclusive).alias("exclusive"))
+    if reading.use_memory:
+        of_job = (pl.col(MEMORY).cast(pl.Float64) / tasks).ceil()
+        columns.append(pl.coalesce(of_job, pl.col("memory") * core).alias("mem"))
+    return jobs.with_columns(columns).drop(*REQUESTS, *generic.values())
+
+
+@dataclass(frozen=True)
+class _Forms:
+    """The form of each request.
+
+    Attributes
+    ----------
+    chunks
+        Of how many tasks it is if each has several processors or generic resources; 0 if each is a processor.
+    most
+        How many tasks a node takes at most; 0 without a bound.
+    exclusive
+        Whether nodes are taken whole.
+    takes_given
+        Whether the nodes that were given are taken for those that were asked for.
+    takes_one
+        Whether one node is taken, since the log says nothing of nodes.
+    """
+
+    chunks: pl.Series
+    most: pl.Series
+    exclusive: pl.Series
+    takes_given: pl.Series
+    takes_one: pl.Series
+
+    @classmethod
+    def of(cls, jobs: pl.DataFrame, totals: Sequence[str], reading: Reading) -> Self:
+        """Choose the forms."""
+        frame = _facts(jobs, totals, reading).with_columns(
+            (
+                pl.col("asked").is_not_null() & ~(pl.col("given") > pl.col("nodes")).fill_null(value=False)
+            ).alias("exact"),
+            (pl.col("tasks") / pl.col("nodes")).ceil().alias("each"),
+        )
+        several = pl.col("nodes") > 1
+        # A bound by node does for processors that do not divide evenly, if as many nodes are needed for it.
+        is_even = pl.col("tasks") % pl.col("nodes") == 0
+        is_bounded = (pl.col("tasks") / pl.col("each")).ceil() == pl.col("nodes")
+        by_node = pl.col("exact") & several & (is_even | ~is_bounded | pl.col("exclusive"))
+        on_nodes = pl.col("generic") & (pl.col("exact") | pl.col("asked").is_null())
+        frame = frame.with_columns((by_node | on_nodes).alias("by_node"))
+        spread = pl.col("generic") & ~pl.col("by_node")
+        chosen = frame.select(
+            pl.when("by_node").then("nodes").otherwise(0.0).alias("chunks"),
+            pl.when("by_node").then(1.0).when(several & ~spread).then("each").otherwise(0.0).alias("most"),
+            spread.alias("spread"),
+            (pl.col("asked").is_null() & several).alias("takes_given"),
+            (pl.col("asked").is_null() & ~several & pl.col("generic")).alias("takes_one"),
+        )
+        chunks = chosen["chunks"]
+        if chosen["spread"].any():
+            chunks = chunks.zip_with(~chosen["spread"], _spread(jobs, frame, totals))
+        return cls(chunks, chosen["most"], frame["exclusive"], chosen["takes_given"], chosen["takes_one"])
+
+    def remark(self, jobs: pl.DataFrame, totals: Sequence[str], notes: Notes, reading: Reading) -> None:
+        """Say which fields were missing, and what was rounded."""
+        chunks = self.chunks.replace(0.0, None)
+        uneven = pl.zeros(jobs.height, pl.Int64, eager=True) > 0
+        for name in ("tasks", *totals):
+            uneven |= (jobs[name] % chunks != 0).fill_null(value=False)
+        remarks = [
+            ("noted", _GIVEN_NODES, self.takes_given),
+            ("noted", _ONE_NODE, self.takes_one),
+            ("mended", _ROUNDED, uneven),
+        ]
+        if reading.use_memory:
+            remarks.append(("noted", _ALL_MEMORY, jobs[WHOLE_MEMORY].cast(pl.Boolean).fill_null(value=False)))
+        for outcome, reason, where in remarks:
+            if where.any():
+                found = jobs.filter(where)
+                notes.add(outcome, reason, found["line"], found["job_id"])
+
+
+def _facts(jobs: pl.DataFrame, totals: Sequence[str], reading: Reading) -> pl.DataFrame:
+    """Give what decides the form of a request; ``nodes`` are those that it is for."""
+    asked, given = (_known(name) for name in (NODES, "allocated_nodes"))
+    if reading.processors == "allocated":
+        asked = pl.coalesce(given, asked)
+    bounded = (pl.col("tasks") / _known(MOST_PER_NODE)).ceil()
+    asks_generic = pl.any_horizontal(pl.lit(value=False), *(pl.col(name) > 0 for name in totals))
+    exclusive = pl.col(WHOLE).cast(pl.Boolean).fill_null(value=False)
+    if reading.use_memory:
+        exclusive |= pl.col(WHOLE_MEMORY).cast(pl.Boolean).fill_null(value=False)
+    return jobs.select(
+        "tasks",
+        pl.max_horizontal(asked, bounded).alias("asked"),
+        given.alias("given"),
+        asks_generic.fill_null(value=False).alias("generic"),
+        exclusive.alias("exclusive"),
+    ).with_columns(pl.coalesce("asked", "given", pl.lit(1.0)).alias("nodes"))
+
+
+def _known(name: str) -> pl.Expr:
+    number = pl.col(name).cast(pl.Float64, strict=False)
+    return pl.when(number >= 1).then(number)
+
+
+def _spread(jobs: pl.DataFrame, frame: pl.DataFrame, totals: Sequence[str]) -> pl.Series:
+    """Return the chunks of jobs whose generic resources may be on any number of nodes.
+
+    They are equal chunks of whole numbers, as many as there can be; but no fewer than the nodes that the job
+    was given.
+    """
+    amounts = [frame["tasks"], *(jobs[name].fill_null(0.0) for name in totals)]
+    whole = [each.ceil().clip(0, 2**53).cast(pl.Int64).to_numpy() for each in amounts]
+    common = pl.Series("chunks", np.gcd.reduce(np.array(whole), axis=0)).cast(pl.Float64)
+    given = frame["given"].fill_null(1.0)
+    return common.zip_with(common >= given, given)
