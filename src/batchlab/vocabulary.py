@@ -179,9 +179,9 @@ InvalidAction = Literal["drop", "raise"]
 INVALID_ACTIONS: tuple[InvalidAction, ...] = get_args(InvalidAction)
 """What a reader does with a job that breaks a rule."""
 
-LogFormat = Literal["swf", "sacct", "jobcomp", "pbs", "mapped"]
+LogFormat = Literal["swf", "sacct", "jobcomp", "pbs", "lsf", "mapped"]
 LOG_FORMATS: tuple[LogFormat, ...] = get_args(LogFormat)
-"""The formats of logs: that of the archive, those of Slurm's accounting, and that of PBS and Torque."""
+"""The formats of logs: that of the archive, and those of the accounting of batch systems."""
 
 ProcessorField = Literal["requested", "allocated"]
 PROCESSOR_FIELDS: tuple[ProcessorField, ...] = get_args(ProcessorField)

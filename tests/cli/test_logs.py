@@ -29,6 +29,10 @@ PBS = (
     "03/01/2024 10:02:00;E;1.server;queue=batch qtime=1709287200 start=1709287200 end=1709287320 "
     "Resource_List.ncpus=2 Resource_List.walltime=00:05:00\n"
 )
+LSF = (
+    '"JOB_FINISH" "10.1" 1709287320 1 501 2 2 1709287200 0 0 1709287200 "a" "q" "" "" "" "m" "/" "" "" "" '
+    '"x" 0 1 "2*n1" 64 1.0 "" "run"\n'
+)
 SWF = "; MaxProcs: 2\n1 0 0 120 2 -1 -1 2 300 -1 1 1 1 -1 1 -1 -1 -1\n"
 
 
@@ -42,6 +46,7 @@ SWF = "; MaxProcs: 2\n1 0 0 120 2 -1 -1 2 300 -1 1 1 1 -1 1 -1 -1 -1\n"
         ("JobID   JobName  State\n", "sacct"),
         (JOBCOMP, "jobcomp"),
         (PBS, "pbs"),
+        (LSF, "lsf"),
         (SWF, "swf"),
         ("", "swf"),
     ],
@@ -54,7 +59,7 @@ def test_formats_are_known_by_the_first_line(text: str, form: LogFormat, tmp_pat
     assert log_format(plain) == log_format(packed) == form
 
 
-@pytest.mark.parametrize("text", [SACCT, JOBCOMP, PBS, SWF])
+@pytest.mark.parametrize("text", [SACCT, JOBCOMP, PBS, LSF, SWF])
 def test_run(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each is replayed."""
     path = tmp_path / "log.txt"

@@ -8,6 +8,7 @@ from batchlab.workload.event_stream import EventStream as EventStream
 from batchlab.workload.header import Header as Header
 from batchlab.workload.header import HeaderEntry as HeaderEntry
 from batchlab.workload.logs.jobcomp import read_jobcomp as read_jobcomp
+from batchlab.workload.logs.lsf import read_lsf as read_lsf
 from batchlab.workload.logs.pbs import read_pbs as read_pbs
 from batchlab.workload.logs.sacct import read_sacct as read_sacct
 from batchlab.workload.mappings.mapping import LogMapping as LogMapping

@@ -27,6 +27,7 @@ _MOST_READ = 1 << 16
 # How a text begins, after blank lines.
 _FORMS: tuple[tuple[LogFormat, re.Pattern[bytes]], ...] = (
     ("jobcomp", re.compile(rb"JobId=\d")),
+    ("lsf", re.compile(rb'(?:#[^\n]*\s+)*"[A-Z_]+" "\d+\.\d+" \d+')),
     ("pbs", re.compile(rb"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(?:\.\d+)?;[A-Za-z]{1,2};")),
     (
         "sacct",
@@ -88,8 +89,8 @@ def log_format(path: Path) -> LogFormat:
     Returns
     -------
     str
-        ``"sacct"``, ``"jobcomp"``, ``"pbs"``, or ``"mapped"`` for a data set that `read_mapped` knows by its
-        columns; ``"swf"`` for whatever else.
+        One of `batchlab.vocabulary.LOG_FORMATS`: ``"mapped"`` for a data set that `read_mapped` knows by its
+        columns, ``"swf"`` if the first line has none of the other forms.
     """
     begin = beginning(path)
     return "mapped" if _is_mapped(begin, path) else _log_form(begin) or "swf"
@@ -140,7 +141,7 @@ def _log_form(begin: bytes) -> LogFormat | None:
 
 
 def reader_of(path: Path, known: LogFormat | None = None) -> Callable[..., Workload]:
-    """Give the function that reads a log: `read_swf`, `read_sacct`, `read_pbs`, … by its format.
+    """Return the function that reads a log: `read_swf`, `read_sacct`, `read_pbs`, … by its format.
 
     Parameters
     ----------

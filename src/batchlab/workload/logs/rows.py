@@ -1,0 +1,93 @@
+"""Records of jobs that a reader parses one by one, as the table that the logs of all systems share."""
+
+import math
+from collections.abc import Iterable, Mapping
+
+import polars as pl
+
+from batchlab.workload.logs.jobs import RECORD
+
+__all__ = ["Row", "instant", "records_of_rows", "whole"]
+
+Row = Mapping[str, object]
+"""The columns of one record by name; what is missing is unknown."""
+
+_MORE: Mapping[str, pl.DataType] = {
+    "group": pl.String(),
+    "account": pl.String(),
+    "qos": pl.String(),
+    "constraint": pl.String(),
+    "reservation": pl.String(),
+    "application": pl.String(),
+    "logged_dependency": pl.String(),
+    "requested_nodes": pl.Int64(),
+    "requested_gpus": pl.Int64(),
+    "tasks_per_node": pl.Int64(),
+    "exclusive": pl.Boolean(),
+    "allocated_nodes": pl.Int64(),
+    "exit_code": pl.Int64(),
+    "exit_signal": pl.Int64(),
+    "used_walltime": pl.Float64(),
+    "used_memory": pl.Float64(),
+    "average_cpu_time": pl.Float64(),
+    "logged_reason": pl.String(),
+}
+# What stands for a job of which a log does not say it, if it says it of another.
+_USUAL: Mapping[str, float | bool] = {
+    "tasks_per_node": 0,
+    "exclusive": False,
+    "used_memory": -1.0,
+    "average_cpu_time": -1.0,
+}
+_LARGEST = 2**53
+
+
+def records_of_rows(rows: Iterable[Row]) -> pl.DataFrame:
+    """Convert records to a table.
+
+    Parameters
+    ----------
+    rows
+        The records in the order of lines. ``asked_memory``, kB of the whole job, becomes the ``memory`` of a
+        processor, rounded up.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns of `batchlab.workload.logs.jobs.RECORD`, and those of requests and ends that any record
+        has. How jobs lie on nodes, and what they used, is filled for all if one job says it.
+    """
+    known = list(rows)
+    schema = {**RECORD, **_MORE, "asked_memory": pl.Float64()}
+    table = pl.DataFrame(
+        {
+            name: pl.Series([row.get(name) for row in known], dtype=dtype, strict=False)
+            for name, dtype in schema.items()
+        }
+    )
+    processors = pl.coalesce(pl.when(pl.col(name) >= 1).then(name) for name in ("requested", "allocated"))
+    of_one = (pl.col("asked_memory") / processors).ceil()
+    table = table.with_columns(pl.coalesce("memory", of_one).alias("memory")).drop("asked_memory")
+    said = [name for name, usual in _USUAL.items() if (table[name].fill_null(usual) != usual).any()]
+    table = table.with_columns(pl.col(name).fill_null(_USUAL[name]) for name in said)
+    return table.drop(name for name in _USUAL if name not in said)
+
+
+def instant(text: str) -> float | None:
+    """Return seconds since 1970; None for 0 and for a text that is no time."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        return None
+    return seconds if 0 < seconds <= _LARGEST else None
+
+
+def whole(text: str) -> int | None:
+    """Return a whole number; None for a text that is none, or one beyond 2^53."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    if not math.isfinite(number) or abs(number) > _LARGEST:
+        return None
+    return int(number)
