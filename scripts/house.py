@@ -16,7 +16,7 @@ from house_count import Source, count_terms, read_python, read_rust
 ROOT = Path(__file__).resolve().parents[1]
 LONG_FILE, LONG_FUNCTION = 500, 50
 # What is code that users run; the other parts are tests and tools.
-CODE = ("Rust kernel", "Rust binding", "Python package")
+CODE = ("Rust kernel", "Rust binding", "Rust clock", "Python package")
 PYTHON = {
     "Python package": "src/batchlab",
     "Python tests": "tests",
@@ -59,6 +59,7 @@ def sources_of(root: Path) -> list[Source]:
     for folder, part, tests in (
         ("rust/kernel", "Rust kernel", "Rust tests"),
         ("rust/python", "Rust binding", "Rust tests"),
+        ("rust/clock", "Rust clock", "Rust tests"),
     ):
         for path in sorted((root / folder).rglob("*.rs")):
             found += read_rust(path, part, tests)

@@ -36,7 +36,7 @@ FOR_CHECKERS = {
         f"{_ELASTISIM}/node.py",
     ): "in ElastiSim's interface each holds the others",
 }
-RUST_SOURCES = ("rust/kernel/src", "rust/python/src")
+RUST_SOURCES = ("rust/clock/src", "rust/kernel/src", "rust/python/src")
 
 
 def order(of: str) -> list[str]:

@@ -729,6 +729,35 @@ class Fabric:
         """The hops from one node to another."""
 
 @final
+class VirtualClock:
+    """A clock that the processes of a virtual cluster share; see `batchlab.bridge.slurm.clock`."""
+
+    def __new__(cls, path: str | PathLike[str], highest: float, unix: int) -> VirtualClock: ...
+    def now(self) -> float:
+        """Virtual UNIX time, in seconds."""
+
+    def set_rate(self, rate: float) -> None:
+        """Lets virtual time go at a rate from now on."""
+
+    def hold(self) -> None:
+        """Keeps real time until it is released as often."""
+
+    def release(self) -> None:
+        """Ends what `hold` began."""
+
+    def wait(self, instant: float, longest: float) -> bool:
+        """Waits for a virtual instant (UNIX time, s), or for so long really (s). Says whether the instant has come."""
+
+    def govern(self) -> None:
+        """Sets the rate by what the processes do, on a thread of its own, until `end`."""
+
+    def end(self) -> None:
+        """Ends the thread."""
+
+    def course(self) -> tuple[float, float, float, int]:
+        """What it did since it began: real and virtual time (s), the real time at rate 1, the changes of the rate."""
+
+@final
 class Simulation:
     """A replay of a workload: the compiled half of `batchlab.Simulation`."""
 

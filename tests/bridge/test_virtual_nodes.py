@@ -1,5 +1,6 @@
 """What is given to a virtual cluster, and what is made of its answer; without any Slurm."""
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.bridge import slurm
+from batchlab.bridge.slurm.clock import Course
 from batchlab.bridge.slurm.configuration import equal_nodes
 from batchlab.bridge.slurm.feed import Fed, Issued, feed
 from batchlab.bridge.slurm.hosts import expand
@@ -200,7 +202,7 @@ class TestSubmissions:
     """What is submitted of a workload."""
 
     def test_times(self, tmp_path: Path) -> None:
-        """The first comes at 0; limits are whole minutes, rounded up after compression."""
+        """The first comes at 0; limits are whole minutes, rounded up."""
         jobs = {"submit_time": [100, 40], "run_time": [90, 5], "requested_time": [130, 60], "tasks": [2, 1]}
         configuration = slurm.read_configuration(configured(tmp_path))
         workload = bl.Workload.from_table(jobs)
@@ -211,9 +213,6 @@ class TestSubmissions:
         ]
         assert slurm.rounding(found).mean == 25.0
         assert slurm.rounding(found).most == 50.0
-        fast = slurm.submissions(workload, configuration, speed=10.0)
-        assert [(job.submit_time, job.run_time, job.limit) for job in fast] == [(0.0, 0.5, 1), (6.0, 9.0, 1)]
-        assert slurm.rounding(fast).most == 54.0
         assert len(slurm.submissions(workload, configuration, duration=59.0)) == 1
 
     def test_requests(self, tmp_path: Path) -> None:
@@ -310,11 +309,50 @@ def test_model_of_a_stream(tmp_path: Path) -> None:
     planned = slurm.planned_stream([submission(1, 0.0, tasks=2), submission(2, 1.0), submission(3, 1.0, 5.0)])
     modelled = slurm.run_model(planned, nodes, configuration)
     assert modelled.jobs["start_time"].to_list() == [0.0, 10.0, 10.0]
-    real = modelled.jobs.with_columns(pl.col("start_time", "end_time") + pl.lit(2.0))
-    run = slurm.RealRun(real.with_columns(lateness=pl.lit(0.0)), 0, "22.05.8", "", nodes)
-    outcome = slurm.Outcome([submission(1, 0.0)], nodes, run, modelled)
-    assert outcome.metrics()["P"] == 2.0
-    assert "P             2.00 s between Slurm and the model; 3 of 3 waits differ" in outcome.summary()
+
+    def outcome(late: float, overhead: float) -> slurm.Outcome:
+        """Make what Slurm gives when it starts all jobs later, and needs time to launch them."""
+        real = modelled.jobs.with_columns(
+            pl.col("start_time") + late,
+            pl.col("end_time") + late + overhead,
+            pl.col("run_time") + overhead,
+            lateness=pl.lit(0.0),
+            planned_run_time=pl.col("run_time"),
+            slurm_state=pl.lit("COMPLETED"),
+        )
+        run = slurm.RealRun(real, 0, "22.05.8", "", nodes, course=Course(10.0, 400.0))
+        return slurm.Outcome([submission(1, 0.0)], nodes, run, modelled, clock="auto")
+
+    single = outcome(2.0, 0.0)
+    assert single.metrics()["P"] == 2.0
+    assert "P             2.00 s between Slurm and the model; 3 of 3 waits differ" in single.summary()
+    assert "auto: 00:06:40 in 10 s, 40 times real time; jobs lasted 0.00 s longer" in single.summary()
+    single.write(tmp_path / "single")
+    manifest = json.loads((tmp_path / "single/manifest.json").read_text())
+    assert manifest["slurm"]["clock"] == {"name": "auto", "factor": 40.0, "real": 10.0, "virtual": 400.0}
+
+    repeated = slurm.Repeated([single, outcome(1.0, 0.0), outcome(4.0, 0.0)])
+    facts = dict(repeated.facts())
+    assert facts["Slurm, Slurm"] == "P 2.00 s (1.00 to 3.00) between 3 runs of Slurm"
+    assert facts["Slurm, model"] == "P 2.00 s (1.00 to 4.00); adequate for 2 of 3 runs"
+    repeated.write(tmp_path / "runs")
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["run-1", "run-2", "run-3"]
+
+
+def test_overhead() -> None:
+    """A note warns where jobs last longer than they sleep, unless there are too few jobs to say so."""
+
+    def run(jobs: int, overhead: float) -> slurm.RealRun:
+        """Make what Slurm gives of equal jobs."""
+        columns = {"run_time": 5.0 + overhead, "planned_run_time": 5.0, "slurm_state": "COMPLETED"}
+        table = pl.DataFrame({"job_id": range(jobs)}).with_columns(
+            **{name: pl.lit(value) for name, value in columns.items()}
+        )
+        return slurm.RealRun(table, 0, "22.05.8", "", ())
+
+    assert run(30, 0.25).overhead() == pytest.approx(0.25)
+    assert "jobs lasted 0.25 s longer than they slept, on average; above 0.2 s" in run(30, 0.25).notes()[0]
+    assert run(30, 0.15).notes() == run(29, 0.25).notes() == []
 
 
 def test_partitions(tmp_path: Path) -> None:
@@ -341,6 +379,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.options: list[list[str]] = []
+        self.clock = slurm.RealClock()
 
     def submit(self, _name: str, *, options: list[str], **_more: object) -> int:
         self.options.append(options)

@@ -47,6 +47,8 @@ mod streamed_overheads;
 mod swf;
 mod swf_log;
 mod view;
+#[cfg(target_os = "linux")]
+mod virtual_clock;
 mod vocabulary;
 
 use pyo3::prelude::*;
@@ -98,6 +100,9 @@ mod _kernel {
     use crate::swf::{SwfParser, read_swf_file};
     #[pymodule_export]
     use crate::swf_log::SwfLog;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::virtual_clock::VirtualClock;
     #[pymodule_export]
     use crate::vocabulary::{names, rules};
 

@@ -22,7 +22,6 @@ __all__ = [
     "check_report",
     "code_of_failures",
     "explain",
-    "is_factor",
     "is_in_directory",
     "is_pace",
     "is_rate",
@@ -127,13 +126,6 @@ def is_pace(value: float | None) -> float | None:
     """Refuse what no clock can go at; for options."""
     if value is not None and not 0 < value < math.inf:
         raise typer.BadParameter(f"{value}; must be a number of seconds > 0")
-    return value
-
-
-def is_factor(value: float | None) -> float | None:
-    """Refuse what nothing can be multiplied or divided by; for options."""
-    if value is not None and not 0 < value < math.inf:
-        raise typer.BadParameter(f"{value}; must be a finite number > 0")
     return value
 
 

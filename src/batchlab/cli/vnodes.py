@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from batchlab.cli.failure import check_directory, is_factor, is_pace, wrong_usage
+from batchlab.cli.failure import check_directory, is_pace, wrong_usage
 from batchlab.cli.interruption import wait_no_longer
 from batchlab.cli.log import located, read_log
 from batchlab.cli.machine import machine_for
@@ -36,7 +36,15 @@ from batchlab.units import format_duration
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from batchlab.bridge.slurm import Configuration, Node, RealRun, Submission, VirtualCluster
+    from batchlab.bridge.slurm import (
+        Configuration,
+        Node,
+        Outcome,
+        RealRun,
+        Repeated,
+        Submission,
+        VirtualCluster,
+    )
     from batchlab.workload import Workload
 
 __all__ = ["vnodes"]
@@ -58,7 +66,7 @@ _Conf = Annotated[
 _Mode = Annotated[
     Mode,
     typer.Option(
-        rich_help_panel=RULES, help="Slurm in real time, our model in model time, or both and their P."
+        rich_help_panel=RULES, help="Slurm on virtual nodes, our model in model time, or both and their P."
     ),
 ]
 _Policy = Annotated[
@@ -67,14 +75,17 @@ _Policy = Annotated[
 ]
 _Nodes = Annotated[int | None, whole_number("Equal nodes; as slurm.conf, else the log says.", MACHINE)]
 _Cores = Annotated[int | None, whole_number("Cores of each node; 1 with --nodes unless given.", MACHINE)]
-_Speed = Annotated[
-    float,
+_Clock = Annotated[
+    str,
     typer.Option(
-        metavar="X",
-        callback=is_factor,
+        metavar="real|N|auto",
         rich_help_panel=_FEEDING,
-        help="Divide all times by it; limits stay whole minutes, and Slurm polls as before.",
+        help="Slurm's time: real; N times as fast, up to about 10; or fast while nothing happens.",
     ),
+]
+_Repeat = Annotated[
+    int,
+    whole_number("Runs of Slurm; several say how far it is from itself, and each is written.", _FEEDING),
 ]
 _Duration = Annotated[
     float | None,
@@ -111,7 +122,8 @@ def vnodes(
     policy: _Policy = None,
     nodes: _Nodes = None,
     cores: _Cores = None,
-    speed: _Speed = 1.0,
+    clock: _Clock = "real",
+    repeat: _Repeat = 1,
     duration: _Duration = None,
     patience: _Patience = 120.0,
     seed: Seed = RunOptions.seed,
@@ -121,8 +133,10 @@ def vnodes(
     out: _Out = None,
     form: OutputFormat = "text",
 ) -> None:
-    """Feed a log to a real Slurm on virtual nodes, in real time, and to our own model of it."""
+    """Feed a log to a real Slurm on virtual nodes, and to our own model of it."""
     check_directory(out)
+    if repeat > 1 and mode == "model":
+        raise wrong_usage("is for runs of Slurm; leave it out with --mode model.", "--repeat")
     if cores is not None and nodes is None:
         raise wrong_usage("are those of --nodes; pass both, or neither.", "--cores")
     # The cluster is taken down first.
@@ -132,24 +146,31 @@ def vnodes(
 
     log = LogRequest(*located(trace), overrun, invalid, processors, use_memory=False)
     configuration = slurm.read_configuration(conf)
+    time = slurm.clock_of(clock)
     model = None if mode == "real" else policy or slurm.policy_of(configuration)
     if policy is not None:
         # What is wrong with it shall not wait for a run of Slurm.
         as_policy(policy)
     workload = read_log(log)
     machine = _machine(configuration, log, MachineRequest(None, nodes, cores), workload)
-    jobs = slurm.submissions(workload, configuration, nodes=machine, speed=speed, duration=duration)
-    notes = slurm.notes_of(workload, configuration, jobs)
+    jobs = slurm.submissions(workload, configuration, nodes=machine, duration=duration)
+    notes = [*slurm.notes_of(workload, configuration, jobs), *time.notes]
     for note in notes:
         typer.echo(f"note: {note}", err=True)
-    real = None if mode == "model" else _real(slurm.VirtualCluster(configuration, machine), jobs, patience)
-    stream = slurm.planned_stream(jobs) if real is None else real.jobs
-    simulated = model and slurm.run_model(stream, machine, configuration, model, seed=seed)
-    outcome = slurm.Outcome(jobs, machine, real, simulated or None, notes)
+
+    def outcome() -> Outcome:
+        cluster = None if mode == "model" else slurm.VirtualCluster(configuration, machine, clock=clock)
+        real = None if cluster is None else _real(cluster, jobs, patience)
+        stream = slurm.planned_stream(jobs) if real is None else real.jobs
+        simulated = model and slurm.run_model(stream, machine, configuration, model, seed=seed)
+        return slurm.Outcome(jobs, machine, real, simulated or None, notes, time.name)
+
+    outcomes = [outcome() for _ in range(repeat)]
+    found: Outcome | Repeated = outcomes[0] if repeat == 1 else slurm.Repeated(outcomes)
     if out is not None:
         inputs = {"trace": log.trace, "configuration": conf / "slurm.conf"}
-        outcome.write(out, inputs=inputs, command=cast("str", context.obj))
-    tell(lambda: [Facts([*outcome.facts()])], outcome.metrics, form, out)
+        found.write(out, inputs=inputs, command=cast("str", context.obj))
+    tell(lambda: [Facts([*found.facts()])], found.metrics, form, out)
 
 
 def _machine(

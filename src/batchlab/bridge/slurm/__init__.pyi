@@ -1,5 +1,10 @@
 # What the package offers, for checkers and for `lazily`, which imports a name when it is first asked for.
 
+from batchlab.bridge.slurm.clock import AutoClock as AutoClock
+from batchlab.bridge.slurm.clock import Clock as Clock
+from batchlab.bridge.slurm.clock import ConstantClock as ConstantClock
+from batchlab.bridge.slurm.clock import RealClock as RealClock
+from batchlab.bridge.slurm.clock import clock_of as clock_of
 from batchlab.bridge.slurm.cluster import VirtualCluster as VirtualCluster
 from batchlab.bridge.slurm.configuration import Configuration as Configuration
 from batchlab.bridge.slurm.configuration import Node as Node
@@ -13,6 +18,7 @@ from batchlab.bridge.slurm.model import policy_of as policy_of
 from batchlab.bridge.slurm.model import run_model as run_model
 from batchlab.bridge.slurm.model import system_of as system_of
 from batchlab.bridge.slurm.outcome import Outcome as Outcome
+from batchlab.bridge.slurm.repeated import Repeated as Repeated
 from batchlab.bridge.slurm.submission import Submission as Submission
 from batchlab.bridge.slurm.submission import rounding as rounding
 from batchlab.bridge.slurm.submission import submissions as submissions

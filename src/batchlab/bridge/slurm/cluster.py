@@ -11,6 +11,7 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Self
 
 from batchlab.bridge.slurm import accounting as database
+from batchlab.bridge.slurm.clock import Clock, clock_of
 from batchlab.bridge.slurm.configuration import Configuration, equal_nodes, read_configuration
 from batchlab.bridge.slurm.layout import CLUSTER_NAME, munge_arguments, prepare, user_name
 from batchlab.bridge.slurm.ports import free_ports, listens
@@ -19,7 +20,7 @@ from batchlab.bridge.slurm.programs import find_programs, version
 from batchlab.errors import BridgeError, ClusterError, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
     from batchlab.bridge.slurm.configuration import Node
@@ -32,6 +33,8 @@ _INSTALLER = "mariadb-install-db"
 _LONGEST_COMMAND = 60.0
 _LONGEST_LINE = 300
 _LONGEST_SOCKET = 100
+# Slurm's parts wait so long for each other (s), in the time of the cluster, which may be fast.
+_LONGEST_MESSAGE = 100
 
 
 class VirtualCluster:
@@ -51,6 +54,9 @@ class VirtualCluster:
         Of each of equal nodes.
     timeout
         How long to wait until all nodes are idle, in seconds, besides 1 s per node.
+    clock
+        The time that the cluster lives in: ``"real"``, a constant factor, ``"auto"`` (see `clock_of`), or a
+        clock.
 
     Raises
     ------
@@ -65,6 +71,7 @@ class VirtualCluster:
         *,
         cores: int = 1,
         timeout: float = 60.0,
+        clock: str | float | Clock = "real",
     ) -> None:
         given = (
             configuration if isinstance(configuration, Configuration) else read_configuration(configuration)
@@ -77,6 +84,8 @@ class VirtualCluster:
         self._programs = find_programs(accounting=given.accounts)
         self.version = version(self._programs["slurmctld"])
         self._timeout = timeout + len(self.nodes)
+        self.clock = clock_of(clock)
+        self._of_clock: Mapping[str, str] = {}
         self.directory = Path()
         self._daemons: Daemons | None = None
 
@@ -105,7 +114,9 @@ class VirtualCluster:
             raise ClusterError(f"virtual nodes: {self.directory}: too long for a socket; set TMPDIR=/tmp.")
         self._daemons = Daemons(self.directory)
         try:
-            self._start(self._daemons)
+            self._of_clock = self.clock.start(self.directory)
+            with self.clock.working():
+                self._start(self._daemons)
         except BaseException:
             self.stop()
             raise
@@ -114,6 +125,7 @@ class VirtualCluster:
         """End everything that was started, jobs included, and remove the directory; may be called again."""
         if self._daemons is not None:
             daemons, self._daemons = self._daemons, None
+            self.clock.stop()
             daemons.stop()
 
     @property
@@ -222,16 +234,17 @@ class VirtualCluster:
             If it fails; with the last line that it wrote to standard error.
         """
         try:
-            done = subprocess.run(  # noqa: S603  # Slurm's own programs
-                [self._programs[program], *arguments],
-                input=script or "",
-                capture_output=True,
-                text=True,
-                env=self._environment,
-                cwd=self.directory,
-                timeout=_LONGEST_COMMAND,
-                check=False,
-            )
+            with self.clock.working():
+                done = subprocess.run(  # noqa: S603  # Slurm's own programs
+                    [self._programs[program], *arguments],
+                    input=script or "",
+                    capture_output=True,
+                    text=True,
+                    env=self._environment,
+                    cwd=self.directory,
+                    timeout=_LONGEST_COMMAND,
+                    check=False,
+                )
         except subprocess.TimeoutExpired:
             raise self._failure(f"{program} has not answered for {_LONGEST_COMMAND:.0f} s") from None
         if done.returncode:
@@ -267,13 +280,15 @@ class VirtualCluster:
             "MYSQL_UNIX_PORT": str(self.directory / "database.socket"),
         }
         # Jobs inherit the mark from sbatch.
-        return {**kept, **own, MARK: str(self.directory)}
+        return {**kept, **own, **self._of_clock, MARK: str(self.directory)}
 
     def _start(self, daemons: Daemons) -> None:
         *ports, accounts = free_ports(2 + len(self.nodes))
         more = (
             database.slurm_lines(self.directory, accounts) if self.configuration.accounts else database.NONE
         )
+        if self.clock.is_virtual and "messagetimeout" not in self.configuration.settings:
+            more = [*more, f"MessageTimeout={_LONGEST_MESSAGE}"]
         prepare(self.directory, self.configuration, self.nodes, ports, more)
         self._run(daemons, "munged", *munge_arguments(self.directory))
         self._wait("munged", (self.directory / "munge.socket").is_socket)

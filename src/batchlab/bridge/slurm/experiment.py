@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+
+import polars as pl
 
 from batchlab.bridge.slurm.feed import feed
 from batchlab.bridge.slurm.stream import returned_stream
@@ -14,8 +16,7 @@ from batchlab.bridge.slurm.submission import rounding, unused_columns
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import polars as pl
-
+    from batchlab.bridge.slurm.clock import Course
     from batchlab.bridge.slurm.cluster import VirtualCluster
     from batchlab.bridge.slurm.configuration import Configuration, Node
     from batchlab.bridge.slurm.submission import Submission
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["RealRun", "notes_of", "run_real"]
 
 _MOST_SHOWN = 5
+# Slurm keeps whole seconds: of fewer jobs the mean overhead says little. Above the limit (s) a clock is too
+# fast.
+_LEAST_JOBS, _MOST_OVERHEAD = 30, 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +54,8 @@ class RealRun:
         What Slurm's plugin jobcomp/filetxt wrote, with times in UTC: for `read_jobcomp`.
     accounting
         What sacct wrote at the end, with times in UTC: for `read_sacct`. Empty without accounts.
+    course
+        What the cluster's clock did; None for a stream that was made by hand.
     """
 
     jobs: pl.DataFrame
@@ -61,6 +67,12 @@ class RealRun:
     left: tuple[int, ...] = ()
     completions: str = ""
     accounting: str = ""
+    course: Course | None = None
+
+    def overhead(self) -> float | None:
+        """Give by how much completed jobs lasted longer than they slept, in seconds, on average."""
+        ended = self.jobs.filter(pl.col("slurm_state") == "COMPLETED")
+        return cast("float | None", (ended["run_time"] - ended["planned_run_time"]).mean())
 
     def lateness(self) -> dict[str, float]:
         """Give by how much submissions were later than planned, in seconds: mean and max."""
@@ -73,6 +85,12 @@ class RealRun:
         if self.left:
             listed = ", ".join(map(str, self.left))
             found.append(f"{len(self.left)} jobs waited when nothing ran, and were cancelled: {listed}")
+        overhead = self.overhead()
+        if overhead is not None and overhead > _MOST_OVERHEAD and len(self.jobs) >= _LEAST_JOBS:
+            found.append(
+                f"jobs lasted {overhead:.2f} s longer than they slept, on average; above {_MOST_OVERHEAD} s "
+                "the machine is too busy, or the clock too fast: the schedule may differ from real time's"
+            )
         return found
 
 
@@ -102,6 +120,7 @@ def run_real(
     with cluster:
         text = Path(cluster.directory, "slurm.conf").read_text("utf-8")
         fed = feed(cluster, jobs, patience=patience, progress=progress)
+        course = cluster.clock.course()
         completions, accounting = cluster.completions(), cluster.accounting()
         text = text.replace(str(cluster.directory), "DIRECTORY")
     return RealRun(
@@ -114,6 +133,7 @@ def run_real(
         tuple(each.job.job_id for each in fed.issued if each.slurm_id in fed.left),
         completions,
         accounting,
+        course,
     )
 
 

@@ -22,7 +22,8 @@ __all__ = ["Fed", "Issued", "feed"]
 # Slurm keeps whole seconds, cut off. A stream that begins shortly after one keeps its whole seconds.
 _PHASE = 0.05
 _NOTICE = 0.5
-_PERIOD = 1.0
+# How often the queue is looked at in the end, in real seconds: real time is kept meanwhile.
+_PERIODS = {False: 1.0, True: 0.25}
 _WAITING = frozenset({"PENDING", "REQUEUE_HOLD", "SPECIAL_EXIT", "REQUEUED"})
 
 
@@ -63,7 +64,7 @@ def feed(
     patience: float = 120.0,
     progress: Progress | None = None,
 ) -> Fed:
-    """Submit jobs in real time, and wait until all have ended.
+    """Submit jobs at their instants of the cluster's time, and wait until all have ended.
 
     Parameters
     ----------
@@ -72,8 +73,8 @@ def feed(
     jobs
         By time.
     patience
-        When nothing has run for so many seconds, jobs that still wait are cancelled: Slurm will never
-        start them.
+        When nothing has run for so many seconds (of the cluster's time), jobs that still wait are cancelled:
+        Slurm will never start them.
     progress
         Called about once a second with the numbers of jobs that have ended, and of all.
 
@@ -86,17 +87,17 @@ def feed(
     ClusterError
         If a daemon ends.
     """
-    begin = math.ceil(time.time() + _NOTICE) + _PHASE
+    begin = math.ceil(cluster.clock.now() + _NOTICE) + _PHASE
     fed = Fed(math.floor(begin))
     for job in jobs:
-        _sleep_until(begin + job.submit_time, lambda: _show(cluster, len(jobs), progress))
+        cluster.clock.wait_until(begin + job.submit_time, lambda: _show(cluster, len(jobs), progress))
         fed.issued.append(_issue(cluster, job, begin))
     fed.left = _finish(cluster, patience, lambda: _show(cluster, len(jobs), progress))
     return fed
 
 
 def _issue(cluster: VirtualCluster, job: Submission, begin: float) -> Issued:
-    called = time.time() - begin
+    called = cluster.clock.now() - begin
     named = [] if job.partition is None else [f"--partition={job.partition}"]
     named += [] if job.constraint is None else [f"--constraint={job.constraint}"]
     refusal = number = None
@@ -112,30 +113,21 @@ def _issue(cluster: VirtualCluster, job: Submission, begin: float) -> Issued:
     except ClusterError as error:
         cluster.check()
         refusal = str(error)
-    return Issued(job, called, time.time() - begin, number, refusal)
-
-
-def _sleep_until(moment: float, meanwhile: Callable[[], None]) -> None:
-    while (left := moment - time.time()) > _PERIOD:
-        time.sleep(_PERIOD)
-        if left > 2 * _PERIOD:
-            # What is done meanwhile must not make the next submission late.
-            meanwhile()
-    time.sleep(max(0.0, left))
+    return Issued(job, called, cluster.clock.now() - begin, number, refusal)
 
 
 def _finish(cluster: VirtualCluster, patience: float, meanwhile: Callable[[], None]) -> frozenset[int]:
     """Wait until the queue is empty; give the jobs that had to be cancelled for that."""
-    active = time.monotonic()
+    active = cluster.clock.now()
     left: frozenset[int] = frozenset()
     while queue := cluster.queue():
         if not set(queue.values()) <= _WAITING:
-            active = time.monotonic()
-        if time.monotonic() - active > patience:
+            active = cluster.clock.now()
+        if cluster.clock.now() - active > patience:
             left |= frozenset(queue)
             cluster.cancel(*queue)
-            active = time.monotonic()
-        time.sleep(_PERIOD)
+            active = cluster.clock.now()
+        time.sleep(_PERIODS[cluster.clock.is_virtual])
         meanwhile()
     return left
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from batchlab.adequacy import Comparison
+    from batchlab.bridge.slurm.clock import Course
     from batchlab.bridge.slurm.configuration import Node
     from batchlab.bridge.slurm.experiment import RealRun
     from batchlab.bridge.slurm.submission import Submission
@@ -42,12 +43,14 @@ class Outcome:
     nodes
         The virtual nodes.
     real
-        What Slurm made of it, in real time; None without it.
+        What Slurm made of it; None without it.
     model
         What our model made of it, in model time: of the returned stream where there is one, else of the
         planned one; None without it.
     notes
         What of the workload and the configuration was not taken over, a sentence each.
+    clock
+        The name of the cluster's clock.
     """
 
     submissions: Sequence[Submission]
@@ -55,6 +58,7 @@ class Outcome:
     real: RealRun | None = None
     model: Result | None = None
     notes: Sequence[str] = ()
+    clock: str = "real"
 
     @property
     def comparison(self) -> Comparison | None:
@@ -75,7 +79,8 @@ class Outcome:
         """Give the numbers: of each run waits and turnarounds (s), of both P and E (s)."""
         found: dict[str, object] = {"jobs": len(self.submissions), "nodes": len(self.nodes)}
         if self.real is not None:
-            found["lateness"] = self.real.lateness()
+            found |= {"lateness": self.real.lateness(), "overhead": self.real.overhead()}
+            found["clock"] = self._clock(self.real)
             found["real"] = _measures(self.real.jobs)
         if self.model is not None:
             found["model"] = _measures(self.model.jobs)
@@ -168,8 +173,16 @@ class Outcome:
             "configuration": real.configuration.splitlines(),
             "origin": real.origin,
             "lateness": real.lateness(),
+            "overhead": real.overhead(),
+            "clock": self._clock(real),
             "limits_lengthened": {"mean": added.mean, "max": added.most},
         }
+
+    def _clock(self, real: RealRun) -> dict[str, object] | None:
+        course = real.course
+        if course is None:
+            return None
+        return {"name": self.clock, "factor": course.factor, "real": course.real, "virtual": course.virtual}
 
     def facts(self) -> Iterator[tuple[str, str]]:
         """Give what `summary` writes: names and texts."""
@@ -183,6 +196,8 @@ class Outcome:
                 "slurm",
                 f"{self.real.slurm}; submissions {late['mean']:.2f} s late, {late['max']:.2f} s at most",
             )
+            if self.real.course is not None and self.clock != "real":
+                yield "clock", self._time_of(self.real, self.real.course)
             yield "", _became(self.real.jobs)
         if self.model is not None:
             yield "model", str(self.model.policy)
@@ -193,6 +208,12 @@ class Outcome:
         elif comparison is not None:
             waits = f"{comparison.differing_waits} of {len(comparison)} waits differ"
             yield "P", f"{comparison.P:.2f} s between Slurm and the model; {waits}"
+
+    def _time_of(self, real: RealRun, course: Course) -> str:
+        overhead = real.overhead()
+        lasted = "" if overhead is None else f"; jobs lasted {overhead:.2f} s longer than they slept"
+        times = f"{format_duration(course.virtual)} in {format_duration(course.real)}"
+        return f"{self.clock}: {times}, {course.factor:.0f} times real time{lasted}"
 
     def _defined(self) -> Comparison | AdequacyError | None:
         try:

@@ -36,6 +36,7 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "partition": pl.String,
     "constraint": pl.String,
     "planned_submit_time": pl.Float64,
+    "planned_run_time": pl.Float64,
     "lateness": pl.Float64,
     "slurm_id": pl.Int64,
     "slurm_state": pl.String,
@@ -62,8 +63,8 @@ def returned_stream(completions: str, fed: Fed, nodes: Sequence[Node]) -> pl.Dat
         sbatch), ``submit_time``, ``start_time``, ``end_time`` (whole seconds since the stream's origin, as
         Slurm keeps them), ``run_time`` (s, from start to end), ``requested_time`` (s, the limit), ``tasks``,
         ``nodes``, ``allocated_core``. Then ``core`` (per task), ``partition``, ``constraint``,
-        ``planned_submit_time``, ``lateness`` (s, from the planned instant to sbatch's answer), ``slurm_id``
-        and ``slurm_state``.
+        ``planned_submit_time``, ``planned_run_time`` (s, what the job sleeps), ``lateness`` (s, from the
+        planned instant to sbatch's answer), ``slurm_id`` and ``slurm_state``.
     """
     places = {node.name: place for place, node in enumerate(nodes)}
     records: dict[int, list[dict[str, str]]] = {}
@@ -90,6 +91,7 @@ def _row(
         "partition": job.partition,
         "constraint": job.constraint,
         "planned_submit_time": job.submit_time,
+        "planned_run_time": job.run_time,
         "lateness": issued.returned - job.submit_time,
         "slurm_id": issued.slurm_id,
     }

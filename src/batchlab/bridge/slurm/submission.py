@@ -36,7 +36,7 @@ class Submission:
     submit_time
         When, in seconds from the first second of the stream.
     run_time, requested_time
-        In seconds, after compression.
+        In seconds.
     limit
         The requested time in whole minutes, rounded up, at least 1.
     tasks, cores
@@ -75,7 +75,6 @@ def submissions(
     *,
     nodes: Sequence[Node] | None = None,
     equivalence: int = 1,
-    speed: float = 1.0,
     duration: float | None = None,
 ) -> list[Submission]:
     """Say what is submitted of a workload, and when.
@@ -90,8 +89,6 @@ def submissions(
         The cluster's, whose features jobs may ask for; those of the configuration unless given.
     equivalence
         The cores of a task, where the workload does not say.
-    speed
-        All times are divided by it. Limits are rounded up to minutes afterwards.
     duration
         Jobs that come later than so many seconds (of the cluster's time) after the first are left out.
 
@@ -120,9 +117,9 @@ def submissions(
         raise BridgeError(f"{name} has no jobs; give one that has.")
     cores = pl.col("core") if "core" in workload.resources else pl.lit(equivalence)
     table = jobs.with_columns(
-        _submit=(pl.col("submit_time") - first) / speed,
-        _run=pl.col("run_time") / speed,
-        _requested=pl.col("requested_time") / speed,
+        _submit=pl.col("submit_time") - first,
+        _run=pl.col("run_time"),
+        _requested=pl.col("requested_time"),
         _cores=cores,
     )
     if duration is not None:

@@ -1,0 +1,75 @@
+//! The clock of a virtual cluster.
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::Builder;
+
+use batchlab_clock::Clock;
+use pyo3::prelude::*;
+
+/// A clock that the processes of a virtual cluster share; see `batchlab.bridge.slurm.clock`.
+#[pyclass(module = "batchlab._kernel", frozen)]
+pub struct VirtualClock {
+    clock: Arc<Clock>,
+}
+
+#[pymethods]
+impl VirtualClock {
+    /// Makes the file of a clock that shows this UNIX time (ns) now.
+    #[new]
+    fn new(path: PathBuf, highest: f64, unix: i64) -> PyResult<Self> {
+        Ok(Self { clock: Arc::new(Clock::new(&path, highest, unix)?) })
+    }
+
+    /// Virtual UNIX time, in seconds.
+    fn now(&self) -> f64 {
+        self.clock.now() as f64 / 1e9
+    }
+
+    /// Lets virtual time go at a rate from now on.
+    fn set_rate(&self, rate: f64) -> PyResult<()> {
+        Ok(self.clock.set_rate(rate)?)
+    }
+
+    /// Keeps real time until it is released as often.
+    fn hold(&self) -> PyResult<()> {
+        Ok(self.clock.hold()?)
+    }
+
+    /// Ends what `hold` began.
+    fn release(&self) {
+        self.clock.release();
+    }
+
+    /// Waits for a virtual instant (UNIX time, s), or for so long really (s). Says whether the instant has come.
+    fn wait(&self, py: Python<'_>, instant: f64, longest: f64) -> PyResult<bool> {
+        let begun = std::time::Instant::now();
+        loop {
+            py.check_signals()?;
+            if py.detach(|| self.clock.wait((instant * 1e9) as i64)) {
+                return Ok(true);
+            }
+            if begun.elapsed().as_secs_f64() >= longest {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Sets the rate by what the processes do, on a thread of its own, until `end`.
+    fn govern(&self) -> PyResult<()> {
+        let clock = Arc::clone(&self.clock);
+        // Where it fails, time goes on at the rate that it has.
+        Builder::new().name("virtual clock".into()).spawn(move || drop(clock.govern()))?;
+        Ok(())
+    }
+
+    /// Ends the thread.
+    fn end(&self) {
+        self.clock.end();
+    }
+
+    /// What it did since it began: real and virtual time (s), the real time at rate 1, the changes of the rate.
+    fn course(&self) -> (f64, f64, f64, u64) {
+        let course = self.clock.course();
+        (course.real, course.virtual_time, course.slow, course.changes)
+    }
+}
