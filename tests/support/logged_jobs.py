@@ -114,19 +114,20 @@ def check_read_back(jobs: Iterable[LoggedJob], workload: bl.Workload, *, columns
         assert row["end_time"] == job.end - first, job
         assert row["run_time"] == (0 if job.start is None else job.end - job.start), job
         assert row.get("time_limit", row["requested_time"]) == job.limit, job
-        assert row["tasks"] == row["requested_processors"] == job.processors, job
+        assert row["tasks"] * row.get("core", 1) == row["requested_processors"] == job.processors, job
+        assert row["tasks"] * row.get("gpu", 0) == job.gpus
         assert row["state"] == job.state, job
         assert (row["user"], row["queue"]) == (job.user, job.queue)
         for name in columns:
-            assert row[name] == _expected(job, name), (name, job)
+            assert row[name] == _expected(job, name, row.get("core", 1)), (name, job)
 
 
-def _expected(job: LoggedJob, name: str) -> object:
+def _expected(job: LoggedJob, name: str, core: int) -> object:
     known = {
         "requested_nodes": job.nodes,
         "requested_gpus": job.gpus or None,
         "requested_memory": job.memory / job.processors if job.memory else -1.0,
-        "tasks_per_node": job.per_node,
+        "tasks_per_node": job.per_node // core,
         "exclusive": job.exclusive,
         "account": job.account,
     }

@@ -198,6 +198,31 @@ def test_unknown_states_are_named() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("asked", "nodes", "tasks"),
+    [
+        # Two nodes of eight cores, of which a job of five holds one; four of its own would fit in two parts.
+        ("select=4:ncpus=1 place=pack", [1], 1),
+        ("select=4:ncpus=1 place=free", [0, 0, 0, 1], 4),
+        ("select=2:ncpus=3 place=free", [0, 1], 2),
+        ("select=2:ncpus=3 place=scatter", [0, 1], 2),
+        ("select=1:ncpus=2:ngpus=2", [1], 1),
+        ("nodes=2:ppn=2:gpus=1", [0, 1], 2),
+    ],
+)
+def test_chunks_are_placed_whole(asked: str, nodes: list[int], tasks: int) -> None:
+    """A chunk is on one node: with its processors and GPUs, and all of them with pack."""
+    ended = f"end={ORIGIN + 700} Exit_status=0 Resource_List.walltime=01:00:00"
+    fields = " ".join(f"Resource_List.{each}" for each in asked.split())
+    first = line("E", 700, f"ctime={ORIGIN} start={ORIGIN} Resource_List.select=1:ncpus=5:ngpus=1 {ended}")
+    second = line("E", 700, f"ctime={ORIGIN} start={ORIGIN} {fields} {ended}").replace(";7.", ";8.")
+    system = bl.System.homogeneous(nodes=2, resources={"core": 8, "gpu": 2})
+    jobs = bl.simulate(bl.read_pbs([first, second]), system, "fcfs").jobs
+    assert jobs["start_time"].to_list() == [0.0, 0.0]
+    assert jobs["nodes"].to_list()[1] == sorted(set(nodes))
+    assert jobs["tasks"][1] == tasks
+
+
 def test_chunks_on_separate_nodes_are_simulated_there() -> None:
     """Four chunks of one processor take four nodes; a job that asks for its node alone has it alone."""
     ended = f"end={ORIGIN + 700} Exit_status=0 Resource_List.walltime=01:00:00"

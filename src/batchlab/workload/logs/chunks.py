@@ -15,7 +15,20 @@ from batchlab.workload.logs.generic_resources import asked_columns
 from batchlab.workload.logs.notes import Notes
 from batchlab.workload.logs.reading import Reading
 
-__all__ = ["MEMORY", "MOST_PER_NODE", "NODES", "REQUESTS", "WHOLE", "WHOLE_MEMORY", "with_chunks"]
+__all__ = [
+    "CHUNKS",
+    "MEMORY",
+    "MOST_PER_NODE",
+    "NODES",
+    "REQUESTS",
+    "WHOLE",
+    "WHOLE_MEMORY",
+    "with_chunks",
+]
+
+CHUNKS = "equal chunks asked for"
+"""The column of records of how many equal chunks of one node each a job is, in a log that says it; 0 or
+null if each processor is a task."""
 
 NODES = "nodes asked for"
 """The column of records of the nodes that a job asked for, null where the log does not say it."""
@@ -32,7 +45,7 @@ MEMORY = "memory in all"
 WHOLE_MEMORY = "asks for all memory"
 """The column of records of whether a job asked for the whole memory of its nodes."""
 
-REQUESTS = (NODES, MOST_PER_NODE, WHOLE, MEMORY, WHOLE_MEMORY)
+REQUESTS = (NODES, CHUNKS, MOST_PER_NODE, WHOLE, MEMORY, WHOLE_MEMORY)
 
 _GIVEN_NODES = "nodes asked for are not logged: at least so many as were given taken"
 _ONE_NODE = "nodes of a job with generic resources are not logged: one taken"
@@ -59,14 +72,14 @@ def with_chunks(jobs: pl.DataFrame, notes: Notes, reading: Reading) -> pl.DataFr
         With new ``tasks``; ``core`` (processors of a task), ``mem`` (kB), ``tasks_per_node``, ``exclusive``
         where some job needs them; and a column for each generic resource.
     """
-    if NODES not in jobs.columns:
-        # The log says itself how tasks lie on nodes.
+    if NODES not in jobs.columns and CHUNKS not in jobs.columns:
         return jobs.with_columns(pl.col("memory").alias("mem")) if reading.use_memory else jobs
     generic = asked_columns(jobs.columns)
+    is_said = CHUNKS in jobs.columns
     lacking = [name for name in (*REQUESTS, "allocated_nodes") if name not in jobs.columns]
     jobs = jobs.with_columns(pl.lit(None).alias(name) for name in lacking)
     totals = [*generic.values()]
-    forms = _Forms.of(jobs, totals, reading)
+    forms = _Forms.said(jobs, totals) if is_said else _Forms.of(jobs, totals, reading)
     forms.remark(jobs, totals, notes, reading)
     is_chunk = forms.chunks > 0
     tasks = pl.when(is_chunk).then(forms.chunks).otherwise("tasks")
@@ -141,6 +154,24 @@ class _Forms:
             chunks = chunks.zip_with(~chosen["spread"], _spread(jobs, frame, totals))
         return cls(chunks, chosen["most"], frame["exclusive"], chosen["takes_given"], chosen["takes_one"])
 
+    @classmethod
+    def said(cls, jobs: pl.DataFrame, totals: Sequence[str]) -> Self:
+        """Take the forms that the log says itself.
+
+        A job with generic resources whose chunks are unknown is as many equal chunks of whole numbers as
+        there can be.
+        """
+        none = pl.zeros(jobs.height, pl.Int64, eager=True) > 0
+        generic = jobs.select(pl.any_horizontal(pl.lit(value=False), *(pl.col(name) > 0 for name in totals)))
+        chunks = jobs[CHUNKS].cast(pl.Float64).fill_null(0.0)
+        unknown = (chunks == 0) & generic.to_series().fill_null(value=False)
+        if unknown.any():
+            chunks = chunks.zip_with(~unknown, _common(jobs["tasks"], jobs, totals))
+        core = pl.when(chunks > 0).then((pl.col("tasks") / chunks).ceil()).otherwise(1.0)
+        most = (_known(MOST_PER_NODE) / core).floor().clip(lower_bound=1.0).fill_null(0.0)
+        whole = jobs[WHOLE].cast(pl.Boolean).fill_null(value=False)
+        return cls(chunks, jobs.select(most.alias("most")).to_series(), whole, none, none)
+
     def remark(self, jobs: pl.DataFrame, totals: Sequence[str], notes: Notes, reading: Reading) -> None:
         """Say which fields were missing, and what was rounded."""
         chunks = self.chunks.replace(0.0, None)
@@ -190,8 +221,13 @@ def _spread(jobs: pl.DataFrame, frame: pl.DataFrame, totals: Sequence[str]) -> p
     They are equal chunks of whole numbers, as many as there can be; but no fewer than the nodes that the job
     was given.
     """
-    amounts = [frame["tasks"], *(jobs[name].fill_null(0.0) for name in totals)]
-    whole = [each.ceil().clip(0, 2**53).cast(pl.Int64).to_numpy() for each in amounts]
-    common = pl.Series("chunks", np.gcd.reduce(np.array(whole), axis=0)).cast(pl.Float64)
+    common = _common(frame["tasks"], jobs, totals)
     given = frame["given"].fill_null(1.0)
     return common.zip_with(common >= given, given)
+
+
+def _common(tasks: pl.Series, jobs: pl.DataFrame, totals: Sequence[str]) -> pl.Series:
+    """Return the greatest common divisor of the processors and the generic resources of each job."""
+    amounts = [tasks, *(jobs[name].fill_null(0.0) for name in totals)]
+    whole = [each.ceil().clip(0, 2**53).cast(pl.Int64).to_numpy() for each in amounts]
+    return pl.Series("chunks", np.gcd.reduce(np.array(whole), axis=0)).cast(pl.Float64)

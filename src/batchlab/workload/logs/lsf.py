@@ -9,6 +9,7 @@ import polars as pl
 
 from batchlab.errors import WorkloadError
 from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
+from batchlab.workload.logs import chunks
 from batchlab.workload.logs.jobs import workload_of
 from batchlab.workload.logs.log import Log
 from batchlab.workload.logs.lsf_record import LsfRecord, record_of, tokens_of
@@ -174,6 +175,7 @@ def _row(line: int, record: LsfRecord, needs: Requirement) -> Row:
     if nodes is None and per_node and asked:
         nodes = -(-asked // per_node)
     counted = nodes or len(hosts) or 1
+    gpus = math.ceil(needs.gpus.of_job(asked, counted)) if needs.gpus and asked else None
     index = whole(record.index)
     used = whole(record.memory_used)
     begin = instant(record.begin)
@@ -189,7 +191,7 @@ def _row(line: int, record: LsfRecord, needs: Requirement) -> Row:
         "state": _state(record, start),
         "requested": asked,
         "allocated": given,
-        "asked_memory": needs.memory.of_job(asked, counted) if needs.memory and asked else None,
+        chunks.MEMORY: needs.memory.of_job(asked, counted) if needs.memory and asked else None,
         "user": record.user,
         "job_name": record.name or None,
         "queue": record.queue,
@@ -198,11 +200,10 @@ def _row(line: int, record: LsfRecord, needs: Requirement) -> Row:
         "application": record.application or None,
         "logged_dependency": record.dependency or None,
         "requested_nodes": nodes,
-        "tasks_per_node": min(per_node, asked) if per_node and asked else asked if nodes == 1 else None,
-        "requested_gpus": None
-        if not (needs.gpus and asked)
-        else math.ceil(needs.gpus.of_job(asked, counted)),
-        "exclusive": bool((whole(record.options) or 0) & _EXCLUSIVE),
+        chunks.CHUNKS: nodes if nodes == 1 or gpus else None,
+        chunks.MOST_PER_NODE: asked if nodes == 1 else per_node,
+        "requested_gpus": gpus,
+        chunks.WHOLE: bool((whole(record.options) or 0) & _EXCLUSIVE),
         "allocated_nodes": len(hosts) or None,
         "node_list": ",".join(hosts) or None,
         "exit_code": None if status is None else status >> 8,

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
-from batchlab.workload.logs import quantities
+from batchlab.workload.logs import chunks, quantities
 from batchlab.workload.logs.clock import SHIFTED, Instants, instants, settled
+from batchlab.workload.logs.generic_resources import ASKED
 from batchlab.workload.logs.log import Log
 from batchlab.workload.logs.pbs_requests import REQUEST, UNEVEN, processors_of, requests
 
@@ -114,6 +115,7 @@ def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
         pl.col("asked nodes").alias("requested_nodes"),
         pl.col("asked gpus").alias("requested_gpus"),
         *_shape(asked),
+        pl.col("asked memory").alias(chunks.MEMORY),
         pl.col("unique_node_count").cast(pl.Int64, strict=False).alias("allocated_nodes"),
         pl.coalesce("exec_host", "exec_vnode").alias("node_list"),
         *_outcome(processors),
@@ -121,10 +123,14 @@ def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
 
 
 def _shape(asked: pl.DataFrame) -> list[pl.Series]:
-    """Return how jobs lie on nodes, where any job of the log says."""
-    per_node = asked["tasks_per_node"].fill_null(0)
-    alone = asked["exclusive"].fill_null(value=False)
-    return [each for each, used in ((per_node, (per_node > 0).any()), (alone, alone.any())) if used]
+    """Return how jobs lie on nodes, and the totals of generic resources."""
+    gpus = [asked["gpus"].cast(pl.Float64).alias(f"{ASKED}gpu")] if (asked["gpus"] > 0).any() else []
+    return [
+        asked["chunks"].alias(chunks.CHUNKS),
+        asked["tasks_per_node"].alias(chunks.MOST_PER_NODE),
+        asked["exclusive"].alias(chunks.WHOLE),
+        *gpus,
+    ]
 
 
 def _instant(name: str) -> pl.Expr:

@@ -40,7 +40,8 @@ class Request(NamedTuple):
 
     `processors` and `gpus` are sums over the job. `nodes` is the number of nodes that the job asks for,
     `tasks_per_node` the largest number of processors on one of them; `memory` is in kB, of the whole job.
-    `uneven` is true if the chunks differ in their processors.
+    `uneven` is true if the chunks differ in their processors. `chunks` are those of equal size each of which
+    is on one node; 0 if each processor may be on any.
     """
 
     processors: float | None = None
@@ -50,6 +51,7 @@ class Request(NamedTuple):
     memory: float | None = None
     exclusive: bool = False
     uneven: bool = False
+    chunks: int = 0
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ def requests(table: pl.DataFrame) -> pl.DataFrame:
         "memory": pl.Float64,
         "exclusive": pl.Boolean,
         "uneven": pl.Boolean,
+        "chunks": pl.Int64,
     }
     found = pl.concat([distinct, pl.DataFrame(parsed, schema=schema, orient="row")], how="horizontal")
     return texts.join(found, on=REQUEST, how="left", nulls_equal=True, maintain_order="left").select(
@@ -156,7 +159,8 @@ def _of_chunks(known: Mapping[str, str], chunks: list[_Chunk] | None, place: str
     said = _whole(known.get("ncpus"))
     counted = None if chunks is None else sum(each.count * _usual(each.processors) for each in chunks)
     processors = said or counted
-    return _completed(known, processors, chunks, _placed(chunks, place, processors))
+    placed = _placed(chunks, place, processors)
+    return _completed(known, processors, chunks, placed, is_placed="place" in known)
 
 
 def _of_nodes(known: Mapping[str, str], chunks: list[_Chunk] | None, place: str) -> Request:
@@ -191,18 +195,36 @@ def _placed(chunks: list[_Chunk] | None, place: str, processors: float | None) -
 
 
 def _completed(
-    known: Mapping[str, str], processors: float | None, chunks: list[_Chunk] | None, placed: Request
+    known: Mapping[str, str],
+    processors: float | None,
+    chunks: list[_Chunk] | None,
+    placed: Request,
+    *,
+    is_placed: bool = False,
 ) -> Request:
-    """Add the sums of processors, GPUs and memory to what is known of the nodes."""
+    """Add the sums of processors, GPUs and memory to what is known of the nodes; `is_placed` with a place."""
     if processors is not None and not 0 < processors <= _LARGEST:
         return Request(exclusive=placed.exclusive)
     alone = placed.exclusive or known.get("naccesspolicy", "").lower() in _ALONE_POLICIES
+    gpus = _gpus(known, chunks)
+    # On nodes that are taken whole, a number of processors for each is as good as a chunk.
+    bound = gpus or (is_placed and not (alone and (placed.nodes or 0) > 1))
     return placed._replace(
         processors=None if processors is None else float(processors),
-        gpus=_gpus(known, chunks),
+        gpus=gpus,
         memory=_memory(known, processors, chunks),
         exclusive=alone,
+        chunks=_equal_chunks(chunks, placed) if bound else 0,
     )
+
+
+def _equal_chunks(chunks: list[_Chunk] | None, placed: Request) -> int:
+    """Count the chunks of one node each that a job is; 0 if they differ, or the job has none."""
+    if placed.nodes == 1:
+        return 1
+    if chunks is None or len({(each.processors, each.gpus, each.memory) for each in chunks}) > 1:
+        return 0
+    return sum(each.count for each in chunks)
 
 
 def _gpus(known: Mapping[str, str], chunks: list[_Chunk] | None) -> int | None:

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
+from batchlab.workload.logs import chunks
+from batchlab.workload.logs.generic_resources import ASKED
 from batchlab.workload.logs.jobs import RECORD
 
 __all__ = ["Row", "instant", "records_of_rows", "whole"]
@@ -22,8 +24,10 @@ _MORE: Mapping[str, pl.DataType] = {
     "logged_dependency": pl.String(),
     "requested_nodes": pl.Int64(),
     "requested_gpus": pl.Int64(),
-    "tasks_per_node": pl.Int64(),
-    "exclusive": pl.Boolean(),
+    chunks.CHUNKS: pl.Float64(),
+    chunks.MOST_PER_NODE: pl.Float64(),
+    chunks.WHOLE: pl.Boolean(),
+    chunks.MEMORY: pl.Float64(),
     "allocated_nodes": pl.Int64(),
     "exit_code": pl.Int64(),
     "exit_signal": pl.Int64(),
@@ -33,9 +37,7 @@ _MORE: Mapping[str, pl.DataType] = {
     "logged_reason": pl.String(),
 }
 # What stands for a job of which a log does not say it, if it says it of another.
-_USUAL: Mapping[str, float | bool] = {
-    "tasks_per_node": 0,
-    "exclusive": False,
+_USUAL: Mapping[str, float] = {
     "used_memory": -1.0,
     "average_cpu_time": -1.0,
 }
@@ -48,17 +50,17 @@ def records_of_rows(rows: Iterable[Row]) -> pl.DataFrame:
     Parameters
     ----------
     rows
-        The records in the order of lines. ``asked_memory``, kB of the whole job, becomes the ``memory`` of a
-        processor, rounded up.
+        The records in the order of lines. The ``memory`` of a processor is that of the job (`chunks.MEMORY`)
+        shared out, rounded up.
 
     Returns
     -------
     polars.DataFrame
         The columns of `batchlab.workload.logs.jobs.RECORD`, and those of requests and ends that any record
-        has. How jobs lie on nodes, and what they used, is filled for all if one job says it.
+        has. What jobs used is -1 for those that do not say it, if others do.
     """
     known = list(rows)
-    schema = {**RECORD, **_MORE, "asked_memory": pl.Float64()}
+    schema = {**RECORD, **_MORE}
     table = pl.DataFrame(
         {
             name: pl.Series([row.get(name) for row in known], dtype=dtype, strict=False)
@@ -66,8 +68,10 @@ def records_of_rows(rows: Iterable[Row]) -> pl.DataFrame:
         }
     )
     processors = pl.coalesce(pl.when(pl.col(name) >= 1).then(name) for name in ("requested", "allocated"))
-    of_one = (pl.col("asked_memory") / processors).ceil()
-    table = table.with_columns(pl.coalesce("memory", of_one).alias("memory")).drop("asked_memory")
+    of_one = (pl.col(chunks.MEMORY) / processors).ceil()
+    table = table.with_columns(pl.coalesce("memory", of_one).alias("memory"))
+    if (table["requested_gpus"] > 0).any():
+        table = table.with_columns(pl.col("requested_gpus").cast(pl.Float64).alias(f"{ASKED}gpu"))
     said = [name for name, usual in _USUAL.items() if (table[name].fill_null(usual) != usual).any()]
     table = table.with_columns(pl.col(name).fill_null(_USUAL[name]) for name in said)
     return table.drop(name for name in _USUAL if name not in said)
