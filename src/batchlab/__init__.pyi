@@ -125,6 +125,7 @@ from batchlab.workload import read_mapped as read_mapped
 from batchlab.workload import read_pbs as read_pbs
 from batchlab.workload import read_records as read_records
 from batchlab.workload import read_sacct as read_sacct
+from batchlab.workload import read_sge as read_sge
 from batchlab.workload import read_swf as read_swf
 from batchlab.workload import read_table as read_table
 from batchlab.workload import write_events as write_events

@@ -33,6 +33,10 @@ LSF = (
     '"JOB_FINISH" "10.1" 1709287320 1 501 2 2 1709287200 0 0 1709287200 "a" "q" "" "" "" "m" "/" "" "" "" '
     '"x" 0 1 "2*n1" 64 1.0 "" "run"\n'
 )
+SGE = (
+    "q:n:g:a:x:1:sge:0:1709287200:1709287200:1709287320:0:0:120" + ":0" * 17 + ":NONE:d:mpi:2:0:1:1:0:"
+    "-l h_rt=300 -pe mpi 2:0:NONE:0\n"
+)
 SWF = "; MaxProcs: 2\n1 0 0 120 2 -1 -1 2 300 -1 1 1 1 -1 1 -1 -1 -1\n"
 
 
@@ -47,6 +51,8 @@ SWF = "; MaxProcs: 2\n1 0 0 120 2 -1 -1 2 300 -1 1 1 1 -1 1 -1 -1 -1\n"
         (JOBCOMP, "jobcomp"),
         (PBS, "pbs"),
         (LSF, "lsf"),
+        (SGE, "sge"),
+        (f"# Version: 8\n1709287321:acct:{SGE}", "sge"),
         (SWF, "swf"),
         ("", "swf"),
     ],
@@ -59,7 +65,7 @@ def test_formats_are_known_by_the_first_line(text: str, form: LogFormat, tmp_pat
     assert log_format(plain) == log_format(packed) == form
 
 
-@pytest.mark.parametrize("text", [SACCT, JOBCOMP, PBS, LSF, SWF])
+@pytest.mark.parametrize("text", [SACCT, JOBCOMP, PBS, LSF, SGE, SWF])
 def test_run(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each is replayed."""
     path = tmp_path / "log.txt"

@@ -11,6 +11,7 @@ from batchlab.workload.logs.jobcomp import read_jobcomp as read_jobcomp
 from batchlab.workload.logs.lsf import read_lsf as read_lsf
 from batchlab.workload.logs.pbs import read_pbs as read_pbs
 from batchlab.workload.logs.sacct import read_sacct as read_sacct
+from batchlab.workload.logs.sge import read_sge as read_sge
 from batchlab.workload.mappings.mapping import LogMapping as LogMapping
 from batchlab.workload.mappings.read import read_mapped as read_mapped
 from batchlab.workload.records import Reader as Reader

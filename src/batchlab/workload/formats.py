@@ -28,6 +28,12 @@ _MOST_READ = 1 << 16
 _FORMS: tuple[tuple[LogFormat, re.Pattern[bytes]], ...] = (
     ("jobcomp", re.compile(rb"JobId=\d")),
     ("lsf", re.compile(rb'(?:#[^\n]*\s+)*"[A-Z_]+" "\d+\.\d+" \d+')),
+    (
+        "sge",
+        re.compile(
+            rb"(?:#[^\n]*\s+)*(?:\d+:(?:acct:)|(?!\d+:))(?:[^:\n]*:){5}\d+:[^:\n]*:[^:\n]*:\d+:\d+:\d+:"
+        ),
+    ),
     ("pbs", re.compile(rb"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(?:\.\d+)?;[A-Za-z]{1,2};")),
     (
         "sacct",

@@ -1,0 +1,309 @@
+"""The reader of Grid Engine's accounting: SGE, OGE and UGE."""
+
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import IO, Literal, get_args
+
+import polars as pl
+
+from batchlab.errors import WorkloadError, shown
+from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
+from batchlab.workload.logs import chunks
+from batchlab.workload.logs.jobs import workload_of
+from batchlab.workload.logs.log import Log
+from batchlab.workload.logs.notes import Notes
+from batchlab.workload.logs.reading import YEAR, Reading, RequeueAction, UnfinishedAction
+from batchlab.workload.logs.rows import Row, instant, records_of_rows, whole
+from batchlab.workload.logs.sge_requests import Category, category_of, kilobytes_of, seconds_of
+from batchlab.workload.source import text_of
+from batchlab.workload.validation import check_choice
+from batchlab.workload.workload import Workload
+
+__all__ = ["ConsumablePer", "read_sge"]
+
+ConsumablePer = Literal["slot", "job", "host"]
+"""What an amount of memory or GPUs is for: by the column ``consumable`` of the complex, which no log has."""
+
+_MEMORY = ("h_vmem", "m_mem_free", "mem_free", "virtual_free", "s_vmem")
+_GPUS = ("gpu", "gpus", "ngpus", "cuda", "num_gpus")
+_FEWEST_FIELDS = 43
+_OLDEST_FIELDS = 40
+_ACCT, _OF_REPORTING = "acct", 2
+_MILLISECONDS = 1e11
+_PE_TASK, _MAXVMEM, _QDEL = 41, 42, 46
+_NO_ACCOUNT = ("NONE", "sge", "", None)
+_NO_RECORD = "is no record of Grid Engine's accounting: 43 fields or more between colons"
+_OTHERS = "records of Grid Engine's reporting that are not of jobs that ended"
+_NO_WAITS = "a job that is deleted while it waits has no record in Grid Engine's accounting: the log has none"
+_NO_NODES = "nodes of parallel jobs are not in Grid Engine's accounting: slots may be on any node"
+_SLAVES = "records of tasks of parallel jobs"
+_NONE = "NONE"
+_NOT_STARTED = range(1, 12)
+_OF_SIGNAL = 128
+_KILLED = (128 + 9, 128 + 10, 128 + 12, 128 + 24)
+"""The exit statuses at a limit: SIGKILL, SIGUSR1, SIGUSR2 and SIGXCPU."""
+_STATES = {"22": "NODE_FAIL", "24": "REQUEUED", "25": "REQUEUED", "37": "TIMEOUT"}
+_AFTER_JOB = "100"
+
+
+def read_sge(
+    source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes],
+    *,
+    timezone: str = "UTC",
+    overrun: OverrunAction = "keep",
+    invalid: InvalidAction = "drop",
+    processors: ProcessorField = "requested",
+    use_memory: bool = False,
+    requeues: RequeueAction = "join",
+    unfinished: UnfinishedAction = "drop",
+    unlimited: float | Mapping[str, float] = YEAR,
+    node_names: bool = False,
+    memory: Sequence[str] = _MEMORY,
+    gpus: Sequence[str] = _GPUS,
+    consumable_per: ConsumablePer = "slot",
+) -> Workload:
+    """Read an accounting log, or a reporting file, of Grid Engine: SGE 5.3 to 8.1, OGE and UGE.
+
+    Parameters
+    ----------
+    source
+        A path, an open file (text or binary; packed files are known by their content), or an iterable of
+        lines.
+    timezone
+        The site's time zone, for the header; the times are seconds since 1970, or milliseconds.
+    overrun, invalid, processors, use_memory, requeues, unfinished, unlimited, node_names
+        As for `read_sacct`; ``unlimited`` by queue.
+    memory, gpus
+        The resources that are memory and GPUs at the site; of several that a job asks for, the first counts.
+    consumable_per
+        Whether their amounts are for each ``"slot"``, for the ``"job"``, or for each ``"host"``.
+
+    Returns
+    -------
+    Workload
+        As that of `read_sacct`, with ``queue`` in place of ``partition``.
+
+    Raises
+    ------
+    WorkloadError
+        If the source cannot be read, or no line is a record; with ``invalid="raise"``, at the first job that
+        breaks a rule.
+    """
+    check_choice("consumable_per", consumable_per, get_args(ConsumablePer))
+    for name, given in (("memory", memory), ("gpus", gpus)):
+        if isinstance(given, str) or not all(isinstance(each, str) for each in given):
+            raise WorkloadError(f"{name} = {shown(given)}; must be a list of names of resources.")
+    reading = Reading(
+        timezone=timezone,
+        overrun=overrun,
+        invalid=invalid,
+        processors=processors,
+        use_memory=use_memory,
+        requeues=requeues,
+        unfinished=unfinished,
+        unlimited=unlimited,
+        node_names=node_names,
+    )
+    name, text = text_of(source)
+    log = Log(name, Notes(), reading)
+    site = _Site(tuple(memory), tuple(gpus), consumable_per)
+    rows = [_row(attempt, site) for attempt in _attempts(text, log)]
+    return workload_of(records_of_rows(rows), log, {})
+
+
+@dataclass(frozen=True)
+class _Site:
+    """How a site calls its resources, and what their amounts are for."""
+
+    memory: Sequence[str]
+    gpus: Sequence[str]
+    per: ConsumablePer
+
+    def of_job(self, amount: float | None, slots: int, hosts: int) -> float | None:
+        """Return the amount of a whole job."""
+        times = {"slot": slots, "job": 1, "host": hosts}[self.per]
+        return None if amount is None else amount * times
+
+
+@dataclass
+class _Attempt:
+    """A record of a job, with the hosts and the times of those of its parallel tasks."""
+
+    line: int
+    fields: list[str]
+    hosts: dict[str, None] = field(default_factory=dict)
+    starts: list[float] = field(default_factory=list)
+    ends: list[float] = field(default_factory=list)
+
+    def join(self, fields: Sequence[str]) -> None:
+        """Take the host and the times of a record."""
+        self.hosts[fields[1]] = None
+        for times, place in ((self.starts, 9), (self.ends, 10)):
+            seconds = _time(fields[place])
+            if seconds is not None:
+                times.append(seconds)
+
+
+def _attempts(text: str, log: Log) -> list[_Attempt]:
+    """Split the records, and join those of the tasks of parallel jobs to their jobs."""
+    found: list[_Attempt] = []
+    # The records of tasks that have no job yet, and the last record of each job.
+    waiting: dict[tuple[str, str], list[tuple[int, list[str]]]] = {}
+    last: dict[tuple[str, str], _Attempt] = {}
+    others = slaves = 0
+    for place, line in enumerate(text.split("\n"), 1):
+        bare = line.strip()
+        if not bare or bare.startswith("#"):
+            continue
+        fields = bare.split(":")
+        if len(fields) > 1 and fields[1] != _ACCT and fields[0].isdecimal():
+            others += 1
+            continue
+        fields = fields[_OF_REPORTING:] if len(fields) > 1 and fields[1] == _ACCT else fields
+        if not _is_record(fields):
+            log.refuse_line(place, bare, _NO_RECORD)
+            continue
+        key = (fields[5], fields[35])
+        if len(fields) > _PE_TASK and fields[_PE_TASK] not in (_NONE, ""):
+            slaves += 1
+            waiting.setdefault(key, []).append((place, fields))
+            continue
+        attempt = _Attempt(place, fields)
+        attempt.join(fields)
+        for _, other in waiting.pop(key, []):
+            attempt.join(other)
+        found.append(attempt)
+        last[key] = attempt
+    found += _of_tasks_alone(waiting, last)
+    if not found:
+        raise WorkloadError(
+            f"{log.name}:1: no line is a record of a job: queue:host:group:user:name:number:…. Give Grid "
+            "Engine's file accounting."
+        )
+    log.notes.skip(_OTHERS, others)
+    log.notes.skip(_SLAVES, slaves)
+    _remark(found, log)
+    return sorted(found, key=lambda attempt: attempt.line)
+
+
+def _of_tasks_alone(
+    waiting: Mapping[tuple[str, str], list[tuple[int, list[str]]]], last: Mapping[tuple[str, str], _Attempt]
+) -> list[_Attempt]:
+    """Join the records of tasks behind the last record of their job; make a job of those that have none."""
+    found = []
+    for key, records in waiting.items():
+        attempt = last.get(key)
+        if attempt is None:
+            attempt = _Attempt(*records[0])
+            found.append(attempt)
+        for _, fields in records:
+            attempt.join(fields)
+    return found
+
+
+def _remark(found: Sequence[_Attempt], log: Log) -> None:
+    """Say once what the format does not say."""
+    log.notes.add("noted", _NO_WAITS, pl.Series([min(attempt.line for attempt in found)]))
+    parallel = [each.line for each in found if each.fields[33] != _NONE and len(each.hosts) == 1]
+    if parallel:
+        log.notes.add("noted", _NO_NODES, pl.Series(parallel[:1]))
+
+
+def _is_record(fields: Sequence[str]) -> bool:
+    enough = len(fields) >= _OLDEST_FIELDS and (len(fields) >= _FEWEST_FIELDS or fields[39] != "")
+    return enough and fields[5].isdecimal() and all(whole(fields[place]) is not None for place in (8, 9, 10))
+
+
+def _time(text: str) -> float | None:
+    """Return seconds since 1970; UGE writes milliseconds from 8.2 on."""
+    seconds = instant(text)
+    return seconds / 1000 if seconds is not None and seconds > _MILLISECONDS else seconds
+
+
+def _row(attempt: _Attempt, site: _Site) -> Row:
+    """Convert a record to the columns of a job."""
+    fields = attempt.fields
+    category = category_of(fields[39]) if fields[39] != _NONE else Category()
+    slots = whole(fields[34]) or None
+    limit = seconds_of(category.first(("h_rt", "s_rt")))
+    failed = fields[11].partition(" ")[0]
+    started = bool(attempt.starts) and whole(failed) not in _NOT_STARTED
+    start = min(attempt.starts) if started else None
+    end = max(attempt.ends, default=None)
+    run = end - start if start is not None and end is not None else 0.0
+    status = whole(fields[12])
+    hosts = _hosts(attempt)
+    gpus = site.of_job(_number(category.first(site.gpus)), slots or 1, hosts or 1)
+    task = whole(fields[35])
+    account = next(
+        (each for each in (fields[31], category.project, fields[6]) if each not in (_NONE, None)), ""
+    )
+    return {
+        "line": attempt.line,
+        "logged_id": f"{fields[5]}[{task}]" if task else fields[5],
+        "submit": _time(fields[8]),
+        "start": start,
+        "end": end,
+        "limit": math.inf if limit is None else limit,
+        "state": _state(failed, status, _deleted(fields), run, limit),
+        "requested": slots,
+        "allocated": slots if started else None,
+        chunks.MEMORY: site.of_job(kilobytes_of(category.first(site.memory)), slots or 1, hosts or 1),
+        "user": fields[3],
+        "group": fields[2],
+        "job_name": fields[4],
+        "queue": fields[0],
+        "account": next(accounts, None),
+        "reservation": category.reservation,
+        "requested_nodes": 1 if fields[33] == _NONE else None,
+        "requested_gpus": None if gpus is None else math.ceil(gpus),
+        chunks.CHUNKS: 1 if fields[33] == _NONE and slots != 1 else None,
+        chunks.WHOLE: category.exclusive,
+        "allocated_nodes": hosts if started else None,
+        "node_list": ",".join(attempt.hosts) if started and hosts else None,
+        "exit_code": 0 if _is_signal(status) else status,
+        "exit_signal": None if status is None else status - _OF_SIGNAL if _is_signal(status) else 0,
+        "used_memory": _share(_number(fields[_MAXVMEM] if len(fields) > _MAXVMEM else ""), slots, 1024.0),
+        "average_cpu_time": _share(_number(fields[36]), slots, 1.0),
+    }
+
+
+def _hosts(attempt: _Attempt) -> int | None:
+    """Count the hosts of a job; None if it has one record for all of its hosts."""
+    is_parallel = attempt.fields[33] != _NONE
+    return None if is_parallel and len(attempt.hosts) == 1 else len(attempt.hosts)
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float("" if text is None else text)
+    except ValueError:
+        return None
+    return value if 0 <= value < math.inf else None
+
+
+def _share(amount: float | None, slots: int | None, unit: float) -> float | None:
+    return amount / unit / slots if amount is not None and slots and slots > 0 else None
+
+
+def _is_signal(status: int | None) -> bool:
+    return status is not None and _OF_SIGNAL < status <= _OF_SIGNAL + 64
+
+
+def _deleted(fields: Sequence[str]) -> bool:
+    return len(fields) > _QDEL and "@" in fields[_QDEL]
+
+
+def _state(failed: str, status: int | None, deleted: bool, run: float, limit: float | None) -> str:
+    """Return how a job ended, in Slurm's words (codes of accounting(5) and sge_status(5))."""
+    if failed in _STATES:
+        return _STATES[failed]
+    if failed == _AFTER_JOB:
+        if limit is not None and run >= limit and status in _KILLED:
+            return "TIMEOUT"
+        return "CANCELLED"
+    if failed == "0" and status in (0, None):
+        return "COMPLETED"
+    return "CANCELLED" if deleted else "FAILED"
