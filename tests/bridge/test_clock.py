@@ -1,10 +1,12 @@
 """The clocks of virtual clusters: what processes take for the time, and how long waits last."""
 
+import getpass
 import os
 import subprocess
 import sys
 import threading
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -126,6 +128,53 @@ def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         BridgeError, match=r"needs a C compiler once, and there is none\. Install with: apt-get"
     ):
         clock_library()
+
+
+@needs_slurm()
+@needs_compiler
+@pytest.mark.timeout(300)
+def test_what_happens_to_jobs_and_nodes(tmp_path: Path) -> None:
+    """Cancellations, requeues, reservations, and nodes that fail and return, at their virtual instants."""
+    text = "SchedulerType=sched/backfill\nSelectType=select/linear\nSchedulerParameters=bf_interval=10\n"
+    with one_at_a_time(), VirtualCluster(configured(tmp_path, text), nodes=4, clock="auto") as cluster:
+        clock = cluster.clock
+
+        def later(seconds: float) -> float:
+            clock.wait_until(clock.now() + seconds)
+            return clock.now()
+
+        def start_of(job: int) -> float:
+            found = cluster.command("squeue", "--noheader", f"--job={job}", "--format=%S").strip()
+            return datetime.fromisoformat(found).replace(tzinfo=UTC).timestamp()
+
+        first = cluster.submit("first", tasks=2, run_time=6000, limit=200)
+        second = cluster.submit("second", tasks=2, run_time=6000, limit=200)
+        begun = later(120.0)
+        assert cluster.queue() == {first: "RUNNING", second: "RUNNING"}
+        cluster.command("scontrol", "requeue", str(first))
+        # Slurm lets a requeued job wait for two minutes.
+        later(400.0)
+        assert begun + 60.0 < start_of(first) < clock.now()
+        cluster.command("scontrol", "update", "NodeName=n4", "State=DOWN", "Reason=test")
+        # It returns by itself as soon as its slurmd registers again.
+        later(60.0)
+        assert "down" not in cluster.command("sinfo", "--noheader", "--nodes=n4", "--format=%T")
+        cluster.cancel(first, second)
+        later(120.0)
+        assert not cluster.queue()
+        reserved = datetime.fromtimestamp(clock.now() + 900.0, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        options = (f"StartTime={reserved}", "Duration=60", "Nodes=ALL", f"Users={getpass.getuser()}")
+        cluster.command("scontrol", "create", "reservation", *options)
+        short = cluster.submit("short", tasks=1, run_time=300, limit=10)
+        long = cluster.submit("long", tasks=1, run_time=300, limit=30)
+        later(120.0)
+        assert cluster.queue() == {short: "RUNNING", long: "PENDING"}
+        later(1200.0)
+        assert cluster.queue() == {long: "PENDING"}
+        records = cluster.completions()
+    # The job of the node that failed was queued again before it was cancelled.
+    assert [state in records for state in ("CANCELLED", "NODE_FAIL", "COMPLETED")] == [True] * 3
+    assert none_left(str(cluster.directory)), left_running(str(cluster.directory))
 
 
 @needs_slurm()

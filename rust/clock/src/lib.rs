@@ -17,8 +17,10 @@ use shared::Shared;
 
 /// Time between two looks at the processes.
 const PERIOD: Duration = Duration::from_micros(250);
-/// For so long (ns) after the last sign of work virtual time goes slowly.
-const HOLD: i64 = 1_500_000;
+/// For so long (ns) after the last sign of work virtual time goes slowly; longer where work waits for a processor.
+const HOLD: f64 = 1.5e6;
+/// By so many times as long as threads wait for a processor, on average.
+const WAITS_IN_WORK: f64 = 4.0;
 /// A high rate holds for so long (ns) unless it is said again: while nobody watches, time goes slowly.
 const LEASE: i64 = 1_000_000;
 /// Threads of a busy machine wait for a processor. Time goes so slowly that what they wait lasts so long (virtual ns).
@@ -137,7 +139,8 @@ impl Clock {
             }
             late += ((now - looked) as f64 - PERIOD.as_nanos() as f64 - late) * SHARE;
             let highest = (MOST_LATE / late.max(1.0)).clamp(1.0, self.highest);
-            let rate = if now - last_work < HOLD { 1.0 } else { self.rate_to_awaited(highest) };
+            let hold = HOLD.max(WAITS_IN_WORK * late) as i64;
+            let rate = if now - last_work < hold { 1.0 } else { self.rate_to_awaited(highest) };
             if self.locked().rate() <= 1.0 {
                 self.slow.fetch_add(now - looked, Ordering::Relaxed);
             }
