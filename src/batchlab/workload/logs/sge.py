@@ -237,9 +237,7 @@ def _row(attempt: _Attempt, site: _Site) -> Row:
     hosts = _hosts(attempt)
     gpus = site.of_job(_number(category.first(site.gpus)), slots or 1, hosts or 1)
     task = whole(fields[35])
-    account = next(
-        (each for each in (fields[31], category.project, fields[6]) if each not in (_NONE, None)), ""
-    )
+    accounts = (each for each in (fields[31], category.project, fields[6]) if each not in _NO_ACCOUNT)
     return {
         "line": attempt.line,
         "logged_id": f"{fields[5]}[{task}]" if task else fields[5],
