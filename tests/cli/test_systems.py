@@ -19,7 +19,7 @@ def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     """One line per machine with its size and queues, none above 80 columns."""
     assert main(["systems", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert "mira             49,152  786,432       4  IBM Blue Gene/Q Mira, Argonne" in lines
+    assert "mira             49,152    786,432       4  IBM Blue Gene/Q Mira, Argonne" in lines
     assert [line.split()[0] for line in lines[1 : len(machines.NAMES) + 1]] == list(machines.NAMES)
     assert "platform:cielo           9,216  147,456  torus (16 × 12 × 24)" in lines
     assert max(map(len, lines)) <= 80

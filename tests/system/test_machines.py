@@ -42,18 +42,21 @@ def routed(
     ("name", "nodes", "cores"),
     [
         ("cori", 2388 + 9688, 2388 * 32 + 9688 * 68),
+        ("frontier", 9408, 9408 * 112),
         ("intrepid-147456", 36864, 147456),
         ("intrepid-36864", 9216, 36864),
         ("intrepid-73728", 18432, 73728),
         ("mira", 49152, 786432),
+        ("mustang", 1600, 38400),
         ("theta", 4392, 281088),
+        ("trinity", 9408, 301056),
     ],
 )
 def test_sizes(name: str, nodes: int, cores: int) -> None:
     """Nodes and cores are those of the sources; every machine is listed here."""
     system = bl.read_system(name)
     assert (system.nodes, system.processors) == (nodes, cores)
-    assert len(machines.NAMES) == 6
+    assert len(machines.NAMES) == 9
 
 
 @pytest.mark.parametrize("machine", machines.entries(), ids=lambda machine: machine.name)

@@ -20,12 +20,12 @@ _SUFFIX = ".toml"
 @cache
 def entries() -> tuple[LogMapping, ...]:
     """Return the mappings of all data sets, by name."""
-    found = sorted(each.name for each in files(_FOLDER).iterdir() if each.name.endswith(_SUFFIX))
-    texts = {name: files(_FOLDER).joinpath(name).read_text("utf-8") for name in found}
-    return tuple(
-        mapping_of_document({**tomllib.loads(text), "name": name.removesuffix(_SUFFIX)})
-        for name, text in texts.items()
+    folder = files(_FOLDER)
+    names = sorted(
+        each.name.removesuffix(_SUFFIX) for each in folder.iterdir() if each.name.endswith(_SUFFIX)
     )
+    texts = {name: folder.joinpath(f"{name}{_SUFFIX}").read_text("utf-8") for name in names}
+    return tuple(mapping_of_document({**tomllib.loads(text), "name": name}) for name, text in texts.items())
 
 
 def text_of(mapping: LogMapping) -> str:

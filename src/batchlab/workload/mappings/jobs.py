@@ -94,13 +94,8 @@ def _read(rows: Rows, reader: Reader, log: Log) -> pl.DataFrame:
         }
     )
     texts = {role: reader.text(role).alias(role) for role in _TEXTS if reader.has(role)}
-    kept = {name: rows.table[name] for name in mapping.keep or () if name in rows.table.columns}
-    taken = {*jobs.columns, *texts}
-    kept = {name: column for name, column in kept.items() if name not in taken and column.count()}
-    sizes = sizes_of(reader, log)
-    return jobs.with_columns(*sizes, *texts.values()).with_columns(
-        column for name, column in kept.items() if name not in {size.name for size in sizes}
-    )
+    kept = [rows.table[name] for name in mapping.keep or () if name in rows.table.columns]
+    return jobs.with_columns(*sizes_of(reader, log), *texts.values(), *kept)
 
 
 def _unknown(height: int) -> pl.Series:

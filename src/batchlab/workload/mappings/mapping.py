@@ -29,6 +29,15 @@ _RESOURCE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RESOURCE_OF = {"cores": "core", "gpus": "gpu", "memory": "mem"}
 _FORMATS = ("csv", "parquet", "json", "swf", "pbs")
 
+# What the columns of the workload are called.
+_OF_WORKLOADS = {
+    *("job_id", "submit_time", "run_time", "requested_time", "time_limit", "tasks", "tasks_per_node"),
+    *("exclusive", "logged_id", "eligible_time", "start_time", "end_time", "logged_wait_time", "status"),
+    *("state", "attempts", "requested_processors", "requested_nodes", "requested_gpus"),
+    *("allocated_processors", "allocated_nodes", "depends_on", "dependency", "begin_time", "array"),
+    *("node_group", "constraint", "user", "group", "account", "partition", "queue", "qos", "job_name"),
+}
+
 Value = str | int | float
 
 
@@ -52,13 +61,17 @@ def _some(value: tuple[str, ...]) -> tuple[str, ...]:
     return value
 
 
-def _pattern(value: str) -> str:
+def _expression(value: str) -> str:
     try:
-        groups = re.compile(value).groups
-        pl.Series([""]).str.extract(value)
+        re.compile(value)
+        pl.Series([""]).str.contains(value)
     except (re.error, *UNREADABLE):
         raise ValueError("must be a regular expression") from None
-    if groups != 1:
+    return value
+
+
+def _pattern(value: str) -> str:
+    if re.compile(_expression(value)).groups != 1:
         raise ValueError("must have one group in parentheses: what it finds is the value")
     return value
 
@@ -91,6 +104,7 @@ def _separator(value: str) -> str:
 _Names = Annotated[tuple[str, ...], BeforeValidator(_names), AfterValidator(_some)]
 _Values = Annotated[tuple[Value, ...], BeforeValidator(_listed)]
 _Pattern = Annotated[str, AfterValidator(_pattern)]
+_Form = Annotated[str, AfterValidator(_expression)]
 _Format = Annotated[str, AfterValidator(_time_format)]
 
 
@@ -194,8 +208,9 @@ class LogMapping(_Model):
     states: dict[str, str] = Field(
         default_factory=dict, description="What the words or numbers of the state mean, in Slurm's words"
     )
-    matches: dict[str, _Pattern | str] = Field(
-        default_factory=dict, description="What values of a column look like, to tell like files apart"
+    matches: dict[str, _Form] = Field(
+        default_factory=dict,
+        description="Columns that tell this data set from like ones, and regular expressions of their values",
     )
     file: File = Field(default_factory=File, description="How the file is written")
     times: Times = Field(default_factory=Times, description="How instants are written")
@@ -227,14 +242,6 @@ class LogMapping(_Model):
             # A task is a processor.
             own.pop("core", None)
         return {**own, **self.resources}
-
-    @property
-    def used(self) -> tuple[str, ...]:
-        """The columns of the data set that are read."""
-        names = [name for _, column in self.described() for name in (*column.column, column.times) if name]
-        if self.attempts is not None:
-            names.append(self.attempts.column)
-        return tuple(dict.fromkeys([*names, *(self.keep or ()), *self.matches]))
 
     def described(self) -> Iterator[tuple[tuple[str, str], _Column]]:
         """Give all columns with their places in the mapping."""
@@ -314,6 +321,19 @@ def _refuse(way: tuple[int | str, ...], value: object, rule: str) -> NoReturn:
 
 def _check(mapping: LogMapping) -> None:
     """Check what keys say of each other."""
+    _check_names(mapping)
+    for state, word in mapping.states.items():
+        if word not in KNOWN_STATES:
+            rule = f"must be a state of Slurm.{suggest(word, KNOWN_STATES)}".rstrip(".")
+            _refuse(("states", state), word, rule)
+    for way, column in mapping.described():
+        _check_column(mapping, way, column)
+    if mapping.file.format != "pbs":
+        _check_needed(mapping)
+
+
+def _check_names(mapping: LogMapping) -> None:
+    """Check the roles, the names of resources, and those of columns that are kept."""
     for role in mapping.columns:
         if role not in ROLES:
             rule = f"columns.{role}: no job has that.{suggest(role, ROLES)}"
@@ -324,14 +344,9 @@ def _check(mapping: LogMapping) -> None:
         if name in _RESOURCE_OF.values():
             role = next(role for role, resource in _RESOURCE_OF.items() if resource == name)
             _refuse(("resources", name), name, f"is columns.{role} in a mapping; write it there")
-    for state, word in mapping.states.items():
-        if word not in KNOWN_STATES:
-            rule = f"must be a state of Slurm.{suggest(word, KNOWN_STATES)}".rstrip(".")
-            _refuse(("states", state), word, rule)
-    for way, column in mapping.described():
-        _check_column(mapping, way, column)
-    if mapping.file.format != "pbs":
-        _check_needed(mapping)
+    for name in mapping.keep or ():
+        if name in _OF_WORKLOADS or name in mapping.amounts:
+            _refuse(("keep",), name, "is a column of workloads; leave it out")
 
 
 def _check_column(mapping: LogMapping, way: tuple[str, str], column: _Column) -> None:

@@ -89,14 +89,15 @@ def _parquet_columns(source: object) -> frozenset[str]:
 @cache
 def _fitting(columns: frozenset[str]) -> tuple[LogMapping, ...]:
     """Find the mappings all of whose columns are there; of those that fit, the ones that use the most."""
-    found = [mapping for mapping in entries() if mapping.file.names is None and _fits(mapping, columns)]
+    found = [mapping for mapping in entries() if _fits(mapping, columns)]
     most = max((len(mapping.columns) for mapping in found), default=0)
     return tuple(mapping for mapping in found if len(mapping.columns) == most)
 
 
 def _fits(mapping: LogMapping, columns: frozenset[str]) -> bool:
     described = [column for _, column in mapping.described() if column.column]
-    if mapping.attempts is not None and mapping.attempts.column not in columns:
+    others = [*mapping.matches, *([mapping.attempts.column] if mapping.attempts is not None else [])]
+    if not columns.issuperset(others):
         return False
     return bool(described) and all(
         any(name_in(name, columns) for name in column.column) for column in described

@@ -125,22 +125,22 @@ def _of_scan(scan: pl.LazyFrame, mapping: LogMapping, name: str) -> Rows:
 def _of_csv(content: bytes, mapping: LogMapping, name: str) -> Rows:
     head = first_line_of(content)
     separator = mapping.file.separator or separator_of(head)
-    names = mapping.file.names
-    if names is None:
-        found = list(pl.read_csv(io.StringIO(head), separator=separator, infer_schema=False).columns)
-    else:
-        found = list(names)
+    found = list(pl.read_csv(io.StringIO(head), separator=separator, infer_schema=False).columns)
+    given = mapping.file.names
+    # Some files have the names that others lack.
+    has_names = given is None or found == list(given)
+    found = found if given is None else list(given)
     wanted = _wanted(mapping, found, name)
     table = pl.read_csv(
         io.BytesIO(content),
         separator=separator,
         infer_schema=False,
-        has_header=names is None,
-        new_columns=None if names is None else found,
-        columns=[found.index(each) for each in wanted] if names is not None else wanted,
+        has_header=has_names,
+        columns=sorted(found.index(each) for each in wanted),
         encoding="utf8-lossy",
     )
-    return Rows(name, table.select(wanted))
+    order = sorted(wanted, key=found.index)
+    return Rows(name, table.rename(dict(zip(table.columns, order, strict=True))).select(wanted))
 
 
 def _of_blanks(content: bytes, mapping: LogMapping, name: str) -> Rows:
@@ -159,7 +159,7 @@ def _of_blanks(content: bytes, mapping: LogMapping, name: str) -> Rows:
 def _wanted(mapping: LogMapping, names: Iterable[str], source: str) -> list[str]:
     """Choose the columns to read: of alternatives those that are there, and what is kept if it is there."""
     known = list(names)
-    wanted = [each for each in (*(mapping.keep or ()), *mapping.matches) if name_in(each, known)]
+    wanted = [each for each in mapping.keep or () if name_in(each, known)]
     for way, column in mapping.described():
         found = [each for each in column.column if name_in(each, known)]
         _check_there(found, column.column, written(way), known, source)

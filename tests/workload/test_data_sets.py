@@ -1,0 +1,100 @@
+"""Each public data set, on invented lines with all of its fields, gives the sums counted by hand."""
+
+import random
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from batchlab.system.machines import catalogue as machines
+from batchlab.workload import Workload, read_mapped, read_pbs
+from batchlab.workload.formats import is_table, log_format, reader_of
+from batchlab.workload.mappings.catalogue import entries
+from batchlab.workload.mappings.read import mapping_of_source
+from support.data_sets import SAMPLES, Sample
+
+NAMED = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
+
+
+def test_every_data_set_has_a_sample() -> None:
+    """All mappings are of data sets with lines here, but for those that are logs of a known format."""
+    logs = {mapping.name for mapping in entries() if mapping.file.format == "pbs"}
+    assert {sample.name for sample in SAMPLES} == {mapping.name for mapping in entries()} - logs
+    assert {mapping.machine for mapping in entries()} - {""} <= set(machines.NAMES)
+
+
+def asked(workload: Workload) -> dict[str, float]:
+    """Sum what all tasks of all jobs ask for."""
+    jobs = workload.jobs
+    sums = {name: float((jobs[name] * jobs["tasks"]).sum()) for name in workload.resources}
+    sums["tasks"] = float(jobs["tasks"].sum())
+    return sums | ({"exclusive": float(jobs["exclusive"].sum())} if "exclusive" in jobs.columns else {})
+
+
+@NAMED
+def test_sums(sample: Sample, tmp_path: Path) -> None:
+    """The jobs, their waits, run times, limits, and requests; by name and found by the columns."""
+    path = sample.write(tmp_path)
+    workload = read_mapped(path, sample.name)
+    jobs = workload.jobs
+    assert (jobs.height, workload.report.dropped.height) == (sample.jobs, sample.dropped)
+    waits = jobs.filter(pl.col("logged_wait_time") >= 0)["logged_wait_time"].sum()
+    assert (waits, jobs["run_time"].sum()) == (sample.waits, sample.runs)
+    assert jobs["requested_time"].sum() == sample.limits
+    assert asked(workload) == sample.asked
+    if sample.name != "alibaba-pai":
+        # Its files have no names of columns.
+        assert mapping_of_source(path).name == sample.name
+        assert (log_format(path), is_table(path)) == ("mapped", False)
+        assert reader_of(path)(path).jobs.equals(jobs)
+
+
+def test_components_are_counted(tmp_path: Path) -> None:
+    """Different tasks of a job of PAI need not start together, and the report says so."""
+    sample = next(sample for sample in SAMPLES if sample.name == "alibaba-pai")
+    noted = read_mapped(sample.write(tmp_path), sample.name).report.counts()["noted"]
+    assert noted["component of a job of several: a job by itself, which may start at another time"] == 2
+
+
+def test_a_table_may_have_the_names_that_others_lack(tmp_path: Path) -> None:
+    """A first line with the names of PAI's columns is no row, and tells the data set."""
+    sample = next(sample for sample in SAMPLES if sample.name == "alibaba-pai")
+    plain = read_mapped(sample.write(tmp_path), sample.name)
+    (mapping,) = (each for each in entries() if each.name == sample.name)
+    assert mapping.file.names is not None
+    named = tmp_path / "named.csv"
+    named.write_text(f"{','.join(mapping.file.names)}\n{sample.text}", "utf-8")
+    assert read_mapped(named).jobs.equals(plain.jobs)
+
+
+@NAMED
+def test_order_of_columns_does_not_matter(sample: Sample, tmp_path: Path) -> None:
+    """Nor do further columns; text and Parquet of it give the same jobs."""
+    if sample.rows:
+        table = pl.DataFrame(sample.rows)
+    elif sample.file.endswith((".csv", ".tsv")) and sample.name != "alibaba-pai":
+        separator = "\t" if sample.file.endswith(".tsv") else ","
+        table = pl.read_csv(sample.text.encode(), separator=separator, infer_schema=False)
+    else:
+        pytest.skip("the fields have no names")
+    columns = [*table.columns]
+    random.Random(7).shuffle(columns)  # noqa: S311  # no secret
+    other = tmp_path / f"{sample.name}.parquet"
+    table.select(*columns, pl.lit(1).alias("another")).write_parquet(other)
+    jobs = read_mapped(sample.write(tmp_path), sample.name).jobs
+    again = read_mapped(other, sample.name).jobs
+    assert again.select(jobs.columns).equals(jobs)
+
+
+def test_logs_of_known_formats_have_names_too(tmp_path: Path) -> None:
+    """Blue Waters is a log of Torque: its mapping names it, and the reader of PBS reads it."""
+    path = tmp_path / "20170328"
+    path.write_text(
+        "03/28/2017 00:01:15;E;6335144.bw;user=U group=G account=A jobname=j queue=normal ctime=1490000000 "
+        "qtime=1490000000 etime=1490000000 start=1490000600 owner=U@h exec_host=26742/0-31+26743/0-31 "
+        "Resource_List.neednodes=2:ppn=32 Resource_List.nodect=2 Resource_List.nodes=2:ppn=32 "
+        "Resource_List.walltime=04:00:00 session=1 total_execution_slots=64 unique_node_count=2 "
+        "end=1490004200 Exit_status=0 resources_used.walltime=00:59:58\n",
+        "utf-8",
+    )
+    assert read_mapped(path, "blue-waters").jobs.equals(read_pbs(path).jobs)
