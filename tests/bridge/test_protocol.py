@@ -1,8 +1,12 @@
 """The protocol: messages field by field, and conversations with processes."""
 
 import json
+import socket as sockets
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -198,6 +202,98 @@ def test_somebody_elses_process(url: str, ledger: Ledger) -> None:
         algorithm.finish()
         assert json.loads(socket.recv())["jobs"][0]["id"] == 0
         assert json.loads(socket.recv()) == {"code": FINALIZE}
+
+
+@contextmanager
+def algorithm_elsewhere(url: str) -> Iterator[None]:
+    """Start an algorithm that connects by itself, waits for one call and places job 0 on node 1."""
+
+    def converse() -> None:
+        with zmq.Context() as context, context.socket(zmq.PAIR) as socket:
+            socket.connect(url)
+            socket.recv()
+            socket.send_json({"code": SCHEDULED, "jobs": [{"id": 0, "assigned_node_ids": [1]}]})
+
+    thread = threading.Thread(target=converse, daemon=True)
+    thread.start()
+    yield
+    thread.join(10)
+
+
+@contextmanager
+def decided(algorithm: OverZeroMQ, ledger: Ledger) -> Iterator[None]:
+    """Ask the algorithm meanwhile, and expect the answer of `algorithm_elsewhere`."""
+    answers: list[object] = []
+    thread = threading.Thread(
+        target=lambda: answers.extend(algorithm.decide(called(ledger), ledger)), daemon=True
+    )
+    thread.start()
+    yield
+    thread.join(20)
+    assert answers == [Reply(0, (1,))]
+
+
+@pytest.fixture
+def tcp() -> str:
+    """Find an address that other programs may try, too."""
+    with sockets.create_server(("127.0.0.1", 0)) as server:
+        return f"tcp://127.0.0.1:{server.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("said", [None, b"hello", b'{"code": 1}'])
+def test_a_stray_client_that_leaves(url: str, ledger: Ledger, said: bytes | None) -> None:
+    """It takes the call, and leaves without an answer that makes sense: the next client is asked."""
+    with OverZeroMQ(url, timeout=10) as algorithm, decided(algorithm, ledger):
+        with zmq.Context() as context, context.socket(zmq.PAIR) as stray:
+            stray.linger = 100
+            stray.connect(url)
+            stray.recv()
+            if said is not None:
+                stray.send(said)
+        with algorithm_elsewhere(url):
+            pass
+
+
+def test_a_client_that_speaks_no_zeromq(tcp: str, ledger: Ledger) -> None:
+    """A browser or a port scan at the address is not taken for the algorithm, as long as it stays."""
+    host, _, port = tcp.removeprefix("tcp://").partition(":")
+    with OverZeroMQ(tcp, timeout=5) as algorithm, sockets.create_connection((host, int(port))) as stray:
+        stray.sendall(b"GET / HTTP/1.0\r\n\r\n" + b"\0" * 100)
+        with algorithm_elsewhere(tcp):
+            assert algorithm.decide(called(ledger), ledger) == [Reply(0, (1,))]
+
+
+def test_clients_wait_while_there_is_a_peer(url: str, ledger: Ledger) -> None:
+    """What another client says meanwhile is not heard; it is asked once the algorithm has left."""
+    answer = {"code": SCHEDULED, "jobs": [{"id": 0, "assigned_node_ids": [1]}]}
+    with zmq.Context() as context, OverZeroMQ(url, timeout=10) as algorithm:
+        with context.socket(zmq.PAIR) as first, context.socket(zmq.PAIR) as second:
+            second.linger = 0
+            first.connect(url)
+            with decided(algorithm, ledger):
+                first.recv()
+                second.connect(url)
+                second.send(b"hello")
+                assert not second.poll(300, zmq.POLLIN)
+                first.send_json(answer)
+        with algorithm_elsewhere(url):
+            assert algorithm.decide(called(ledger), ledger) == [Reply(0, (1,))]
+
+
+def test_a_process_has_an_address_of_its_own(tmp_path: Path, url: str, ledger: Ledger) -> None:
+    """A client that waits at the URL of the configuration, which the file names, is not asked."""
+    path = script(tmp_path, "jobs[0].assign(nodes[1])")
+    path.write_text(path.read_text().replace("sys.argv[1]", repr(url)))
+    with (
+        zmq.Context() as context,
+        context.socket(zmq.PAIR) as stray,
+        OverZeroMQ(url, path, timeout=30) as algorithm,
+    ):
+        stray.linger = 0
+        stray.connect(url)
+        stray.send(b"hello")
+        assert algorithm.decide(called(ledger), ledger) == [Reply(0, (1,))]
+        algorithm.finish()
 
 
 def test_the_interface_needs_nothing_of_ours() -> None:

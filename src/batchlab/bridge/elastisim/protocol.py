@@ -36,15 +36,25 @@ _PATIENCE = 5.0
 # An answer lists the jobs that it changes; a million of them fit. ZeroMQ ends the connection of a longer one.
 _LARGEST_ANSWER = 1 << 28
 _STANDARD_ERROR = 2
+# The variable that names the address to our own package in the process, which the file may not know.
+ADDRESS = "BATCHLAB_ELASTISIM_URL"
+# Seconds between looks at whether a peer leaves.
+_PAUSE = 0.005
+# Paths of sockets have at most 107 bytes on Linux, 103 on macOS.
+_LONGEST_PATH = 100
 
 
 class OverZeroMQ(Algorithm):
     """The simulator's end of the conversation; to be used with ``with``.
 
+    A PAIR socket has one peer, the first client that is admitted. Other clients do not disturb the run:
+    a process that is started here gets an address of its own, clients that speak no ZeroMQ are refused,
+    others wait while there is a peer, and if it leaves without an answer that makes sense, the next is asked.
+
     Parameters
     ----------
     url
-        Where to listen: ``zmq_url`` of the configuration.
+        Where to listen: ``zmq_url`` of the configuration. With a script it is only checked.
     script
         The algorithm's file, to be run with this Python and the URL as its argument; None if it is
         started elsewhere.
@@ -60,18 +70,14 @@ class OverZeroMQ(Algorithm):
     def __init__(self, url: str, script: Path | None = None, timeout: float = 600.0) -> None:
         if script is not None and not script.is_file():
             raise BridgeError(f"{script}: there is no such file; check the path of the algorithm.")
-        self._url = url
         self._timeout = timeout
-        self._context = zmq.Context()
-        self._socket = self._context.socket(zmq.PAIR)
-        self._socket.linger = 1000
-        self._socket.maxmsgsize = _LARGEST_ANSWER
-        try:
-            self._socket.bind(url)
-        except zmq.ZMQError as error:
-            self._context.destroy(linger=0)
-            raise BridgeError(f"zmq_url = {shown(url)} cannot be listened at ({error}).") from None
-        self._process = None if script is None else _Process(script, url)
+        self._listener = _Listener(url)
+        self._folder = None if script is None else tempfile.TemporaryDirectory(prefix="batchlab-")
+        if self._folder is not None:
+            self._listener.close(linger=0)
+            self._listener = _Listener(_private_url(self._folder.name))
+        self._socket = self._listener.socket
+        self._process = None if script is None else _Process(script, self._listener.url)
 
     def __enter__(self) -> Self:
         return self
@@ -82,19 +88,25 @@ class OverZeroMQ(Algorithm):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._context.destroy(linger=0 if error else None)
+        self._listener.close(linger=0 if error else None)
         if self._process is not None:
             self._process.end(kill=error is not None)
+        if self._folder is not None:
+            self._folder.cleanup()
 
     def decide(self, invocation: Invocation, ledger: Ledger) -> Sequence[Reply]:
         """Send the call, and wait for the answer."""
-        self._send(invocation_message(invocation, ledger), f"take {invocation}")
-        answer = self._receive(invocation)
-        if answer.get("code") != SCHEDULED:
-            raise AlgorithmError(
-                f"the algorithm answered {invocation} with code {shown(answer.get('code'))}; not {SCHEDULED}."
-            )
-        return replies(answer.get("jobs"))
+        message = invocation_message(invocation, ledger)
+        while True:
+            self._send(message, f"take {invocation}")
+            answer = self._receive(invocation)
+            if answer is None:
+                continue
+            try:
+                return _read_answer(answer, invocation)
+            except AlgorithmError:
+                if not self._peer_leaves():
+                    raise
 
     def finish(self) -> None:
         """Tell the algorithm that it is over; one that we started is waited for."""
@@ -103,39 +115,104 @@ class OverZeroMQ(Algorithm):
             self._process.wait(self._timeout)
 
     def _send(self, message: str, doing: str) -> None:
+        """Send a message to the peer; if there is none, to the next that connects."""
         until = time.monotonic() + self._timeout
         while True:
-            self._wait(zmq.POLLOUT, doing, until)
+            while not self._socket.poll(0, zmq.POLLOUT):
+                self._listener.admit()
+                self._check(zmq.POLLOUT, doing, until)
             # The other end may be gone by now, for which a send would wait without end.
             with suppress(zmq.Again):
                 self._socket.send(message.encode(), zmq.NOBLOCK)
                 return
 
-    def _receive(self, invocation: Invocation) -> dict[str, object]:
-        self._wait(zmq.POLLIN, f"answer {invocation}", time.monotonic() + self._timeout)
-        try:
-            answer = json.loads(self._socket.recv())
-        except (ValueError, RecursionError) as error:
-            raise AlgorithmError(
-                f"the algorithm's answer to {invocation} is not JSON ({error}); use an elastisim_python "
-                "of a version that speaks JSON."
-            ) from None
-        if not isinstance(answer, dict):
-            raise AlgorithmError(f"the algorithm answered {invocation} with {shown(answer)}; not an object.")
-        return answer
+    def _receive(self, invocation: Invocation) -> bytes | None:
+        """Return the peer's answer; None if it left without one."""
+        until = time.monotonic() + self._timeout
+        while not self._socket.poll(_GLANCE, zmq.POLLIN):
+            self._check(zmq.POLLIN, f"answer {invocation}", until)
+            if not self._socket.poll(0, zmq.POLLIN | zmq.POLLOUT):
+                return None
+        return self._socket.recv()
 
-    def _wait(self, event: int, doing: str, until: float) -> None:
-        while not self._socket.poll(_GLANCE, event):
-            if self._process is not None:
-                # What it said before it ended still counts.
-                gone = self._process.gone()
-                if gone is not None and not self._socket.poll(0, event):
-                    raise AlgorithmError(f"{gone}; it was to {doing}.")
+    def _peer_leaves(self) -> bool:
+        """Return whether the peer closes its connection within the time of a glance."""
+        until = time.monotonic() + _GLANCE / 1000
+        while self._socket.poll(0, zmq.POLLOUT):
             if time.monotonic() > until:
-                raise AlgorithmError(
-                    f"no algorithm at {self._url} would {doing} within {self._timeout:g} s; start one that "
-                    f"connects there and answers in at most {_LARGEST_ANSWER:,} bytes, or raise the time-out."
-                )
+                return False
+            time.sleep(_PAUSE)
+        return True
+
+    def _check(self, event: int, doing: str, until: float) -> None:
+        """Raise if the algorithm's process ended before the event, or the time is up."""
+        if self._process is not None:
+            # What it said before it ended still counts.
+            gone = self._process.gone()
+            if gone is not None and not self._socket.poll(0, event):
+                raise AlgorithmError(f"{gone}; it was to {doing}.")
+        if time.monotonic() > until:
+            raise AlgorithmError(
+                f"no algorithm at {self._listener.url} would {doing} within {self._timeout:g} s; start one "
+                f"that connects there and answers in at most {_LARGEST_ANSWER:,} bytes, or raise the timeout."
+            )
+
+
+def _private_url(folder: str) -> str:
+    """Return an address of this run alone: in a folder that only the user can enter, if possible."""
+    url = f"ipc://{folder}/socket"
+    return url if zmq.has("ipc") and len(url) < _LONGEST_PATH else "tcp://127.0.0.1:*"
+
+
+def _read_answer(text: bytes, invocation: Invocation) -> Sequence[Reply]:
+    try:
+        answer = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise AlgorithmError(
+            f"the algorithm's answer to {invocation} is not JSON ({error}); use an elastisim_python "
+            "of a version that speaks JSON."
+        ) from None
+    if not isinstance(answer, dict):
+        raise AlgorithmError(f"the algorithm answered {invocation} with {shown(answer)}; not an object.")
+    if answer.get("code") != SCHEDULED:
+        raise AlgorithmError(
+            f"the algorithm answered {invocation} with code {shown(answer.get('code'))}; not {SCHEDULED}."
+        )
+    return replies(answer.get("jobs"))
+
+
+class _Listener:
+    """A PAIR socket, and the door at which clients wait until they are admitted.
+
+    The door is the end of ZeroMQ's authentication protocol (ZAP, RFC 27): a handshake is complete once its
+    request is answered.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._context = zmq.Context()
+        self.socket = self._context.socket(zmq.PAIR)
+        self.socket.linger = 1000
+        self.socket.maxmsgsize = _LARGEST_ANSWER
+        self.socket.zap_domain = b"batchlab"
+        self._door = self._context.socket(zmq.ROUTER)
+        self._door.bind("inproc://zeromq.zap.01")
+        try:
+            self.socket.bind(url)
+        except zmq.ZMQError as error:
+            self.close(linger=0)
+            raise BridgeError(f"zmq_url = {shown(url)} cannot be listened at ({error}).") from None
+        self.url = self.socket.getsockopt_string(zmq.LAST_ENDPOINT) if url.endswith(":*") else url
+
+    def admit(self) -> None:
+        """Let the next client in, and wait a glance for it."""
+        if self._door.poll(_GLANCE, zmq.POLLIN):
+            client, _, version, number, *_ = self._door.recv_multipart()
+            self._door.send_multipart([client, b"", version, number, b"200", b"OK", b"", b""])
+            self.socket.poll(_GLANCE, zmq.POLLOUT)
+
+    def close(self, linger: int | None) -> None:
+        """Close the socket; messages are sent for its linger time."""
+        self._context.destroy(linger=linger)
 
 
 class _Process:
@@ -149,7 +226,7 @@ class _Process:
         path = os.pathsep.join(filter(None, (ours, os.environ.get("PYTHONPATH"))))
         self._process = subprocess.Popen(  # noqa: S603  # the user's own algorithm
             [sys.executable, str(script), url],
-            env=os.environ | {"PYTHONPATH": path},
+            env=os.environ | {"PYTHONPATH": path, ADDRESS: url},
             # What it prints is not the answer of ours.
             stdout=_STANDARD_ERROR,
             stderr=self._said,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 from .enumeration import Enumeration
@@ -89,14 +90,14 @@ def pass_algorithm(schedule: Callable[[list[Job], list[Node], dict[str, Any]], o
     schedule
         The algorithm: takes jobs, nodes and the system's state, and changes the jobs.
     url
-        Where the simulator listens.
+        Where the simulator listens; not used in a process that batchlab started.
     """
     import zmq  # noqa: PLC0415  # within batchlab's own process nothing is sent
 
     memory = Memory()
     with zmq.Context() as context, context.socket(zmq.PAIR) as socket:
         socket.maxmsgsize = LARGEST_MESSAGE
-        socket.connect(url)
+        socket.connect(os.environ.get("BATCHLAB_ELASTISIM_URL", url))
         while True:
             message: dict[str, Any] = json.loads(socket.recv())
             if CommunicationCode(message["code"]) is CommunicationCode.ZMQ_FINALIZE:
