@@ -9,9 +9,11 @@ import re
 import shutil
 import socket
 import subprocess
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,7 @@ import numpy as np
 import pytest
 
 import batchlab as bl
+from batchlab.monitor import request_timeout
 from batchlab.monitor import server as server_module
 from batchlab.monitor.history import History
 from batchlab.monitor.pace import Pace, PaceControl
@@ -40,8 +43,8 @@ BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil
 def history(simulation: bl.Simulation) -> History:
     """Points of the run's first ten seconds."""
     history, fork = History(simulation.system.resources), simulation.fork()
-    for time in (0.0, 5.0, 10.0):
-        fork.run_until(time)
+    for instant in (0.0, 5.0, 10.0):
+        fork.run_until(instant)
         history.add(fork.gauges())
     return history
 
@@ -158,6 +161,44 @@ def test_strangers_cannot_write_into_the_terminal(server: Server, caplog: pytest
         stranger.sendall(b"no such thing\r\n\r\n")
         assert b"400" in stranger.recv(100)
     assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    "half",
+    [
+        b"",
+        b"GET /sta",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n",
+        b"POST /pace HTTP/1.1\r\nContent-Length: 9\r\n\r\nrate",
+    ],
+)
+@pytest.mark.parametrize("after_a_request", [False, True])
+def test_half_sent_requests_end(
+    server: Server, monkeypatch: pytest.MonkeyPatch, half: bytes, *, after_a_request: bool
+) -> None:
+    """A connection whose request stays incomplete is closed, and others are answered meanwhile."""
+    monkeypatch.setattr(request_timeout, "_REQUEST_TIMEOUT", 0.3)
+    port = urllib.parse.urlsplit(server.url).port
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as stranger:
+        if after_a_request:
+            stranger.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert stranger.recv(1 << 16).startswith(b"HTTP/1.1 403")
+        stranger.sendall(half)
+        assert get(server, "/state")[0] == 200
+        with suppress(ConnectionResetError):
+            while stranger.recv(1 << 16):
+                pass
+
+
+def test_slow_requests_are_answered(server: Server) -> None:
+    """One that comes byte by byte, in less than the time that it has."""
+    parts = urllib.parse.urlsplit(server.url)
+    request = f"GET /state?{parts.query} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", parts.port or 0), timeout=10) as client:
+        for byte in request.encode():
+            client.sendall(bytes([byte]))
+            time.sleep(0.001)
+        assert client.recv(100).startswith(b"HTTP/1.1 200")
 
 
 def test_the_page_asks_nothing_of_others(server: Server) -> None:

@@ -49,8 +49,8 @@ def tables(runs: Runs, width: int | None = None) -> list[Table]:
     list of Table
         Without columns of which there is no number.
     """
-    several = [name for name in LABELS if runs.table[name].n_unique() > 1]
-    labels = several if "policy" in several else [*several, "policy"]
+    several = [name for name in LABELS if name in runs.table.columns and runs.table[name].n_unique() > 1]
+    labels = [name for name in LABELS if name in several or name == "policy"]
     groups: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
     for row in runs.summary(labels).iter_rows(named=True):
         groups.setdefault(tuple(row[name] for name in labels), {})[row["metric"]] = row
@@ -77,9 +77,9 @@ def lettered(tables: Sequence[Table]) -> list[Block]:
     Parameters
     ----------
     tables
-        As `tables` gives them: the last of the labels is the policy.
+        As `tables` gives them.
     """
-    column = tables[0].labels - 1
+    column = tables[0].rows[0].index("policy")
     specs = list(dict.fromkeys(row[column] for row in tables[0].rows[1:]))
     if max(map(len, specs), default=0) <= _LONG_SPEC:
         return [*tables]

@@ -13,14 +13,18 @@ if TYPE_CHECKING:
 
 __all__ = ["LABELS", "dispersion", "half_width"]
 
-LABELS = ("workload", "system", "policy")
+LABELS = ("workload", "system", "policy", "control")
+"""The columns that name the parts of a run; the last one only if controls were compared."""
 
 _GROUPS = (*LABELS, "seed", "replication")
 _NOT_MEASURED = (*_GROUPS, "run", "run_seed", "status")
 
 
 def dispersion(
-    table: pl.DataFrame, by: str | Iterable[str], metrics: str | Iterable[str] | None, confidence: float
+    table: pl.DataFrame,
+    by: str | Iterable[str] | None,
+    metrics: str | Iterable[str] | None,
+    confidence: float,
 ) -> pl.DataFrame:
     """Sum up a table of runs; see `Runs.summary`.
 
@@ -33,7 +37,8 @@ def dispersion(
     """
     if not 0 < confidence < 1:
         raise ExperimentError(f"confidence = {confidence}; must be between 0 and 1. The usual one is 0.95.")
-    groups = _chosen("by", by, _GROUPS)
+    known = [name for name in _GROUPS if name in table.columns]
+    groups = _chosen("by", [name for name in LABELS if name in known] if by is None else by, known)
     measured = [name for name in table.columns if name not in _NOT_MEASURED]
     chosen = measured if metrics is None else _chosen("metrics", metrics, measured)
     value = pl.col("value")

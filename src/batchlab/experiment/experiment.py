@@ -1,4 +1,4 @@
-"""Experiments: workloads × systems × policies × seeds × replications."""
+"""Experiments: workloads × systems × policies × controls × seeds × replications."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections import Counter
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING
+from math import prod
+from typing import TYPE_CHECKING, cast
 
 from batchlab.errors import ExperimentError, SimulationError, shown
 from batchlab.experiment.course import CourseKeeper
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
     from typing import Unpack
 
+    from batchlab.control import RateControl
     from batchlab.experiment.course import Course
     from batchlab.observer import Observer
     from batchlab.options import ExperimentArguments
@@ -41,9 +43,10 @@ __all__ = ["Experiment", "dispatchers"]
 
 
 class Experiment:
-    """Every workload on every system under every policy, for every seed, as often as wanted.
+    """Every workload on every system under every policy and control, for every seed, as often as wanted.
 
-    Workloads, systems and policies are each one object, a sequence, or a mapping of labels to objects.
+    Workloads, systems, policies and controls are each one object, a sequence, or a mapping of labels to
+    objects.
 
     Parameters
     ----------
@@ -59,6 +62,10 @@ class Experiment:
     replications
         How often each combination is run. The first replication has the seed itself, the others seeds that
         are derived from it.
+    controls
+        Controls of service rates to be compared: each is what `simulate` takes as ``control``, so a sequence
+        if node groups have controls of their own. The label is a column ``control`` of the table. None for
+        the ``control`` of the options in all runs.
     events
         What comes from outside, as for `simulate`: the same for all workloads, or a mapping of their labels
         to events.
@@ -98,6 +105,7 @@ class Experiment:
         systems: object,
         policies: object,
         *,
+        controls: object = None,
         seeds: int | Iterable[int] = (0,),
         replications: int = 1,
         events: object = None,
@@ -114,6 +122,7 @@ class Experiment:
         self.seeds = (seeds,) if isinstance(seeds, int) else tuple(seeds)
         self.replications = _at_least_one("replications", replications)
         self.options = _options(options, arguments)
+        self._options_of = _by_control(controls, self.options)
         self.observers = checked_observers(observers)
         self._check_seeds()
         self._check_nodes()
@@ -135,16 +144,15 @@ class Experiment:
 
     def _check_nodes(self) -> None:
         """Refuse options that the nodes of a system cannot follow, before all its runs fail for them."""
-        for label, system in self.systems.items():
+        for (label, system), options in product(self.systems.items(), self._options_of.values()):
             try:
-                sleep_inputs(system, self.options)
-                service_inputs(system, self.options)
+                sleep_inputs(system, options)
+                service_inputs(system, options)
             except SimulationError as error:
                 raise ExperimentError(f"systems: {label}: {error}") from error
 
     def __len__(self) -> int:
-        crossed = len(self.workloads) * len(self.systems) * len(self.policies)
-        return crossed * len(self.seeds) * self.replications
+        return prod(self._sides.values())
 
     def __repr__(self) -> str:
         crossed = " × ".join(_counted(count, noun) for noun, count in self._sides.items())
@@ -155,10 +163,17 @@ class Experiment:
             "workload": self.workloads,
             "system": self.systems,
             "policy": self.policies,
+            "control": self.controls,
         }
-        facts = [(noun, ", ".join(map(str, labels))) for noun, labels in named.items()]
+        facts = [(noun, ", ".join(map(str, labels))) for noun, labels in named.items() if labels]
         others = [(noun, f"{count:,}") for noun, count in self._sides.items() if noun not in named]
         return card(f"Experiment of {_counted(len(self), 'run')}", [*facts, *others])
+
+    @property
+    def controls(self) -> dict[str, RateControl | tuple[RateControl, ...]]:
+        """The controls that are compared, by label; empty if the options have that of all runs."""
+        found = {label: options.control for label, options in self._options_of.items() if label is not None}
+        return cast("dict[str, RateControl | tuple[RateControl, ...]]", found)
 
     @property
     def _sides(self) -> dict[str, int]:
@@ -166,6 +181,7 @@ class Experiment:
             "workload": len(self.workloads),
             "system": len(self.systems),
             "policy": len(self.policies),
+            **({"control": len(self.controls)} if self.controls else {}),
             "seed": len(self.seeds),
             "replication": self.replications,
         }
@@ -176,7 +192,7 @@ class Experiment:
         Returns
         -------
         list of Run
-            By workload, system, policy, seed and replication.
+            By workload, system, policy, control, seed and replication.
 
         Raises
         ------
@@ -196,26 +212,28 @@ class Experiment:
             for _, _, own in seeds
         }
         parts = {
-            (system, policy): made_from(
-                self.systems[system], self._on[system, policy], self.observers, self.options
+            (system, policy, control): made_from(
+                self.systems[system], self._on[system, policy], self.observers, options
             )
-            for system, policy in product(self.systems, self.policies)
+            for system, policy, (control, options) in product(
+                self.systems, self.policies, self._options_of.items()
+            )
         }
         # Runs without events have the names that they had before there were any.
         streams = {label: {"events": digest_of(stream)} for label, stream in self.events.items()}
         runs = []
-        for workload, system, policy in product(self.workloads, self.systems, self.policies):
+        for workload, (system, policy, control) in product(self.workloads, parts):
             for seed, replication, own in seeds:
                 digest = digests[workload, own]
                 document = {
-                    **parts[system, policy],
+                    **parts[system, policy, control],
                     **streams.get(workload, {}),
                     "workload": digest,
                     "seed": own,
                     "replication": replication,
                 }
                 key = name_of(document)
-                runs.append(Run(workload, system, policy, seed, replication, own, document, key))
+                runs.append(Run(workload, system, policy, seed, replication, own, document, key, control))
         return runs
 
     def run(
@@ -329,7 +347,7 @@ class Experiment:
                 self.systems[run.system],
                 self._on[run.system, run.policy],
                 self.observers,
-                replace(self.options, seed=run.run_seed),
+                replace(self._options_of[run.control], seed=run.run_seed),
                 run.made_from,
                 self.events.get(run.workload),
             )
@@ -380,6 +398,31 @@ def _options(options: RunOptions | None, arguments: Mapping[str, object]) -> Run
         rule = f"an experiment sets the seed of each run; pass seeds={taken.seed}"
         raise ExperimentError(f"options.seed = {taken.seed}; {rule}.")
     return taken
+
+
+def _by_control(controls: object, options: RunOptions) -> dict[str | None, RunOptions]:
+    """Return the options of the runs under each control, by its label; of all runs if none are compared."""
+    if controls is None:
+        return {None: options}
+    if options.control is not None:
+        raise ExperimentError(
+            f"options.control = {shown(_control_label(options))}; leave it out, since controls compares some."
+        )
+    return {**labelled("controls", controls, partial(_under_control, options), _control_label)}
+
+
+def _under_control(options: RunOptions, control: object) -> RunOptions:
+    try:
+        taken = replace(options, control=cast("RateControl", control))
+    except SimulationError as error:
+        raise ExperimentError(f"controls: {error}") from error
+    if taken.control is None:
+        raise ExperimentError('controls: None; must be a control, such as "constant(1)".')
+    return taken
+
+
+def _control_label(options: RunOptions) -> str:
+    return ", ".join(map(str, options.controls))
 
 
 def _counted(count: int, noun: str) -> str:

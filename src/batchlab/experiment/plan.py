@@ -46,6 +46,8 @@ class Run:
         All that determines the run.
     key
         Its hash, the run's name in the store.
+    control
+        The label of the control of rates; None unless the experiment compares controls.
     """
 
     workload: str
@@ -56,6 +58,7 @@ class Run:
     run_seed: int
     made_from: Mapping[str, Any]
     key: str
+    control: str | None = None
 
 
 def seed_of(seed: int, replication: int) -> int:

@@ -31,6 +31,7 @@ _DESCRIPTION = {
     "workload": pl.String,
     "system": pl.String,
     "policy": pl.String,
+    "control": pl.String,
     "seed": pl.UInt64,
     "replication": pl.Int64,
     "run_seed": pl.UInt64,
@@ -75,16 +76,17 @@ class Runs:
 
     def _repr_html_(self) -> str:
         shown = {name: how for name, how in _MEASURES.items() if name in self.table.columns}
-        grouped = self.table.group_by("policy", maintain_order=True).agg(pl.len(), pl.col([*shown]).mean())
+        by = ["policy", "control"] if self._compares_controls else ["policy"]
+        grouped = self.table.group_by(by, maintain_order=True).agg(pl.len(), pl.col([*shown]).mean())
         rows = [
             (
-                policy,
-                f"{count:,}",
-                *(_written(value, name) for name, value in zip(shown, values, strict=True)),
+                *row[: len(by)],
+                f"{row[len(by)]:,}",
+                *(_written(value, name) for name, value in zip(shown, row[len(by) + 1 :], strict=True)),
             )
-            for policy, count, *values in grouped.iter_rows()
+            for row in grouped.iter_rows()
         ]
-        return card("Runs", [("runs", self._counted)], ("policy", "runs", *shown.values()), rows)
+        return card("Runs", [("runs", self._counted)], (*by, "runs", *shown.values()), rows)
 
     @property
     def _counted(self) -> str:
@@ -93,14 +95,15 @@ class Runs:
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """One row per run, by workload, system, policy, seed and replication.
+        """One row per run, by workload, system, policy, control, seed and replication.
 
-        Columns ``run`` (its name in the store), ``workload``, ``system``, ``policy`` (labels), ``seed``,
-        ``replication``, ``run_seed`` (what the simulation was given), ``status`` (``done``, ``failed`` or
-        ``missing``); then every measure of `Result.metrics` by the names of its parts, such as
-        ``wait_mean`` (s), ``jobs_completed`` or ``utilisation_core``; then what the run cost: ``elapsed``
-        (s), ``cpu_time`` and, where passes were recorded, ``dispatch_cpu_time`` (s) and ``dispatch_passes``,
-        ``memory_average`` and ``memory_maximum`` (bytes). Null where there is no such number.
+        Columns ``run`` (its name in the store), ``workload``, ``system``, ``policy`` (labels), ``control`` (a
+        label, if the experiment compares controls), ``seed``, ``replication``, ``run_seed`` (what the
+        simulation was given), ``status`` (``done``, ``failed`` or ``missing``); then every measure of
+        `Result.metrics` by the names of its parts, such as ``wait_mean`` (s), ``jobs_completed`` or
+        ``utilisation_core``; then what the run cost: ``elapsed`` (s), ``cpu_time`` and, where passes were
+        recorded, ``dispatch_cpu_time`` (s) and ``dispatch_passes``, ``memory_average`` and ``memory_maximum``
+        (bytes). Null where there is no such number.
 
         ``cpu_time`` is that of the thread that simulated. The memory is that of its process: everything
         resident in it while the run was going on, other runs included.
@@ -119,7 +122,12 @@ class Runs:
             (run.key, *labels(run), run.seed, run.replication, run.run_seed, self._status(run.key))
             for run in self._plan
         ]
-        return pl.DataFrame(rows, schema=_DESCRIPTION, orient="row")
+        found = pl.DataFrame(rows, schema=_DESCRIPTION, orient="row")
+        return found if self._compares_controls else found.drop("control")
+
+    @property
+    def _compares_controls(self) -> bool:
+        return self._plan[0].control is not None
 
     def _costs(self) -> pl.DataFrame:
         records = [self._records[key] for key in self._keys]
@@ -146,7 +154,7 @@ class Runs:
 
     def summary(
         self,
-        by: str | Iterable[str] = LABELS,
+        by: str | Iterable[str] | None = None,
         *,
         metrics: str | Iterable[str] | None = None,
         confidence: float = 0.95,
@@ -156,8 +164,8 @@ class Runs:
         Parameters
         ----------
         by
-            The columns by which runs are grouped: some of ``workload``, ``system``, ``policy``, ``seed``,
-            ``replication``. What is not named is what is averaged over.
+            The columns by which runs are grouped: some of ``workload``, ``system``, ``policy``, ``control``,
+            ``seed``, ``replication``; all labels unless given. Means are taken over the other columns.
         metrics
             The columns to sum up; all numbers unless given.
         confidence
@@ -184,7 +192,7 @@ class Runs:
         Returns
         -------
         dict
-            Policy labels (with workload and system where the experiment has several) to sequences of
+            Policy labels (with workload, system and control if the experiment has several) to sequences of
             `Result`, one per seed and replication. A result is read from the store when it is taken out of
             the sequence; runs with the same schedule share its tables.
         """
@@ -203,7 +211,8 @@ class Runs:
         found: dict[str, str] = {}
         for run in self._plan:
             for text in (self._records[run.key] or {}).get("warnings", ()):
-                found.setdefault(text, f"{run.workload}, {run.system}, {run.policy}: {text}")
+                labels = ", ".join(label for label in attrgetter(*LABELS)(run) if label is not None)
+                found.setdefault(text, f"{labels}: {text}")
         return tuple(found.values())
 
     def write(
@@ -266,10 +275,22 @@ def _what_was_run(plan: Sequence[Run]) -> dict[str, object]:
         "workloads": workloads,
         "systems": found("system", "system"),
         "policies": found("policy", "policy"),
+        **_controls_of(plan),
         "seeds": sorted({run.seed for run in plan}),
         "replications": 1 + max(run.replication for run in plan),
-        "options": plan[0].made_from["options"],
+        "options": _options_of(plan),
     }
+
+
+def _controls_of(plan: Sequence[Run]) -> dict[str, object]:
+    found = {run.control: run.made_from["options"]["control"] for run in plan if run.control is not None}
+    return {"controls": found} if found else {}
+
+
+def _options_of(plan: Sequence[Run]) -> dict[str, object]:
+    """Return the options of all runs, so without a control that some of them have."""
+    options = dict(plan[0].made_from["options"])
+    return options if plan[0].control is None else {**options, "control": None}
 
 
 def _flat(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

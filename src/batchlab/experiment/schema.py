@@ -93,6 +93,7 @@ class Description(Model):
     systems: dict[str, Any] = Field(min_length=1)
     policies: list[str] | dict[str, str] = []
     dispatchers: Dispatchers | None = None
+    controls: list[str | list[str]] | dict[str, str | list[str]] | None = None
     seeds: list[int] = Field(default=[0], min_length=1)
     replications: int = Field(default=1, ge=1)
     events: str | dict[str, str] | None = None

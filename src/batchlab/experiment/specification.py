@@ -4,6 +4,7 @@
 
     title = "Order matters"            # all but workloads, systems and policies may be left out
     policies = ["fcfs", "mine.py:Mine"]  # specs, or of Python files; or [policies] with a label for each
+    controls = ["constant(1)", "count(1, 3)"]  # of service rates; or [controls] with a label for each
     observers = ["failures.py:Mine"]   # of Python files
     power = "idle=90, busy=140"        # built-in observers: see `batchlab.observer.description`
     failures = "outages.csv, on_failure=kill"
@@ -153,6 +154,7 @@ def _specification(file: Path, said: Description) -> Specification:
         {label: _workload(label, value, folder) for label, value in said.workloads.items()},
         {label: _system(label, value, folder) for label, value in said.systems.items()},
         _policies(said, folder),
+        controls=said.controls,
         seeds=said.seeds,
         replications=said.replications,
         events=_events(said.events, folder),
@@ -215,7 +217,7 @@ def _options(said: Mapping[str, Any]) -> RunOptions:
 
 def _check_output(said: Description, experiment: Experiment) -> None:
     """Refuse what could not be written, before hours of runs."""
-    sides = (experiment.workloads, experiment.systems, experiment.policies)
+    sides = (experiment.workloads, experiment.systems, experiment.policies, experiment.controls)
     several = [side for side in sides if len(side) > 1] or [experiment.policies]
     labels = [", ".join(label) for label in product(*several)]
     baseline = said.output.baseline

@@ -138,7 +138,15 @@ class Shelf:
             members = _read(self._store.path("schedules", schedule))
             workload = loaded(task.source, task.options.seed, task.digest)
             observations = group(members, "observations")
-            twin = Result(workload, task.system, task.policy, outcome_of(members), observations=observations)
+            # Runs with the same rates over time have the same measures of service whatever other options are.
+            twin = Result(
+                workload,
+                task.system,
+                task.policy,
+                outcome_of(members),
+                options=task.options,
+                observations=observations,
+            )
             self._twins[schedule] = twin
         return twin
 

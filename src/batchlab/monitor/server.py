@@ -24,6 +24,7 @@ try:
     from starlette.routing import Route
 
     from batchlab.monitor.guard import Guard, names_of
+    from batchlab.monitor.request_timeout import TimedProtocol
 except ImportError as error:
     raise missing_extra("serving a page", "starlette>=0.40", "uvicorn>=0.30") from error
 
@@ -129,6 +130,8 @@ class Server:
                 log_level="critical",
                 access_log=False,
                 lifespan="off",
+                http=TimedProtocol,
+                ws="none",
                 timeout_graceful_shutdown=1,
             )
         )
