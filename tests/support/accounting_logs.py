@@ -12,13 +12,14 @@ if TYPE_CHECKING:
 
     import batchlab as bl
 
-__all__ = ["JOBCOMP", "LSF", "PBS", "SACCT", "SGE", "reading_of"]
+__all__ = ["COBALT", "JOBCOMP", "LSF", "PBS", "SACCT", "SGE", "reading_of"]
 
 FOLDER = Path(__file__).parent / "accounting"
 SACCT = ((FOLDER / "sacct.txt").read_bytes(), (FOLDER / "sacct_raw.txt").read_bytes())
 JOBCOMP = ((FOLDER / "jobcomp.txt").read_bytes(),)
 LSF = ((FOLDER / "lsb.acct").read_bytes(),)
 SGE = ((FOLDER / "sge.txt").read_bytes(),)
+COBALT = ((FOLDER / "cobalt.txt").read_bytes(),)
 PBS = ((FOLDER / "pbs.txt").read_bytes(),)
 _OPTIONS: tuple[dict[str, Any], ...] = (
     {},

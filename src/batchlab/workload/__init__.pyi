@@ -7,6 +7,7 @@ from batchlab.workload.event_files import write_events as write_events
 from batchlab.workload.event_stream import EventStream as EventStream
 from batchlab.workload.header import Header as Header
 from batchlab.workload.header import HeaderEntry as HeaderEntry
+from batchlab.workload.logs.cobalt import read_cobalt as read_cobalt
 from batchlab.workload.logs.jobcomp import read_jobcomp as read_jobcomp
 from batchlab.workload.logs.lsf import read_lsf as read_lsf
 from batchlab.workload.logs.pbs import read_pbs as read_pbs

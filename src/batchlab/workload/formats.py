@@ -34,6 +34,13 @@ _FORMS: tuple[tuple[LogFormat, re.Pattern[bytes]], ...] = (
             rb"(?:#[^\n]*\s+)*(?:\d+:(?:acct:)|(?!\d+:))(?:[^:\n]*:){5}\d+:[^:\n]*:[^:\n]*:\d+:\d+:\d+:"
         ),
     ),
+    (
+        "cobalt",
+        re.compile(
+            rb"(?:\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(?:\.\d+)?[;:,]?[ \t]*){1,2}(?:[A-Z]{2};\d+;|[A-Z];\d+;"
+            rb"[^\n]*(?:\bmode=|approx_total_etime=|requester=|[cq]time=\d+\.\d))"
+        ),
+    ),
     ("pbs", re.compile(rb"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(?:\.\d+)?;[A-Za-z]{1,2};")),
     (
         "sacct",

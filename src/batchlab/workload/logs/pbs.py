@@ -17,7 +17,7 @@ from batchlab.workload.logs.reading import YEAR, Reading, RequeueAction, Unfinis
 from batchlab.workload.source import text_of
 from batchlab.workload.workload import Workload
 
-__all__ = ["read_pbs"]
+__all__ = ["read_pbs", "table_of"]
 
 _DATE = r"^\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(?:\.\d+)?$"
 _KIND = r"^[A-Za-z]{1,2}$"
@@ -101,12 +101,25 @@ def read_pbs(
     )
     name, text = text_of(source)
     log = Log(name, Notes(), reading)
-    table = _table(text, log)
+    table = table_of(text, log)
     return workload_of(records_of(table, log), log, {})
 
 
-def _table(text: str, log: Log) -> pl.DataFrame:
-    """Give a row for each run of each job, or for its wait where it never ran: its attributes as text."""
+def table_of(text: str, log: Log) -> pl.DataFrame:
+    """Return a row for each run of each job, or for its wait if it never ran: its attributes as text.
+
+    Parameters
+    ----------
+    text
+        Records in the form of PBS.
+    log
+        Gets what is no record.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns `batchlab.workload.logs.pbs_records.WANTED`.
+    """
     records = _records(text, log)
     usual, others = _usual(records) if records.height >= _FEWEST_RECORDS else (_no_rows(), records)
     together = pl.concat([usual, _one_by_one(others)]).sort("first", maintain_order=True)
@@ -207,7 +220,7 @@ class _History:
         self._runs: list[dict[str, str]] = []
         self._known: dict[str, str] = {}
         self._open: tuple[int, str, str] | None = None
-        self._deleted = False
+        self._deleted = ""
         self._aborted: dict[str, str] | None = None
         self._pauses: list[str] = []
 
@@ -218,7 +231,7 @@ class _History:
         elif kind in "ERC":
             self._end(line, date, kind, _attributes(text))
         elif kind in "DA":
-            self._deleted = True
+            self._deleted = kind
             gone = {"line": str(line), "ended": date, "kind": kind}
             if self._open is None:
                 self._known |= _attributes(text) | gone
@@ -240,14 +253,14 @@ class _History:
         # A job that is run again was queued when it came back.
         again = {key: value for key, value in attributes.items() if key not in _OF_RUN}
         self._known = {**self._known, **again, "queued": date} if kind in "RC" else {}
-        self._open, self._deleted, self._aborted, self._pauses = None, False, None, []
+        self._open, self._deleted, self._aborted, self._pauses = None, "", None, []
 
     def _marks(self, end: str) -> dict[str, str]:
         """Return who ended the run, and when it was suspended: records come in pairs."""
         pauses = self._pauses
         if len(pauses) % 2:
             pauses = [*pauses, f"r{end.replace(' ', 'T')}"]
-        deleted = {"deleted": "yes"} if self._deleted else {}
+        deleted = {"deleted": self._deleted} if self._deleted else {}
         return deleted | ({"pauses": PAUSE.join(pauses)} if pauses else {})
 
     def _started(self) -> dict[str, str]:

@@ -10,7 +10,7 @@ from batchlab.workload.logs import chunks, quantities
 from batchlab.workload.logs.clock import SHIFTED, Instants, instants, settled
 from batchlab.workload.logs.generic_resources import ASKED
 from batchlab.workload.logs.log import Log
-from batchlab.workload.logs.pbs_requests import REQUEST, UNEVEN, processors_of, requests
+from batchlab.workload.logs.pbs_requests import REQUEST, UNEVEN, Request, processors_of, request_of, requests
 
 __all__ = ["ATTRIBUTES", "PAUSE", "WANTED", "records_of"]
 
@@ -56,7 +56,13 @@ PAUSE = " "
 """What separates the dates of suspensions in ``pauses``: ``z03/01/2024T10:00:00 r03/01/2024T10:05:00``."""
 
 
-def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
+def records_of(
+    table: pl.DataFrame,
+    log: Log,
+    *,
+    parse: Callable[[Mapping[str, str]], Request] = request_of,
+    aborted: str = "CANCELLED",
+) -> pl.DataFrame:
     """Convert the records of jobs to the columns that the logs of all systems share.
 
     Parameters
@@ -67,6 +73,10 @@ def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
         ``pauses``.
     log
         Where they come from, and how to read it.
+    parse
+        Parses the request of a record.
+    aborted
+        The state of a job that a record A names.
 
     Returns
     -------
@@ -75,7 +85,7 @@ def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
     """
     table = table.with_columns(pl.col("line").cast(pl.Int64))
     submit, start, end = _times(table, log)
-    asked = requests(table)
+    asked = requests(table, parse)
     uneven = asked["uneven"].fill_null(value=False)
     log.notes.add("noted", UNEVEN, table["line"].filter(uneven))
     table = table.with_columns(
@@ -100,7 +110,7 @@ def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
         _elapsed().alias("elapsed"),
         "suspended",
         _limit().alias("limit"),
-        _state().alias("state"),
+        _state(aborted).alias("state"),
         "requested",
         "allocated",
         (pl.col("asked memory") / processors).ceil().alias("memory"),
@@ -215,7 +225,7 @@ def _seconds(name: str) -> pl.Expr:
     return pl.coalesce(text.cast(pl.Float64, strict=False), quantities.duration(text))
 
 
-def _state() -> pl.Expr:
+def _state(aborted: str) -> pl.Expr:
     """Return how a job ended, in Slurm's words."""
     status = pl.col("Exit_status").cast(pl.Int64, strict=False)
     limit = _seconds("Resource_List.walltime")
@@ -223,19 +233,22 @@ def _state() -> pl.Expr:
         _seconds("resources_used.walltime"), pl.col("ended at") - pl.col("started at") - _paused()
     )
     at_limit = (_signal(status).is_in(_TERMINATED) & (ran >= limit)).fill_null(value=False)
+    deleted = pl.col("deleted")
     by_server = status.replace_strict(_OF_SERVER, default=None, return_dtype=pl.String)
     ended = (
-        pl.when((status == 0) | status.is_null())
+        pl.when((deleted == "A") & (aborted == "TIMEOUT"))
+        .then(pl.lit(aborted))
+        .when((status == 0) | status.is_null())
         .then(pl.lit("COMPLETED"))
         .when(by_server.is_not_null())
         .then(by_server)
-        .when(pl.col("deleted").is_not_null())
+        .when(deleted.is_not_null())
         .then(pl.lit("CANCELLED"))
         .when(at_limit)
         .then(pl.lit("TIMEOUT"))
         .otherwise(pl.lit("FAILED"))
     )
-    others = {"R": "REQUEUED", "C": "REQUEUED", "S": "RUNNING", "Q": "PENDING"}
+    others = {"A": aborted, "R": "REQUEUED", "C": "REQUEUED", "S": "RUNNING", "Q": "PENDING"}
     other = pl.col("kind").replace_strict(others, default="CANCELLED", return_dtype=pl.String)
     return pl.when(pl.col("kind") == "E").then(ended).otherwise(other)
 

@@ -5,7 +5,7 @@ of ``nodes`` Torque's qsub(1B), and that of ``mppwidth`` Cray's aprun(1).
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -64,13 +64,15 @@ class _Chunk:
     memory: float | None
 
 
-def requests(table: pl.DataFrame) -> pl.DataFrame:
+def requests(table: pl.DataFrame, parse: Callable[[Mapping[str, str]], Request]) -> pl.DataFrame:
     """Parse the requests of many records, each distinct request once.
 
     Parameters
     ----------
     table
         The attributes `REQUEST` as text, null if missing.
+    parse
+        Parses a request, such as `request_of`.
 
     Returns
     -------
@@ -80,7 +82,7 @@ def requests(table: pl.DataFrame) -> pl.DataFrame:
     texts = table.select(REQUEST)
     distinct = texts.unique(maintain_order=True)
     parsed = [
-        request_of({key: value for key, value in zip(REQUEST, row, strict=True) if value is not None})
+        parse({key: value for key, value in zip(REQUEST, row, strict=True) if value is not None})
         for row in distinct.iter_rows()
     ]
     schema = {

@@ -1,0 +1,119 @@
+"""The reader of Cobalt's accounting: records in the form of PBS's, of jobs that take whole nodes."""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from typing import IO
+
+import polars as pl
+
+from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
+from batchlab.workload.logs.hostlist import hosts
+from batchlab.workload.logs.jobs import workload_of
+from batchlab.workload.logs.log import Log
+from batchlab.workload.logs.notes import Notes
+from batchlab.workload.logs.pbs import table_of
+from batchlab.workload.logs.pbs_records import records_of
+from batchlab.workload.logs.pbs_requests import Request
+from batchlab.workload.logs.reading import YEAR, Reading, RequeueAction, UnfinishedAction
+from batchlab.workload.source import text_of
+from batchlab.workload.workload import Workload
+
+__all__ = ["read_cobalt"]
+
+_STAMP = r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d"
+_STAMP_TWICE = re.compile(rf"(?m)^{_STAMP}(?:\.\d+)?[;:,]?[ \t]*(?={_STAMP};)")
+_INDICES = r"^\d{1,9}(?:-\d{1,9})?(?:,\d{1,9}(?:-\d{1,9})?)*$"
+_WHOLE = re.compile(r"\d{1,9}")
+
+
+def read_cobalt(
+    source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes],
+    *,
+    timezone: str = "UTC",
+    overrun: OverrunAction = "keep",
+    invalid: InvalidAction = "drop",
+    processors: ProcessorField = "requested",
+    use_memory: bool = False,
+    requeues: RequeueAction = "join",
+    unfinished: UnfinishedAction = "drop",
+    unlimited: float | Mapping[str, float] = YEAR,
+    node_names: bool = False,
+) -> Workload:
+    """Read an accounting log of Cobalt, the scheduler of Argonne's Blue Gene and Cray machines.
+
+    Parameters
+    ----------
+    source
+        A path, an open file (text or binary; packed files are known by their content), or an iterable of
+        lines.
+    timezone, overrun, invalid, processors, use_memory, requeues, unfinished, unlimited, node_names
+        As for `read_pbs`.
+
+    Returns
+    -------
+    Workload
+        As that of `read_pbs`. Jobs are ``exclusive``: ``requested_nodes`` are ``Resource_List.nodect``, and
+        ``tasks`` their processors (``ncpus``), else one for each node.
+
+    Raises
+    ------
+    WorkloadError
+        If the source cannot be read, or no line is a record; with ``invalid="raise"``, at the first job that
+        breaks a rule.
+
+    Examples
+    --------
+    >>> line = (
+    ...     "11/14/2023 22:50:00;E;901;Exit_status=0 Resource_List.ncpus=256 Resource_List.nodect=4 "
+    ...     "Resource_List.walltime=1:00:00 ctime=1700000000.25 end=1700002200.75 queue=default "
+    ...     'exec_host="0-1,4-5" start=1700000600.25 user=ann'
+    ... )
+    >>> read_cobalt([line]).jobs.select("run_time", "requested_nodes", "tasks", "exclusive").row(0)
+    (1600.5, 4, 256, True)
+    """
+    reading = Reading(
+        timezone=timezone,
+        overrun=overrun,
+        invalid=invalid,
+        processors=processors,
+        use_memory=use_memory,
+        requeues=requeues,
+        unfinished=unfinished,
+        unlimited=unlimited,
+        node_names=node_names,
+    )
+    name, text = text_of(source)
+    log = Log(name, Notes(), reading)
+    # Some dumps have the time stamp twice in each line.
+    table = table_of(_STAMP_TWICE.sub("", text), log)
+    records = records_of(table, log, parse=_request_of, aborted="TIMEOUT")
+    return workload_of(_with_nodes(records), log, {})
+
+
+def _request_of(attributes: Mapping[str, str]) -> Request:
+    nodes, processors = (_whole(attributes.get(f"Resource_List.{name}")) for name in ("nodect", "ncpus"))
+    if not nodes:
+        return Request(float(processors) if processors else None, exclusive=True)
+    of_all = max(processors or nodes, nodes)
+    return Request(float(of_all), nodes, -(-of_all // nodes), exclusive=True)
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) if text is not None and _WHOLE.fullmatch(text) else None
+
+
+def _with_nodes(records: pl.DataFrame) -> pl.DataFrame:
+    """Read the list of the indices of nodes, which is that of the nodes that a job got."""
+    indices = pl.col("node_list").str.contains(_INDICES).fill_null(value=False)
+    bracketed = records.select(pl.when(indices).then(pl.format("[{}]", "node_list"))).to_series()
+    known = {text: hosts(text) for text in bracketed.unique().drop_nulls()}
+    counts = [None if text is None else len(known[text] or ()) or None for text in bracketed]
+    nodes = pl.Series("allocated_nodes", counts, pl.Int64)
+    of_nodes = nodes * pl.col("requested") / pl.col("requested_nodes")
+    started = pl.when(pl.col("start").is_not_null()).then("requested")
+    return records.with_columns(
+        pl.coalesce(bracketed.alias("brackets"), "node_list").alias("node_list"),
+        nodes,
+        pl.coalesce(of_nodes, started).alias("allocated"),
+    )
