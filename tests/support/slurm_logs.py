@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Mapping, Sequence
 
-__all__ = ["SlurmJob", "as_jobcomp", "as_sacct", "asked", "random_jobs"]
+__all__ = ["YEAR", "SlurmJob", "as_jobcomp", "as_sacct", "asked", "random_jobs"]
 
 BEGIN = 1_700_000_000
 YEAR = 365 * 86_400.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.errors import WorkloadError
-from support.slurm_logs import as_jobcomp, as_sacct, asked, random_jobs
+from support.slurm_logs import YEAR, as_jobcomp, as_sacct, asked, random_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -256,3 +257,67 @@ def test_requests_that_are_ignored_are_named() -> None:
     assert "no job asks for gpu of the system, since the log does not say it: none is assumed" in warnings
     taken = told("ReqCPUS|ReqMem|ReqTRES", "4|2G|cpu=4,gres/gpu=1,node=1", use_memory=True)
     assert not [line for line in bl.simulate(taken, fat, "easy").warnings if "mem" in line or "gpu" in line]
+
+
+LIMITS = "ReqCPUS|Partition"
+MAX_TIME = {"batch": 7200.0}
+
+
+def limited(text: str, **options: object) -> tuple[float, float | None]:
+    """Give the requested time and the time limit of a job of 1 h with this limit in the partition batch."""
+    lines = [line.replace("|02:00:00|", f"|{text}|") for line in dump(LIMITS, "4|batch")]
+    row = bl.read_sacct(lines, **options).jobs.row(0, named=True)  # type: ignore[arg-type]
+    return row["requested_time"], row.get("time_limit")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [
+        ("02:00:00", {}, (7200.0, None)),
+        ("UNLIMITED", {}, (YEAR, math.inf)),
+        ("UNLIMITED", {"partition_limits": MAX_TIME}, (YEAR, math.inf)),
+        ("Partition_Limit", {}, (YEAR, math.inf)),
+        ("Partition_Limit", {"partition_limits": MAX_TIME}, (7200.0, None)),
+        ("Partition_Limit", {"partition_limits": {"other": 60.0}}, (YEAR, math.inf)),
+        ("Partition_Limit", {"unlimited": {"batch": 60.0}, "partition_limits": MAX_TIME}, (7200.0, None)),
+        # A job that ran into its limit ends some seconds after it; it was allowed what it asked for.
+        ("59:50", {}, (3590.0, None)),
+    ],
+)
+def test_limits_as_they_were_asked_for(
+    text: str, options: dict[str, object], expected: tuple[float, float | None]
+) -> None:
+    """No limit is none, though schedulers plan with a year; that of the partition is its longest."""
+    assert limited(text, **options) == expected
+
+
+def test_unknown_limits_beside_none() -> None:
+    """A job whose limit is not known was asked for its run time, also where another has no limit."""
+    head, one, two = dump("ReqCPUS", "4", "4")
+    lines = [head, one.replace("|02:00:00|", "|UNLIMITED|"), two.replace("|02:00:00|", "||")]
+    jobs = bl.read_sacct(lines).jobs
+    assert jobs["requested_time"].to_list() == [YEAR, 3600.0]
+    assert jobs["time_limit"].to_list() == [math.inf, 3600.0]
+
+
+@pytest.mark.parametrize("bad", [{"batch": -1.0}, {"batch": math.inf}, 5.0])
+def test_limits_of_partitions_are_checked(bad: object) -> None:
+    """They are seconds by partition."""
+    with pytest.raises(WorkloadError, match=r"partition_limits = .*; must be numbers of seconds from 0 to 2"):
+        told("ReqCPUS", "4", partition_limits=bad)
+
+
+def test_begin_times() -> None:
+    """A job that was eligible after its submission could not start before."""
+    head = HEAD + "ReqCPUS|Eligible"
+    facts = FACTS.replace("T10:00:00|2024-03-01T11:00:00", "T13:00:00|2024-03-01T14:00:00")
+    lines = [head, f"1|{facts}4|2024-03-01T10:00:00", f"2|{facts}4|2024-03-01T12:00:00"]
+    workload = bl.read_sacct(lines)
+    assert workload.jobs["begin_time"].to_list() == [None, 7200.0]
+    system = bl.System.homogeneous(nodes=1, resources={"core": 8})
+    assert bl.simulate(workload, system, "easy").jobs["start_time"].to_list() == [0.0, 7200.0]
+    # One that started before it was eligible has no begin time.
+    early = [lines[0], f"1|{FACTS}4|2024-03-01T12:00:00"]
+    assert "begin_time" not in bl.read_sacct(early).jobs.columns
+    waiting = [f"{head}|Dependency", f"{lines[1]}|", f"{lines[2]}|afterok:1"]
+    assert "begin_time" not in bl.read_sacct(waiting, dependencies=True).jobs.columns

@@ -122,7 +122,7 @@ def compare(
     overrun: Overrun = None,
     invalid: Invalid = "drop",
     processors: Processors = "requested",
-    use_memory: UseMemory = False,
+    use_memory: UseMemory = None,
     log_format: LogFormatOption = None,
     mapping: MappingOption = None,
     timezone: Timezone = None,
@@ -180,7 +180,7 @@ def compare(
         form=form,
         inputs=input_files(log, machine) | known,
         command=cast("str", context.obj),
-        facts=_facts(described),
+        facts=_facts(workload, described),
     )
     carry_out(experiment, request)
 
@@ -203,15 +203,17 @@ def _policies(specs: Sequence[str], machine: MachineRequest) -> dict[str, Policy
     return first | policies
 
 
-def _facts(system: System) -> tuple[tuple[str, str], ...]:
-    """Say what the configured policy is, and what of the configuration is not simulated."""
+def _facts(workload: Workload, system: System) -> tuple[tuple[str, str], ...]:
+    """Say what the configured policy is, and what of the configuration and of requests is not simulated."""
     from batchlab.policy.policy import CONFIGURED  # noqa: PLC0415  # --help does without
+    from batchlab.result.unused import ignored_requests  # noqa: PLC0415  # --help does without
 
     found = ((CONFIGURED, system.policy), ("", system.note))
-    return tuple((name, text) for name, text in found if text)
+    ignored = [("warning", line) for line in ignored_requests(workload, system)]
+    return (*((name, text) for name, text in found if text), *ignored)
 
 
 def _read(log: LogRequest, machine: MachineRequest) -> tuple[Workload, System]:
     described = machine.described
-    workload = read_log(log)
+    workload = read_log(log, described)
     return workload, machine_for(described, log, machine, lambda: workload.header)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from batchlab.cli.failure import wrong_usage
@@ -9,6 +10,7 @@ from batchlab.cli.progress import reading_bar
 from batchlab.cli.recognised import check_kind, kind_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from batchlab.application import Application
@@ -63,13 +65,16 @@ def located(given: Path, *, stream: bool = False) -> tuple[Path, str | None]:
     return path, name
 
 
-def read_log(log: LogRequest) -> Workload:
+def read_log(log: LogRequest, *systems: System | None) -> Workload:
     """Read a log, a table, the jobs of an ElastiSim project, or a workload of Batsim.
 
     Parameters
     ----------
     log
         The file, and how to read it; what is about the fields of logs is refused for others.
+    systems
+        The described machines, as far as there are any: their partitions have the limits that a log of Slurm
+        names, and they decide whether memory is asked for unless the request does.
 
     Raises
     ------
@@ -77,16 +82,16 @@ def read_log(log: LogRequest) -> Workload:
         If the file cannot be read, or all its jobs were dropped.
     """
     with reading_bar(log.trace):
-        workload = _read_any(log)
+        workload = _read_any(log, [each for each in systems if each is not None])
     workload.report.check_kept()
     return workload
 
 
-def _read_any(log: LogRequest) -> Workload:
+def _read_any(log: LogRequest, systems: Sequence[System]) -> Workload:
     import batchlab  # noqa: PLC0415  # the library is imported when it is needed
 
     if is_log(log):
-        return _read(log)
+        return _read(log, systems)
     if log.processors != "requested" or log.use_memory:
         option = "--use-memory" if log.use_memory else "--processors"
         raise wrong_usage(f"is about the fields of a log; {log.trace} is none. Leave it out.", option)
@@ -146,7 +151,7 @@ def mapping_of(log: LogRequest) -> LogMapping | None:
     return mapping_of_source(log.trace, log.mapping)
 
 
-def _read(log: LogRequest) -> Workload:
+def _read(log: LogRequest, systems: Sequence[System]) -> Workload:
     from batchlab.workload.formats import reader_of  # noqa: PLC0415  # the library is imported when it is needed
 
     if log.applications is not None:
@@ -158,9 +163,27 @@ def _read(log: LogRequest) -> Workload:
     if form == "mapped":
         given |= {"mapping": log.mapping, "timezone": log.timezone}
     else:
-        given["use_memory"] = log.use_memory
+        by_default = log.use_memory is None and form != "swf" and any(map(_gives_memory, systems))
+        given["use_memory"] = bool(log.use_memory) or by_default
         given |= {} if form == "swf" else {"timezone": log.timezone or "UTC"}
-    return reader_of(log.trace, form)(log.trace, invalid=log.invalid, processors=log.processors, **given)
+    if form in {"sacct", "jobcomp"}:
+        given["partition_limits"] = _partition_limits(systems)
+    read = reader_of(log.trace, form)(log.trace, invalid=log.invalid, processors=log.processors, **given)
+    if log.use_memory is None:
+        # Systems with memory take it by the name of the column; those without it leave it alone.
+        return replace(read, resources=tuple(name for name in read.resources if name != "mem"))
+    return read
+
+
+def _gives_memory(system: System) -> bool:
+    """Tell whether a system is of a slurm.conf that gives memory to jobs."""
+    return "mem" in system.resources and system.policy.startswith("slurm")
+
+
+def _partition_limits(systems: Sequence[System]) -> dict[str, float]:
+    """Give the longest time limits of partitions, seconds, where they have one."""
+    found = [partition for system in reversed(systems) for partition in system.partitions]
+    return {each.name: each.admits.max_time for each in found if each.admits.max_time is not None}
 
 
 def check_platform(workload: Workload, system: System | None) -> None:

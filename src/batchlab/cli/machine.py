@@ -119,7 +119,7 @@ def _assumed(header: Header, machine: MachineRequest, sizes: Sequence[tuple[int,
     return f"as the log's header says ({fields})"
 
 
-def _check_memory(system: System, use_memory: bool) -> None:
+def _check_memory(system: System, use_memory: bool | None) -> None:
     """Refuse ``--use-memory`` on a machine without memory."""
     if use_memory and "mem" not in system.resources:
         raise wrong_usage("has the jobs ask for mem, which the machine lacks; pass --system.", "--use-memory")

@@ -288,9 +288,12 @@ Processors = Annotated[
     typer.Option(rich_help_panel=READING, help="What of a log is taken first as processors."),
 ]
 UseMemory = Annotated[
-    bool,
+    bool | None,
     typer.Option(
-        "--use-memory", rich_help_panel=READING, help="Jobs of a log ask for memory too: mem, in kB."
+        "--use-memory/--no-use-memory",
+        rich_help_panel=READING,
+        help="Jobs of a log ask for memory too: mem, in kB. [default: yes for accounting logs on a system of "
+        "a slurm.conf that gives memory to jobs]",
     ),
 ]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from batchlab.cli.log import format_of, is_log
@@ -114,7 +115,7 @@ def _read(request: RunRequest) -> _kernel.SwfLog | None:
                 overrun=log.swf_overrun,
                 invalid=log.invalid,
                 processors=log.processors,
-                use_memory=log.use_memory,
+                use_memory=bool(log.use_memory),
             )
     except (OSError, ValueError):
         # The reader of tables explains it.
@@ -134,6 +135,7 @@ def _simulate(
     from batchlab.result.summary import blocks, how_it_was_run, submitted  # noqa: PLC0415  # as above
     from batchlab.result.warnings import warnings_by  # noqa: PLC0415  # as above
     from batchlab.workload.read_line import read_line  # noqa: PLC0415  # as above
+    from batchlab.workload.reasons import ignored_memory  # noqa: PLC0415  # as above
 
     facts, options = log.facts, request.options
     kernel = log.simulation(
@@ -155,6 +157,8 @@ def _simulate(
         *how_it_was_run(system, policy, options),
     ]
     warnings = [*warnings_by(header, system, metrics)]
+    if "mem" in system.resources and not request.log.use_memory and (known := watch.jobs_with_memory):
+        warnings.append(ignored_memory(known))
     tell(
         lambda: blocks(said, metrics, elapsed, warnings),
         lambda: metrics,
@@ -206,6 +210,15 @@ class Watch:
             self.monitor = self._stack.enter_context(self._made())
         self.monitor.answer()
 
+    @cached_property
+    def _columns(self) -> _kernel.SwfColumns:
+        return self._log.columns()
+
+    @property
+    def jobs_with_memory(self) -> int:
+        """The number of jobs of which the log says how much memory they asked for."""
+        return int((self._columns["columns"]["requested_memory"] > 0).sum())
+
     def _date(self, time: float) -> datetime | None:
         from batchlab.workload.calendar_time import CalendarTime  # noqa: PLC0415  # for terminals only
 
@@ -217,7 +230,7 @@ class Watch:
         from batchlab.workload.swf import workload_of_log  # noqa: PLC0415  # as above
 
         log = self._request.log
-        workload = workload_of_log(self._log.columns(), str(log.trace), ("mem",) if log.use_memory else ())
+        workload = workload_of_log(self._columns, str(log.trace), ("mem",) if log.use_memory else ())
         simulation = simulation_of_kernel(
             self._kernel, workload, self._system, self._policy, self._request.options
         )

@@ -50,7 +50,7 @@ def replay(request: RunRequest) -> None:
 
 def _read(request: RunRequest) -> tuple[Workload, System]:
     described = request.machine.described
-    workload = read_log(request.log)
+    workload = read_log(request.log, described)
     check_platform(workload, described)
     if request.options.messages:
         check_counting(described)

@@ -28,8 +28,8 @@ class LogRequest:
     """Which log, and how to read it.
 
     `trace` is the file, and `name` its name in the catalogue, where it was found there; `applications` is
-    the folder with the applications of its jobs, where one was given; `overrun`, `form`, `timezone` and
-    `mapping` are None where they were not.
+    the folder with the applications of its jobs, where one was given; `overrun`, `use_memory`, `form`,
+    `timezone` and `mapping` are None where they were not.
     """
 
     trace: Path
@@ -37,7 +37,7 @@ class LogRequest:
     overrun: OverrunAction | None
     invalid: InvalidAction
     processors: ProcessorField
-    use_memory: bool
+    use_memory: bool | None
     applications: Path | None = None
     form: LogFormat | None = None
     timezone: str | None = None

@@ -214,7 +214,7 @@ def run(
     overrun: Overrun = None,
     invalid: Invalid = "drop",
     processors: Processors = "requested",
-    use_memory: UseMemory = False,
+    use_memory: UseMemory = None,
     log_format: LogFormatOption = None,
     mapping: MappingOption = None,
     timezone: Timezone = None,

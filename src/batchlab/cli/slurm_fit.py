@@ -123,7 +123,7 @@ def fit(
     overrun: Overrun = None,
     invalid: Invalid = "drop",
     processors: Processors = "requested",
-    use_memory: UseMemory = False,
+    use_memory: UseMemory = None,
     log_format: LogFormatOption = None,
     mapping: MappingOption = None,
     timezone: Timezone = None,
@@ -145,7 +145,7 @@ def fit(
     request = LogRequest(
         *given, overrun, invalid, processors, use_memory, None, log_format, timezone, mapping
     )
-    workload = read_log(request)
+    workload = read_log(request, configured.system)
     with progress_bar("fitting") as advance:
         found = twins.fit(
             workload,

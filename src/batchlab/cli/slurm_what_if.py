@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from batchlab.twin import Twin
+    from batchlab.workload import Workload
 
 __all__ = ["what_if"]
 
@@ -89,7 +90,7 @@ def what_if(
     overrun: Overrun = None,
     invalid: Invalid = "drop",
     processors: Processors = "requested",
-    use_memory: UseMemory = False,
+    use_memory: UseMemory = None,
     log_format: LogFormatOption = None,
     mapping: MappingOption = None,
     timezone: Timezone = None,
@@ -113,7 +114,8 @@ def what_if(
     request = LogRequest(
         *given, overrun, invalid, processors, use_memory, None, log_format, timezone, mapping
     )
-    workload = read_log(request)
+    workload = read_log(request, *(each.system for each in twins))
+    _note_ignored(workload, twins)
     with progress_bar("simulating") as advance:
         found = twin.what_if(
             workload,
@@ -130,6 +132,14 @@ def what_if(
 
         write_what_if(found, report, source=str(trace))
         typer.echo(f"\nwritten to {report}", err=form == "json")
+
+
+def _note_ignored(workload: Workload, twins: Sequence[Twin]) -> None:
+    """Say which resources of the configurations are not asked for, since an option or the log decides so."""
+    from batchlab.result.unused import ignored_requests  # noqa: PLC0415  # --help does without
+
+    for line in dict.fromkeys(line for each in twins for line in ignored_requests(workload, each.system)):
+        typer.echo(f"note: {line}", err=True)
 
 
 def names_of(paths: Sequence[Path]) -> list[str]:

@@ -119,7 +119,7 @@ def _open(request: RunRequest) -> SwfStream:
             overrun=log.swf_overrun,
             invalid=log.invalid,
             processors=log.processors,
-            use_memory=log.use_memory,
+            use_memory=bool(log.use_memory),
         )
     except ValueError as error:
         raise _explained(error, request) from error

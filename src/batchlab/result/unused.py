@@ -24,6 +24,8 @@ from batchlab.workload.dependency_column import BEGIN_TIME, DEPENDENCY
 from batchlab.workload.event_rules import EVENT_KEYS, SUBJECT_KEYS
 from batchlab.workload.node_groups import NODE_GROUP
 from batchlab.workload.rank_orders import RANK_ORDER
+from batchlab.workload.reasons import ignored_memory
+from batchlab.workload.requests import on_system
 from batchlab.workload.work import WORK
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from batchlab.system.system import System
     from batchlab.workload import EventStream, Workload
 
-__all__ = ["unused", "unused_by_policy"]
+__all__ = ["ignored_requests", "unused", "unused_by_policy"]
 
 _NEAR = 0.8
 _SHOWN = 3
@@ -100,7 +102,7 @@ def unused(
     """
     jobs = workload.jobs
     yield from _near_misses(jobs, workload.resources)
-    yield from _ignored_requests(workload, system)
+    yield from ignored_requests(workload, system)
     yield from _unused_columns(jobs, system)
     yield from _unknown_accounts(jobs, system)
     yield from _limits_without_names(jobs, system)
@@ -140,8 +142,20 @@ def _near_misses(jobs: pl.DataFrame, resources: tuple[str, ...]) -> Iterator[str
                 yield f"the column {one_line(name)} of the jobs is not used. Did you mean {meant!r}?"
 
 
-def _ignored_requests(workload: Workload, system: System) -> Iterator[str]:
-    """Find resources of the system that the jobs of a log ask for, or may have asked for, in vain."""
+def ignored_requests(workload: Workload, system: System) -> Iterator[str]:
+    """Find resources of the system of which a log says something that is not used, or says nothing.
+
+    Parameters
+    ----------
+    workload, system
+        The jobs, and a machine.
+
+    Yields
+    ------
+    str
+        A line for people.
+    """
+    workload = on_system(workload, system)
     jobs = workload.jobs
     others = [
         name for name in system.resources if name not in {"core", *system.equivalence, *workload.resources}
@@ -149,11 +163,7 @@ def _ignored_requests(workload: Workload, system: System) -> Iterator[str]:
     logged = jobs[_MEMORY] if "mem" in others and _MEMORY in jobs.columns else None
     known = 0 if logged is None else int((logged > 0).sum())
     if known:
-        noun = "job" if known == 1 else "jobs"
-        yield (
-            f"the column {_MEMORY} of {known:,} {noun} is not used, though nodes have mem: --use-memory "
-            "(use_memory=True) makes it a request"
-        )
+        yield ignored_memory(known)
     if _OF_A_LOG not in jobs.columns:
         return
     missing = [name for name in others if name != "mem" or not known]

@@ -47,3 +47,10 @@ def unknown_amount(column: str) -> str:
 def fractional_amount(column: str) -> str:
     """Say how an amount was mended."""
     return f"fractional {column}: rounded up"
+
+
+def ignored_memory(jobs: int) -> str:
+    """Say that the memory which so many jobs of a log asked for is not taken."""
+    noun = "job" if jobs == 1 else "jobs"
+    rule = "--use-memory (use_memory=True) makes it a request"
+    return f"the column requested_memory of {jobs:,} {noun} is not used, though nodes have mem: {rule}"

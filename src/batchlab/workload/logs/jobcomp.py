@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import IO
 
 import polars as pl
@@ -60,6 +61,7 @@ def read_jobcomp(
     use_memory: bool = False,
     requeues: RequeueAction = "join",
     unlimited: float | Mapping[str, float] = YEAR,
+    partition_limits: Mapping[str, float] = MappingProxyType({}),
     node_names: bool = False,
 ) -> Workload:
     """Read the file that Slurm's plug-in jobcomp/filetxt writes: a line of ``Key=value`` for each job.
@@ -69,7 +71,9 @@ def read_jobcomp(
     source
         A path, an open file (text or binary; packed files are known by their content), or an iterable
         of lines.
-    timezone, time_format, overrun, invalid, processors, use_memory, requeues, unlimited, node_names
+    timezone, time_format, overrun, invalid, processors, use_memory, requeues, unlimited, partition_limits
+        As for `read_sacct`.
+    node_names
         As for `read_sacct`.
 
     Returns
@@ -101,6 +105,7 @@ def read_jobcomp(
         use_memory=use_memory,
         requeues=requeues,
         unlimited=unlimited,
+        partition_limits=partition_limits,
         node_names=node_names,
     )
     name, text = text_of(source)

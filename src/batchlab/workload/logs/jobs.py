@@ -12,12 +12,13 @@ from batchlab.workload.logs import chunks
 from batchlab.workload.logs.attempts import joined
 from batchlab.workload.logs.generic_resources import asked_columns
 from batchlab.workload.logs.hostlist import names_of
+from batchlab.workload.logs.limits import with_limits
 from batchlab.workload.logs.log import Log
 from batchlab.workload.logs.notes import Notes
 from batchlab.workload.logs.numbers import expanded, highest, numbered, with_parts
-from batchlab.workload.logs.reading import YEAR, Reading
+from batchlab.workload.logs.reading import Reading
 from batchlab.workload.logs.states import STATUS_OF, is_ended, note_unknown, word
-from batchlab.workload.logs.waiting import with_dependency
+from batchlab.workload.logs.waiting import with_begin_times, with_dependency
 from batchlab.workload.report import Report
 from batchlab.workload.time_limits import TIME_LIMIT
 from batchlab.workload.validation import admit
@@ -106,7 +107,7 @@ def workload_of(records: pl.DataFrame, log: Log, header: Mapping[str, object]) -
     jobs = _with_run_times(jobs, notes, reading)
     jobs = log.refuse(jobs, _is_forward(), "end", _BACKWARDS)
     jobs = log.refuse(jobs, pl.col("run_time").is_not_null(), "end", _NO_END)
-    jobs = _with_requests(jobs, notes, reading)
+    jobs = _with_requests(with_limits(jobs, notes, reading), notes, reading)
     jobs = log.refuse(jobs, pl.col("tasks") >= 1, "tasks", reasons.PROCESSORS)
     generic = [*asked_columns(jobs.columns)]
     jobs = chunks.with_chunks(jobs, notes, reading)
@@ -158,37 +159,15 @@ def _with_run_times(jobs: pl.DataFrame, notes: Notes, reading: Reading) -> pl.Da
 
 
 def _with_requests(jobs: pl.DataFrame, notes: Notes, reading: Reading) -> pl.DataFrame:
-    """Add ``requested_time`` and ``tasks``."""
+    """Add ``tasks``: the processors of each job."""
     first, second = ("requested", "allocated")
     if reading.processors == "allocated":
         first, second = second, first
     sound = [pl.when(pl.col(name) >= 1).then(name) for name in (first, second)]
-    unlimited = pl.col("limit") == math.inf
-    jobs = jobs.with_columns(
-        pl.coalesce(sound).alias("tasks"),
-        pl.when(unlimited).then(_unlimited(reading)).otherwise("limit").alias("requested_time"),
-    )
-    endless = unlimited & (_unlimited(reading) == YEAR)
-    if jobs.select(endless.fill_null(value=False).any()).item():
-        # What schedulers plan with is no limit at which a job is killed.
-        own = pl.when(endless).then(math.inf).otherwise("requested_time")
-        jobs = jobs.with_columns(own.alias(TIME_LIMIT))
+    jobs = jobs.with_columns(pl.coalesce(sound).alias("tasks"))
     other = jobs.filter(sound[0].is_null() & pl.col("tasks").is_not_null())
     notes.add("mended", _OTHER_FIELD, other["line"], other["job_id"])
-    free = jobs.filter(unlimited.fill_null(value=False))
-    for seconds, part in free.group_by("requested_time", maintain_order=True):
-        reason = f"no time limit of its own: {seconds[0]:,.0f} s taken"
-        notes.add("mended", reason, part["line"], part["job_id"])
     return jobs
-
-
-def _unlimited(reading: Reading) -> pl.Expr:
-    if not isinstance(reading.unlimited, Mapping):
-        return pl.lit(float(reading.unlimited))
-    names, values = list(reading.unlimited), [float(each) for each in reading.unlimited.values()]
-    return pl.coalesce("partition", "queue").replace_strict(
-        names, values, default=YEAR, return_dtype=pl.Float64
-    )
 
 
 def _admitted(jobs: pl.DataFrame, log: Log, header: Mapping[str, object], generic: Sequence[str]) -> Workload:
@@ -207,6 +186,7 @@ def _admitted(jobs: pl.DataFrame, log: Log, header: Mapping[str, object], generi
     table = jobs.select(*_columns(jobs, begin, [*amounts, *generic]))
     if reading.dependencies:
         table = with_dependency(table, jobs["line"], notes)
+    table = with_begin_times(table)
     if reading.node_names:
         table = table.with_columns(names_of(jobs["node_list"].replace(_NO_NODES, None)))
     admitted, report, resources = admit(

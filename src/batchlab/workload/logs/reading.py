@@ -1,7 +1,7 @@
 """How logs of batch systems are to be read: the arguments that all their readers share."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from batchlab.errors import WorkloadError, shown
@@ -40,6 +40,7 @@ class Reading:
     requeues: RequeueAction = "join"
     unfinished: UnfinishedAction = "drop"
     unlimited: float | Mapping[str, float] = YEAR
+    partition_limits: Mapping[str, float] = field(default_factory=dict)
     node_names: bool = False
     dependencies: bool = False
 
@@ -51,9 +52,16 @@ class Reading:
         check_choice("unfinished", self.unfinished, get_args(UnfinishedAction))
         check_zone(self.timezone)
         values = self.unlimited.values() if isinstance(self.unlimited, Mapping) else [self.unlimited]
-        for value in values:
-            if not is_finite(value) or not 0 <= value <= _LONGEST:
-                raise WorkloadError(
-                    f"unlimited = {shown(value)}; must be a number of seconds from 0 to 2^53, or one for "
-                    "each of some partitions."
-                )
+        _check_seconds(
+            "unlimited", values, "a number of seconds from 0 to 2^53, or one for each of some partitions"
+        )
+        rule = "numbers of seconds from 0 to 2^53 by partition"
+        if not isinstance(self.partition_limits, Mapping):
+            raise WorkloadError(f"partition_limits = {shown(self.partition_limits)}; must be {rule}.")
+        _check_seconds("partition_limits", self.partition_limits.values(), rule)
+
+
+def _check_seconds(name: str, values: Iterable[float], rule: str) -> None:
+    for value in values:
+        if not is_finite(value) or not 0 <= value <= _LONGEST:
+            raise WorkloadError(f"{name} = {shown(value)}; must be {rule}.")

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import IO
 
 import polars as pl
@@ -47,6 +48,7 @@ def read_sacct(
     requeues: RequeueAction = "join",
     unfinished: UnfinishedAction = "drop",
     unlimited: float | Mapping[str, float] = YEAR,
+    partition_limits: Mapping[str, float] = MappingProxyType({}),
     node_names: bool = False,
     dependencies: bool = False,
 ) -> Workload:
@@ -84,7 +86,11 @@ def read_sacct(
     unfinished
         ``"drop"`` leaves out jobs that wait or run still; ``"keep"`` takes the time that they ran so far.
     unlimited
-        What ``UNLIMITED`` and ``Partition_Limit`` stand for, in seconds; or that by partition.
+        What ``UNLIMITED`` and ``Partition_Limit`` stand for, in seconds; or that by partition. Unless given,
+        schedulers plan with a year, and the ``time_limit`` is infinite.
+    partition_limits
+        What ``Partition_Limit`` stands for by partition, in seconds: MaxTime of slurm.conf. It takes
+        precedence over `unlimited`.
     node_names
         Whether ``node_names`` lists the nodes of ``node_list`` (``vn[0-3,7]``) one by one.
     dependencies
@@ -127,6 +133,7 @@ def read_sacct(
         requeues=requeues,
         unfinished=unfinished,
         unlimited=unlimited,
+        partition_limits=partition_limits,
         node_names=node_names,
         dependencies=dependencies,
     )

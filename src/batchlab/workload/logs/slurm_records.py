@@ -8,6 +8,7 @@ import polars as pl
 from batchlab.workload.logs import chunks, quantities
 from batchlab.workload.logs.clock import SHIFTED, instants, settled
 from batchlab.workload.logs.generic_resources import asked_columns, with_totals
+from batchlab.workload.logs.limits import OF_PARTITION
 from batchlab.workload.logs.log import Log
 
 __all__ = ["WANTED", "header_of", "records_of"]
@@ -66,6 +67,7 @@ _EXCLUSIVE = ("NODE", "YES")
 _FLAG, _LATER_FLAG = 2**31, 2**63
 _FEWEST_DIGITS_OF_FLAG = 10
 _KILOBYTES = 1024.0
+_OF_PARTITION = "PARTITION_LIMIT"
 _REQUESTED = {"gpu": "requested_gpus"}
 _NO_TIME = "is no time: taken as unknown"
 
@@ -120,6 +122,7 @@ def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
         pl.col("ran").alias("elapsed"),
         pl.col("stood").alias("suspended"),
         _limit().alias("limit"),
+        _is_of_partition().alias(OF_PARTITION),
         pl.col("state"),
         pl.col("state").alias("state_text"),
         "requested",
@@ -146,12 +149,18 @@ def _limit() -> pl.Expr:
     """Give the time limit in seconds, infinite where there was none of its own."""
     minutes = pl.col("timelimitraw").str.strip_chars().cast(pl.Float64, strict=False)
     clock = quantities.duration(pl.col("timelimit"))
-    words = ["UNLIMITED", "PARTITION_LIMIT", "INFINITE"]
+    words = ["UNLIMITED", _OF_PARTITION, "INFINITE"]
     free = pl.any_horizontal(
         pl.col(name).str.strip_chars().str.to_uppercase().is_in(words).fill_null(value=False)
         for name in ("timelimit", "timelimitraw")
     )
     return pl.coalesce(minutes * 60, clock, pl.when(free).then(math.inf))
+
+
+def _is_of_partition() -> pl.Expr:
+    """Tell which limits are the longest of the partition."""
+    texts = (pl.col(name).str.strip_chars().str.to_uppercase() for name in ("timelimit", "timelimitraw"))
+    return pl.any_horizontal((text == _OF_PARTITION).fill_null(value=False) for text in texts)
 
 
 def _amounts() -> list[pl.Expr]:

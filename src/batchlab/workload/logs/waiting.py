@@ -1,11 +1,11 @@
-"""Which jobs of a log waited for which: the dependencies that the workload can keep."""
+"""What jobs of a log waited for besides nodes: other jobs, and times before which they could not start."""
 
 import polars as pl
 
 from batchlab.workload import dependencies, dependency_column, dependency_text
 from batchlab.workload.logs.notes import Notes
 
-__all__ = ["with_dependency"]
+__all__ = ["with_begin_times", "with_dependency"]
 
 _UNREADABLE = "dependency cannot be read: left out"
 _NOT_THERE = "dependency on jobs that are not there, or whose number others have too: left out"
@@ -40,3 +40,23 @@ def with_dependency(table: pl.DataFrame, lines: pl.Series, notes: Notes) -> pl.D
     ):
         notes.add("noted", reason, lines.filter(wrong), table["job_id"].filter(wrong))
     return table.with_columns(kept)
+
+
+def with_begin_times(table: pl.DataFrame) -> pl.DataFrame:
+    """Add the column ``begin_time``: when jobs could start, if that was after their submission.
+
+    Jobs that wait for others in the simulation too, and tasks of arrays with a limit, have none. No begin is
+    after the start of the log.
+
+    Parameters
+    ----------
+    table
+        Jobs with ``submit_time``, ``eligible_time`` and ``start_time``, seconds since the origin.
+    """
+    eligible = pl.min_horizontal("eligible_time", pl.coalesce("start_time", "eligible_time"))
+    later = (pl.col("eligible_time") > pl.col("submit_time")) & (eligible > pl.col("submit_time"))
+    for name in (dependency_column.DEPENDENCY, "array_limit"):
+        if name in table.columns:
+            later &= pl.col(name).is_null()
+    begin = table.select(pl.when(later).then(eligible).alias(dependency_column.BEGIN_TIME)).to_series()
+    return table.with_columns(begin) if begin.count() else table

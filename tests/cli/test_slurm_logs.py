@@ -1,0 +1,129 @@
+"""A log of Slurm on its own configuration: memory, GPUs and limits of partitions are simulated by default."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from batchlab.cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CONFIGURATION = """
+ClusterName=small
+SlurmctldHost=ctl
+SelectType=select/cons_tres
+SelectTypeParameters={parameters}
+GresTypes=gpu
+NodeName=n[1-2] CPUs=8 RealMemory=64000 Gres=gpu:2
+PartitionName=batch Nodes=ALL Default=YES MaxTime=02:00:00
+"""
+HEAD = "JobID|State|Submit|Start|End|Timelimit|ReqCPUS|NNodes|ReqMem|ReqTRES|Partition"
+TIMES = "COMPLETED|2024-03-01T10:00:0{0}|2024-03-01T10:00:0{0}|2024-03-01T11:00:0{0}"
+NO_MEMORY = "the column requested_memory of 3 jobs is not used"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """Write a log of three jobs of 40 GB each, of which one has two GPUs."""
+    rows = ["cpu=1,mem=40G,node=1", "cpu=1,mem=40G,node=1", "cpu=1,gres/gpu=2,mem=40G,node=1"]
+    lines = [
+        f"{number}|{TIMES.format(number)}|Partition_Limit|1|1|40G|{row}|batch"
+        for number, row in enumerate(rows, 1)
+    ]
+    path = tmp_path / "jobs.txt"
+    path.write_text("\n".join([HEAD, *lines]))
+    return path
+
+
+def configuration(folder: Path, parameters: str) -> str:
+    folder.mkdir()
+    (folder / "slurm.conf").write_text(CONFIGURATION.format(parameters=parameters))
+    return str(folder)
+
+
+def metrics(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
+    capsys.readouterr()
+    assert main([*arguments, "--format", "json"]) == 0
+    found: dict[str, object] = json.loads(capsys.readouterr().out)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("parameters", "options", "hours"),
+    [
+        ("CR_Core_Memory", [], 2),
+        ("CR_Core_Memory", ["--use-memory"], 2),
+        ("CR_Core_Memory", ["--no-use-memory"], 1),
+        ("CR_Core", [], 1),
+    ],
+)
+def test_memory(
+    log: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    parameters: str,
+    options: list[str],
+    hours: int,
+) -> None:
+    """It is taken where slurm.conf gives it to jobs, and as the option says."""
+    system = configuration(tmp_path / "conf", parameters)
+    for command in ["run", str(log)], ["compare", str(log), "--policy", "fcfs"]:
+        capsys.readouterr()
+        assert main([*command, "--system", system, *options]) == 0
+        text = capsys.readouterr().out
+        assert (NO_MEMORY in text) == ("--no-use-memory" in options)
+    found = metrics(capsys, "run", str(log), "--system", system, *options)
+    assert found["makespan"] == pytest.approx(3600 * hours, abs=10)
+
+
+def test_what_if_takes_memory_where_it_is(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of two configurations one gives memory to jobs: these wait there."""
+    two = [configuration(tmp_path / "a", "CR_Core_Memory"), configuration(tmp_path / "b", "CR_Core")]
+    found = metrics(capsys, "slurm", "what-if", str(log), "--conf", two[0], "--conf", two[1])
+    waits = found["configurations"]
+    assert isinstance(waits, dict)
+    assert [each["mean_waits"][0] for each in waits.values()] == pytest.approx([1200, 0], abs=2)
+    arguments = ["slurm", "what-if", str(log), "--conf", two[0], "--conf", two[1], "--no-use-memory"]
+    assert main(arguments) == 0
+    assert f"note: {NO_MEMORY}" in capsys.readouterr().err
+
+
+def test_systems_of_ones_own_take_no_memory(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Memory of a log is not asked for on a machine that has no slurm.conf, and this is said."""
+    path = tmp_path / "machine.toml"
+    path.write_text(
+        '[[groups]]\nname = "a"\ncount = 2\nresources = { core = 8, mem = 65_536_000, gpu = 2 }\n'
+    )
+    assert main(["run", str(log), "--system", str(path)]) == 0
+    assert NO_MEMORY in capsys.readouterr().out
+    assert main(["run", str(log), "--system", str(path), "--use-memory"]) == 0
+    assert NO_MEMORY not in capsys.readouterr().out
+
+
+def test_plain_runs_name_memory_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A log in SWF says how much memory jobs asked for; without the option it is not taken."""
+    path, system = tmp_path / "log.swf", tmp_path / "machine.toml"
+    path.write_text("; MaxProcs: 8\n1 0 -1 60 4 -1 -1 4 100 500 1 1 1 1 1 -1 -1 -1\n")
+    system.write_text('[[groups]]\nname = "a"\ncount = 2\nresources = { core = 4, mem = 100_000 }\n')
+    said = "the column requested_memory of 1 job is not used, though nodes have mem"
+    for options, told in ([], True), (["--use-memory"], False):
+        assert main(["run", str(path), "--system", str(system), *options]) == 0
+        assert (said in capsys.readouterr().out) == told
+
+
+def test_limits_of_partitions(log: Path, tmp_path: Path) -> None:
+    """A job with Partition_Limit asked for MaxTime."""
+    system = configuration(tmp_path / "conf", "CR_Core")
+    assert main(["run", str(log), "--system", system, "--out", str(tmp_path / "out")]) == 0
+    head, first = (tmp_path / "out" / "jobs.csv").read_text().splitlines()[:2]
+    row = dict(zip(head.split(","), first.split(","), strict=False))
+    assert (row["requested_time"], row["state"]) == ("7200.0", "completed")
