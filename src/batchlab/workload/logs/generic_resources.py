@@ -44,7 +44,7 @@ def of_node(text: str) -> dict[str, float]:
     Examples
     --------
     >>> of_node("gpu:2"), of_node("gres:gpu:a100:4"), of_node("mps:50,gpu:v100:1(S:0)")
-    ({'gpu': 2.0}, {'gpu': 4.0}, {'mps': 50.0, 'gpu': 1.0})
+    ({'gpu': 2.0}, {'gpu': 4.0}, {'gpu': 1.0, 'mps': 50.0})
     """
     if text.strip() in _NOTHING:
         return {}
