@@ -41,6 +41,10 @@ COBALT = (
     "03/01/2024 10:02:00;E;1;Exit_status=0 Resource_List.nodect=2 Resource_List.walltime=0:05:00 "
     "ctime=1709287200.0 end=1709287320.0 mode=script queue=q start=1709287200.0\n"
 )
+MAUI = (
+    "1 1 2 a g 300 Completed [q:1] 1709287200 1709287200 1709287200 1709287320 - - - >= 0 >= 0 - 1709287200 "
+    "2 2 - - - - - 0 0 - 1 0\n"
+)
 SWF = "; MaxProcs: 2\n1 0 0 120 2 -1 -1 2 300 -1 1 1 1 -1 1 -1 -1 -1\n"
 
 
@@ -55,6 +59,8 @@ SWF = "; MaxProcs: 2\n1 0 0 120 2 -1 -1 2 300 -1 1 1 1 -1 1 -1 -1 -1\n"
         (JOBCOMP, "jobcomp"),
         (PBS, "pbs"),
         (LSF, "lsf"),
+        (MAUI, "maui"),
+        ("22:20:00 1700000400:12 node n1 NODEUP\n", "maui"),
         (COBALT, "cobalt"),
         (f"03/01/2024 10:02:00;{COBALT}", "cobalt"),
         ("03/01/2024 10:02:00;QA;1;x\n", "cobalt"),
@@ -72,7 +78,7 @@ def test_formats_are_known_by_the_first_line(text: str, form: LogFormat, tmp_pat
     assert log_format(plain) == log_format(packed) == form
 
 
-@pytest.mark.parametrize("text", [SACCT, JOBCOMP, PBS, LSF, SGE, COBALT, SWF])
+@pytest.mark.parametrize("text", [SACCT, JOBCOMP, PBS, LSF, SGE, COBALT, MAUI, SWF])
 def test_run(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each is replayed."""
     path = tmp_path / "log.txt"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import batchlab as bl
 
-__all__ = ["COBALT", "JOBCOMP", "LSF", "PBS", "SACCT", "SGE", "reading_of"]
+__all__ = ["COBALT", "JOBCOMP", "LSF", "MAUI", "PBS", "SACCT", "SGE", "reading_of"]
 
 FOLDER = Path(__file__).parent / "accounting"
 SACCT = ((FOLDER / "sacct.txt").read_bytes(), (FOLDER / "sacct_raw.txt").read_bytes())
@@ -20,6 +20,7 @@ JOBCOMP = ((FOLDER / "jobcomp.txt").read_bytes(),)
 LSF = ((FOLDER / "lsb.acct").read_bytes(),)
 SGE = ((FOLDER / "sge.txt").read_bytes(),)
 COBALT = ((FOLDER / "cobalt.txt").read_bytes(),)
+MAUI = ((FOLDER / "maui.txt").read_bytes(), (FOLDER / "moab.txt").read_bytes())
 PBS = ((FOLDER / "pbs.txt").read_bytes(),)
 _OPTIONS: tuple[dict[str, Any], ...] = (
     {},

@@ -25,7 +25,7 @@ from batchlab.documents import DocumentReader
 from batchlab.experiment.specification import read_specification
 from batchlab.experiment.store import Store
 from batchlab.options import RunOptions
-from support.accounting_logs import COBALT, JOBCOMP, LSF, PBS, SACCT, SGE, reading_of
+from support.accounting_logs import COBALT, JOBCOMP, LSF, MAUI, PBS, SACCT, SGE, reading_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -325,6 +325,7 @@ PARSERS = {
     "LSF": Parser(LSF, reading_of(bl.read_lsf)),
     "SGE": Parser(SGE, reading_of(bl.read_sge)),
     "Cobalt": Parser(COBALT, reading_of(bl.read_cobalt)),
+    "Maui": Parser(MAUI, reading_of(bl.read_maui)),
     "PBS": Parser(PBS, reading_of(bl.read_pbs)),
     "CSV": Parser((TABLE,), _from_file("jobs.csv", _table)),
     "Parquet": Parser((_parquet(),), _from_file("jobs.parquet", _table)),

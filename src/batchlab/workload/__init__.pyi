@@ -10,6 +10,7 @@ from batchlab.workload.header import HeaderEntry as HeaderEntry
 from batchlab.workload.logs.cobalt import read_cobalt as read_cobalt
 from batchlab.workload.logs.jobcomp import read_jobcomp as read_jobcomp
 from batchlab.workload.logs.lsf import read_lsf as read_lsf
+from batchlab.workload.logs.maui import read_maui as read_maui
 from batchlab.workload.logs.pbs import read_pbs as read_pbs
 from batchlab.workload.logs.sacct import read_sacct as read_sacct
 from batchlab.workload.logs.sge import read_sge as read_sge

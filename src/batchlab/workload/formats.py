@@ -29,6 +29,13 @@ _FORMS: tuple[tuple[LogFormat, re.Pattern[bytes]], ...] = (
     ("jobcomp", re.compile(rb"JobId=\d")),
     ("lsf", re.compile(rb'(?:#[^\n]*\s+)*"[A-Z_]+" "\d+\.\d+" \d+')),
     (
+        "maui",
+        re.compile(
+            rb"(?:VERSION[^\n]*\s+)?(?:\S+(?:[ \t]+\d+){2}(?:[ \t]+\S+){2}[ \t]+-?\d+[ \t]+[A-Za-z]+[ \t]+\["
+            rb"|\d\d:\d\d:\d\d[ \t]+\d+(?::\d+)?[ \t]+[a-z]+[ \t]+\S+[ \t]+[A-Za-z]+(?:[ \t]|$))"
+        ),
+    ),
+    (
         "sge",
         re.compile(
             rb"(?:#[^\n]*\s+)*(?:\d+:(?:acct:)|(?!\d+:))(?:[^:\n]*:){5}\d+:[^:\n]*:[^:\n]*:\d+:\d+:\d+:"
