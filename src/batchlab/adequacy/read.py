@@ -11,7 +11,7 @@ from batchlab.errors import AdequacyError, WorkloadError, reason_of
 from batchlab.result.read import read_result
 from batchlab.result.record import NAME
 from batchlab.workload.event_files import read_events
-from batchlab.workload.formats import reader_of
+from batchlab.workload.formats import log_format, reader_of
 from batchlab.workload.packing import without_packing
 from batchlab.workload.source import content_of
 from batchlab.workload.unreadable import UNREADABLE
@@ -31,7 +31,7 @@ _FORMS = f"Give the folder of a run (with {_JOBS}), a table or a log"
 
 
 def read(
-    path: str | os.PathLike[str], *, overrun: OverrunAction | None = None
+    path: str | os.PathLike[str], *, overrun: OverrunAction | None = None, mapping: str | None = None
 ) -> pl.DataFrame | Workload | EventStream | Result:
     """Read a stream of jobs, as `compare` takes it.
 
@@ -40,10 +40,13 @@ def read(
     path
         The folder that a run was written to (``batchlab run --out``, `Result.write`), a table
         (``jobs.csv``, other CSV, Parquet) with the columns of `Result.jobs`, a stream of events (lines of
-        JSON with the suffix ``.jsonl``, CSV), or a log: SWF, Slurm's sacct or jobcomp, PBS.
+        JSON with the suffix ``.jsonl``, CSV), a log: SWF, Slurm's sacct or jobcomp, PBS, or a data set that
+        `read_mapped` reads.
     overrun
         Of a log, what to do where a job ran longer than it asked for; by default what the log's reader does,
         so that a log and a run of it agree.
+    mapping
+        Of a data set, its mapping, as for `read_mapped`; found by its columns unless given.
 
     Returns
     -------
@@ -60,6 +63,9 @@ def read(
     file = _file(Path(path))
     if Path(path).is_dir() and (file.parent / NAME).exists():
         return read_result(path)
+    given = {} if overrun is None else {"overrun": overrun}
+    if mapping is not None or log_format(file) == "mapped":
+        return reader_of(file, "mapped")(file, mapping=mapping, **given)
     name = file.name.lower()
     bare = without_packing(name)
     try:
@@ -75,7 +81,7 @@ def read(
         raise AdequacyError(str(error)) from error
     except (OSError, *UNREADABLE) as error:
         raise AdequacyError(f"{file}: cannot be read: {reason_of(error)}. {_FORMS}.") from error
-    return reader_of(file)(file, **({} if overrun is None else {"overrun": overrun}))
+    return reader_of(file)(file, **given)
 
 
 def _file(path: Path) -> Path:

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Literal  # typer reads the annotati
 import typer
 
 from batchlab.cli.failure import check_page, wrong_usage
-from batchlab.cli.options import FormatOption, Overrun, whole_number  # typer reads the annotations
+from batchlab.cli.options import (
+    FormatOption,
+    MappingOption,
+    Overrun,
+    whole_number,
+)  # typer reads the annotations
 from batchlab.cli.output import as_json
 from batchlab.cli.recognised import check_kind
 from batchlab.errors import AdequacyError
@@ -63,6 +68,7 @@ def adequacy(
     new_events: _NewEvents = "refuse",
     first: _First = None,
     overrun: Overrun = None,
+    mapping: MappingOption = None,
     report: _Report = None,
     form: FormatOption = "text",
 ) -> None:
@@ -81,7 +87,7 @@ def adequacy(
     for folder in (real, model, *map(Path, repeated)):
         protect_set(folder)
     runs: Mapping[str, Source] = {
-        path: measure.read(path, overrun=overrun)
+        path: measure.read(path, overrun=overrun, mapping=mapping if path == str(real) else None)
         for path in dict.fromkeys([str(real), str(model), *repeated])
     }
     _check_jobs(runs)

@@ -15,6 +15,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     MACHINE,
     OUTPUT,
     Equivalence,
+    MappingOption,
     SystemFile,
     existing_file,
     seed_number,
@@ -56,6 +57,7 @@ _MODELS_OF: dict[str, tuple[Model | None, ...]] = {
         (None,),
     ),
     **dict.fromkeys(("nodes", "cores"), (None, "lublin", "feitelson")),
+    "mapping": (None, "jann"),
 }
 
 
@@ -151,6 +153,7 @@ def generate(
     period: _Period = None,
     whole_seconds: _WholeSeconds = False,
     start_time: _StartTime = None,
+    mapping: MappingOption = None,
     system: SystemFile = None,
     nodes: _Nodes = None,
     cores: _Cores = None,
@@ -161,7 +164,7 @@ def generate(
     """Make a workload: by a published model, or like a log for a machine that may be another one."""
     request = _Request(
         model, jobs, seed, kind, load, estimates, like, performance, performance_of_log, least, most, period,
-        whole_seconds, start_time, MachineRequest(system, nodes, cores, equivalence),
+        whole_seconds, start_time, MachineRequest(system, nodes, cores, equivalence), mapping,
     )  # fmt: skip
     request.check()
     _check_given(context, model)
@@ -191,6 +194,7 @@ class _Request:
     whole_seconds: bool
     start_time: float | None
     machine: MachineRequest
+    mapping: str | None
 
     def check(self) -> None:
         """Refuse what does not go together."""
@@ -265,10 +269,11 @@ def _log(request: _Request) -> Workload:
 
     path = spooled(request.like or Path())
     check_kind(path, "--like", "log", "table")
-    if is_table(path):
+    if request.mapping is None and is_table(path):
         workload = batchlab.read_table(path, start_time=request.start_time)
     else:
-        workload = reader_of(path)(path)
+        known = None if request.mapping is None else {"mapping": request.mapping}
+        workload = reader_of(path, known and "mapped")(path, **(known or {}))
         if request.start_time is not None:
             workload = workload.starting_at(request.start_time)
     workload.report.check_kept()

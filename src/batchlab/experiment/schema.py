@@ -114,6 +114,7 @@ class Log(Model):
     processors: ProcessorField | None = None
     use_memory: bool | None = None
     max_jobs: int | None = Field(default=None, ge=0)
+    mapping: str | None = None
 
 
 class Nodes(Model):

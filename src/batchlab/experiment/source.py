@@ -67,7 +67,7 @@ class LogFile:
     path
         SWF, Slurm's sacct or jobcomp, PBS (packed too; known by the content), CSV or Parquet.
     options
-        Those of `read_swf`, `read_sacct`, `read_jobcomp`, `read_pbs` or `read_table`, by name.
+        Those of `read_swf`, `read_sacct`, `read_jobcomp`, `read_pbs`, `read_mapped` or `read_table`, by name.
     """
 
     path: Path
@@ -93,11 +93,17 @@ class LogFile:
         content.update(
             json.dumps([is_table(self.path), dict(self.options)], sort_keys=True, default=str).encode()
         )
+        mapping = self.options.get("mapping")
+        if isinstance(mapping, str | Path) and Path(mapping).is_file():
+            content.update(Path(mapping).read_bytes())
         return content.hexdigest()
 
     def load(self, seed: int) -> Workload:  # noqa: ARG002  # one workload for all seeds
         """Read the file."""
-        read = read_table if is_table(self.path) else reader_of(self.path)
+        if "mapping" in self.options:
+            read = reader_of(self.path, "mapped")
+        else:
+            read = read_table if is_table(self.path) else reader_of(self.path)
         try:
             workload = read(self.path, **self.options)
         except TypeError as error:

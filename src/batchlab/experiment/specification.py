@@ -250,6 +250,8 @@ def _workload(label: str, value: object, folder: Path) -> Source:
         if "generator" in value:
             return _generator(label, value, folder)
     given = checked(Log, value, ("workloads", label)).model_dump(exclude_none=True)
+    if "mapping" in given and (folder / given["mapping"]).is_file():
+        given["mapping"] = str(folder / given["mapping"])
     return LogFile(_log(label, given.pop("path"), folder), given)
 
 
