@@ -18,7 +18,7 @@ GIB = 1024**2
 MINUTE, HOUR = 60.0, 3600.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sample:
     """Lines of a data set, and the sums over its jobs.
 

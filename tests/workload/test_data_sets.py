@@ -1,6 +1,8 @@
 """Each public data set, on invented lines with all of its fields, gives the sums counted by hand."""
 
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -98,3 +100,41 @@ def test_logs_of_known_formats_have_names_too(tmp_path: Path) -> None:
         "utf-8",
     )
     assert read_mapped(path, "blue-waters").jobs.equals(read_pbs(path).jobs)
+
+
+@pytest.mark.parametrize("name", ["kestrel", "helios"])
+def test_files_read_in_parts_are_those_read_whole(name: str, tmp_path: Path) -> None:
+    """Of many rows, from a path by the streaming engine, and from an open file."""
+    sample = next(sample for sample in SAMPLES if sample.name == name)
+    path = sample.write(tmp_path)
+    if sample.rows:
+        pl.concat([pl.read_parquet(path)] * 20_000).write_parquet(path, row_group_size=5_000)
+    else:
+        head, *lines = sample.text.splitlines()
+        path.write_text("\n".join([head, *lines * 20_000]), "utf-8")
+    workload = read_mapped(path, name)
+    assert workload.report.read == 60_000
+    with path.open("rb") as file:
+        assert read_mapped(file, name).jobs.equals(workload.jobs)
+
+
+_MEASURED = """
+import resource, sys
+import batchlab as bl
+bl.read_mapped(sys.argv[1], "kestrel")
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts KiB")
+def test_columns_that_are_not_needed_cost_no_memory(tmp_path: Path) -> None:
+    """A column of lists, 400 MB in memory, is not read with the jobs."""
+    sample = next(sample for sample in SAMPLES if sample.name == "kestrel")
+    table = pl.concat([pl.DataFrame(sample.rows)] * 5_000)
+    peaks = []
+    for name, column in (("slim", []), ("fat", [pl.lit([0.5] * 3_300).alias("power_per_node")])):
+        path = tmp_path / f"{name}.parquet"
+        table.lazy().with_columns(column).sink_parquet(path, row_group_size=1_000)
+        done = subprocess.run([sys.executable, "-c", _MEASURED, path], capture_output=True, check=True)  # noqa: S603  # our own
+        peaks.append(int(done.stdout) / 1024)
+    assert peaks[1] - peaks[0] < 100

@@ -27,6 +27,8 @@ __all__ = ["PARQUET", "Rows", "first_line_of", "format_of", "rows_of", "separato
 PARQUET = b"PAR1"
 _SEPARATORS = "\t,;|"
 _BLANKS = r"[ \t]+"
+# So many bytes tell a plain file from a packed one.
+_HEAD = 16
 
 
 @dataclass(frozen=True)
@@ -66,13 +68,18 @@ def rows_of(source: object, mapping: LogMapping, begin: bytes = b"") -> Rows:
     try:
         if path is not None and path.is_file() and begin.startswith(PARQUET):
             return _of_scan(pl.scan_parquet(path, glob=False), mapping, name)
+        form = mapping.file.format or format_of(begin)
+        if path is not None and form == "csv" and _is_plain(path, begin):
+            return _of_csv(path, first_line_of(begin), mapping, name)
         content = _content(source, name)
         form = mapping.file.format or format_of(content)
         if form == "parquet":
             return _of_scan(pl.scan_parquet(io.BytesIO(content)), mapping, name)
         if form == "json":
             return _of_scan(_json(content), mapping, name)
-        return _of_blanks(content, mapping, name) if form == "swf" else _of_csv(content, mapping, name)
+        if form == "swf":
+            return _of_blanks(content, mapping, name)
+        return _of_csv(content, first_line_of(content), mapping, name)
     except OSError as error:
         raise WorkloadError(
             f"{name}: cannot be read: {reason_of(error)}. Give the path of a data set."
@@ -103,6 +110,16 @@ def separator_of(line: str) -> str:
     return max(_SEPARATORS, key=line.count)
 
 
+def _is_plain(path: Path, begin: bytes) -> bool:
+    """Return whether a file begins with these bytes, so that it is not packed and can be read in parts."""
+    head = begin[:_HEAD]
+    # A line that is longer than what is known of the file has more names.
+    if not path.is_file() or b"\n" not in begin:
+        return False
+    with path.open("rb") as file:
+        return bool(head) and file.read(len(head)) == head
+
+
 def _content(source: object, name: str) -> bytes:
     if isinstance(source, str | os.PathLike):
         return content_of(Path(os.fsdecode(source)))
@@ -122,8 +139,7 @@ def _of_scan(scan: pl.LazyFrame, mapping: LogMapping, name: str) -> Rows:
     return Rows(name, scan.select(columns).collect(engine="streaming"))
 
 
-def _of_csv(content: bytes, mapping: LogMapping, name: str) -> Rows:
-    head = first_line_of(content)
+def _of_csv(source: Path | bytes, head: str, mapping: LogMapping, name: str) -> Rows:
     separator = mapping.file.separator or separator_of(head)
     found = list(pl.read_csv(io.StringIO(head), separator=separator, infer_schema=False).columns)
     given = mapping.file.names
@@ -131,16 +147,24 @@ def _of_csv(content: bytes, mapping: LogMapping, name: str) -> Rows:
     has_names = given is None or found == list(given)
     found = found if given is None else list(given)
     wanted = _wanted(mapping, found, name)
-    table = pl.read_csv(
-        io.BytesIO(content),
+    twice = next((each for each in wanted if f"{each}_duplicated_0" in found), None)
+    if twice is not None:
+        raise WorkloadError(f"{name}: two columns are called {shown(twice)}; keep one of them.")
+    scan = pl.scan_csv(
+        source if isinstance(source, Path) else io.BytesIO(source),
         separator=separator,
         infer_schema=False,
         has_header=has_names,
-        columns=sorted(found.index(each) for each in wanted),
         encoding="utf8-lossy",
+        glob=False,
     )
-    order = sorted(wanted, key=found.index)
-    return Rows(name, table.rename(dict(zip(table.columns, order, strict=True))).select(wanted))
+    names = scan.collect_schema().names()
+    if len(names) != len(found):
+        raise WorkloadError(
+            f"{name}: rows have {len(names)} fields; must be the {len(found)} of the mapping."
+        )
+    columns = [pl.col(names[found.index(each)]).alias(each) for each in wanted]
+    return Rows(name, scan.select(columns).collect(engine="streaming"))
 
 
 def _of_blanks(content: bytes, mapping: LogMapping, name: str) -> Rows:
