@@ -120,6 +120,7 @@ from batchlab.workload import Writer as Writer
 from batchlab.workload import anonymise as anonymise
 from batchlab.workload import read_cobalt as read_cobalt
 from batchlab.workload import read_events as read_events
+from batchlab.workload import read_gwf as read_gwf
 from batchlab.workload import read_jobcomp as read_jobcomp
 from batchlab.workload import read_lsf as read_lsf
 from batchlab.workload import read_mapped as read_mapped

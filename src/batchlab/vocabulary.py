@@ -179,7 +179,7 @@ InvalidAction = Literal["drop", "raise"]
 INVALID_ACTIONS: tuple[InvalidAction, ...] = get_args(InvalidAction)
 """What a reader does with a job that breaks a rule."""
 
-LogFormat = Literal["swf", "sacct", "jobcomp", "pbs", "cobalt", "lsf", "sge", "maui", "mapped"]
+LogFormat = Literal["swf", "sacct", "jobcomp", "pbs", "cobalt", "lsf", "sge", "maui", "gwf", "mapped"]
 LOG_FORMATS: tuple[LogFormat, ...] = get_args(LogFormat)
 """The formats of logs: that of the archive, and those of the accounting of batch systems."""
 

@@ -45,6 +45,7 @@ MAUI = (
     "1 1 2 a g 300 Completed [q:1] 1709287200 1709287200 1709287200 1709287320 - - - >= 0 >= 0 - 1709287200 "
     "2 2 - - - - - 0 0 - 1 0\n"
 )
+GWF = f"# grid\n1 1709287200 0 120 2 -1 -1 2 300 -1 1 U1{' -1' * 17}\n"
 SWF = "; MaxProcs: 2\n1 0 0 120 2 -1 -1 2 300 -1 1 1 1 -1 1 -1 -1 -1\n"
 
 
@@ -59,6 +60,8 @@ SWF = "; MaxProcs: 2\n1 0 0 120 2 -1 -1 2 300 -1 1 1 1 -1 1 -1 -1 -1\n"
         (JOBCOMP, "jobcomp"),
         (PBS, "pbs"),
         (LSF, "lsf"),
+        (GWF, "gwf"),
+        ("WorkflowID, JobID     , SubmitTime\n", "gwf"),
         (MAUI, "maui"),
         ("22:20:00 1700000400:12 node n1 NODEUP\n", "maui"),
         (COBALT, "cobalt"),
@@ -78,7 +81,7 @@ def test_formats_are_known_by_the_first_line(text: str, form: LogFormat, tmp_pat
     assert log_format(plain) == log_format(packed) == form
 
 
-@pytest.mark.parametrize("text", [SACCT, JOBCOMP, PBS, LSF, SGE, COBALT, MAUI, SWF])
+@pytest.mark.parametrize("text", [SACCT, JOBCOMP, PBS, LSF, SGE, COBALT, MAUI, GWF, SWF])
 def test_run(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each is replayed."""
     path = tmp_path / "log.txt"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import batchlab as bl
 
-__all__ = ["COBALT", "JOBCOMP", "LSF", "MAUI", "PBS", "SACCT", "SGE", "reading_of"]
+__all__ = ["COBALT", "GWF", "JOBCOMP", "LSF", "MAUI", "PBS", "SACCT", "SGE", "reading_of"]
 
 FOLDER = Path(__file__).parent / "accounting"
 SACCT = ((FOLDER / "sacct.txt").read_bytes(), (FOLDER / "sacct_raw.txt").read_bytes())
@@ -21,6 +21,7 @@ LSF = ((FOLDER / "lsb.acct").read_bytes(),)
 SGE = ((FOLDER / "sge.txt").read_bytes(),)
 COBALT = ((FOLDER / "cobalt.txt").read_bytes(),)
 MAUI = ((FOLDER / "maui.txt").read_bytes(), (FOLDER / "moab.txt").read_bytes())
+GWF = ((FOLDER / "gwf.txt").read_bytes(), (FOLDER / "gwf.csv").read_bytes())
 PBS = ((FOLDER / "pbs.txt").read_bytes(),)
 _OPTIONS: tuple[dict[str, Any], ...] = (
     {},

@@ -25,7 +25,7 @@ from batchlab.documents import DocumentReader
 from batchlab.experiment.specification import read_specification
 from batchlab.experiment.store import Store
 from batchlab.options import RunOptions
-from support.accounting_logs import COBALT, JOBCOMP, LSF, MAUI, PBS, SACCT, SGE, reading_of
+from support.accounting_logs import COBALT, GWF, JOBCOMP, LSF, MAUI, PBS, SACCT, SGE, reading_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -315,6 +315,16 @@ def _zipped(content: bytes) -> bytes:
     return file.getvalue()
 
 
+def _read_gwf(content: bytes, folder: Path) -> object:
+    """Read with the options that this reader has too."""
+
+    def read(source: object, **options: object) -> bl.Workload:
+        known = {key: value for key, value in options.items() if key not in ("node_names", "requeues")}
+        return bl.read_gwf(source, **known)  # type: ignore[arg-type]
+
+    return reading_of(read)(content, folder)
+
+
 PARSERS = {
     "log": Parser((LOG, LOG.replace(b"\n", b"\r\n")), _log),
     "packed log": Parser((gzip.compress(LOG, mtime=0),), _log),
@@ -326,6 +336,7 @@ PARSERS = {
     "SGE": Parser(SGE, reading_of(bl.read_sge)),
     "Cobalt": Parser(COBALT, reading_of(bl.read_cobalt)),
     "Maui": Parser(MAUI, reading_of(bl.read_maui)),
+    "GWF": Parser(GWF, _read_gwf),
     "PBS": Parser(PBS, reading_of(bl.read_pbs)),
     "CSV": Parser((TABLE,), _from_file("jobs.csv", _table)),
     "Parquet": Parser((_parquet(),), _from_file("jobs.parquet", _table)),

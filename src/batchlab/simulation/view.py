@@ -192,7 +192,7 @@ HIDDEN = frozenset(
         "status",
     }
     | {"eligible_time", "state", "exit_code", "exit_signal", "cancelled_by", "attempts", "logged_reason"}
-    | {"allocated_nodes", "node_list", "node_names", "suspended_time", "used_walltime"}
+    | {"allocated_nodes", "node_list", "node_names", "suspended_time", "used_walltime", "run_site"}
 )
 """The columns that are hidden of a job before it is done."""
 

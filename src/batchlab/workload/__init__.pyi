@@ -8,6 +8,7 @@ from batchlab.workload.event_stream import EventStream as EventStream
 from batchlab.workload.header import Header as Header
 from batchlab.workload.header import HeaderEntry as HeaderEntry
 from batchlab.workload.logs.cobalt import read_cobalt as read_cobalt
+from batchlab.workload.logs.gwf import read_gwf as read_gwf
 from batchlab.workload.logs.jobcomp import read_jobcomp as read_jobcomp
 from batchlab.workload.logs.lsf import read_lsf as read_lsf
 from batchlab.workload.logs.maui import read_maui as read_maui

@@ -29,6 +29,13 @@ _FORMS: tuple[tuple[LogFormat, re.Pattern[bytes]], ...] = (
     ("jobcomp", re.compile(rb"JobId=\d")),
     ("lsf", re.compile(rb'(?:#[^\n]*\s+)*"[A-Z_]+" "\d+\.\d+" \d+')),
     (
+        "gwf",
+        re.compile(
+            rb"WorkflowID\s*,\s*JobID\s*,|(?:#[^\n]*\s+)*-?\d+[ \t]+-?\d[\d.]*[ \t]+"
+            rb"(?:[^\s;]+[ \t]+){26,27}[^\s;]+[ \t]*\r?(?:\n|$)"
+        ),
+    ),
+    (
         "maui",
         re.compile(
             rb"(?:VERSION[^\n]*\s+)?(?:\S+(?:[ \t]+\d+){2}(?:[ \t]+\S+){2}[ \t]+-?\d+[ \t]+[A-Za-z]+[ \t]+\["

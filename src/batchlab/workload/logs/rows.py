@@ -21,6 +21,9 @@ _MORE: Mapping[str, pl.DataType] = {
     "constraint": pl.String(),
     "reservation": pl.String(),
     "application": pl.String(),
+    "origin_site": pl.String(),
+    "job_structure": pl.String(),
+    "workflow": pl.String(),
     "logged_dependency": pl.String(),
     "requested_nodes": pl.Int64(),
     "requested_gpus": pl.Int64(),
@@ -35,6 +38,7 @@ _MORE: Mapping[str, pl.DataType] = {
     "used_memory": pl.Float64(),
     "average_cpu_time": pl.Float64(),
     "logged_reason": pl.String(),
+    "run_site": pl.String(),
 }
 # What stands for a job of which a log does not say it, if it says it of another.
 _USUAL: Mapping[str, float] = {
