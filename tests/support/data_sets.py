@@ -290,12 +290,12 @@ SAMPLES = (
     Sample(
         "mit-supercloud",
         "slurm-log.csv",
-        jobs=2,
+        jobs=3,
         waits=600,
         runs=3660,
-        limits=1440 * MINUTE + 365 * 86400,
-        dropped=2,
-        asked={"tasks": 3, "core": 84, "gpu": 4},
+        limits=1440 * MINUTE + 365 * 86400 + 10 * MINUTE,
+        dropped=1,
+        asked={"tasks": 4, "core": 88, "gpu": 4},
     ),
     Sample(
         "mustang",

@@ -51,6 +51,12 @@ def test_sums(sample: Sample, tmp_path: Path) -> None:
         assert reader_of(path)(path).jobs.equals(jobs)
 
 
+def test_jobs_begin_when_they_are_eligible(tmp_path: Path) -> None:
+    """PM100's second job could start 240 s after its submission, and schedulers may not start it before."""
+    sample = next(sample for sample in SAMPLES if sample.name == "pm100")
+    assert read_mapped(sample.write(tmp_path)).jobs["begin_time"].to_list() == [None, 300.0]
+
+
 def test_components_are_counted(tmp_path: Path) -> None:
     """Different tasks of a job of PAI need not start together, and the report says so."""
     sample = next(sample for sample in SAMPLES if sample.name == "alibaba-pai")

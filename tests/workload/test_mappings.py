@@ -135,6 +135,14 @@ def test_units_are_converted() -> None:
     ]
 
 
+def test_jobs_without_a_limit_are_not_killed() -> None:
+    """Schedulers plan with a year, and the limit is infinite, as in logs of Slurm."""
+    document = {"columns": {**MINIMAL["columns"], "limit": {"column": "most", "unlimited": [-1]}}}
+    workload = read("in,ran,n,most\n1,60,3,-1\n2,60,4,90", document)
+    assert workload.jobs["requested_time"].to_list() == [31_536_000.0, 90.0]
+    assert workload.jobs["time_limit"].to_list() == [float("inf"), 90.0]
+
+
 def test_the_allocated_stands_in_for_what_is_unknown() -> None:
     """The column that was asked for comes first; the report counts where the other was taken."""
     document = {"columns": {**MINIMAL["columns"], "allocated_cores": "given"}}
@@ -237,6 +245,11 @@ def test_attempts_make_one_job() -> None:
         ({**MINIMAL, "times": {"zone": "Mars"}}, r"times\.zone = 'Mars'; must be a name of the IANA's list"),
         ({**MINIMAL, "times": {"format": "now"}}, r"times\.format = 'now'; must be a date and a time"),
         ({**MINIMAL, "resources": {"gpu": "g"}}, r"resources\.gpu = 'gpu'; is columns\.gpus in a mapping"),
+        (
+            {**MINIMAL, "resources": {"state": "g"}},
+            r"resources\.state = 'state'; is no resource but a column",
+        ),
+        ({**MINIMAL, "keep": ["user"]}, r"keep = 'user'; is a column of workloads"),
         ({**MINIMAL, "file": {"format": "swf"}}, r"file\.names is missing"),
         ({**MINIMAL, "file": {"separator": "::"}}, r"file\.separator = '::'; must be one character"),
         ({"columns": {**MINIMAL["columns"], "exclusive": "a"}}, r"columns\.exclusive\.values is missing"),

@@ -162,6 +162,7 @@ def _read(log: LogRequest, systems: Sequence[System]) -> Workload:
     given: dict[str, Any] = {} if log.overrun is None else {"overrun": log.overrun}
     if form == "mapped":
         given |= {"mapping": log.mapping, "timezone": log.timezone}
+        given["use_memory"] = log.use_memory is not False
     else:
         by_default = log.use_memory is None and form != "swf" and any(map(_gives_memory, systems))
         given["use_memory"] = bool(log.use_memory) or by_default

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from batchlab.errors import WorkloadError
 from batchlab.workload.header import Header
-from batchlab.workload.logs.reading import YEAR
+from batchlab.workload.logs.limits import with_limits
 from batchlab.workload.logs.states import STATUS_OF, is_ended, note_unknown, word
+from batchlab.workload.logs.waiting import with_begin_times
 from batchlab.workload.mappings.instants import span_of
 from batchlab.workload.mappings.sizes import sizes_of
 from batchlab.workload.report import Report
+from batchlab.workload.time_limits import TIME_LIMIT
 from batchlab.workload.validation import admit
 from batchlab.workload.workload import Workload
 
@@ -80,22 +81,24 @@ def _read(rows: Rows, reader: Reader, log: Log) -> pl.DataFrame:
     span = span_of(reader, notes, log.reading.timezone)
     number, identifier = _identifiers(reader)
     height = rows.table.height
+    nothing = pl.repeat(None, height, dtype=pl.String, eager=True)
     jobs = pl.DataFrame(
         {
             "line": pl.int_range(height, eager=True),
             "base": number,
+            "job_id": number,
             "logged_id": identifier,
             **{name: values.alias(name) for name, values in span._asdict().items()},
             "limit": reader.number("limit") if reader.has("limit") else _unknown(height),
-            "state": reader.text("state")
-            if reader.has("state")
-            else pl.repeat(None, height, dtype=pl.String, eager=True),
+            "state": reader.text("state") if reader.has("state") else nothing,
             "components": _components(reader, height),
         }
     )
-    texts = {role: reader.text(role).alias(role) for role in _TEXTS if reader.has(role)}
+    texts = {role: reader.text(role) if reader.has(role) else nothing for role in _TEXTS}
     kept = [rows.table[name] for name in mapping.keep or () if name in rows.table.columns]
-    return jobs.with_columns(*sizes_of(reader, log), *texts.values(), *kept)
+    return jobs.with_columns(
+        *sizes_of(reader, log), *(text.alias(role) for role, text in texts.items()), *kept
+    )
 
 
 def _unknown(height: int) -> pl.Series:
@@ -152,10 +155,10 @@ def _admitted(jobs: pl.DataFrame, log: Log, mapping: LogMapping, comments: tuple
             "taken. Check the mapping's columns and units."
         )
     origin = 0 if mapping.times.relative else math.floor(float(jobs["submit"].min() or 0.0))  # type: ignore[arg-type]
-    jobs = _with_limits(jobs, log)
+    jobs = with_limits(jobs, notes, reading)
     resources = [name for name in mapping.amounts if name in jobs.columns]
     admitted, report, names = admit(
-        jobs.select(*_columns(jobs, origin)),
+        with_begin_times(jobs.select(*_columns(jobs, origin))),
         resources=resources,
         overrun=reading.overrun,
         invalid=reading.invalid,
@@ -186,29 +189,20 @@ def _header(mapping: LogMapping, origin: int, zone: str, comments: tuple[str, ..
     return Header.from_fields(said)
 
 
-def _with_limits(jobs: pl.DataFrame, log: Log) -> pl.DataFrame:
-    """Add ``requested_time``."""
-    unlimited = (pl.col("limit") == math.inf).fill_null(value=False)
-    usual = _unlimited(jobs, log.reading.unlimited)
-    jobs = jobs.with_columns(pl.when(unlimited).then(usual).otherwise("limit").alias("requested_time"))
-    for seconds, part in jobs.filter(unlimited).group_by("requested_time", maintain_order=True):
-        reason = f"no time limit of its own: {seconds[0]:,.0f} s taken"
-        log.notes.add("mended", reason, part["line"], part["base"])
-    return jobs
-
-
-def _unlimited(jobs: pl.DataFrame, given: float | Mapping[str, float]) -> pl.Expr:
-    """Return what is taken for no limit: one number, or that of the job's partition or queue."""
-    if not isinstance(given, Mapping):
-        return pl.lit(float(given))
-    where = [name for name in ("partition", "queue") if name in jobs.columns]
-    if not where:
-        return pl.lit(YEAR)
-    values = {name: float(seconds) for name, seconds in given.items()}
-    return pl.coalesce(where).replace_strict(values, default=YEAR, return_dtype=pl.Float64)
-
-
-_OWN = ("line", "base", "logged_id", "submit", "eligible", "start", "end", "run_time", "attempts", "limit")
+_OWN = (
+    "line",
+    "base",
+    "job_id",
+    TIME_LIMIT,
+    "logged_id",
+    "submit",
+    "eligible",
+    "start",
+    "end",
+    "run_time",
+    "attempts",
+    "limit",
+)
 _OUTCOMES = ("state", "components", "ended", "requested_time", "allocated_processors", "allocated_nodes")
 
 
@@ -217,10 +211,11 @@ def _columns(jobs: pl.DataFrame, origin: int) -> list[pl.Expr]:
     others = [name for name in jobs.columns if name not in (*_OWN, *_OUTCOMES) and jobs[name].count()]
     given = [name for name in ("allocated_processors", "allocated_nodes") if name in jobs.columns]
     return [
-        pl.col("base").alias("job_id"),
+        pl.col("job_id"),
         (pl.col("submit") - origin).alias("submit_time"),
         "run_time",  # type: ignore[list-item]
         "requested_time",  # type: ignore[list-item]
+        *([pl.col(TIME_LIMIT)] if TIME_LIMIT in jobs.columns else []),
         pl.col("logged_id"),
         *(pl.col(name) for name in others),
         (pl.col("eligible") - origin).alias("eligible_time"),

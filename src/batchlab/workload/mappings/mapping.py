@@ -344,6 +344,8 @@ def _check_names(mapping: LogMapping) -> None:
         if name in _RESOURCE_OF.values():
             role = next(role for role, resource in _RESOURCE_OF.items() if resource == name)
             _refuse(("resources", name), name, f"is columns.{role} in a mapping; write it there")
+        if name in ROLES or name in _OF_WORKLOADS:
+            _refuse(("resources", name), name, "is no resource but a column of jobs; choose another name")
     for name in mapping.keep or ():
         if name in _OF_WORKLOADS or name in mapping.amounts:
             _refuse(("keep",), name, "is a column of workloads; leave it out")
