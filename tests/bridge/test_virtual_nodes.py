@@ -19,7 +19,7 @@ from batchlab.bridge.slurm.hosts import expand
 from batchlab.bridge.slurm.layout import prepare
 from batchlab.bridge.slurm.programs import find_programs
 from batchlab.bridge.slurm.stream import returned_stream
-from batchlab.errors import BridgeError
+from batchlab.errors import BridgeError, SystemDescriptionError
 from support.virtual_clusters import configured
 
 WHOLE = """
@@ -34,7 +34,7 @@ bf_job_part_count_reserve=1   # EASY
 SelectType=select/linear
 NodeName=DEFAULT Sockets=2 CoresPerSocket=8 ThreadsPerCore=1 State=UNKNOWN
 NodeName=n[01-03] NodeAddr=10.0.0.[1-3]
-NodeName=fat CPUs=64 RealMemory=1000
+NodeName=fat Sockets=8 RealMemory=1000
 PartitionName=day Nodes=n[01-03],fat Default=YES MaxTime=60 AllowGroups=staff
 partitionname=night Nodes=fat
 """
@@ -46,6 +46,7 @@ NodeName=n3 CPUs=1 Features=gpu,new
 NodeName=n4 CPUs=1 Feature=fat
 """
 
+CORES = "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core"
 MULTIFACTOR = "PriorityType=priority/multifactor\nPriorityWeight"
 
 
@@ -98,25 +99,28 @@ class TestConfiguration:
         assert read.replaced == ("ClusterName", "SlurmctldHost", "SlurmctldPort", "Epilog")
         assert "PartitionName=day Nodes=n[01-03],fat Default=YES MaxTime=60" in read.lines
         assert "Epilog=/bin/true" in read.lines
-        assert read.whole_nodes
+        assert read.read.selection.type == "linear"
         assert not read.accounts
-        assert slurm.policy_of(read) == "easy"
+        assert slurm.system_of(read.nodes, read).policy == (
+            "slurm(epilog=true, bf_interval=2, bf_job_part_count_reserve=1)"
+        )
 
     def test_of_nothing(self, tmp_path: Path) -> None:
         """An empty file makes one partition of all nodes."""
         read = slurm.read_configuration(configured(tmp_path))
-        assert (read.partitions, read.nodes, slurm.policy_of(read)) == (("batch",), (), "conservative")
+        assert (read.partitions, read.nodes, read.default_partition) == (("batch",), (), "batch")
+        assert slurm.system_of(equal_nodes(2, 4), read).policy == "slurm(select=cores)"
 
     @pytest.mark.parametrize(
         ("text", "match"),
         [
-            ("SchedulerType=x\nInclude other.conf\n", r"slurm.conf:2: 'Include other.conf' is no Key=Value"),
-            ("NodeName=n1 CPUs=none\n", r"slurm.conf:1: cpus = 'none'; must be a whole number >= 1"),
+            ("SchedulerType=x\nInclude other.conf\n", r"slurm.conf:2: Include other.conf: there is no file"),
+            ("NodeName=n1 CPUs=none\n", r"slurm.conf:1: CPUs = 'none'; must be a whole number from 0"),
         ],
     )
     def test_refused(self, tmp_path: Path, text: str, match: str) -> None:
         """What is no setting is named with its line."""
-        with pytest.raises(BridgeError, match=match):
+        with pytest.raises(SystemDescriptionError, match=match):
             slurm.read_configuration(configured(tmp_path, text))
 
     def test_missing(self, tmp_path: Path) -> None:
@@ -132,7 +136,7 @@ class TestConfiguration:
         prepare(tmp_path / "cluster", configuration, configuration.nodes, range(10_000, 10_005), [])
         text = (tmp_path / "cluster/slurm.conf").read_text()
         own = "NodeHostname=localhost NodeAddr=127.0.0.1 State=UNKNOWN"
-        assert f"NodeName=fat {own} Port=[10004] sockets=2" in text
+        assert f"NodeName=fat {own} Port=[10004] CPUs=64 Boards=1 SocketsPerBoard=8 CoresPerSocket=8" in text
         assert text.count("NodeName=") == WHOLE.count("NodeName=n") + WHOLE.count("NodeName=fat")
         paths = [word for word in text.replace("=", " ").split() if word.startswith("/")]
         assert {path for path in paths if not path.startswith(str(tmp_path))} == {
@@ -172,30 +176,40 @@ class TestConfiguration:
     @pytest.mark.parametrize(
         ("text", "policy"),
         [
-            ("SchedulerType=sched/builtin", "fcfs"),
-            ("PriorityType=priority/multifactor", "conservative"),
+            (f"SchedulerType=sched/builtin\n{CORES}", "slurm(select=cores, backfill=false)"),
+            ("SelectType=select/linear\nSchedulerParameters=bf_interval=60", "slurm(bf_interval=60)"),
             (
-                f"SchedulerType=sched/builtin\n{MULTIFACTOR}Age=100\nPriorityMaxAge=1-12\nPriorityCalcPeriod=2",
-                "multifactor(age=100, max_age=129600, period=120)",
-            ),
-            (
-                f"{MULTIFACTOR}JobSize=7\nPriorityFavorSmall=YES\n",
-                "conservative(order=multifactor(job_size=7, max_age=604800, period=300, favour=small))",
+                f"SchedulerType=sched/builtin\n{CORES}\n{MULTIFACTOR}Age=100\nPriorityMaxAge=1-12\n",
+                "slurm(select=cores, backfill=false, order=multifactor(age=100, max_age=129600, period=300))",
             ),
         ],
     )
-    def test_policy(self, tmp_path: Path, text: str, policy: str) -> None:
-        """The model's policy is one that there is."""
-        found = slurm.policy_of(slurm.read_configuration(configured(tmp_path, text)))
-        assert found == policy
-        bl.Policy.parse(found)
+    def test_model(self, tmp_path: Path, text: str, policy: str) -> None:
+        """The model is the system of the configuration, with its policy, as everywhere else."""
+        whole = (
+            f"ClusterName=c\n{text}\nNodeName=a[1-3] CPUs=8 RealMemory=2000 Features=x Weight=3\n"
+            "NodeName=b Sockets=2 CoresPerSocket=2 ThreadsPerCore=2 Gres=gpu:2\nGresTypes=gpu\n"
+            "PartitionName=p Nodes=a[1-2],b MaxTime=10\nPartitionName=q Nodes=ALL Default=YES\n"
+        )
+        folder = configured(tmp_path, whole)
+        configuration = slurm.read_configuration(folder)
+        model, system = slurm.system_of(configuration.nodes, configuration), bl.read_system(folder)
+        assert model.policy == policy
+        names = [group.name for group in system.groups]
+        renamed = [replace(group, name=name) for group, name in zip(model.groups, names, strict=True)]
+        assert renamed == [*system.groups]
+        assert model.partitions == system.partitions
+        assert model.policy == system.policy
 
-    def test_no_policy(self, tmp_path: Path) -> None:
-        """What the model does not have is said."""
-        with pytest.raises(
-            BridgeError, match=r"SchedulerType = sched/hold; the model knows .* Pass the policy"
-        ):
-            slurm.policy_of(slurm.read_configuration(configured(tmp_path, "SchedulerType=sched/hold")))
+    def test_included(self, tmp_path: Path) -> None:
+        """Files that are included are parts of the configuration."""
+        folder = configured(tmp_path, "Include nodes.conf\nSchedulerType=sched/builtin\n")
+        (folder / "nodes.conf").write_text("NodeName=n[1-2] CPUs=2\n")
+        read = slurm.read_configuration(folder)
+        assert ([node.name for node in read.nodes], read.lines[0]) == (
+            ["n1", "n2"],
+            "SchedulerType=sched/builtin",
+        )
 
 
 class TestSubmissions:
@@ -307,7 +321,7 @@ def test_model_of_a_stream(tmp_path: Path) -> None:
     configuration = slurm.read_configuration(configured(tmp_path, "SchedulerType=sched/builtin\n"))
     nodes = slurm.nodes_of(bl.System.homogeneous(nodes=2, resources={"core": 1}))
     planned = slurm.planned_stream([submission(1, 0.0, tasks=2), submission(2, 1.0), submission(3, 1.0, 5.0)])
-    modelled = slurm.run_model(planned, nodes, configuration)
+    modelled = slurm.run_model(planned, nodes, configuration, "fcfs")
     assert modelled.jobs["start_time"].to_list() == [0.0, 10.0, 10.0]
 
     def outcome(late: float, overhead: float) -> slurm.Outcome:
@@ -365,12 +379,12 @@ def test_partitions(tmp_path: Path) -> None:
     configuration = slurm.read_configuration(configured(tmp_path, text))
     system = slurm.system_of(configuration.nodes, configuration)
     assert [(each.name, each.nodes, each.tier) for each in system.partitions] == [
-        ("few", "0-0,2-3", 2),
         ("all", "0-3", 1),
+        ("few", "0,2-3", 2),
     ]
     few = replace(submission(3, 1.0, tasks=3), partition="few")
     jobs = [submission(1, 0.0, tasks=2), submission(2, 1.0, tasks=3), few]
-    run = slurm.run_model(slurm.planned_stream(jobs), configuration.nodes, configuration)
+    run = slurm.run_model(slurm.planned_stream(jobs), configuration.nodes, configuration, "fcfs")
     assert run.jobs["start_time"].to_list() == [0.0, 20.0, 10.0]
 
 
@@ -414,7 +428,7 @@ def test_features(tmp_path: Path) -> None:
         (1, ("fat",)),
     ]
     jobs = [replace(submission(job, 0.0), constraint="gpu&new") for job in (1, 2)]
-    run = slurm.run_model(slurm.planned_stream(jobs), configuration.nodes, configuration)
+    run = slurm.run_model(slurm.planned_stream(jobs), configuration.nodes, configuration, "fcfs")
     assert run.jobs["start_time"].to_list() == [0.0, 10.0]
     assert run.placements["node"].to_list() == [2, 2]
 
@@ -423,7 +437,10 @@ def test_unknown_node(tmp_path: Path) -> None:
     """A partition of nodes that are not there is refused before anything is started."""
     configuration = slurm.read_configuration(configured(tmp_path, "PartitionName=p Nodes=c[1-2]\n"))
     nodes = slurm.nodes_of(bl.System.homogeneous(nodes=2, resources={"core": 1}))
-    with pytest.raises(BridgeError, match=r"p: Nodes = c\[1-2\]: no node 'c1' is in the cluster"):
+    with pytest.raises(
+        SystemDescriptionError,
+        match=r"slurm.conf, on the virtual nodes: Nodes: c1 is no node\. Known: n1, n2\.",
+    ):
         slurm.system_of(nodes, configuration)
 
 

@@ -59,7 +59,11 @@ def test_model_time(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     jobs = pl.read_csv(tmp_path / "out/jobs.csv")
     assert set(jobs["requested_time"]) == {60.0, 120.0}
     manifest = json.loads((tmp_path / "out/manifest.json").read_text())
-    assert (manifest["policy"], manifest["slurm"], len(manifest["nodes"])) == ("conservative", None, 8)
+    assert (manifest["policy"], manifest["slurm"], len(manifest["nodes"])) == (
+        "slurm(select=cores)",
+        None,
+        8,
+    )
 
 
 def test_machine(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -71,7 +71,7 @@ _Mode = Annotated[
 ]
 _Policy = Annotated[
     str | None,
-    policy_spec("The model's; as slurm.conf says unless given.", RULES),
+    policy_spec("The model's; configured, as slurm.conf says, unless given.", RULES),
 ]
 _Nodes = Annotated[int | None, whole_number("Equal nodes; as slurm.conf, else the log says.", MACHINE)]
 _Cores = Annotated[int | None, whole_number("Cores of each node; 1 with --nodes unless given.", MACHINE)]
@@ -142,12 +142,12 @@ def vnodes(
     # The cluster is taken down first.
     wait_no_longer()
     from batchlab.bridge import slurm  # noqa: PLC0415  # --help does without
-    from batchlab.policy.policy import as_policy  # noqa: PLC0415  # as above
+    from batchlab.policy.policy import CONFIGURED, as_policy  # noqa: PLC0415  # as above
 
     log = LogRequest(*located(trace), overrun, invalid, processors, use_memory=False)
     configuration = slurm.read_configuration(conf)
     time = slurm.clock_of(clock)
-    model = None if mode == "real" else policy or slurm.policy_of(configuration)
+    model = None if mode == "real" else policy or CONFIGURED
     if policy is not None:
         # What is wrong with it shall not wait for a run of Slurm.
         as_policy(policy)

@@ -14,7 +14,6 @@ from batchlab.bridge.slurm.experiment import notes_of as notes_of
 from batchlab.bridge.slurm.experiment import run_real as run_real
 from batchlab.bridge.slurm.model import nodes_of as nodes_of
 from batchlab.bridge.slurm.model import planned_stream as planned_stream
-from batchlab.bridge.slurm.model import policy_of as policy_of
 from batchlab.bridge.slurm.model import run_model as run_model
 from batchlab.bridge.slurm.model import system_of as system_of
 from batchlab.bridge.slurm.outcome import Outcome as Outcome

@@ -1,23 +1,28 @@
 """The policy of a virtual cluster: what a ``slurm.conf`` says of scheduling, partitions and nodes.
 
 Ports, paths, names of machines, authentication and scripts are not taken from it: those of a virtual cluster
-are its own. The configuration of a production machine can thus be given as it is.
+are its own. The configuration of a production machine can thus be given as it is. It is read by the reader of
+Slurm's files, `batchlab.slurm`; here is said what of it a cluster is given.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from batchlab import slurm
 from batchlab.bridge.slurm.accounting import ACCOUNTS, COMMANDS
-from batchlab.bridge.slurm.hosts import expand
-from batchlab.errors import BridgeError, one_line
+from batchlab.errors import BridgeError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from batchlab.slurm import SlurmConfiguration
+    from batchlab.slurm.nodes import GenericResource, NodeLine
+    from batchlab.slurm.settings import Setting
 
 __all__ = ["Configuration", "Node", "equal_nodes", "read_configuration"]
 
@@ -46,9 +51,7 @@ _OURS = frozenset(_ABOUT_MACHINES.split())
 # They bear on the schedule (the end of an epilog calls the scheduler): they are kept, and do nothing.
 _SCRIPTS = frozenset({"epilog", "epilogslurmctld", "prolog", "prologslurmctld"})
 _NOTHING = "/bin/true"
-_OF_MACHINE = frozenset({"nodename", "nodehostname", "nodeaddr", "port", "state", "bcastaddr", "reason"})
 _OF_PEOPLE = frozenset({"allowgroups", "allowallocnodes"})
-_FEATURES = frozenset({"feature", "features"})
 # What makes Slurm ask for accounts, and the values that do not.
 _ACCOUNTS_NEEDED = frozenset(
     {
@@ -60,9 +63,8 @@ _ACCOUNTS_NEEDED = frozenset(
     }
 )
 _NO_ACCOUNTS = frozenset({"", "0", "none", "accounting_storage/none"})
-_ASSIGNMENT = re.compile(r'(\S+?)\s*=\s*("[^"]*"|\S*)')
-_DEFAULT = "default"
-_PARTITION = "PartitionName=batch Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
+_DEFAULT = "batch"
+_PARTITION = f"PartitionName={_DEFAULT} Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
 
 
 @dataclass(frozen=True)
@@ -77,13 +79,7 @@ class Node:
     cores: int
     more: tuple[str, ...] = ()
     line: int = 0
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """The features that its line gives it."""
-        words = (word.partition("=") for word in self.more)
-        given = [value for key, _, value in words if key.lower() in _FEATURES]
-        return tuple(name for name in ",".join(given).strip('"').split(",") if name)
+    features: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,10 +90,12 @@ class Configuration:
     ----------
     path
         The file.
+    read
+        What the reader of Slurm's files made of it.
     settings
-        Values by key in lower case, of what is kept.
+        Values by key in lower case, of what is kept for the whole cluster.
     lines
-        The lines that are kept, partitions included.
+        The lines that are kept, partitions included, nodes not.
     nodes
         The nodes that it describes; empty where it describes none.
     accounts
@@ -107,6 +105,7 @@ class Configuration:
     """
 
     path: Path
+    read: SlurmConfiguration
     settings: Mapping[str, str]
     lines: tuple[str, ...]
     nodes: tuple[Node, ...] = ()
@@ -116,43 +115,13 @@ class Configuration:
     @property
     def partitions(self) -> tuple[str, ...]:
         """The names of the partitions."""
-        return tuple(words["partitionname"] for words in self.described_partitions)
+        return tuple(line.name for line in self.read.partitions) or (_DEFAULT,)
 
     @property
-    def described_partitions(self) -> list[dict[str, str]]:
-        """The settings of each partition, by key in lower case, those of ``DEFAULT`` included."""
-        defaults: dict[str, str] = {}
-        found = []
-        for words in self._described("partitionname"):
-            if words["partitionname"].lower() == _DEFAULT:
-                defaults |= words
-            else:
-                found.append(defaults | words)
-        return found
-
-    @property
-    def node_sets(self) -> list[dict[str, str]]:
-        """The settings of each set of nodes, by key in lower case."""
-        return self._described("nodeset")
-
-    def _described(self, key: str) -> list[dict[str, str]]:
-        lines = ({name.lower(): value for name, value in _ASSIGNMENT.findall(line)} for line in self.lines)
-        return [words for words in lines if key in words]
-
-    @property
-    def whole_nodes(self) -> bool:
-        """Whether a job has its nodes alone."""
-        return self.settings.get("selecttype", "").lower() == "select/linear"
-
-
-@dataclass
-class _Draft:
-    settings: dict[str, str] = field(default_factory=dict)
-    lines: list[str] = field(default_factory=list)
-    nodes: list[Node] = field(default_factory=list)
-    defaults: dict[str, str] = field(default_factory=dict)
-    accounts: bool = False
-    replaced: list[str] = field(default_factory=list)
+    def default_partition(self) -> str:
+        """The partition of jobs that name none: the last one that says so, else the first."""
+        lines = self.read.partitions
+        return next((line.name for line in reversed(lines) if line.default), self.partitions[0])
 
 
 def read_configuration(directory: str | os.PathLike[str]) -> Configuration:
@@ -171,99 +140,91 @@ def read_configuration(directory: str | os.PathLike[str]) -> Configuration:
     Raises
     ------
     BridgeError
-        If there is no such file, or a line of it is no setting.
+        If there is no such file.
+    SystemDescriptionError
+        If a line of it is no setting, or Slurm would not start with it.
     """
     path = Path(directory) / "slurm.conf"
     if not path.is_file():
         raise BridgeError(f"{path}: no such file; put Slurm's policy lines there (it may be empty).")
-    draft = _Draft(accounts=any((path.parent / name).is_file() for name in (ACCOUNTS, COMMANDS)))
-    for number, line in _lines(path):
-        _take(draft, line, path, number)
-    if not any(line.lower().startswith("partitionname=") for line in draft.lines):
-        draft.lines.append(_PARTITION)
+    read = slurm.read_configuration(path)
+    replaced: list[str] = []
+    lines = list(_lines(read.settings, replaced))
+    if not read.partitions:
+        lines.append(_PARTITION)
     return Configuration(
         path,
-        draft.settings,
-        tuple(draft.lines),
-        tuple(draft.nodes),
-        draft.accounts,
-        tuple(dict.fromkeys(draft.replaced)),
+        read,
+        {setting.written.lower(): value for setting, value in _of_cluster(read.settings)},
+        tuple(lines),
+        tuple(node for line in read.nodes if "FUTURE" not in line.state for node in _nodes(line)),
+        _needs_accounts(path.parent, read.settings),
+        tuple(dict.fromkeys(replaced)),
     )
 
 
-def _lines(path: Path) -> list[tuple[int, str]]:
-    """Give the lines without comments, those that go on joined, with the numbers of their first."""
-    found: list[tuple[int, str]] = []
-    begun = ""
-    first = 1
-    for number, raw in enumerate(path.read_text("utf-8", "replace").splitlines(), 1):
-        text = re.sub(r"(?<!\\)#.*", "", raw).rstrip()
-        first = first if begun else number
-        begun += text.removesuffix("\\")
-        if text.endswith("\\"):
-            continue
-        if begun.strip():
-            found.append((first, begun.strip()))
-        begun = ""
-    return [*found, (first, begun.strip())] if begun.strip() else found
+def _lines(settings: Sequence[Setting], replaced: list[str]) -> Iterator[str]:
+    """Write the lines that a cluster is given, in their order; takes note of what it is not given."""
+    for _, group in groupby(settings, lambda setting: setting.place):
+        line = list(group)
+        described = line[0].subject.partition("=")[0].lower()
+        if described in ("partitionname", "nodeset"):
+            yield " ".join(_written(each) for each in line if each.written.lower() not in _OF_PEOPLE)
+        elif described:
+            # Nodes are written anew, with the ports of their daemons.
+            replaced += [] if described == "nodename" else [line[0].written]
+        else:
+            kept = {id(setting): value for setting, value in _of_cluster(line)}
+            replaced += [each.written for each in line if kept.get(id(each)) != each.value]
+            yield from (f"{each.written}={kept[id(each)]}" for each in line if id(each) in kept)
 
 
-def _take(draft: _Draft, line: str, path: Path, number: int) -> None:
-    where = f"{path}:{number}"
-    words = {key.lower(): value for key, value in _ASSIGNMENT.findall(line)}
-    if not _ASSIGNMENT.match(line):
-        raise BridgeError(f"{where}: {one_line(line)!r} is no Key=Value; put all settings into this file.")
-    key = next(iter(words))
-    if key == "nodename":
-        draft.nodes += _nodes(draft, words, where, number)
-    elif key in ("partitionname", "nodeset"):
-        kept = [
-            f"{name}={value}" for name, value in _ASSIGNMENT.findall(line) if name.lower() not in _OF_PEOPLE
-        ]
-        draft.lines.append(" ".join(kept))
-    elif key == "downnodes":
-        draft.replaced.append("DownNodes")
-    else:
-        for name, value in _ASSIGNMENT.findall(line):
-            _set(draft, name, value)
+def _of_cluster(settings: Iterable[Setting]) -> Iterator[tuple[Setting, str]]:
+    """Give the settings of the whole cluster that are kept, with the values that they get."""
+    for setting in settings:
+        key = setting.written.lower()
+        if not setting.subject and key not in _OURS:
+            yield setting, _NOTHING if key in _SCRIPTS else _quoted(setting.value)
 
 
-def _set(draft: _Draft, name: str, value: str) -> None:
-    key = name.lower()
-    if key in _ACCOUNTS_NEEDED and value.lower() not in _NO_ACCOUNTS:
-        draft.accounts = True
-    if key in _OURS:
-        draft.replaced.append(name)
-        return
-    if key in _SCRIPTS:
-        draft.replaced.append(name)
-        value = _NOTHING
-    draft.settings[key] = value
-    draft.lines.append(f"{name}={value}")
+def _written(setting: Setting) -> str:
+    return f"{setting.written}={_quoted(setting.value)}"
 
 
-def _nodes(draft: _Draft, words: dict[str, str], where: str, line: int) -> list[Node]:
-    names = expand(words["nodename"])
-    if [name.lower() for name in names] == [_DEFAULT]:
-        draft.defaults |= words
-        return []
-    merged = {**draft.defaults, **words}
-    more = tuple(f"{key}={value}" for key, value in merged.items() if key not in _OF_MACHINE)
-    return [Node(name, _cores(merged, where), more, line) for name in names]
+def _quoted(value: str) -> str:
+    return f'"{value}"' if any(sign.isspace() for sign in value) else value
 
 
-def _cores(words: Mapping[str, str], where: str) -> int:
-    """Give the processors of a node as Slurm counts them: ``CPUs``, else the product of its parts."""
-    counts = {}
-    for key in ("cpus", "boards", "sockets", "socketsperboard", "corespersocket", "threadspercore"):
-        text = words.get(key, "1")
-        if not text.isdecimal() or not 1 <= int(text) < 1 << 16:
-            raise BridgeError(f"{where}: {key} = {one_line(text)!r}; must be a whole number >= 1.")
-        counts[key] = int(text)
-    if "cpus" in words:
-        return counts["cpus"]
-    sockets = counts["sockets"] * counts["boards"] * counts["socketsperboard"]
-    return sockets * counts["corespersocket"] * counts["threadspercore"]
+def _needs_accounts(folder: Path, settings: Sequence[Setting]) -> bool:
+    """Tell whether Slurm would ask for accounts, or files describe some."""
+    asked = (each.value.lower() for each in settings if each.written.lower() in _ACCOUNTS_NEEDED)
+    return any((folder / name).is_file() for name in (ACCOUNTS, COMMANDS)) or not {*asked} <= _NO_ACCOUNTS
+
+
+def _nodes(line: NodeLine) -> list[Node]:
+    """Make the nodes of a line, which are alike."""
+    per_core = max(line.cpus // (line.sockets * line.cores_per_socket), 1)
+    parts = {
+        "CPUs": line.cpus,
+        "Boards": line.boards,
+        "SocketsPerBoard": line.sockets // line.boards,
+        "CoresPerSocket": line.cores_per_socket,
+        "ThreadsPerCore": line.threads_per_core,
+        "RealMemory": line.memory,
+        "CoreSpecCount": line.reserved_cpus // per_core or None,
+        "MemSpecLimit": line.reserved_memory or None,
+        "TmpDisk": line.temporary_disk or None,
+        "Weight": line.weight if line.weight != 1 else None,
+        "Features": ",".join(line.features) or None,
+        "Gres": ",".join(map(_device, line.gres)) or None,
+    }
+    more = tuple(f"{key}={value}" for key, value in parts.items() if value is not None)
+    return [Node(name, line.cpus, more, line.place.line, line.features) for name in line.names]
+
+
+def _device(device: GenericResource) -> str:
+    kind = [device.name, *([device.type] if device.type else [])]
+    return ":".join([*kind, *([] if device.consumed else ["no_consume"]), str(device.count)])
 
 
 def equal_nodes(count: int, cores: int) -> Sequence[Node]:

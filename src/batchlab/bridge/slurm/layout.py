@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from batchlab.bridge.slurm.configuration import Configuration, Node
 
-__all__ = ["CLUSTER_NAME", "munge_arguments", "prepare", "user_name"]
+__all__ = ["CLUSTER_NAME", "munge_arguments", "prepare", "user_name", "write_model"]
 
 CLUSTER_NAME = "vnodes"
 _NOT_COPIED = frozenset({"slurm.conf", "slurmdbd.conf", "cgroup.conf", "plugstack.conf"})
@@ -52,15 +52,23 @@ def prepare(
     """
     for name in ("state", "spool", "log"):
         (directory / name).mkdir(mode=0o700)
-    for file in sorted(configuration.path.parent.iterdir()):
-        # Topologies, generic resources, scripts in Lua: files that Slurm looks for next to its own.
-        if file.is_file() and file.suffix in (".conf", ".lua") and file.name not in _NOT_COPIED:
-            shutil.copyfile(file, directory / file.name)
     key = directory / "munge.key"
     key.touch(mode=0o600)
     key.write_bytes(secrets.token_bytes(128))
-    text = "\n".join([*_own(directory, ports[0]), *more, *_nodes(nodes, ports[1:]), *_policy(configuration)])
-    (directory / "slurm.conf").write_text(text + "\n", "utf-8")
+    _write_policy(directory, configuration, [*_own(directory, ports[0]), *more, *_nodes(nodes, ports[1:])])
+
+
+def write_model(directory: Path, configuration: Configuration, nodes: Sequence[Node]) -> None:
+    """Write what the daemons read of the policy and the nodes, for the reader of Slurm's files.
+
+    Parameters
+    ----------
+    directory
+        There, and empty.
+    configuration, nodes
+        The cluster's.
+    """
+    _write_policy(directory, configuration, [f"ClusterName={CLUSTER_NAME}", *_nodes(nodes)])
 
 
 def munge_arguments(directory: Path) -> list[str]:
@@ -120,21 +128,30 @@ def _own(directory: Path, port: int) -> list[str]:
     ]
 
 
-def _policy(configuration: Configuration) -> list[str]:
+def _write_policy(directory: Path, configuration: Configuration, own: Sequence[str]) -> None:
+    """Write a ``slurm.conf`` of these lines and those of the policy, and copy what Slurm looks for beside it.
+
+    Topologies, generic resources, scripts in Lua are such files.
+    """
+    for file in sorted(configuration.path.parent.iterdir()):
+        if file.is_file() and file.suffix in (".conf", ".lua") and file.name not in _NOT_COPIED:
+            shutil.copyfile(file, directory / file.name)
     absent = [line for key, line in _DEFAULTS.items() if key not in configuration.settings]
-    return [*absent, *configuration.lines]
+    text = "\n".join([*own, *absent, *configuration.lines])
+    (directory / "slurm.conf").write_text(text + "\n", "utf-8")
 
 
-def _nodes(nodes: Sequence[Node], ports: Sequence[int]) -> list[str]:
+def _nodes(nodes: Sequence[Node], ports: Sequence[int] | None = None) -> list[str]:
     """Describe the nodes: those that one line of the user's file describes, and equal ones in a row, by one.
 
     A line is a configuration record of Slurm's. Under select/linear Slurm looks for nodes record by record:
     with a line for each node it would take the first idle nodes instead of neighbours.
     """
-    own = "NodeHostname=localhost NodeAddr=127.0.0.1 State=UNKNOWN"
     lines = []
-    described = zip(nodes, ports, strict=True)
+    described = zip(nodes, ports or [0] * len(nodes), strict=True)
     for (_, more), each in groupby(described, lambda pair: (pair[0].line, pair[0].more)):
         names, numbers = zip(*((node.name, str(port)) for node, port in each), strict=True)
-        lines.append(f"NodeName={','.join(names)} {own} Port=[{','.join(numbers)}] {' '.join(more)}")
+        of_network = "NodeHostname=localhost NodeAddr=127.0.0.1 State=UNKNOWN "
+        own = "" if ports is None else f"{of_network}Port=[{','.join(numbers)}] "
+        lines.append(f"NodeName={','.join(names)} {own}{' '.join(more)}")
     return lines

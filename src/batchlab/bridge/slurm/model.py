@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 import re
-from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from batchlab.bridge.slurm.configuration import Node
-from batchlab.bridge.slurm.partitions import default_partition, partitions_of
-from batchlab.errors import BridgeError, one_line
+from batchlab.bridge.slurm.layout import write_model
+from batchlab.errors import BridgeError, SystemDescriptionError
+from batchlab.policy.policy import CONFIGURED, as_policy
 from batchlab.simulation import simulate
-from batchlab.system import NodeGroup, System
+from batchlab.system import read_system
 from batchlab.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from batchlab.bridge.slurm.configuration import Configuration
     from batchlab.bridge.slurm.submission import Submission
     from batchlab.policy import Policy
     from batchlab.result.result import Result
+    from batchlab.system import System
 
-__all__ = ["planned_stream", "policy_of", "run_model", "system_of"]
+__all__ = ["planned_stream", "run_model", "system_of"]
 
-_DAY = 86_400.0
-_DURATION = re.compile(r"(?:([0-9]+)-)?([0-9]+(?::[0-9]+){0,2})")
-_WEIGHTS = {
-    "age": "priorityweightage",
-    "job_size": "priorityweightjobsize",
-    "partition": "priorityweightpartition",
-}
 _COLUMNS = {
     "job_id": pl.Int64,
     "submit_time": pl.Float64,
@@ -40,51 +36,27 @@ _COLUMNS = {
     "tasks": pl.Int64,
     "core": pl.Int64,
 }
-_RULES = {"sched/builtin": "fcfs", "sched/backfill": "conservative"}
 _MINUTE = 60.0
 
 
-def policy_of(configuration: Configuration) -> str:
-    """Give the policy that a ``slurm.conf`` describes, as far as our rules have it.
-
-    ``sched/builtin`` is ``fcfs``; ``sched/backfill`` reserves for every waiting job, so it is
-    ``conservative``, or ``easy`` where ``bf_job_part_count_reserve=1`` lets it reserve for one. Of the
-    multifactor priority the weights of age, size and partition are taken. Slurm's polling is not modelled.
+def system_of(nodes: Sequence[Node], configuration: Configuration) -> System:
+    """Make the machine of a virtual cluster with its policy: what its daemons read, read by us.
 
     Raises
     ------
-    BridgeError
-        If there is no such rule.
+    SystemDescriptionError
+        If they do not describe one: a partition names a node that the cluster does not have.
     """
-    settings = configuration.settings
-    scheduler = settings.get("schedulertype", "sched/backfill").lower()
-    if scheduler not in _RULES:
-        raise BridgeError(
-            f"{configuration.path}: SchedulerType = {one_line(scheduler)}; the model knows "
-            f"{', '.join(_RULES)}. Pass the policy."
-        )
-    rule = _RULES[scheduler]
-    if rule == "conservative" and "bf_job_part_count_reserve=1" in _options(
-        settings.get("schedulerparameters", "")
-    ):
-        rule = "easy"
-    if settings.get("prioritytype", "priority/basic").lower() != "priority/multifactor":
-        return rule
-    order = _multifactor(settings)
-    if order == "fcfs":
-        return rule
-    return order if rule == "fcfs" else f"{rule}(order={order})"
-
-
-def system_of(nodes: Sequence[Node], configuration: Configuration) -> System:
-    """Make the machine of a virtual cluster: groups of equal nodes, in its order, and its partitions."""
-    runs = [(kind, len(list(each))) for kind, each in groupby((node.cores, node.features) for node in nodes)]
-    groups = tuple(
-        NodeGroup(name=f"n{place}", count=count, resources={"core": cores}, features=features)
-        for place, ((cores, features), count) in enumerate(runs)
-    )
-    partitions = partitions_of(configuration, nodes)
-    return System(groups=groups, name="virtual nodes", partitions=partitions)
+    with TemporaryDirectory(prefix="batchlab-model-") as folder:
+        write_model(Path(folder), configuration, nodes)
+        try:
+            return read_system(folder)
+        except SystemDescriptionError as error:
+            # The file is ours and gone: its name and the line would say nothing.
+            place = re.compile(re.escape(str(Path(folder, "slurm.conf"))) + r"(:\d+)?")
+            raise SystemDescriptionError(
+                place.sub(f"{configuration.path}, on the virtual nodes", str(error))
+            ) from None
 
 
 def nodes_of(system: System) -> tuple[Node, ...]:
@@ -139,50 +111,16 @@ def run_model(
     nodes, configuration
         The cluster's.
     policy
-        `policy_of` the configuration unless given.
+        The configured one unless given; see `Policy.on`.
     seed
         For policies that use chance.
     """
     system = system_of(nodes, configuration)
-    named = [pl.col("partition").fill_null(default_partition(configuration))] if system.partitions else []
+    named = [pl.col("partition").fill_null(configuration.default_partition)] if system.partitions else []
     named += [pl.col("constraint")] if any(node.features for node in nodes) else []
     table = stream.filter(pl.col("run_time").is_not_null()).select(*_COLUMNS, *named)
-    if configuration.whole_nodes:
+    if configuration.read.selection.type == "linear":
         table = table.with_columns(exclusive=True)
     # A job that Slurm killed late has run longer than its limit, and does so here.
     workload = Workload.from_table(table, resources=["core"], overrun="keep")
-    return simulate(workload, system, policy or policy_of(configuration), seed=seed)
-
-
-def _multifactor(settings: Mapping[str, str]) -> str:
-    """Give the order with the weights that a job has without accounts and partitions."""
-    weights = {name: value for name, key in _WEIGHTS.items() if (value := int(settings.get(key, "0") or 0))}
-    if not weights:
-        return "fcfs"
-    parts = [f"{name}={value}" for name, value in weights.items()]
-    parts.append(f"max_age={_duration(settings.get('prioritymaxage', '7-0')):g}")
-    parts.append(f"period={_duration(settings.get('prioritycalcperiod', '5')):g}")
-    if settings.get("priorityfavorsmall", "no").lower() == "yes":
-        parts.append("favour=small")
-    return f"multifactor({', '.join(parts)})"
-
-
-def _duration(text: str) -> float:
-    """Read one of Slurm's durations, in seconds: ``5`` (minutes), ``5:00``, ``1:00:00``, ``7-0``."""
-    found = _DURATION.fullmatch(text)
-    if found is None:
-        raise BridgeError(
-            f"{one_line(text)!r} is no duration of Slurm's; write e.g. 1-12:00:00. Or pass the policy."
-        )
-    days, parts = found[1], [int(part) for part in found[2].split(":")]
-    if days is not None:
-        hours, minutes, seconds = (*parts, 0, 0)[:3]
-    elif len(parts) == len(("hours", "minutes", "seconds")):
-        hours, minutes, seconds = parts
-    else:
-        hours, (minutes, seconds) = 0, (*parts, 0)[:2]
-    return int(days or 0) * _DAY + (hours * 60 + minutes) * _MINUTE + seconds
-
-
-def _options(text: str) -> list[str]:
-    return [option.strip() for option in text.lower().split(",")]
+    return simulate(workload, system, as_policy(policy or CONFIGURED).on(system.policy), seed=seed)
