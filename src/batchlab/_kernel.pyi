@@ -90,6 +90,7 @@ class JobColumns(TypedDict):
     association: NDArray[np.uint32] | None
     array: NDArray[np.uint32] | None
     requeue: NDArray[np.bool_] | None
+    cancelled_at: NDArray[np.float64] | None
     over_time_limits: list[NDArray[np.float64]]
     places: list[PlaceColumns]
     factors: FactorColumns | None
@@ -507,6 +508,7 @@ class SwfStream:
         invalid: InvalidAction,
         processors: ProcessorField,
         use_memory: bool,
+        log_events: bool,
     ) -> SwfStream: ...
     @property
     def comments(self) -> list[str]:
@@ -553,6 +555,7 @@ class SwfLog:
         invalid: InvalidAction,
         processors: ProcessorField,
         use_memory: bool,
+        log_events: bool,
     ) -> SwfLog: ...
     @property
     def comments(self) -> list[str]:
@@ -584,6 +587,7 @@ class SwfParser:
         invalid: InvalidAction,
         processors: ProcessorField,
         use_memory: bool,
+        log_events: bool,
         max_jobs: int | None = None,
     ) -> SwfParser: ...
     def feed(self, piece: bytes) -> bool:
@@ -1410,6 +1414,7 @@ def read_swf_file(
     invalid: InvalidAction,
     processors: ProcessorField,
     use_memory: bool,
+    log_events: bool,
     max_jobs: int | None = None,
 ) -> SwfColumns:
     """Reads a file, plain or gzip by its content."""

@@ -76,7 +76,7 @@ GENERATOR: Final = "Generator: batchlab"
 LARGEST_SEED: Final = 2**64 - 1
 """Seeds are integers from 0 to this."""
 
-JobState = Literal["loaded", "queued", "running", "completed", "killed", "rejected"]
+JobState = Literal["loaded", "queued", "running", "completed", "killed", "rejected", "cancelled"]
 JOB_STATES: tuple[JobState, ...] = get_args(JobState)
 """The states of a job; a state's number is its place here."""
 
@@ -117,7 +117,7 @@ ExternalEvent = Literal[
 EXTERNAL_EVENTS: tuple[ExternalEvent, ...] = get_args(ExternalEvent)
 """What users, administrators and faults do; an event's number is its place here."""
 
-InternalEvent = Literal["start", "interrupted", "completed", "killed", "rejected"]
+InternalEvent = Literal["start", "interrupted", "completed", "killed", "rejected", "cancelled"]
 INTERNAL_EVENTS: tuple[InternalEvent, ...] = get_args(InternalEvent)
 """What a scheduler does, and what follows from it."""
 

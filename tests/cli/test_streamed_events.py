@@ -116,7 +116,7 @@ def test_jobs_that_are_not_there_are_left_alone(log: Path, tmp_path: Path) -> No
     command = ["run", str(log), "--stream", "--external-events", str(given), "--out", str(tmp_path / "out")]
     assert main(command) == 0
     states = [line.split(",")[1] for line in (tmp_path / "out" / "jobs.csv").read_text().splitlines()]
-    assert states == ["state", "completed", "killed", "completed"]
+    assert states == ["state", "completed", "cancelled", "completed"]
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["workload"]["external_events"] == 4
     assert "external_events" in manifest["inputs"]

@@ -36,6 +36,7 @@ def test_status(snapshot: Snapshot) -> None:
         "completed": 0,
         "killed": 0,
         "rejected": 0,
+        "cancelled": 0,
         "utilisation": {"core": 5 / 8, "mem": 7 / 16, "gpu": 1.0},
         "drained_nodes": 0,
         "elapsed": 2.0,

@@ -143,6 +143,8 @@ def change_waiting(kernel: Kernel, event: ExternalEvent, job: Job) -> bool:
     """Take a waiting job out of the queue for good, or until it is released."""
     state, row = kernel.state, job.row
     waiting, held = waiting_job(kernel, row), state.held.get(row)
+    if event.kind == "cancel":
+        return cancel_job(kernel, job)
     if waiting is None:
         is_to_come = job in kernel.to_come
         applied = is_to_come and (event.kind == "hold" or (event.kind == "release" and row in state.holds))
@@ -150,9 +152,7 @@ def change_waiting(kernel: Kernel, event: ExternalEvent, job: Job) -> bool:
             # It is held from its submission on, or no longer.
             (state.holds.add if event.kind == "hold" else state.holds.discard)(row)
         return applied
-    if event.kind == "cancel":
-        kernel.cancel(waiting)
-    elif event.kind == "hold":
+    if event.kind == "hold":
         if waiting in kernel.waiting.submitted:
             state.holds.add(row)
         elif waiting in state.queue:
@@ -170,6 +170,17 @@ def change_waiting(kernel: Kernel, event: ExternalEvent, job: Job) -> bool:
     else:
         return False
     return True
+
+
+def cancel_job(kernel: Kernel, job: Job) -> bool:
+    """Take a waiting job out of the queue for good; a running one ends if it has no run time of its own."""
+    waiting, running = waiting_job(kernel, job.row), running_of(kernel, job)
+    if waiting is not None:
+        kernel.cancel(waiting)
+    elif running is not None and job.until is not None:
+        kernel.state.disturbed = True
+        kernel.kill(running, "cancelled")
+    return waiting is not None or (running is not None and job.until is not None)
 
 
 def change_limit(kernel: Kernel, job: Job, seconds: float) -> bool:

@@ -8,7 +8,7 @@ from reference.allocators import Allocator
 from reference.backfill import RULES
 from reference.dependencies import Waiting
 from reference.disciplines import DISCIPLINES, serve
-from reference.events import absent_nodes, take, unknown_reservations
+from reference.events import absent_nodes, cancel_job, take, unknown_reservations
 from reference.limits import refuses_submission
 from reference.mappings import mapping_of
 from reference.model import (
@@ -78,6 +78,7 @@ class Kernel:
                 *submissions,
                 *events,
                 *(event.time for event in self.events[:1] if self.is_any_left()),
+                *(job.until for job in self.to_be_cancelled() if job.until is not None),
                 *ends,
                 *(time for time in due if time > self.state.now and not self.stopped),
                 self.waiting.next_instant(self.state.now),
@@ -104,7 +105,15 @@ class Kernel:
         waiting = (self.waiting.submitted, self.state.queue, self.state.held)
         return any((self.to_come, self.state.running, *waiting))
 
+    def to_be_cancelled(self) -> list[Job]:
+        """List the jobs there that have no run time of their own, by row."""
+        waiting = [*self.state.queue, *self.waiting.submitted, *self.state.held.values()]
+        there = [*waiting, *(running.job for running in self.state.running)]
+        return sorted((job for job in there if job.until is not None), key=lambda job: job.row)
+
     def change_nodes(self) -> None:
+        for job in [job for job in self.to_be_cancelled() if job.until == self.state.now]:
+            cancel_job(self, job)
         due = [event for event in self.events if event.time == self.state.now and self.is_any_left()]
         self.events = self.events[len(due) :]
         self.applied += [take(self, event) for event in due]
@@ -285,10 +294,10 @@ class Kernel:
         self.let_in()
         return True
 
-    def kill(self, running: Running) -> None:
+    def kill(self, running: Running, state: str = "killed") -> None:
         """End a job; of one whose run is over only the completion is cut short."""
         self.state.leave(running)
-        self.end(running, running.state if running.phase == "completing" else "killed", self.state.now)
+        self.end(running, running.state if running.phase == "completing" else state, self.state.now)
         self.let_in()
 
     def end(self, running: Running, state: str, time: float) -> None:
@@ -314,6 +323,8 @@ class Kernel:
             self.waiting.submitted.append(bound)
             self.state.key_event("arrival", bound, self.state.work_left(bound))
         self.let_in()
+        if bound in self.to_be_cancelled() and bound.until == self.state.now:
+            cancel_job(self, bound)
 
     def reject(self, job: Job, reason: str) -> None:
         self.outcomes[job.row] = Outcome("rejected", None, None, [], reason)
@@ -343,7 +354,7 @@ class Kernel:
         self.state.reservations.pop(job.row, None)
         self.state.disturbed = True
         self.state.key_event("departure", job, self.state.work_left(job))
-        self.outcomes[job.row] = Outcome("killed", None, self.state.now, [])
+        self.outcomes[job.row] = Outcome("cancelled", None, self.state.now, [])
         self.waiting.begun.setdefault(job.row, self.state.now)
         self.let_in()
 

@@ -32,7 +32,8 @@ class Job:
     (S11); `node_sets`, `tier`, `queue_priority`, `in_queue`, `in_partitions` and `in_reservation` follow from
     that, and from `reservation` (S14), when it is submitted. Singletons go by `user` and `name`.
     `time_limit` is the requested_time unless given, and `first_time_limit` what it was at the submission,
-    where events changed it (S18).
+    where events changed it (S18). With `cancelled_after` it has no run time of its own: so many seconds after
+    its submission it is cancelled, and `run_time` is that long too.
     """
 
     row: int
@@ -69,6 +70,12 @@ class Job:
     in_reservation: str | None = None
     time_limit: float | None = None
     first_time_limit: float | None = None
+    cancelled_after: float | None = None
+
+    @property
+    def until(self) -> float | None:
+        """When it is cancelled, where it has no run time of its own."""
+        return None if self.cancelled_after is None else self.submit_time + self.cancelled_after
 
     @property
     def first_limit(self) -> float:

@@ -75,6 +75,8 @@ class Running:
 
     def remaining(self, now: float) -> float:
         """Give the work that it has left."""
+        if self.job.until is not None:
+            return 0.0
         if self.phase in {"running", "suspending"}:
             return max(0.0, self.work - self.done(now))
         return self.work if self.phase == "launching" else 0.0
@@ -245,7 +247,9 @@ class State:
     def begin_work(self, running: Running) -> None:
         """Let a job run, whose launch is over."""
         running.phase, running.begun = "running", self.now
-        if self.service:
+        if running.job.until is not None:
+            running.work = running.job.until - self.now
+        elif self.service:
             self.service.begin(self.now, running)
         self.limit_run(running)
         base = counts_from(self, running)
@@ -270,7 +274,9 @@ class State:
     def end_run(self, running: Running) -> None:
         """Let a run end when its work is done at the present rate, or at its limit."""
         end = running.begun + running.work
-        if running.clock:
+        if running.job.until is not None:
+            end = max(running.job.until, running.begun)
+        elif running.clock:
             end = running.clock.time_of(running.end_service)
         # Where the limit is reached as the work is done, the work counts.
         killed = end > running.limit
@@ -291,6 +297,8 @@ class State:
 
     def work_left(self, job: Job) -> float:
         """Give the work that a job that does not run has left."""
+        if self.service and job.until is not None:
+            return 0.0
         work = job.run_time + self.overheads.of(job).execution
         return max(0.0, work - self.saved.get(job.row, 0.0))
 

@@ -107,6 +107,7 @@ def test_describe_of_nothing_is_none() -> None:
 def test_states_are_all_counted(three: Result) -> None:
     """States without jobs count 0."""
     counted = {"loaded": 0, "queued": 0, "running": 0, "completed": 3, "killed": 0, "rejected": 1}
+    counted["cancelled"] = 0
     assert metrics.states(three.jobs) == counted
 
 

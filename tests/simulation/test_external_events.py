@@ -33,7 +33,7 @@ def ends(*events: dict[str, object], walltime: str = "run") -> list[tuple[str, f
 def test_what_happens_to_jobs() -> None:
     """By hand, for each kind."""
     done, third = ("completed", 0.0, 60.0), ("completed", 60.0, 90.0)
-    assert ends({"time": 5, "event": "cancel", "job_id": 2}) == [done, ("killed", None, 5.0), third]
+    assert ends({"time": 5, "event": "cancel", "job_id": 2}) == [done, ("cancelled", None, 5.0), third]
     assert ends({"time": 5, "event": "cancel", "job_id": 1})[0] == done
     killed = ends({"time": 5, "event": "kill", "job_id": 1})
     assert killed == [("killed", 0.0, 5.0), ("completed", 5.0, 65.0), ("completed", 65.0, 95.0)]
@@ -147,7 +147,7 @@ def test_the_stream_knows_which_run_was_the_last() -> None:
     simulation.run_until(21.0)
     columns = ["job_id", "state", "start_time", "end_time", "nodes"]
     assert simulation.result().events.jobs.select(columns).rows() == [
-        (1, "killed", None, 7.0, None),
+        (1, "cancelled", None, 7.0, None),
         (2, "running", 20.0, None, "0-1"),
         (3, "queued", None, None, None),
     ]

@@ -8,7 +8,7 @@ from reference import ExternalEvent, Overhead, Overheads
 from reference.events import CLOSING, OPENING
 from support.schedule_cases import Case
 
-__all__ = ["JOB_KINDS", "KINDS", "MACHINE_KINDS", "delayed", "eventful"]
+__all__ = ["JOB_KINDS", "KINDS", "MACHINE_KINDS", "delayed", "eventful", "withdrawn"]
 
 JOB_KINDS = ("cancel", "kill", "end", "requeue", "hold", "release", "requested_time", "priority")
 KINDS = (*JOB_KINDS, *sorted(CLOSING), *sorted(OPENING), "scheduler_stop", "scheduler_start")
@@ -26,6 +26,23 @@ def delayed(case: Case, rng: random.Random) -> Case:
     of_job = tuple(Overhead(seconds(), seconds(), seconds()) for _ in case.jobs)
     overheads = Overheads(of_job, counted=rng.random() < 0.5, billed=rng.random() < 0.5)
     return replace(case, overheads=overheads)
+
+
+def withdrawn(case: Case, rng: random.Random) -> Case:
+    """Let some jobs have no run time of their own: they are cancelled some time after their submission."""
+    latest = rng.choice((5, 30, 200))
+
+    def seconds(submit_time: float) -> float:
+        others = [each.submit_time + each.run_time - submit_time for each in case.jobs]
+        later = [each for each in others if each > 0]
+        # Often as another job ends.
+        return rng.choice(later) if later and rng.random() < 0.4 else float(rng.randint(0, latest))
+
+    jobs = []
+    for job in case.jobs:
+        after = seconds(job.submit_time) if rng.random() < 0.4 else None
+        jobs.append(job if after is None else replace(job, run_time=after, cancelled_after=after))
+    return replace(case, jobs=tuple(jobs))
 
 
 def eventful(case: Case, rng: random.Random) -> Case:

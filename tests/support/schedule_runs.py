@@ -42,7 +42,9 @@ def workload_of(case: Case) -> bl.Workload:
     columns = {
         "job_id": pl.Series([job.row for job in jobs], dtype=pl.Int64),
         "submit_time": pl.Series([job.submit_time for job in jobs], dtype=pl.Float64),
-        "run_time": pl.Series([job.run_time for job in jobs], dtype=pl.Float64),
+        "run_time": pl.Series(
+            [0.0 if job.until is not None else job.run_time for job in jobs], dtype=pl.Float64
+        ),
         "requested_time": pl.Series([job.requested_time for job in jobs], dtype=pl.Float64),
         **limits_of(jobs),
         "tasks": pl.Series([job.tasks for job in jobs], dtype=pl.Int64),
@@ -86,8 +88,10 @@ def limits_of(jobs: Sequence[Job]) -> dict[str, pl.Series]:
 
 
 def waiting_columns(jobs: Sequence[Job]) -> dict[str, pl.Series]:
-    """Give the columns of what jobs wait for, where one does."""
+    """Give the columns of what jobs wait for, and how long they do, where one does."""
     columns = {}
+    if any(job.until is not None for job in jobs):
+        columns["cancelled_after"] = pl.Series([job.cancelled_after for job in jobs], dtype=pl.Float64)
     if any(job.begin_time for job in jobs):
         columns["begin_time"] = pl.Series([job.begin_time or None for job in jobs], dtype=pl.Float64)
     if any(job.depends_on for job in jobs):
@@ -398,7 +402,7 @@ def readable(case: Case) -> str:
             f"    Job({job.row}, {job.submit_time!r}, {job.run_time!r}, {job.requested_time!r}, {job.tasks}, "
             f"{job.request}, {job.tasks_per_node}, {job.exclusive}, {job.node_groups}),"
             f"  # {text_of(job)} {job.depends_on} begin={job.begin_time} user={job.user} name={job.name} "
-            f"array={job.array}%{job.array_limit} limit={job.limit}"
+            f"array={job.array}%{job.array_limit} limit={job.limit} cancelled={job.cancelled_after}"
         )
 
     events = [f"    {event}," for event in (*case.node_events, *case.events)]

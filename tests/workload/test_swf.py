@@ -284,9 +284,11 @@ def test_the_kernel_and_the_tables_speak_alike() -> None:
     """The reasons that both readers give are the same words."""
     from batchlab import _kernel  # noqa: PLC0415  # private; only here
 
-    parser = _kernel.SwfParser(overrun="extend", invalid="drop", processors="requested", use_memory=False)
+    parser = _kernel.SwfParser(
+        overrun="extend", invalid="drop", processors="requested", use_memory=False, log_events=True
+    )
     texts = {text for _, text in parser.finish()["reasons"]}
-    of_tables = {"REPEATED_JOB", "TIME_LIMIT", "REQUESTED_TIME_OF_LIMIT", "PARTS"}
+    of_tables = {"REPEATED_JOB", "TIME_LIMIT", "REQUESTED_TIME_OF_LIMIT", "PARTS", "CANCELLED_WITH_RUN"}
     own = {value for name, value in vars(reasons).items() if name.isupper() and name not in of_tables}
     assert own <= texts
     with pytest.raises(ValueError, match="finished"):

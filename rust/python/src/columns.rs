@@ -148,6 +148,8 @@ pub struct Columns<'py> {
     array: Option<PyReadonlyArray1<'py, u32>>,
     /// Whether each job may be put back to run again from its start; None where all may.
     requeue: Option<PyReadonlyArray1<'py, bool>>,
+    /// When each job is cancelled that has no run time of its own, infinite for the others; None where there is none.
+    cancelled_at: Option<PyReadonlyArray1<'py, f64>>,
     /// Seconds that jobs may run beyond their limits in the first partition of each, in the second, and so on.
     over_time_limits: Vec<PyReadonlyArray1<'py, f64>>,
     /// The first partition of each job, then the second, and so on, where they differ.
@@ -339,6 +341,7 @@ impl Columns<'_> {
             association: given(self.association.as_ref()),
             array: given(self.array.as_ref()),
             requeue: given(self.requeue.as_ref()),
+            cancelled_at: given(self.cancelled_at.as_ref()),
             over_time_limits: self.over_time_limits.iter().map(|column| given(Some(column))).collect(),
             places: self.places.iter().map(PlaceColumns::attributes).collect(),
             factors: self.factors.as_ref().map(|columns| Box::new(columns.factors())),

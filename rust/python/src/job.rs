@@ -16,12 +16,19 @@ impl Job {
     }
 
     /// Its column of the workload, which has no work of other units and no overheads; what a look ahead assumes; 0 for a job
-    /// that runs until its application is done.
+    /// that runs until its application is done; of one without a run time of its own the longest that it could run.
     fn known_run_time(&self, py: Python<'_>) -> PyResult<f64> {
         if let Some(assumed) =
             self.with(py, |view| view.state.assumes_estimates.then(|| view.state.jobs.run_time(self.slot)))?
         {
             return Ok(assumed);
+        }
+        let until = self.with(py, |view| {
+            let cancelled_at = view.scenario.attributes.cancelled_at(self.slot);
+            cancelled_at.map(|time| time - view.scenario.job(self.slot).submit_time)
+        })?;
+        if let Some(longest) = until {
+            return Ok(longest);
         }
         let column = self.view.get().columns.bind(py).get_item("run_time")?;
         let run_time: f64 = column.get_item(self.slot)?.extract()?;

@@ -14,15 +14,15 @@ pub fn metrics<'py>(
     resources: &[String],
 ) -> PyResult<Bound<'py, PyDict>> {
     let metrics = PyDict::new(py);
-    let [queued, running, completed, killed] = summary.states;
+    let [queued, running, completed, killed, cancelled] = summary.states;
     let rejected: u64 = summary.rejected.iter().sum();
     let jobs = PyDict::new(py);
-    jobs.set_item("submitted", queued + running + completed + killed + rejected)?;
+    jobs.set_item("submitted", queued + running + completed + killed + rejected + cancelled)?;
     jobs.set_item("loaded", 0)?;
     for (state, count) in [("queued", queued), ("running", running), ("completed", completed)] {
         jobs.set_item(state, count)?;
     }
-    for (state, count) in [("killed", killed), ("rejected", rejected)] {
+    for (state, count) in [("killed", killed), ("rejected", rejected), ("cancelled", cancelled)] {
         jobs.set_item(state, count)?;
     }
     metrics.set_item("jobs", jobs)?;

@@ -65,7 +65,7 @@ fn ended_last(jobs: &JobRecords, latest: usize) -> Vec<u32> {
         return Vec::new();
     }
     let had_nodes = (0..jobs.len() as u32)
-        .filter(|&job| matches!(jobs.state(job), JobState::Completed | JobState::Killed))
+        .filter(|&job| jobs.state(job).has_ended())
         .filter(|&job| !jobs.last_placement(job).is_nowhere());
     let mut ends: Vec<(Time, u32)> = had_nodes.map(|job| (Time(jobs.end_time(job)), job)).collect();
     if ends.len() > latest {

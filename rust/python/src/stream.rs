@@ -34,7 +34,7 @@ pub struct SwfStream {
 #[pymethods]
 impl SwfStream {
     #[new]
-    #[pyo3(signature = (path, *, overrun, invalid, processors, use_memory))]
+    #[pyo3(signature = (path, *, overrun, invalid, processors, use_memory, log_events))]
     fn new(
         py: Python<'_>,
         path: PathBuf,
@@ -42,8 +42,9 @@ impl SwfStream {
         invalid: &str,
         processors: &str,
         use_memory: bool,
+        log_events: bool,
     ) -> PyResult<Self> {
-        let options = options(overrun, invalid, processors, use_memory)?;
+        let options = options(overrun, invalid, processors, use_memory, log_events)?;
         let opened = py.detach(|| {
             let mut log = SwfFile::new(source::open(&path).map_err(SwfError::Io)?, options)?;
             let first = log.next().transpose()?;
@@ -88,6 +89,10 @@ impl SwfStream {
         let node_sets = Arc::new(NodeSets::whole(node_count));
         let requests = Requests::new(resources, &amounts);
         let mut scenario = Scenario::new(Vec::new(), Vec::new(), requests, Arc::clone(&node_sets));
+        if log.parser().options().log_events {
+            // A column that is not empty says that jobs may be cancelled.
+            scenario.attributes.cancelled_at.push(f64::INFINITY);
+        }
         scenario.core = machine.index("core");
         scenario.wall_time = parse_wall_time(walltime)?;
         scenario.job_check = parse_job_check(job_check)?;

@@ -38,6 +38,8 @@ pub struct Columns {
     pub time_limit: Option<Vec<f64>>,
     pub tasks: Vec<i64>,
     pub memory: Option<Vec<i64>>,
+    /// NaN where the job was not cancelled before it started; as long as the last row where it was.
+    pub cancelled_after: Vec<f64>,
     /// The remaining fields, with their numbers.
     others: Vec<(usize, Column)>,
 }
@@ -70,12 +72,29 @@ impl Columns {
         if let Some(memory) = &mut self.memory {
             memory.push(record.memory);
         }
+        if let Some(seconds) = record.cancelled_after {
+            self.cancelled_after.resize(self.line.len() - 1, f64::NAN);
+            self.cancelled_after.push(seconds);
+        }
         for (field, column) in &mut self.others {
             match column {
                 Column::Whole(values) => values.push(record.whole_field(*field)),
                 Column::Real(values) => values.push(record.fields[*field]),
             }
         }
+    }
+
+    /// How long a job runs, seconds; of one that was cancelled before it started the longest that it could run.
+    pub fn longest_run(&self, row: usize) -> f64 {
+        let cancelled_after = self.cancelled_after.get(row).copied().filter(|seconds| !seconds.is_nan());
+        cancelled_after.unwrap_or(self.run_time[row])
+    }
+
+    /// When each job is cancelled that did not start, infinite for the others; empty where there is none.
+    pub fn cancelled_at(&self) -> Vec<f64> {
+        let times =
+            self.cancelled_after.iter().zip(&self.submit_time).map(|(seconds, submit)| submit + seconds);
+        times.map(|time| if time.is_nan() { f64::INFINITY } else { time }).collect()
     }
 
     fn into_dict(self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
@@ -90,6 +109,11 @@ impl Columns {
         }
         if let Some(memory) = self.memory {
             columns.set_item("mem", memory.into_pyarray(py))?;
+        }
+        if !self.cancelled_after.is_empty() {
+            let mut column = self.cancelled_after;
+            column.resize(self.line.len(), f64::NAN);
+            columns.set_item("cancelled_after", column.into_pyarray(py))?;
         }
         for (field, column) in self.others {
             match column {
@@ -184,15 +208,16 @@ pub struct SwfParser {
 #[pymethods]
 impl SwfParser {
     #[new]
-    #[pyo3(signature = (*, overrun, invalid, processors, use_memory, max_jobs=None))]
+    #[pyo3(signature = (*, overrun, invalid, processors, use_memory, log_events, max_jobs=None))]
     fn new(
         overrun: &str,
         invalid: &str,
         processors: &str,
         use_memory: bool,
+        log_events: bool,
         max_jobs: Option<u64>,
     ) -> PyResult<Self> {
-        let options = options(overrun, invalid, processors, use_memory)?;
+        let options = options(overrun, invalid, processors, use_memory, log_events)?;
         Ok(Self { reading: Some(Reading::new(options, max_jobs)) })
     }
 
@@ -213,7 +238,7 @@ impl SwfParser {
 
 /// Reads a file, plain or gzip by its content.
 #[pyfunction]
-#[pyo3(signature = (path, *, overrun, invalid, processors, use_memory, max_jobs=None))]
+#[pyo3(signature = (path, *, overrun, invalid, processors, use_memory, log_events, max_jobs=None))]
 pub fn read_swf_file<'py>(
     py: Python<'py>,
     path: &Bound<'py, PyAny>,
@@ -221,9 +246,10 @@ pub fn read_swf_file<'py>(
     invalid: &str,
     processors: &str,
     use_memory: bool,
+    log_events: bool,
     max_jobs: Option<u64>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let options = options(overrun, invalid, processors, use_memory)?;
+    let options = options(overrun, invalid, processors, use_memory, log_events)?;
     read(py, &path.extract::<PathBuf>()?, options, max_jobs)?.into_dict(py)
 }
 
@@ -242,6 +268,7 @@ pub(crate) fn options(
     invalid: &str,
     processors: &str,
     use_memory: bool,
+    log_events: bool,
 ) -> PyResult<SwfOptions> {
     let unknown = |name, value: &str| PyValueError::new_err(format!("{name}={value:?} is not known"));
     Ok(SwfOptions {
@@ -262,6 +289,7 @@ pub(crate) fn options(
             other => return Err(unknown("processors", other)),
         },
         use_memory,
+        log_events,
     })
 }
 

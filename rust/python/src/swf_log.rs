@@ -29,7 +29,7 @@ pub struct SwfLog {
 #[pymethods]
 impl SwfLog {
     #[new]
-    #[pyo3(signature = (path, *, overrun, invalid, processors, use_memory))]
+    #[pyo3(signature = (path, *, overrun, invalid, processors, use_memory, log_events))]
     fn new(
         py: Python<'_>,
         path: PathBuf,
@@ -37,8 +37,9 @@ impl SwfLog {
         invalid: &str,
         processors: &str,
         use_memory: bool,
+        log_events: bool,
     ) -> PyResult<Self> {
-        let options = options(overrun, invalid, processors, use_memory)?;
+        let options = options(overrun, invalid, processors, use_memory, log_events)?;
         Ok(Self { reading: Some(read(py, &path, options, None)?) })
     }
 
@@ -83,6 +84,7 @@ impl SwfLog {
         let jobs = self.jobs(&machine, &mut requests)?;
         let records = JobRecords::new(&jobs, |_| None);
         let mut scenario = Scenario::new(jobs, Vec::new(), requests, Arc::clone(&node_sets));
+        scenario.attributes.cancelled_at = self.reading()?.columns.cancelled_at();
         scenario.core = machine.index("core");
         scenario.wall_time = parse_wall_time(walltime)?;
         scenario.job_check = parse_job_check(job_check)?;
@@ -123,7 +125,7 @@ impl SwfLog {
                 row: row as u64,
                 // Adding 0 turns −0 into 0.
                 submit_time: columns.submit_time[row] + 0.0,
-                run_time: columns.run_time[row] + 0.0,
+                run_time: columns.longest_run(row) + 0.0,
                 requested_time: columns.requested_time[row] + 0.0,
                 time_limit: columns.time_limit.as_ref().unwrap_or(&columns.requested_time)[row] + 0.0,
                 tasks: u32::try_from(columns.tasks[row]).unwrap_or(u32::MAX),

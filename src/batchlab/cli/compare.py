@@ -23,6 +23,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     FailureTimes,
     Invalid,
     JobChecked,
+    LogEvents,
     LogFormatOption,
     MappingOption,
     Nodes,
@@ -123,6 +124,7 @@ def compare(
     invalid: Invalid = "drop",
     processors: Processors = "requested",
     use_memory: UseMemory = None,
+    log_events: LogEvents = True,
     log_format: LogFormatOption = None,
     mapping: MappingOption = None,
     timezone: Timezone = None,
@@ -143,7 +145,16 @@ def compare(
     policies = _policies(policy, machine)
     observers = observers_for(observer, power, failures, seed)
     log = LogRequest(
-        *located(trace), overrun, invalid, processors, use_memory, None, log_format, timezone, mapping
+        *located(trace),
+        overrun,
+        invalid,
+        processors,
+        use_memory,
+        None,
+        log_format,
+        timezone,
+        mapping,
+        log_events,
     )
     workload, described = _read(log, machine)
     title = LogFile(log.trace).label

@@ -36,6 +36,7 @@ __all__ = [
     "FormatOption",
     "Invalid",
     "JobChecked",
+    "LogEvents",
     "LogFormatOption",
     "MappingOption",
     "NodeWatts",
@@ -297,6 +298,15 @@ UseMemory = Annotated[
     ),
 ]
 
+LogEvents = Annotated[
+    bool,
+    typer.Option(
+        "--log-events/--no-log-events",
+        rich_help_panel=READING,
+        help="Whether jobs that were cancelled before they started in the log are cancelled after the same "
+        "wait; if not, they are jobs of 0 s.",
+    ),
+]
 LogFormatOption = Annotated[
     LogFormat | None,
     typer.Option("--log-format", rich_help_panel=READING, help="What the log is; known by its content."),

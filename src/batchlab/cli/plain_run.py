@@ -116,6 +116,7 @@ def _read(request: RunRequest) -> _kernel.SwfLog | None:
                 invalid=log.invalid,
                 processors=log.processors,
                 use_memory=bool(log.use_memory),
+                log_events=log.log_events,
             )
     except (OSError, ValueError):
         # The reader of tables explains it.

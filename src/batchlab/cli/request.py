@@ -29,7 +29,8 @@ class LogRequest:
 
     `trace` is the file, and `name` its name in the catalogue, where it was found there; `applications` is
     the folder with the applications of its jobs, where one was given; `overrun`, `use_memory`, `form`,
-    `timezone` and `mapping` are None where they were not.
+    `timezone` and `mapping` are None where they were not. `log_events`: whether what happened to jobs in
+    the log happens to them again.
     """
 
     trace: Path
@@ -42,6 +43,7 @@ class LogRequest:
     form: LogFormat | None = None
     timezone: str | None = None
     mapping: str | None = None
+    log_events: bool = True
 
     @property
     def swf_overrun(self) -> OverrunAction:

@@ -14,6 +14,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     OUTPUT,
     RULES,
     Invalid,
+    LogEvents,
     LogFormatOption,
     MappingOption,
     OutputFormat,
@@ -124,6 +125,7 @@ def fit(
     invalid: Invalid = "drop",
     processors: Processors = "requested",
     use_memory: UseMemory = None,
+    log_events: LogEvents = True,
     log_format: LogFormatOption = None,
     mapping: MappingOption = None,
     timezone: Timezone = None,
@@ -143,7 +145,7 @@ def fit(
     sought = None if parameter is None else _sought(parameter, configured)
     given = located(trace)
     request = LogRequest(
-        *given, overrun, invalid, processors, use_memory, None, log_format, timezone, mapping
+        *given, overrun, invalid, processors, use_memory, None, log_format, timezone, mapping, log_events
     )
     workload = read_log(request, configured.system)
     with progress_bar("fitting") as advance:

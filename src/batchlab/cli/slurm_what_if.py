@@ -13,6 +13,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     RULES,
     Fitted,
     Invalid,
+    LogEvents,
     LogFormatOption,
     MappingOption,
     OutputFormat,
@@ -91,6 +92,7 @@ def what_if(
     invalid: Invalid = "drop",
     processors: Processors = "requested",
     use_memory: UseMemory = None,
+    log_events: LogEvents = True,
     log_format: LogFormatOption = None,
     mapping: MappingOption = None,
     timezone: Timezone = None,
@@ -112,7 +114,7 @@ def what_if(
         twins = [values.applied(each) for each in twins]
     given = located(trace)
     request = LogRequest(
-        *given, overrun, invalid, processors, use_memory, None, log_format, timezone, mapping
+        *given, overrun, invalid, processors, use_memory, None, log_format, timezone, mapping, log_events
     )
     workload = read_log(request, *(each.system for each in twins))
     _note_ignored(workload, twins)

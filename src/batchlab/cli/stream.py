@@ -120,6 +120,7 @@ def _open(request: RunRequest) -> SwfStream:
             invalid=log.invalid,
             processors=log.processors,
             use_memory=bool(log.use_memory),
+            log_events=log.log_events,
         )
     except ValueError as error:
         raise _explained(error, request) from error

@@ -144,7 +144,7 @@ def vnodes(
     from batchlab.bridge import slurm  # noqa: PLC0415  # --help does without
     from batchlab.policy.policy import CONFIGURED, as_policy  # noqa: PLC0415  # as above
 
-    log = LogRequest(*located(trace), overrun, invalid, processors, use_memory=False)
+    log = LogRequest(*located(trace), overrun, invalid, processors, use_memory=False, log_events=False)
     configuration = slurm.read_configuration(conf)
     time = slurm.clock_of(clock)
     model = None if mode == "real" else policy or CONFIGURED

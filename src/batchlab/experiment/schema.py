@@ -113,6 +113,7 @@ class Log(Model):
     invalid: InvalidAction | None = None
     processors: ProcessorField | None = None
     use_memory: bool | None = None
+    log_events: bool | None = None
     max_jobs: int | None = Field(default=None, ge=0)
     mapping: str | None = None
 

@@ -97,7 +97,7 @@ def _placement(snapshot: Snapshot, place: int) -> list[object]:
 def _known_since(snapshot: Snapshot) -> float:
     """Give the time from which on no job that ended is missing, seconds: that of the first one given."""
     status = snapshot.status
-    over = status.counts["completed"] + status.counts["killed"]
+    over = sum(status.counts[state] for state in ("completed", "killed", "cancelled"))
     if over <= len(status.ended):
         return snapshot.facts.first_submission
     return float(status.end_time[status.ended[0]]) if len(status.ended) else status.now

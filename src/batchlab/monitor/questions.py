@@ -102,7 +102,7 @@ def _job(snapshot: Snapshot, number: str) -> Document:
         known |= {"reason": reason}
     if state == "running":
         return known | _placed(snapshot, int(np.searchsorted(status.running, row)))
-    if state in ("completed", "killed"):
+    if state in ("completed", "killed", "cancelled"):
         known |= {"start_time": float(status.start_time[row]), "end_time": float(status.end_time[row])}
     return known
 

@@ -46,6 +46,7 @@ _STATE_COLOURS = {
     "killed": PALETTE[1],
     "running": PALETTE[2],
     "rejected": PALETTE[6],
+    "cancelled": PALETTE[4],
 }
 _COLUMNS: dict[str, tuple[str, ...]] = {
     "user": ("user", "user_id"),

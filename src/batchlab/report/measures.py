@@ -40,6 +40,10 @@ class Measure:
     better: Literal["lower", "higher"] | None = None
 
 
+_UNUSUAL = ("killed", "rejected", "cancelled")
+"""States of which nothing is told where no job has them."""
+
+
 def number(value: float) -> str:
     """Write a plain number in three digits, or whole where it is large."""
     return f"{value:,.0f}" if abs(value) >= _MANY else f"{value:.3g}"
@@ -66,7 +70,7 @@ def schedule_measures(groups: Sequence[Group]) -> list[Measure]:
 def cost_measures(groups: Sequence[Group]) -> list[Measure]:
     """Give what became of the jobs, and how long it took to know."""
     every = [
-        *(Measure(state, _of("jobs", state), _whole) for state in ("completed", "killed", "rejected")),
+        *(Measure(state, _of("jobs", state), _whole) for state in ("completed", *_UNUSUAL)),
         Measure("simulated in", lambda group: [result.elapsed for result in group.results], short_duration),
         Measure("CPU time of decisions", _decisions, short_duration),
     ]
@@ -142,8 +146,8 @@ def _whole(value: float) -> str:
 
 
 def _tells(measure: Measure, group: Group) -> bool:
-    # Without a column of killed or rejected jobs there is none; the same holds for unused resources.
-    quiet = measure.name in {"killed", "rejected"} or measure.name.endswith(("in use", "lost"))
+    # Without a column of killed, rejected or cancelled jobs there is none; so for unused resources.
+    quiet = measure.name in _UNUSUAL or measure.name.endswith(("in use", "lost"))
     return any(value is not None and not (quiet and value == 0) for value in measure.value(group))
 
 

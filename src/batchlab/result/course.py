@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["Course", "Steps", "course_of", "done_in_runs", "rates_of", "saved_time", "span_of"]
 
 _NEVER_THERE = tuple(JOB_STATES.index(state) for state in ("loaded", "rejected") if state in JOB_STATES)
-_COMPLETED, _KILLED = JOB_STATES.index("completed"), JOB_STATES.index("killed")
+_COMPLETED = JOB_STATES.index("completed")
+_CUT_SHORT = tuple(JOB_STATES.index(state) for state in ("killed", "cancelled"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +236,7 @@ def _work(
     completed = outcome.state == _COMPLETED
     # What was done is what there was to do: with it what overheads have added.
     work[completed] = done_of_job[completed]
-    killed = np.flatnonzero((outcome.state == _KILLED) & ~np.isnan(outcome.end_time))
+    killed = np.flatnonzero(np.isin(outcome.state, _CUT_SHORT) & ~np.isnan(outcome.end_time))
     left = np.maximum(work - done_of_job, 0.0)[killed]
     cut = np.flatnonzero(is_cut)
     lost = (runs.end[cut], (done - kept)[cut], runs.row[cut])

@@ -1,9 +1,9 @@
 """The measures of a schedule, as pure functions of a `Result`, or of a table of jobs with its columns.
 
 Per-job measures return a Series with one value per row, null where it is not defined: the job has not
-started, not ended, or was rejected. Aggregates leave nulls out, so they are over the jobs that ran, whether
-completed or killed. Times are in seconds. A number that does not exist (the mean of nothing) is ``None``,
-never NaN.
+started, not ended, was rejected or cancelled (S18). Aggregates leave nulls out, so they are over the jobs
+that ran, whether completed or killed; the utilisation and the makespan count cancelled jobs that ran. Times
+are in seconds. A number that does not exist (the mean of nothing) is ``None``, never NaN.
 """
 
 from typing import Any
@@ -56,9 +56,9 @@ def wait(jobs: pl.DataFrame) -> pl.Series:
     Returns
     -------
     polars.Series
-        Float64, seconds, one per row; null for jobs that have not started.
+        Float64, seconds, one per row; null for jobs that have not started, and for cancelled ones.
     """
-    return jobs.select(_WAIT.cast(pl.Float64).alias("wait")).to_series()
+    return jobs.select(_counted(jobs, _WAIT).cast(pl.Float64).alias("wait")).to_series()
 
 
 @of_jobs
@@ -73,9 +73,9 @@ def turnaround(jobs: pl.DataFrame) -> pl.Series:
     Returns
     -------
     polars.Series
-        Float64, seconds, one per row; null for jobs that have not ended.
+        Float64, seconds, one per row; null for jobs that have not ended, and for cancelled ones.
     """
-    return jobs.select(_TURNAROUND.cast(pl.Float64).alias("turnaround")).to_series()
+    return jobs.select(_counted(jobs, _TURNAROUND).cast(pl.Float64).alias("turnaround")).to_series()
 
 
 @of_jobs
@@ -104,7 +104,7 @@ def slowdown(jobs: pl.DataFrame) -> pl.Series:
     job scheduling", JSSPP 1997.
     """
     ran = _run_time(jobs)
-    ratio = pl.when(ran > 0).then(_TURNAROUND / ran)
+    ratio = pl.when(ran > 0).then(_counted(jobs, _TURNAROUND) / ran)
     return jobs.select(ratio.cast(pl.Float64).alias("slowdown")).to_series()
 
 
@@ -137,7 +137,7 @@ def bounded_slowdown(jobs: pl.DataFrame, threshold: float = USUAL_THRESHOLD) -> 
     job scheduling", JSSPP 1997.
     """
     _check(threshold)
-    ratio = _TURNAROUND / _at_least(_run_time(jobs), threshold)
+    ratio = _counted(jobs, _TURNAROUND) / _at_least(_run_time(jobs), threshold)
     return jobs.select(_at_least(ratio, 1).cast(pl.Float64).alias("bounded_slowdown")).to_series()
 
 
@@ -169,7 +169,7 @@ def per_processor_slowdown(jobs: pl.DataFrame, threshold: float = USUAL_THRESHOL
     """
     _check(threshold)
     processors = pl.col("allocated_core" if "allocated_core" in jobs.columns else "tasks").clip(lower_bound=1)
-    ratio = _TURNAROUND / (processors * _at_least(_run_time(jobs), threshold))
+    ratio = _counted(jobs, _TURNAROUND) / (processors * _at_least(_run_time(jobs), threshold))
     return jobs.select(_at_least(ratio, 1).cast(pl.Float64).alias("per_processor_slowdown")).to_series()
 
 
@@ -245,7 +245,7 @@ def makespan(jobs: pl.DataFrame) -> float | None:
 
 @of_jobs
 def throughput(jobs: pl.DataFrame) -> float | None:
-    """Give the number of jobs that ran over the makespan.
+    """Give the number of jobs that ran over the makespan; cancelled jobs do not count.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def throughput(jobs: pl.DataFrame) -> float | None:
         Jobs per second; None where the makespan is 0 or no job ran.
     """
     span = makespan(jobs)
-    return len(_ran(jobs)) / span if span else None
+    return wait(_ran(jobs)).count() / span if span else None
 
 
 @of_system
@@ -433,6 +433,11 @@ _WAIT = pl.col("start_time") - pl.col("submit_time")
 _TURNAROUND = pl.col("end_time") - pl.col("submit_time")
 
 
+def _counted(jobs: pl.DataFrame, measured: pl.Expr) -> pl.Expr:
+    """Leave out cancelled jobs, which did not start as far as is known."""
+    return pl.when(pl.col("state") != "cancelled").then(measured) if "state" in jobs.columns else measured
+
+
 def _check(threshold: float) -> None:
     if not threshold > 0:
         raise ResultError(f"threshold = {threshold!r} s; must be > 0. The usual one is 10.")
@@ -446,9 +451,8 @@ def _run_time(jobs: pl.DataFrame) -> pl.Expr:
     ran, given = pl.col("end_time") - pl.col("start_time"), pl.col("run_time")
     # That of a job with an application is not given, but follows.
     known = pl.coalesce(given, ran)
-    return (
-        pl.when(pl.col("state") == "killed").then(ran).otherwise(known) if "state" in jobs.columns else known
-    )
+    killed = pl.when(pl.col("state") == "killed").then(ran)
+    return killed.otherwise(known) if "state" in jobs.columns else known
 
 
 def _at_least(value: pl.Expr, bound: float) -> pl.Expr:

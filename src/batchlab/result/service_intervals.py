@@ -29,7 +29,7 @@ __all__ = [
     "processors_of",
 ]
 
-_RAN = tuple(JOB_STATES.index(state) for state in ("running", "completed", "killed"))
+_RAN = tuple(JOB_STATES.index(state) for state in ("running", "completed", "killed", "cancelled"))
 
 
 @dataclass(frozen=True, eq=False)

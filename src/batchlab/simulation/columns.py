@@ -16,6 +16,7 @@ from batchlab.simulation.places import over_time_columns, place_columns
 from batchlab.simulation.priorities import factor_columns, node_counts
 from batchlab.simulation.view import HIDDEN, Columns
 from batchlab.vocabulary import REJECTION_REASONS
+from batchlab.workload.cancellation import cancellation_times, longest_runs
 from batchlab.workload.limits import limit_columns
 from batchlab.workload.preemption import preemption_columns
 from batchlab.workload.requests import amounts, counts_processors
@@ -81,7 +82,7 @@ def job_columns(
     jobs = workload.jobs
     routed = routes(workload, system)
     kept = reserved(workload, system)
-    work = work_of_jobs(workload, reference_rate)
+    work = longest_runs(jobs, work_of_jobs(workload, reference_rate))
     return {
         "submit_time": jobs["submit_time"].to_numpy(),
         "run_time": work if overheads is None else work + overheads.execution,
@@ -97,6 +98,7 @@ def job_columns(
         "nodes": node_counts(workload, system, policy),
         **owner_columns(workload, policy),
         "requeue": _requeue(jobs, system),
+        "cancelled_at": cancellation_times(jobs),
         "over_time_limits": over_time_columns(system, policy, routed),
         "places": place_columns(workload, system, policy, routed),
         "factors": factor_columns(workload, system, policy, routed),

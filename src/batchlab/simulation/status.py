@@ -133,7 +133,7 @@ class Status:
     @property
     def finished(self) -> int:
         """How many jobs completed, were killed or were rejected."""
-        return sum(self.counts[name] for name in ("completed", "killed", "rejected"))
+        return sum(self.counts[name] for name in ("completed", "killed", "rejected", "cancelled"))
 
     @cached_property
     def utilisation(self) -> dict[str, float]:

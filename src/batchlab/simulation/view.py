@@ -187,6 +187,7 @@ HIDDEN = frozenset(
         "start_time",
         "end_time",
         "logged_wait_time",
+        "cancelled_after",
         "average_cpu_time",
         "used_memory",
         "status",

@@ -21,7 +21,7 @@ _TYPES = (pl.Float64, pl.String, pl.Int64, pl.String, pl.Float64, pl.String)
 EVENT_COLUMNS: Mapping[str, type[pl.DataType]] = dict(zip(EVENT_KEYS, _TYPES, strict=True))
 """The columns that external events have, with their types."""
 
-END_EVENTS = ("completed", "killed", "rejected")
+END_EVENTS = ("completed", "killed", "rejected", "cancelled")
 """The internal events with which a job is over, named as the states that it has then."""
 
 
@@ -83,10 +83,10 @@ class EventStream:
         Returns
         -------
         polars.DataFrame
-            ``job_id``, ``submit_time``, ``state`` (String: "completed", "killed", "rejected"; "running" or
-            "queued" where no end stands in the stream), ``start_time`` and ``end_time`` of its last run (s,
-            null where there is none), ``nodes`` (String), and what stands with the submission; of
-            requested times the last.
+            ``job_id``, ``submit_time``, ``state`` (String: "completed", "killed", "rejected", "cancelled";
+            "running" or "queued" where no end stands in the stream), ``start_time`` and ``end_time`` of its
+            last run (s, null where there is none), ``nodes`` (String), and what stands with the submission;
+            of requested times the last.
         """
         submitted = self.table.filter(pl.col("event") == "submit")
         own = [name for name in submitted.columns if name not in (*EVENT_COLUMNS, "applied")]

@@ -8,6 +8,8 @@ TOO_FEW_FIELDS = "fewer than 4 fields"
 JOB_NUMBER = "job number is not a whole number"
 SUBMIT_TIME = "submit_time is not a number of seconds >= 0"
 RUN_TIME = "run_time is unknown or not a number of seconds >= 0"
+CANCELLED_UNKNOWN_WAIT = "cancelled before it started, and its wait is unknown"
+CANCELLED_WITH_RUN = "cancelled before it started (cancelled_after), with a run_time that is not 0"
 PROCESSORS = "processors unknown or < 1"
 REQUESTED_TIME = "requested_time beyond 2^53 seconds"
 
@@ -18,10 +20,12 @@ TIME_LIMIT = "time_limit is not a number of seconds >= 0"
 REQUESTED_TIME_OF_LIMIT = "requested_time unknown: time_limit taken"
 PARTS = "partial executions (status 2 to 4) that belong to the line of their job"
 REQUESTED_TIME_UNKNOWN = "requested_time unknown: run_time taken"
+CANCELLED_REQUEST = "cancelled before it started, and requested_time unknown: its wait taken"
 REQUESTED_TIME_RAISED = "run_time > requested_time: requested_time raised to run_time"
 RUN_TIME_CUT = "run_time > requested_time: run_time cut to requested_time"
 
 # Noted.
+CANCELLED = "cancelled before it started: cancelled after the same wait"
 OVERRUN_KEPT = "run_time > requested_time: both kept"
 OUT_OF_ORDER = "submitted before the job above it"
 

@@ -23,6 +23,7 @@ from batchlab.vocabulary import (
     ProcessorField,
 )
 from batchlab.workload import reasons
+from batchlab.workload.cancellation import CANCELLED_AFTER
 from batchlab.workload.header import Header
 from batchlab.workload.packing import is_plain_or_gzip, unpacked
 from batchlab.workload.report import Report, read_out
@@ -49,6 +50,7 @@ def read_swf(
     use_memory: bool = False,
     max_jobs: int | None = None,
     start_time: float | None = None,
+    log_events: bool = True,
 ) -> Workload:
     """Read a log in the Standard Workload Format.
 
@@ -73,6 +75,11 @@ def read_swf(
     start_time
         The origin of the log's times, in seconds since 1970 UTC; what the header says unless given. It
         becomes ``header.unix_start_time``.
+
+    log_events
+        Whether jobs that were cancelled before they started (status 5 without a run) wait until they are
+        cancelled: their column ``cancelled_after`` is the logged wait. Those without a wait are left out and
+        listed in the report. If False, such jobs take their run time as it is.
 
     Returns
     -------
@@ -107,6 +114,7 @@ def read_swf(
         "invalid": invalid,
         "processors": processors,
         "use_memory": bool(use_memory),
+        "log_events": bool(log_events),
         "max_jobs": _limit(max_jobs),
     }
     name = name_of(source)
@@ -169,6 +177,8 @@ def _explained(error: ValueError, name: str) -> WorkloadError:
 def workload_of_log(log: "SwfColumns", name: str, resources: tuple[str, ...]) -> Workload:
     """Make a workload of what the kernel has read of a log of this name; tasks ask for these resources."""
     jobs = pl.DataFrame(log["columns"])
+    if CANCELLED_AFTER in jobs.columns:
+        jobs = jobs.with_columns(pl.col(CANCELLED_AFTER).fill_nan(None))
     header = Header(tuple(log["comments"]))
     notes = _notes(log, jobs)
     report = Report(

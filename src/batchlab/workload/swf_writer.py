@@ -11,10 +11,13 @@ import polars as pl
 from batchlab.errors import WorkloadError
 from batchlab.outputs import output
 from batchlab.vocabulary import GENERATOR
+from batchlab.workload.cancellation import CANCELLED_AFTER
 from batchlab.workload.time_limits import TIME_LIMIT
 from batchlab.workload.workload import Workload
 
 __all__ = ["write_swf"]
+
+_CANCELLED = 5
 
 _FIELDS = (
     "job_id",
@@ -112,6 +115,9 @@ def _fields(workload: Workload) -> tuple[dict[str, pl.Expr], list[str]]:
         name: pl.col(name) for name in _FIELDS if name in jobs.columns and jobs.schema[name].is_numeric()
     }
     written = {*fields, "tasks"}
+    if CANCELLED_AFTER in jobs.columns:
+        fields |= _of_cancelled(fields)
+        written.add(CANCELLED_AFTER)
     if TIME_LIMIT in jobs.columns:
         fields["requested_time"] = pl.when(_RAISED).then(TIME_LIMIT).otherwise("requested_time")
         if jobs.select((_RAISED | (pl.col(TIME_LIMIT) == pl.col("requested_time"))).all()).item():
@@ -121,6 +127,16 @@ def _fields(workload: Workload) -> tuple[dict[str, pl.Expr], list[str]]:
         written.add("mem")
     fields["requested_processors"] = _processors(workload, fields)
     return fields, [name for name in jobs.columns if name not in written]
+
+
+def _of_cancelled(fields: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
+    """Give the wait and the status of each job, also of those that were cancelled before they started."""
+    cancelled = pl.col(CANCELLED_AFTER).is_not_null()
+    wait, status = (fields.get(name, pl.lit(-1)) for name in ("logged_wait_time", "status"))
+    return {
+        "logged_wait_time": pl.when(cancelled).then(CANCELLED_AFTER).otherwise(wait),
+        "status": pl.when(cancelled).then(pl.lit(_CANCELLED)).otherwise(status),
+    }
 
 
 def _processors(workload: Workload, fields: dict[str, pl.Expr]) -> pl.Expr:

@@ -11,6 +11,7 @@ from batchlab.vocabulary import INVALID_ACTIONS, OVERRUN_ACTIONS, InvalidAction,
 from batchlab.workload import (
     application_columns,
     arrays,
+    cancellation,
     conditions,
     constraints,
     dependencies,
@@ -79,6 +80,7 @@ def admit(
     check_choice("overrun", overrun, OVERRUN_ACTIONS)
     check_choice("invalid", invalid, INVALID_ACTIONS)
     table = _with_defaults(table, source, has_applications=applications is not None)
+    table = cancellation.with_cancellations(table, source)
     if applications is not None:
         table = application_columns.prepared(
             table, application_columns.check_applications(applications), source
@@ -91,7 +93,9 @@ def admit(
     names = _resources(table, resources, source)
     amounts = [*names, *(["tasks_per_node"] if "tasks_per_node" in table.columns else [])]
     numbers = _as_numbers(table, amounts, source)
-    rules = [*_rules(amounts), *_limit_rules(table)]
+    if cancellation.CANCELLED_AFTER in table.columns:
+        numbers = numbers.with_columns(table[cancellation.CANCELLED_AFTER])
+    rules = [*_rules(amounts), *_limit_rules(table), *_cancellation_rules(table)]
     if applications is not None:
         numbers = numbers.with_columns(table.select(application_columns.COLUMNS).get_columns())
         if GIVEN_RUN_TIME in table.columns:
@@ -300,6 +304,23 @@ def _limit_rules(table: pl.DataFrame) -> list[_Rule]:
     return [_Rule(TIME_LIMIT, holds, _LIMIT_RULE, reasons.TIME_LIMIT)]
 
 
+def _cancellation_rules(table: pl.DataFrame) -> list[_Rule]:
+    if cancellation.CANCELLED_AFTER not in table.columns:
+        return []
+    after = pl.col(cancellation.CANCELLED_AFTER)
+    others = after.is_null()
+    is_time = after.is_between(0, _LARGEST_EXACT).fill_null(value=True)
+    return [
+        _Rule(cancellation.CANCELLED_AFTER, is_time, _TIME_RULE, reasons.CANCELLED_UNKNOWN_WAIT),
+        _Rule(
+            "run_time",
+            others | (pl.col("run_time") == 0).fill_null(value=False),
+            "must be 0 or missing for a job with cancelled_after, which did not start",
+            reasons.CANCELLED_WITH_RUN,
+        ),
+    ]
+
+
 def _application_rules(rules: Sequence[_Rule]) -> list[_Rule]:
     """Let run times be missing, and limits infinite, where an application is named; add what holds there."""
     runs = pl.col(application_columns.APPLICATION).is_not_null()
@@ -360,7 +381,8 @@ def _mends(kept: pl.DataFrame, amounts: Sequence[str], overrun: OverrunAction) -
     return [
         _Mend("mended", reasons.UNREADABLE, unreadable),
         _Mend("mended", reasons.FRACTIONAL_PROCESSORS, pl.col("tasks").floor() != pl.col("tasks")),
-        _Mend("mended", unknown, _unknown_request(kept)),
+        _Mend("mended", unknown, _unknown_request(kept) & ~_was_cancelled(kept)),
+        *_cancellation_mends(kept, limited=limited),
         _Mend(outcome, reason, pl.col("run_time") > _asked(kept)),
         *([_runs_application()] if GIVEN_RUN_TIME in kept.columns else []),
         *(_Mend("mended", reasons.unknown_amount(name), pl.col(name).is_null()) for name in amounts),
@@ -397,11 +419,28 @@ def _notes(kept: pl.DataFrame, mends: Sequence[_Mend]) -> pl.DataFrame:
     return pl.concat([none, *parts]).sort("line", maintain_order=True) if parts else none
 
 
+def _was_cancelled(kept: pl.DataFrame) -> pl.Expr:
+    after = cancellation.CANCELLED_AFTER
+    return pl.col(after).is_not_null() if after in kept.columns else pl.lit(value=False)
+
+
+def _cancellation_mends(kept: pl.DataFrame, *, limited: bool) -> list[_Mend]:
+    if cancellation.CANCELLED_AFTER not in kept.columns:
+        return []
+    cancelled = _was_cancelled(kept)
+    unknown = reasons.REQUESTED_TIME_OF_LIMIT if limited else reasons.CANCELLED_REQUEST
+    return [
+        _Mend("mended", unknown, _unknown_request(kept) & cancelled),
+        _Mend("noted", reasons.CANCELLED, cancelled),
+    ]
+
+
 def _values(kept: pl.DataFrame, amounts: Sequence[str], overrun: OverrunAction) -> list[pl.Series]:
     run_time = pl.col("run_time")
     # Where an application runs there need be no limit.
     otherwise = [pl.lit(math.inf)] if application_columns.APPLICATION in kept.columns else []
-    requested = pl.coalesce(_asked(kept), run_time, *otherwise)
+    longest = [pl.col(name) for name in (cancellation.CANCELLED_AFTER,) if name in kept.columns]
+    requested = pl.coalesce(_asked(kept), *longest, run_time, *otherwise)
     limit = [_limit().alias(TIME_LIMIT)] if TIME_LIMIT in kept.columns else []
     if not limit and overrun == "extend" and kept.select((run_time > requested).any()).item():
         limit = [requested.alias(TIME_LIMIT)]

@@ -11,6 +11,7 @@ from batchlab.markup import card
 from batchlab.units import format_duration
 from batchlab.vocabulary import InvalidAction, OverrunAction
 from batchlab.workload import application_columns, constraints, description, node_groups, transform
+from batchlab.workload.cancellation import cancellation_events
 from batchlab.workload.header import Header
 from batchlab.workload.report import Report
 from batchlab.workload.skeleton_columns import with_skeletons
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from batchlab.application import Application
     from batchlab.workload.description import JobDescription
+    from batchlab.workload.event_stream import EventStream
 
 __all__ = ["Workload"]
 
@@ -64,8 +66,9 @@ class Workload:
         ``arguments`` (String, a JSON object); its ``requested_time`` is infinite where there is no limit. In
         any workload ``depends_on`` (List(Int64)) holds the ``job_id`` of the jobs that must end before,
         ``dependency`` (String) what must have become of others, in Slurm's syntax, ``begin_time`` (Float64,
-        seconds) the earliest start, and ``array_id``, ``array_index`` and ``array_limit`` (Int64) the place
-        of a task in a job array.
+        seconds) the earliest start, ``cancelled_after`` (Float64, seconds
+        after the submission) when a job was cancelled that did not start, whose ``run_time`` is 0, and
+        ``array_id``, ``array_index`` and ``array_limit`` (Int64) the place of a task in a job array.
 
     Raises
     ------
@@ -266,6 +269,17 @@ class Workload:
             )
         jobs = transform.whole_nodes(self.jobs, self.resources, processors_per_node)
         return replace(self, jobs=jobs)
+
+    @property
+    def events(self) -> "EventStream":
+        """What happened to jobs, as external events (S18): the cancellations that the log tells.
+
+        The column ``cancelled_after`` says the same of each job, and a simulation goes by it without being
+        given these events.
+        """
+        from batchlab.workload.event_stream import EventStream  # noqa: PLC0415  # few workloads need it
+
+        return EventStream(cancellation_events(self.jobs))
 
     @property
     def sources(self) -> tuple[Path, ...]:

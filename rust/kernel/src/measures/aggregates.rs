@@ -16,7 +16,7 @@ use super::values::Values;
 pub struct Measures {
     values: Values,
     count: u64,
-    states: [u64; 4],
+    states: [u64; 5],
     rejected: [u64; Rejection::ALL.len()],
     counts: [u64; COLUMNS],
     totals: [Total; COLUMNS],
@@ -41,7 +41,7 @@ impl Measures {
         Self {
             values: Values::new(directory),
             count: 0,
-            states: [0; 4],
+            states: [0; 5],
             rejected: [0; Rejection::ALL.len()],
             counts: [0; COLUMNS],
             totals: [Total::default(); COLUMNS],
@@ -58,7 +58,8 @@ impl Measures {
 
     /// Counts a job that is not rejected, in the state that it has at last.
     pub fn count(&mut self, state: JobState) {
-        let states = [JobState::Queued, JobState::Running, JobState::Completed, JobState::Killed];
+        let states =
+            [JobState::Queued, JobState::Running, JobState::Completed, JobState::Killed, JobState::Cancelled];
         if let Some(place) = states.iter().position(|&other| other == state) {
             self.states[place] += 1;
         }
@@ -98,6 +99,12 @@ impl Measures {
         Ok(())
     }
 
+    /// Takes a run that ended with the cancellation of its job: what it held counts, its wait does not.
+    pub fn add_cancelled(&mut self, held: &[i64], seconds: f64, end: f64) {
+        self.hold(held, seconds);
+        self.last_end = self.last_end.max(end);
+    }
+
     /// All aggregates of a run with this first submission.
     pub fn finish(mut self, over_time: &OverTime, first_submission: f64) -> io::Result<Summary> {
         let quantiles = self.values.quantiles(&self.counts)?;
@@ -107,7 +114,7 @@ impl Measures {
             described.mean = (count > 0).then(|| self.totals[column].value() / count as f64);
             described.quantiles = quantiles[column];
         }
-        let makespan = (self.count > 0).then_some(self.last_end - first_submission);
+        let makespan = self.last_end.is_finite().then_some(self.last_end - first_submission);
         Ok(Summary {
             states: self.states,
             ran: self.count,

@@ -15,8 +15,8 @@ pub struct Described {
 /// All aggregates of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// Jobs still queued, still running, completed and killed.
-    pub states: [u64; 4],
+    /// Jobs still queued, still running, completed, killed and cancelled.
+    pub states: [u64; 5],
     /// Jobs that ran, and ended.
     pub ran: u64,
     /// Jobs rejected, by reason.

@@ -73,6 +73,11 @@ impl Tally {
         if !self.cut_short.is_empty() {
             self.cut_short.remove(&row.row);
         }
+        if jobs.state(job) == JobState::Cancelled {
+            let (start, end) = (jobs.start_time(job), jobs.end_time(job));
+            self.measures.add_cancelled(&self.held, end - start, end);
+            return Ok(());
+        }
         let processors = self.core.map_or(i64::from(row.tasks), |core| self.held[core]);
         self.measures.add(&Measured::of(view, job, run_time, processors), &self.held)
     }

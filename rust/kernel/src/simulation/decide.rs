@@ -29,7 +29,7 @@ impl<F: Feed> Simulation<F> {
             Decision::Reserve { job, at } => return self.reserve(job, at),
             Decision::Hold(job) => self.hold(job)?,
             Decision::Release(job) => self.release(job)?,
-            Decision::Kill(job) => self.kill(job)?,
+            Decision::Kill(job) => self.end_early(job, JobState::Killed)?,
             Decision::Preempt { job, keep } => self.preempt(job, keep)?,
             Decision::Resize { job, size } => self.resize(job, size)?,
             Decision::SetRate { job, rate } => self.set_rate(job, rate)?,
@@ -200,7 +200,8 @@ impl<F: Feed> Simulation<F> {
         Ok(())
     }
 
-    fn kill(&mut self, job: u32) -> Result<(), Refusal> {
+    /// Ends a job that waits or runs, in the state that is given.
+    pub(super) fn end_early(&mut self, job: u32, ended: JobState) -> Result<(), Refusal> {
         self.check_job(job)?;
         match self.state.jobs.state(job) {
             JobState::Queued => self.leave_queue(job),
@@ -216,7 +217,7 @@ impl<F: Feed> Simulation<F> {
             state => return Err(Refusal::WrongState { job, state, needed: "queued or running" }),
         }
         self.disturb();
-        self.end(job, JobState::Killed);
+        self.end(job, ended);
         Ok(())
     }
 
@@ -227,7 +228,7 @@ impl<F: Feed> Simulation<F> {
             return Ok(());
         }
         if keep == Preemption::Requeue && !self.scenario.attributes.may_be_requeued(job) {
-            return self.kill(job);
+            return self.end_early(job, JobState::Killed);
         }
         if keep == Preemption::Suspend && !self.view().has_application(job) {
             let seconds = self.view().overhead(job).suspend;
@@ -289,7 +290,7 @@ impl<F: Feed> Simulation<F> {
         self.state.leave_running(&self.scenario, job);
         self.state.jobs.requeue(job, saved);
         if let Some(left) = left {
-            let again = self.state.jobs.work_left(job);
+            let again = self.state.work_remaining(&self.scenario, job).unwrap_or_default();
             self.state.change_work(&self.scenario, job, again - left);
         }
         self.disturb();

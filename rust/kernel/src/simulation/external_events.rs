@@ -11,17 +11,29 @@ use super::{Feed, Simulation};
 impl<F: Feed> Simulation<F> {
     /// When the next external event is; never where no job is left that it could bear on.
     pub(super) fn next_external_event(&self) -> Time {
-        let next = self.feed.next_event_time();
+        let (next, cancellation) = (self.feed.next_event_time(), self.next_cancellation());
         let is_any_left = || {
             self.feed.next_time() != Time::NEVER
                 || !self.state.running.is_empty()
                 || !self.state.queue.has_none_waiting()
         };
-        if next == Time::NEVER || is_any_left() { next } else { Time::NEVER }
+        let next = if next == Time::NEVER || is_any_left() { next } else { Time::NEVER };
+        next.min(cancellation)
     }
 
-    /// Takes the next external event, which is due.
+    /// When the next job is cancelled that has no run time of its own.
+    pub(super) fn next_cancellation(&self) -> Time {
+        self.state.cancellations.first().map_or(Time::NEVER, |(time, ..)| *time)
+    }
+
+    /// Takes the next external event, which is due; cancellations of the workload come before those from outside.
     pub(super) fn take_external_event(&mut self) -> Result<(), F::Error> {
+        if self.next_cancellation() <= Time(self.state.now) {
+            if let Some((.., job)) = self.state.cancellations.pop_first() {
+                self.cancel(job);
+            }
+            return Ok(());
+        }
         let Some(event) = self.feed.take_event(&self.scenario)? else { return Ok(()) };
         let applied = self.happens(event);
         if let Some(log) = &mut self.recorders.events {
@@ -33,7 +45,7 @@ impl<F: Feed> Simulation<F> {
     /// Whether an event applies; if so it has happened.
     fn happens(&mut self, event: ExternalEvent) -> bool {
         match event {
-            ExternalEvent::Cancel(job) => self.is_queued(job) && self.apply(Decision::Kill(job)).is_ok(),
+            ExternalEvent::Cancel(job) => self.cancel(job),
             ExternalEvent::Kill(job) => self.is_running(job) && self.apply(Decision::Kill(job)).is_ok(),
             ExternalEvent::Requeue(job) => {
                 self.scenario.attributes.may_be_requeued(job)
@@ -65,6 +77,16 @@ impl<F: Feed> Simulation<F> {
 
     fn is_queued(&self, job: u32) -> bool {
         self.state.jobs.state(job) == JobState::Queued
+    }
+
+    /// A waiting job leaves the queue; one without a run time of its own ends where it runs.
+    fn cancel(&mut self, job: u32) -> bool {
+        let has_run_time = self.state.runs_until(&self.scenario, job).is_none();
+        if !self.is_queued(job) && (has_run_time || !self.is_running(job)) {
+            return false;
+        }
+        self.state.changed();
+        self.end_early(job, JobState::Cancelled).is_ok()
     }
 
     fn is_running(&self, job: u32) -> bool {

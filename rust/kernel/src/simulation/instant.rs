@@ -17,7 +17,10 @@ impl<F: Feed> Simulation<F> {
             EventKind::Expiry => self.listeners.estimates,
             EventKind::Periodic => self.agenda.triggers.is_some(),
             EventKind::Begin => self.state.conditions.is_some(),
-            EventKind::External => self.feed.next_event_time() != Time::NEVER,
+            EventKind::External => {
+                self.feed.next_event_time() != Time::NEVER
+                    || !self.scenario.attributes.cancelled_at.is_empty()
+            }
             EventKind::GraceEnd => self.view().victims_run_on(),
             EventKind::Cut => self.scenario.calendar.is_some(),
             EventKind::Switch => self.state.service.as_ref().is_some_and(|state| state.follows()),
@@ -192,7 +195,7 @@ impl<F: Feed> Simulation<F> {
                 None => false,
             },
             EventKind::Begin => self.next_gate() <= now,
-            EventKind::External => self.feed.next_event_time() <= now,
+            EventKind::External => self.feed.next_event_time() <= now || self.next_cancellation() <= now,
             EventKind::Timer | EventKind::Completion | EventKind::Submission | EventKind::EarlyRelease => {
                 false
             }
@@ -244,7 +247,8 @@ impl<F: Feed> Simulation<F> {
     /// unless the scheduler is asked event by event.
     fn timers_come_first(&self) -> bool {
         let first = self.cursor.timers.next_time().min(self.next_grace_end());
-        let are_due = first.min(self.feed.next_event_time()) <= Time(self.state.now);
+        let first = first.min(self.feed.next_event_time()).min(self.next_cancellation());
+        let are_due = first <= Time(self.state.now);
         (are_due || self.cursor.cut.is_some())
             && self.agenda.triggers.is_none()
             && self.cursor.round.is_none()

@@ -37,7 +37,20 @@ impl<F: Feed> Simulation<F> {
         }
         self.recorders.changes.notify(Change::Submitted, job);
         self.feed.enqueued(View { scenario: &self.scenario, state: &self.state }, job);
+        if let Some(time) = self.scenario.attributes.cancelled_at(job) {
+            self.cancel_at(job, Time(time));
+        }
         Ok(())
+    }
+
+    /// A job is cancelled at a time, or now where that is the instant of its submission.
+    fn cancel_at(&mut self, job: u32, time: Time) {
+        if time > Time(self.state.now) {
+            self.state.cancellations.insert((time, self.scenario.job(job).row, job));
+            return;
+        }
+        let cancelled = self.end_early(job, JobState::Cancelled);
+        debug_assert!(cancelled.is_ok(), "a job that was admitted waits: {cancelled:?}");
     }
 
     /// Why a job that is submitted now is rejected, if it is.
@@ -105,11 +118,19 @@ impl<F: Feed> Simulation<F> {
     pub(super) fn reject_alone(&mut self, job: u32, reason: Rejection) {
         if self.state.jobs.state(job) == JobState::Queued {
             self.state.count_submitted(&self.scenario, job, -1);
+            self.forget_cancellation(job);
             self.key_event(job, KeyEvent::Departure);
         }
         self.state.jobs.reject(job, reason);
         self.state.finished += 1;
         self.recorders.changes.notify(Change::Rejected, job);
+    }
+
+    /// A job is over before it is cancelled, or with that.
+    fn forget_cancellation(&mut self, job: u32) {
+        if let Some(time) = self.scenario.attributes.cancelled_at(job) {
+            self.state.cancellations.remove(&(Time(time), self.scenario.job(job).row, job));
+        }
     }
 
     /// Begins the course of a job that has just been given its nodes: its launch, or its run where that takes no time.
@@ -203,7 +224,9 @@ impl<F: Feed> Simulation<F> {
         let now = self.state.now;
         let is_cut = || {
             // A rate that is controlled may change before.
-            self.view().has_application(job) || self.state.service.is_some() || {
+            let has_run_time =
+                !self.view().has_application(job) && self.state.runs_until(&self.scenario, job).is_none();
+            !has_run_time || self.state.service.is_some() || {
                 let (left, rate) = (self.state.work.left(now, run), self.state.work.rate(run));
                 if rate > 0.0 { left / rate > allowed } else { true }
             }
@@ -356,6 +379,7 @@ impl<F: Feed> Simulation<F> {
             return self.state.violates(job, Violation::EndedTwice(before));
         }
         self.state.count_submitted(&self.scenario, job, -1);
+        self.forget_cancellation(job);
         self.key_event(job, KeyEvent::Departure);
         self.state.leave_running(&self.scenario, job);
         self.state.forget_priority(job);
@@ -363,7 +387,7 @@ impl<F: Feed> Simulation<F> {
         self.state.ended.push(job);
         self.state.finished += 1;
         self.cursor.idle = 0;
-        let change = if state == JobState::Killed { Change::Killed } else { Change::Completed };
+        let change = if state == JobState::Completed { Change::Completed } else { Change::Killed };
         self.recorders.changes.notify(change, job);
         self.after_end(job, state);
     }

@@ -106,6 +106,8 @@ pub struct State {
     pub is_stopped: bool,
     /// The jobs that are held from their submission on, which is to come.
     pub held_ahead: BTreeSet<u32>,
+    /// The jobs there that have no run time of their own: when each is cancelled, its row and its slot.
+    pub cancellations: BTreeSet<(Time, u64, u32)>,
     /// The priorities of jobs that external events have fixed, by slot.
     fixed_priorities: BTreeMap<u32, f64>,
     /// How often nodes were given back or changed so far: where it stands still, nothing that did not fit fits now.
@@ -156,6 +158,7 @@ impl State {
             assumes_estimates: false,
             is_stopped: false,
             held_ahead: BTreeSet::new(),
+            cancellations: BTreeSet::new(),
             fixed_priorities: BTreeMap::new(),
             releases: 0,
             revision: 0,
@@ -408,8 +411,7 @@ impl State {
         self.values = held;
     }
 
-    /// Brings the index of expected ends up to date, where it is kept. O(log r) for each job that has got its nodes since,
-    /// and has kept them.
+    /// Brings the index of expected ends up to date, where it is kept. O(log r) for each job that got its nodes since.
     pub fn complete_expected_ends(&mut self, scenario: &Scenario) {
         while let Some(run) = self.running.next_fresh() {
             self.insert_expected_end(scenario, self.running.get(run).job);

@@ -311,6 +311,11 @@ fn following(service: &mut Option<Box<ServiceState>>) -> Option<&mut Box<Service
 impl State {
     /// Begins the service of a job: by its clock, now; at rate 1 where nothing is controlled, and then maybe later.
     pub fn begin_service(&mut self, scenario: &Scenario, job: u32, run: u32, sequence: u64, begin: f64) {
+        if let Some(time) = self.runs_until(scenario, job) {
+            // It has no work that could be served, and ends with its cancellation.
+            self.work.stop(run);
+            return self.work.end_at(begin, run, sequence, time.max(begin));
+        }
         let (now, amount) = (self.now, self.jobs.work_left(job));
         let (Some(state), Some(service)) = (&mut self.service, &scenario.service) else {
             return self.work.start(begin, run, sequence, amount, 1.0);
@@ -333,6 +338,11 @@ impl State {
         for control in 0..state.controls.len() {
             state.arm(service, control, now);
         }
+    }
+
+    /// When a job ends that has no run time of its own: when it is cancelled. A look ahead takes its estimate for its run time.
+    pub fn runs_until(&self, scenario: &Scenario, job: u32) -> Option<f64> {
+        scenario.attributes.cancelled_at(job).filter(|_| !self.assumes_estimates)
     }
 
     /// A job that is served is so no more, or by another rate from now on.
@@ -360,9 +370,11 @@ impl State {
         }
     }
 
-    /// The work that a job has still to be served; none where it carries an application or is over.
+    /// The work that a job has still to be served; none where it carries an application, has no run time of its own, or is over.
     fn remaining(&self, scenario: &Scenario, job: u32) -> f64 {
-        if scenario.application_job(job).is_some_and(|carried| carried.application.is_some()) {
+        let has_application =
+            scenario.application_job(job).is_some_and(|carried| carried.application.is_some());
+        if has_application || self.runs_until(scenario, job).is_some() {
             return 0.0;
         }
         match (self.jobs.state(job), self.jobs.run(job)) {

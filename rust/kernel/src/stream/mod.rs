@@ -253,7 +253,7 @@ impl Feed for Stream {
         let mut job = Job {
             row: self.row,
             submit_time: record.submit_time,
-            run_time: record.run_time,
+            run_time: record.cancelled_after.unwrap_or(record.run_time),
             requested_time: record.requested_time,
             time_limit: record.time_limit,
             tasks: record.tasks,
@@ -266,6 +266,8 @@ impl Feed for Stream {
             overheads.put(slot, own);
         }
         scenario.put(slot, job, if self.options.keep_fields { &record.fields } else { &[] });
+        let cancelled_at = record.cancelled_after.map(|seconds| record.submit_time + seconds);
+        scenario.attributes.put_cancellation(slot, cancelled_at);
         if self.events.as_mut().is_some_and(|events| events.begin(record.job_id, slot)) {
             state.held_ahead.insert(slot);
         }

@@ -18,6 +18,8 @@ pub struct Attributes {
     pub array: Vec<u32>,
     /// Whether a job may be put back to run again from its start. Empty where all may.
     pub requeue: Vec<bool>,
+    /// When a job that has no run time of its own is cancelled, seconds; infinite for the others. Empty where there is none.
+    pub cancelled_at: Vec<f64>,
     /// Seconds that jobs may run beyond their limits: in the first partition of each, in the second, and so on. Empty where no
     /// partition says so, or nothing asks for it.
     pub over_time_limits: Vec<Vec<f64>>,
@@ -91,6 +93,24 @@ impl Attributes {
     #[must_use]
     pub fn may_be_requeued(&self, slot: u32) -> bool {
         self.requeue.get(slot as usize).copied().unwrap_or(true)
+    }
+
+    /// When a job is cancelled that has no run time of its own; None for the others.
+    #[must_use]
+    pub fn cancelled_at(&self, slot: u32) -> Option<f64> {
+        self.cancelled_at.get(slot as usize).copied().filter(|time| time.is_finite())
+    }
+
+    /// Says when the job of a slot, which may be used again, is cancelled. The column stays empty where no job can be.
+    pub fn put_cancellation(&mut self, slot: u32, time: Option<f64>) {
+        let slot = slot as usize;
+        if self.cancelled_at.is_empty() && time.is_none() {
+            return;
+        }
+        if self.cancelled_at.len() <= slot {
+            self.cancelled_at.resize(slot + 1, f64::INFINITY);
+        }
+        self.cancelled_at[slot] = time.unwrap_or(f64::INFINITY);
     }
 
     /// The fewest nodes that a job takes; 0 unless given.

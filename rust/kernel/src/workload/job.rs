@@ -17,12 +17,21 @@ pub enum JobState {
     Killed = 4,
     /// Could never have fitted, or a job that it depends on did not complete.
     Rejected = 5,
+    /// Was cancelled: it left the queue, or has no run time of its own and ran until then.
+    Cancelled = 6,
 }
 
 impl JobState {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 6] =
-        [Self::Loaded, Self::Queued, Self::Running, Self::Completed, Self::Killed, Self::Rejected];
+    pub const ALL: [Self; 7] = [
+        Self::Loaded,
+        Self::Queued,
+        Self::Running,
+        Self::Completed,
+        Self::Killed,
+        Self::Rejected,
+        Self::Cancelled,
+    ];
 
     /// The name of the state.
     #[must_use]
@@ -34,13 +43,14 @@ impl JobState {
             Self::Completed => "completed",
             Self::Killed => "killed",
             Self::Rejected => "rejected",
+            Self::Cancelled => "cancelled",
         }
     }
 
-    /// Whether the job ran and is over.
+    /// Whether the job is over and was not rejected.
     #[must_use]
     pub fn has_ended(self) -> bool {
-        matches!(self, Self::Completed | Self::Killed)
+        matches!(self, Self::Completed | Self::Killed | Self::Cancelled)
     }
 }
 

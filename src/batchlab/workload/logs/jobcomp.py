@@ -63,6 +63,7 @@ def read_jobcomp(
     unlimited: float | Mapping[str, float] = YEAR,
     partition_limits: Mapping[str, float] = MappingProxyType({}),
     node_names: bool = False,
+    log_events: bool = True,
 ) -> Workload:
     """Read the file that Slurm's plug-in jobcomp/filetxt writes: a line of ``Key=value`` for each job.
 
@@ -71,7 +72,8 @@ def read_jobcomp(
     source
         A path, an open file (text or binary; packed files are known by their content), or an iterable
         of lines.
-    timezone, time_format, overrun, invalid, processors, use_memory, requeues, unlimited, partition_limits
+    timezone, time_format, overrun, invalid, processors, use_memory, requeues, unlimited, partition_limits, \
+    log_events
         As for `read_sacct`.
     node_names
         As for `read_sacct`.
@@ -107,6 +109,7 @@ def read_jobcomp(
         unlimited=unlimited,
         partition_limits=partition_limits,
         node_names=node_names,
+        log_events=log_events,
     )
     name, text = text_of(source)
     log = Log(name, Notes(), reading)

@@ -7,6 +7,7 @@ import polars as pl
 
 from batchlab.errors import WorkloadError
 from batchlab.workload import reasons
+from batchlab.workload.cancellation import CANCELLED_AFTER
 from batchlab.workload.header import Header
 from batchlab.workload.logs import chunks
 from batchlab.workload.logs.attempts import joined
@@ -148,8 +149,12 @@ def _with_run_times(jobs: pl.DataFrame, notes: Notes, reading: Reading) -> pl.Da
     notes.add("mended", _FROM_ELAPSED, odd["line"], odd["job_id"])
     later = pl.col("start") + pl.col("elapsed") + pl.col("suspended").fill_null(0)
     jobs = jobs.with_columns(pl.when(backwards).then(later).otherwise("end").alias("end"))
-    queued = jobs.filter("never_started")
-    notes.add("mended", _NEVER_STARTED, queued["line"], queued["job_id"])
+    if reading.log_events:
+        waited = pl.when(never).then(pl.col("end") - pl.col("submit"))
+        jobs = jobs.with_columns(waited.alias(CANCELLED_AFTER))
+    else:
+        queued = jobs.filter("never_started")
+        notes.add("mended", _NEVER_STARTED, queued["line"], queued["job_id"])
     if reading.unfinished == "keep":
         alive = jobs.filter(~pl.col("ended"))
         notes.add("mended", _RUN_SO_FAR, alive["line"], alive["job_id"])
@@ -227,7 +232,8 @@ def _columns(jobs: pl.DataFrame, begin: int, amounts: Sequence[str]) -> list[pl.
     asked = [each for each in others if each not in outcome]
     nodes = pl.col("node_list").replace(_NO_NODES, None)
     stood = pl.col("suspended").fill_null(0.0)
-    wait = (pl.col("start") - pl.col("submit")).fill_null(-1.0)
+    waited = pl.when("never_started").then(pl.coalesce("start", "end")).otherwise("start")
+    wait = (waited - pl.col("submit")).fill_null(-1.0)
     whole = pl.Int64
     return [
         pl.col("job_id"),

@@ -45,6 +45,7 @@ def read_pbs(
     unfinished: UnfinishedAction = "drop",
     unlimited: float | Mapping[str, float] = YEAR,
     node_names: bool = False,
+    log_events: bool = True,
 ) -> Workload:
     """Read an accounting log of PBS, OpenPBS or Torque: records ``date;type;number;attributes``.
 
@@ -58,7 +59,7 @@ def read_pbs(
         of lines; logs of several days follow one another.
     timezone
         Whose clock the dates of records show, as for `read_sacct`; the attributes are seconds since 1970.
-    overrun, invalid, processors, use_memory, requeues, unfinished
+    overrun, invalid, processors, use_memory, requeues, unfinished, log_events
         As for `read_sacct`.
     unlimited
         What jobs without ``Resource_List.walltime`` have for a limit, in seconds; or that by queue.
@@ -98,6 +99,7 @@ def read_pbs(
         unfinished=unfinished,
         unlimited=unlimited,
         node_names=node_names,
+        log_events=log_events,
     )
     name, text = text_of(source)
     log = Log(name, Notes(), reading)

@@ -43,6 +43,7 @@ class Reading:
     partition_limits: Mapping[str, float] = field(default_factory=dict)
     node_names: bool = False
     dependencies: bool = False
+    log_events: bool = True
 
     def __post_init__(self) -> None:
         check_choice("overrun", self.overrun, OVERRUN_ACTIONS)

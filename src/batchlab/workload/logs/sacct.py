@@ -51,6 +51,7 @@ def read_sacct(
     partition_limits: Mapping[str, float] = MappingProxyType({}),
     node_names: bool = False,
     dependencies: bool = False,
+    log_events: bool = True,
 ) -> Workload:
     """Read a dump of ``sacct --parsable2`` or ``--parsable``, with any fields that say what a job is.
 
@@ -96,6 +97,9 @@ def read_sacct(
     dependencies
         Whether jobs wait for those that ``logged_dependency`` names: column ``dependency``, without those
         that the dump does not have.
+    log_events
+        Whether jobs that ended before they started wait until they are cancelled: column ``cancelled_after``,
+        the seconds from their submission to their end. If False, they are jobs of 0 s.
 
     Returns
     -------
@@ -136,6 +140,7 @@ def read_sacct(
         partition_limits=partition_limits,
         node_names=node_names,
         dependencies=dependencies,
+        log_events=log_events,
     )
     if delimiter is not None and (not isinstance(delimiter, str) or not delimiter.strip(" \n\r")):
         raise WorkloadError(f"delimiter = {shown(delimiter)}; must be text that ends a field, as '|'.")

@@ -43,6 +43,7 @@ reasons! {
     JobNumber = Dropped, "job number is not a whole number";
     SubmitTime = Dropped, "submit_time is not a number of seconds >= 0";
     RunTime = Dropped, "run_time is unknown or not a number of seconds >= 0";
+    CancelledUnknownWait = Dropped, "cancelled before it started, and its wait is unknown";
     Processors = Dropped, "processors unknown or < 1";
     RequestedTime = Dropped, "requested_time beyond 2^53 seconds";
     MissingFields = Mended, "fewer than 18 fields: the missing ones taken as unknown (-1)";
@@ -57,6 +58,8 @@ reasons! {
     UsedMemory = Mended, "requested memory unknown: used memory taken";
     MemoryUnknown = Mended, "memory unknown: 0 taken";
     PartsJoined = Mended, "partial executions put together: run_time is their sum";
+    CancelledRequest = Mended, "cancelled before it started, and requested_time unknown: its wait taken";
+    Cancelled = Noted, "cancelled before it started: cancelled after the same wait";
     OverrunKept = Noted, "run_time > requested_time: both kept";
     OutOfOrder = Noted, "submitted before the job above it";
     LongComment = Noted, "comment not kept: longer than 1 MiB, or beyond what a reader keeps (16 MiB; 1 MiB of a streamed log)";

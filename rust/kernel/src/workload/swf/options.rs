@@ -43,4 +43,6 @@ pub struct SwfOptions {
     pub processors: ProcessorField,
     /// Whether jobs ask for memory: field 10, else field 7.
     pub use_memory: bool,
+    /// Whether jobs that were cancelled before they started wait until they are cancelled; if not, they take their run time.
+    pub log_events: bool,
 }

@@ -34,6 +34,7 @@ pub const FIELD_NAMES: [&str; FIELDS] = [
 
 const JOB: usize = 0;
 const SUBMIT: usize = 1;
+const WAIT: usize = 2;
 const RUN: usize = 3;
 const ALLOCATED: usize = 4;
 const USED_MEMORY: usize = 6;
@@ -43,6 +44,8 @@ const REQUESTED_MEMORY: usize = 9;
 const STATUS: usize = 10;
 const PRECEDING_JOB: usize = 16;
 
+/// The status of a job that was cancelled, before it started or while it ran.
+const CANCELLED: f64 = 5.0;
 /// The status of a partial execution: to be continued; the last one, completed or failed.
 const PARTIAL: std::ops::RangeInclusive<f64> = 2.0..=LAST_FAILED;
 const LAST_COMPLETED: f64 = 3.0;
@@ -78,6 +81,8 @@ pub struct SwfRecord {
     pub time_limit: f64,
     /// The processors asked for, at least 1.
     pub tasks: u32,
+    /// How long the job waited until it was cancelled, seconds, where it did not start; None for others, and without `log_events`.
+    pub cancelled_after: Option<f64>,
     /// The memory asked for by each processor, kB, with `use_memory`; else 0.
     pub memory: i64,
     /// The 18 fields as the log has them; -1 where unknown, and for a job's number beyond 2^53. Those of whole numbers are whole.
@@ -151,11 +156,27 @@ impl Row {
         let refuse =
             |reason, field: usize| Refusal { reason, field, value: fields[field], job_id: Some(job_id) };
         let submit_time = time(fields[SUBMIT]).ok_or(refuse(Reason::SubmitTime, SUBMIT))?;
-        let run_time = time(fields[RUN]).ok_or(refuse(Reason::RunTime, RUN))?;
+        let cancelled_after = if options.log_events && self.was_cancelled_waiting() {
+            mends.add(Reason::Cancelled);
+            Some(time(fields[WAIT]).ok_or(refuse(Reason::CancelledUnknownWait, WAIT))?)
+        } else {
+            None
+        };
+        let run_time = match cancelled_after {
+            Some(_) => 0.0,
+            None => time(fields[RUN]).ok_or(refuse(Reason::RunTime, RUN))?,
+        };
         let (tasks, field) = processors(&fields, options.processors, &mut mends);
         let tasks = count(tasks).ok_or(refuse(Reason::Processors, field))?;
+        let requested = match cancelled_after {
+            Some(longest) if fields[REQUESTED_TIME] < 0.0 => {
+                mends.add(Reason::CancelledRequest);
+                longest
+            }
+            _ => fields[REQUESTED_TIME],
+        };
         let Times { run_time, requested_time, time_limit } =
-            times(run_time, fields[REQUESTED_TIME], options.overrun, &mut mends)
+            times(run_time, requested, options.overrun, &mut mends)
                 .ok_or(refuse(Reason::RequestedTime, REQUESTED_TIME))?;
         let memory = if options.use_memory { memory(&fields, &mut mends) } else { 0 };
         let record = SwfRecord {
@@ -167,10 +188,16 @@ impl Row {
             requested_time,
             time_limit,
             tasks,
+            cancelled_after,
             memory,
             fields,
         };
         Ok((record, mends))
+    }
+
+    /// Whether the job was cancelled and has no run.
+    fn was_cancelled_waiting(&self) -> bool {
+        self.fields[STATUS] == CANCELLED && self.fields[RUN] <= 0.0
     }
 
     /// Whether the line is a partial execution of a job.
