@@ -218,7 +218,18 @@ def test_jobs_run_on_it(tmp_path: Path) -> None:
     ("text", "name", "table", "says"),
     [
         ("NodeName=n1 RealMemory=9\nSelectType=select/linear", "RealMemory", "nodes", "memory is not"),
-        ("NodeName=n1 CPUs=4 ThreadsPerCore=2", "ThreadsPerCore", "nodes", "whole cores of 2"),
+        (
+            "NodeName=n1 CPUs=4 ThreadsPerCore=2\nNodeName=n2 CPUs=2",
+            "ThreadsPerCore",
+            "nodes",
+            "whole cores of 2 CPUs in Slurm, and single CPUs here, since nodes differ",
+        ),
+        (
+            "NodeName=n1\nPartitionName=p Nodes=n1 OverSubscribe=FORCE",
+            "OverSubscribe",
+            "partitions",
+            "may share",
+        ),
         ("NodeName=n1 Gres=gpu:a:2,gpu:b:1", "Gres", "nodes", "types as gpu:a"),
         ('NodeName=n1\nPartitionName=p Nodes=""', "Nodes", "partitions", "partition p has no nodes"),
         ("NodeName=n1\nPartitionName=p Nodes=n1 DenyQos=x", "DenyQos", "partitions", "the QOS are not known"),
@@ -238,7 +249,22 @@ def test_what_asks_for_nothing_has_no_effect(tmp_path: Path) -> None:
         entry(translated(text.format(value), tmp_path), "OverSubscribe", "partitions").treatment
         for value in ("NO", "YES:4")
     ]
-    assert fates == ["no_effect", "read"]
+    assert fates == ["no_effect", "not_modelled"]
+
+
+def test_whole_cores_and_whole_nodes(tmp_path: Path) -> None:
+    """What jobs get together on a node: cores with their threads, sockets, nodes."""
+    node = "NodeName=n1 CPUs=16 Sockets=2 CoresPerSocket=4 ThreadsPerCore=2\n"
+    for parameters, multiple in ("CR_Core", 2), ("CR_Core_Memory", 2), ("CR_CPU", 1), ("CR_Socket", 8):
+        text = f"SelectType=select/cons_tres\nSelectTypeParameters={parameters}\n{node}"
+        assert translated(text, tmp_path).system.core_multiple == multiple
+    partitions = "PartitionName=a Nodes=n1 OverSubscribe=EXCLUSIVE\nPartitionName=b Nodes=n1"
+    shared = translated(f"SelectType=select/cons_tres\n{node}{partitions}", tmp_path)
+    assert [each.exclusive for each in shared.system.partitions] == [True, False]
+    assert entry(shared, "OverSubscribe", "partitions").treatment == "modelled"
+    linear = translated(f"SelectType=select/linear\n{node}{partitions}", tmp_path).system
+    assert [each.exclusive for each in linear.partitions] == [True, True]
+    assert linear.core_multiple == 1
 
 
 def test_what_is_no_longer_there_has_no_effect(tmp_path: Path) -> None:
@@ -313,9 +339,7 @@ def test_nodes_that_are_out_of_service(tmp_path: Path) -> None:
     assert {entry(found, "State", "nodes").treatment, entry(found, "State", "down_nodes").treatment} == {
         "modelled"
     }
-    assert found.system.note == (
-        "3 nodes DOWN or DRAIN; keys: 1 not modelled yet, 1 without effect; see batchlab slurm check"
-    )
+    assert found.system.note == ("3 nodes DOWN or DRAIN; keys: 1 without effect; see batchlab slurm check")
     assert (
         f"              {found.system.note}"
         in bl.simulate(

@@ -91,7 +91,7 @@ def job_columns(
         "tasks": jobs["tasks"].to_numpy(),
         "amounts": amounts(workload, system),
         "tasks_per_node": jobs["tasks_per_node"].to_numpy() if "tasks_per_node" in jobs.columns else None,
-        "exclusive": jobs["exclusive"].to_numpy() if "exclusive" in jobs.columns else None,
+        "exclusive": _exclusive(jobs, system, routed),
         **node_set_columns(workload, system, routed, kept),
         "tier": _tiers(system, routed),
         "queue_priority": _queue_priorities(system, routed),
@@ -134,6 +134,16 @@ def _rejections(
     lacking = workload.jobs.select(pl.any_horizontal(asks)).to_series().to_numpy()
     others = np.zeros(len(lacking), np.uint8) if known is None else known
     return np.where(lacking, REJECTION_REASONS.index("lacks_resource") + 1, others).astype(np.uint8)
+
+
+def _exclusive(jobs: pl.DataFrame, system: System, routed: Routes | None) -> npt.NDArray[np.bool_] | None:
+    """Say which jobs take nodes whole: those that ask for it, and those of exclusive partitions."""
+    asked = jobs["exclusive"].to_numpy() if "exclusive" in jobs.columns else None
+    of_partitions = [int(partition.exclusive) for partition in system.partitions]
+    if routed is None or not any(of_partitions):
+        return asked
+    by_partition = routed.greatest(of_partitions, usual=0) > 0
+    return by_partition if asked is None else asked | by_partition
 
 
 def _requeue(jobs: pl.DataFrame, system: System) -> npt.NDArray[np.bool_] | None:

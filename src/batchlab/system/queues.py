@@ -111,6 +111,9 @@ class Partition:
     over_time_limit
         Seconds that its jobs may run beyond their limits under the policy ``slurm``; as many as that says
         unless given.
+    exclusive
+        Whether its jobs take nodes whole, as those with the column ``exclusive`` do; so do jobs that may run
+        in other partitions too. False unless given.
 
     Raises
     ------
@@ -125,6 +128,7 @@ class Partition:
     admits: Conditions = field(default_factory=Conditions)
     priority_factor: float = 1.0
     over_time_limit: float | None = None
+    exclusive: bool = False
 
     def __post_init__(self) -> None:
         set_field(self, "name", held(rules.group_name, self.name, "Partition: name"))
@@ -137,6 +141,7 @@ class Partition:
         if self.over_time_limit is not None:
             over = held(account_rules.not_negative, self.over_time_limit, f"{where}: over_time_limit")
             set_field(self, "over_time_limit", over)
+        set_field(self, "exclusive", held(rules.truth, self.exclusive, f"{where}: exclusive"))
         _check_conditions(self.admits, where)
 
     @property

@@ -79,6 +79,9 @@ class System:
     down
         The nodes that are out of service from the beginning until an event brings them back (S18), as ranges
         of their numbers: ``"0-3,7"``; none unless given.
+    core_multiple
+        How many of ``core`` jobs get together on each node: as many CPUs as a physical core has where Slurm
+        gives whole cores; 1 unless given.
     policy
         The spec string of the policy that its configuration describes, as Slurm's does: the policy
         ``configured``, of which a spec of ``slurm`` takes what it does not name itself. None unless given.
@@ -115,6 +118,7 @@ class System:
     preemption: Preemption | None = None
     requeue: bool = True
     down: str = ""
+    core_multiple: int = 1
     policy: str = ""
     note: str = field(default="", compare=False)
 
@@ -129,6 +133,7 @@ class System:
                     f"groups: {resource} adds up to {total}; must be at most 2^63 - 1. Choose a larger unit."
                 )
         set_field(self, "requeue", held(rules.truth, self.requeue, "requeue"))
+        set_field(self, "core_multiple", held(rules.at_least_one, self.core_multiple, "core_multiple"))
         set_field(self, "policy", held(rules.line, self.policy, "policy"))
         set_field(self, "note", held(rules.line, self.note, "note"))
         if self.down != "":
@@ -194,6 +199,7 @@ class System:
             self.preemption,
             self.requeue,
             self.down,
+            self.core_multiple,
             self.policy,
             self.note,
         )

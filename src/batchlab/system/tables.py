@@ -34,7 +34,7 @@ def tables(system: System) -> dict[str, object]:
     dict
         ``partitions``, ``queues``, ``limits``, ``reservations``, ``accounts`` and ``qos``, each a list of
         mappings, ``fair_share`` and ``preemption``, mappings; none where there are none; and ``requeue``,
-        ``down``, ``policy`` and ``note``. What is as it would be unsaid is left out.
+        ``down``, ``core_multiple``, ``policy`` and ``note``. What is as it would be unsaid is left out.
     """
     shared = None if system.fair_share is None else _changed(system.fair_share)
     found: dict[str, object] = {
@@ -49,6 +49,7 @@ def tables(system: System) -> dict[str, object]:
     }
     given = {key: entries for key, entries in found.items() if entries or entries == {}}
     given |= {} if system.requeue else {"requeue": False}
+    given |= {} if system.core_multiple == 1 else {"core_multiple": system.core_multiple}
     return given | {name: text for name in ("down", "policy", "note") if (text := getattr(system, name))}
 
 

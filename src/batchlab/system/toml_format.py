@@ -7,6 +7,7 @@
     requeue = true                    # optional: whether jobs may run again that do not say so themselves
     equivalence = { core = 2 }        # optional: what one processor of a log is; one core
     down = "0-3,7"                    # optional: nodes out of service until an event brings them back
+    core_multiple = 2                 # optional: jobs get cores by twos
     policy = "slurm(select=cores)"    # optional: the policy "configured"
 
     [[groups]]                        # one or more; nodes are numbered in this order
@@ -35,6 +36,7 @@
     groups = ["fat"]                  # node groups whose nodes belong to it as well
     tier = 2                          # jobs of a higher tier come first; 1 unless given
     over_time_limit = 300             # optional: seconds beyond their limits, under the policy slurm
+    exclusive = false                 # optional: its jobs take nodes whole
     admits = { max_nodes = 2, max_time = 1800 }
 
     [[queues]]                        # optional: where jobs wait
@@ -164,6 +166,7 @@ class _Partition(Model):
     tier: object = 1
     priority_factor: object = 1.0
     over_time_limit: object = None
+    exclusive: object = False
     admits: _Conditions = Field(default_factory=_Conditions)
 
 
@@ -228,6 +231,7 @@ class _Description(Model):
     preemption: _Preemption | None = None
     requeue: object = True
     down: object = ""
+    core_multiple: object = 1
     policy: object = ""
     note: object = ""
 
@@ -274,6 +278,7 @@ def system(document: dict[str, object]) -> System:
         preemption=None if preemption is None else Preemption(**dict(preemption)),
         requeue=description.requeue,  # type: ignore[arg-type]  # the system checks it
         down=description.down,  # type: ignore[arg-type]  # here too
+        core_multiple=description.core_multiple,  # type: ignore[arg-type]  # here too
         policy=description.policy,  # type: ignore[arg-type]  # here too
         note=description.note,  # type: ignore[arg-type]  # here too
         reservations=tuple(

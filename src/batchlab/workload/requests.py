@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from batchlab.errors import WorkloadError, one_line, shown
+from batchlab.workload.whole_cores import in_multiples
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,6 +53,8 @@ def on_system(workload: Workload, system: System) -> Workload:
         whole = [_whole_amounts(workload, name) for name in found]
         jobs = workload.jobs.with_columns(whole)
         workload = replace(workload, jobs=jobs, resources=(*workload.resources, *found))
+    if system.core_multiple > 1 and dict(system.equivalence) == {_PROCESSOR: 1}:
+        return in_multiples(workload, system.core_multiple)
     return workload
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from batchlab.slurm import NodeLine, PartitionLine, SlurmConfiguration
     from batchlab.system.slurm.remarks import Remarks
 
-__all__ = ["down_ranges", "groups_of", "partitions_of"]
+__all__ = ["core_multiple", "down_ranges", "groups_of", "partitions_of"]
 
 KILOBYTES = 1024
 """In a MiB, as logs of Slurm count memory."""
@@ -52,6 +52,19 @@ def groups_of(configuration: SlurmConfiguration, remarks: Remarks) -> tuple[Node
     return tuple(found)
 
 
+def cpus_together(line: NodeLine, configuration: SlurmConfiguration) -> int:
+    """Return how many CPUs of a node jobs get together: those of a core or of a socket."""
+    cores = line.sockets * line.cores_per_socket
+    of_unit = {"core": line.cpus // max(cores, 1), "socket": line.cpus // max(line.sockets, 1)}
+    return max(of_unit.get(configuration.selection.unit, 1), 1)
+
+
+def core_multiple(configuration: SlurmConfiguration) -> int:
+    """Return how many CPUs jobs get together on all nodes; 1 if nodes differ."""
+    found = {cpus_together(line, configuration) for line in configuration.nodes if "FUTURE" not in line.state}
+    return found.pop() if len(found) == 1 else 1
+
+
 def down_ranges(configuration: SlurmConfiguration) -> str:
     """Return the ranges of the nodes that are out of service."""
     down = configuration.out_of_service
@@ -71,9 +84,10 @@ def _resources(line: NodeLine, configuration: SlurmConfiguration, remarks: Remar
     elif line.memory is not None:
         says = "memory is not given to jobs by SelectTypeParameters, and nodes have none here"
         remarks.add("RealMemory", "nodes", says, line.place)
-    threads = line.cpus // (line.sockets * line.cores_per_socket)
-    if threads > 1 and configuration.selection.unit in {"core", "socket"}:
-        says = f"jobs get whole cores of {threads} CPUs in Slurm, and single CPUs here"
+    own = cpus_together(line, configuration)
+    if own not in {1, core_multiple(configuration)}:
+        unit = configuration.selection.unit
+        says = f"jobs get whole {unit}s of {own} CPUs in Slurm, and single CPUs here, since nodes differ"
         remarks.add("ThreadsPerCore", "nodes", says, line.place)
     for each in line.gres:
         if not each.consumed:
@@ -106,6 +120,7 @@ def partitions_of(configuration: SlurmConfiguration, remarks: Remarks) -> tuple[
             says = f"partition {each.name} has no nodes, and is left out; jobs that name it are refused"
             remarks.add("Nodes", "partitions", says, each.place)
             continue
+        _remark_on_sharing(each, remarks)
         over = each.over_time_limit
         try:
             admits = _conditions(each, configuration, remarks)
@@ -117,6 +132,7 @@ def partitions_of(configuration: SlurmConfiguration, remarks: Remarks) -> tuple[
                     admits=admits,
                     priority_factor=each.job_factor,
                     over_time_limit=None if over is None else bounded_seconds(over),
+                    exclusive=configuration.selection.type == "linear" or each.exclusive == "node",
                 )
             )
         except SystemDescriptionError as error:
@@ -125,6 +141,12 @@ def partitions_of(configuration: SlurmConfiguration, remarks: Remarks) -> tuple[
         says = f"no partition is the default; jobs that name none run in {found[0].name}"
         remarks.add("Default", "partitions", says)
     return tuple(found)
+
+
+def _remark_on_sharing(each: PartitionLine, remarks: Remarks) -> None:
+    if each.sharing != "NO":
+        says = f"jobs of partition {each.name} may share CPUs in Slurm; here each has its own"
+        remarks.add("OverSubscribe", "partitions", says, each.place)
 
 
 def _conditions(each: PartitionLine, configuration: SlurmConfiguration, remarks: Remarks) -> Conditions:

@@ -10,7 +10,7 @@ from batchlab.errors import SystemDescriptionError
 from batchlab.slurm import Report, read_configuration
 from batchlab.system.slurm.accounts import accounts_of, fair_share_of, qualities_of
 from batchlab.system.slurm.limits import limits_of
-from batchlab.system.slurm.machine import down_ranges, groups_of, partitions_of
+from batchlab.system.slurm.machine import core_multiple, down_ranges, groups_of, partitions_of
 from batchlab.system.slurm.note import note_of
 from batchlab.system.slurm.policy import remark_on_policy
 from batchlab.system.slurm.preemption import preemption_of
@@ -91,6 +91,7 @@ def translate(configuration: SlurmConfiguration) -> Translation:
             preemption=preemption_of(configuration, partitions, qualities, remarks),
             requeue=configuration.timing.requeue,
             down=down_ranges(configuration),
+            core_multiple=core_multiple(configuration),
             policy=configuration.policy,
             note=note_of(Report.of(configuration, tuple(remarks.found))),
         )
