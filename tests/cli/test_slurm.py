@@ -25,7 +25,8 @@ def test_the_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert text.index("Not modelled, or not as Slurm has it") < text.index("Not modelled yet")
     assert "  KillWait = 60" in text
     assert "Seconds between SIGTERM and SIGKILL when a job has reached its limit" in text
-    assert "Here: jobs get whole cores of 2 CPUs in Slurm, and single CPUs here." in text
+    assert "Here: no job ignores SIGTERM at its limit" in text
+    assert "whole cores" not in text
     assert "AllowAccounts, until 23.02: the named accounts alone." in text
     assert "job_submit.lua: a program that changes jobs at submission" in text
     assert "Without effect here" not in text
