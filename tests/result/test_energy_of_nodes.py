@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import batchlab as bl
-from batchlab.result.node_prices import energy_of_nodes
+from batchlab.result.node_prices import energy_of_nodes, power_of_nodes
 
 CASES = int(os.environ.get("BATCHLAB_CASES", "120"))
 OFF = bl.SleepState("off", power=4, enter_time=20, enter_power=60, wake_time=50, wake_power=130)
@@ -84,6 +84,36 @@ def test_the_observer_and_the_measure_agree(part: int) -> None:
         found = energy_of_nodes(result.as_served, PRICES, span)
         expected = result.observations["energy_per_node"]["energy"].to_numpy()
         assert np.allclose(found, expected, rtol=1e-9, atol=1e-6), seed
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_the_area_under_the_plotted_power_is_the_energy(part: int) -> None:
+    """Of nodes in all states and at all rates; the energy that is drawn ends at the measure, too."""
+    by_rate = bl.service.RatePrices(busy={1.0: 20, 1.5: 55}, idle={1.0: 10, 1.5: 12}, down={1.0: 3, 1.5: 4})
+    for seed in range(part, CASES, 4):
+        result = random_run(seed)
+        for prices in (PRICES, by_rate):
+            power = power_of_nodes(result.as_served, prices)
+            energy = bl.service.energy(result, prices)
+            area = float(power.value[:-1] @ np.diff(power.time))
+            assert area == pytest.approx(energy, rel=1e-9, abs=1e-6), seed
+            if seed < 4:
+                line = bl.plot.power(result, prices=prices, kind="energy").get_lines()[0]
+                assert float(np.asarray(line.get_ydata())[-1]) == pytest.approx(energy, rel=1e-9)
+
+
+def test_the_plot_draws_what_the_observer_saw() -> None:
+    """By the same prices, in the span that both have."""
+    for seed in range(8):
+        result = random_run(seed)
+        power = result.observations["power"]
+        span = power["time"][0], power["time"][-1]
+        found = power_of_nodes(result.as_served, PRICES, span)
+        times, watts = power["time"].to_numpy(), power["power"].to_numpy()
+        # Between changes: at a change both have the new value, but for changes of one instant.
+        between = (found.time[:-1] + found.time[1:]) / 2
+        seen = watts[np.searchsorted(times, between, "right") - 1]
+        assert np.allclose(found.value[:-1], seen, rtol=1e-9, atol=1e-6), seed
 
 
 def test_states_have_their_prices() -> None:

@@ -12,10 +12,12 @@ from batchlab.plot.canvas import begin, choice
 from batchlab.plot.over_time import Line, Steps, over_time, size_of
 from batchlab.plot.results import Results, clock_of_groups, groups
 from batchlab.plot.values import Values
+from batchlab.result.node_prices import power_of_nodes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from batchlab.result.node_prices import Prices
     from batchlab.result.result import Result
 
 __all__ = ["power"]
@@ -27,6 +29,7 @@ _COLUMNS = ("time", "power")
 def power(
     results: Results,
     *,
+    prices: Prices | None = None,
     ax: Axes | None = None,
     kind: Literal["power", "energy"] = "power",
     window: float | None = None,
@@ -37,9 +40,11 @@ def power(
     Parameters
     ----------
     results
-        Results with observations of power: one, several, or a mapping of labels to results or to
-        replications, of which the mean is taken. ``Result.observations["power"]`` has the columns ``time``
-        (s) and ``power`` (W): from each time on the power, until the next.
+        One result, several, or a mapping of labels to results or to replications, of which the mean is taken.
+    prices
+        What nodes draw, as for `batchlab.service.energy`: the area under the curve is the energy that it
+        returns. If not given, the power that an observer recorded is drawn: ``Result.observations["power"]``
+        with the columns ``time`` (s) and ``power`` (W), from each time on the power, until the next.
     ax
         The axes to draw on; new ones unless given.
     kind
@@ -57,13 +62,15 @@ def power(
     Raises
     ------
     ResultError
-        If the power was not observed, or an argument is not one of its values.
+        If there are neither prices nor observations of power, a price is missing, or an argument is not one
+        of its values.
     """
     choice("kind", kind, ("power", "energy"))
     found = groups(results)
     clock = clock_of_groups(found)
     lines = [
-        Line(group.label, tuple(map(_course, group.results)), index) for index, group in enumerate(found)
+        Line(group.label, tuple(_course(each, prices) for each in group.results), index)
+        for index, group in enumerate(found)
     ]
     if kind == "energy":
         lines = [Line(each.label, tuple(map(_added_up, each.replications)), each.number) for each in lines]
@@ -75,15 +82,18 @@ def power(
     return over_time(ax, lines, values, window=window, clock=clock, lanes="compared")
 
 
-def _course(result: Result) -> Steps:
+def _course(result: Result, prices: Prices | None) -> Steps:
+    if prices is not None:
+        drawn = power_of_nodes(result.as_served, prices)
+        return Steps(drawn.time, drawn.value)
     table = result.observations.get(_OBSERVATION)
     if table is None or not set(_COLUMNS) <= set(table.columns):
         raise ResultError(
             f"{result!r} has no observations of power; run it with --power, or pass simulate() an observer "
-            "that is called 'power' and gives a table with the columns time (s) and power (W)."
+            "that is called 'power' and gives a table with the columns time (s) and power (W), or prices."
         )
-    time, drawn = (table[name].to_numpy().astype(np.float64) for name in _COLUMNS)
-    return Steps(time, drawn)
+    time, power = (table[name].to_numpy().astype(np.float64) for name in _COLUMNS)
+    return Steps(time, power)
 
 
 def _added_up(steps: Steps) -> Steps:

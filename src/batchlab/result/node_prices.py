@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -17,7 +18,7 @@ from batchlab.result.rate_prices import RatePrices
 from batchlab.system.controlled_nodes import control_of_node
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     import numpy.typing as npt
 
@@ -28,10 +29,11 @@ if TYPE_CHECKING:
     from batchlab.system import NodeGroup, System
 
     Floats = npt.NDArray[np.float64]
+    Numbers = npt.NDArray[np.int64]
 
     Prices: TypeAlias = RatePrices | NodeDraws
 
-__all__ = ["energy_of_nodes"]
+__all__ = ["energy_of_nodes", "power_of_nodes"]
 
 
 def energy_of_nodes(run: ServedRun, prices: Prices, span: tuple[float, float] | None = None) -> Floats:
@@ -60,12 +62,74 @@ def energy_of_nodes(run: ServedRun, prices: Prices, span: tuple[float, float] | 
         If a group of nodes has no price.
     """
     modes = modes_of(run, *(span or span_of(run)))
+    energy = np.zeros(run.system.nodes)
+    for part in _parts(run, prices, modes):
+        start, end = modes.start[part.chosen], modes.end[part.chosen]
+        joules = np.zeros(len(start))
+        for watts, share in part.shares:
+            of = share != 0
+            course = Steps(part.rates.time, watts)
+            joules[of] += share[of] * (course.integral(end[of]) - course.integral(start[of]))
+        np.add.at(energy, modes.node[part.chosen], joules)
+    return energy
+
+
+def power_of_nodes(run: ServedRun, prices: Prices, span: tuple[float, float] | None = None) -> Steps:
+    """Return what all nodes drew together over time, of which `energy_of_nodes` is the integral.
+
+    Parameters
+    ----------
+    run, prices, span
+        As for `energy_of_nodes`.
+
+    Returns
+    -------
+    Steps
+        Watts, from the beginning of the span to its end.
+
+    Raises
+    ------
+    ResultError, ObserverError
+        As `energy_of_nodes`.
+    """
+    begin, end = span or span_of(run)
+    modes = modes_of(run, begin, end)
+    parts = list(_parts(run, prices, modes))
+    changes = [part.rates.time[(part.rates.time > begin) & (part.rates.time < end)] for part in parts]
+    times = np.unique(np.concatenate([[begin, end], modes.start, modes.end, *changes]))
+    power = np.zeros(len(times))
+    for part in parts:
+        at = np.maximum(np.searchsorted(part.rates.time, times, "right") - 1, 0)
+        first = np.searchsorted(times, modes.start[part.chosen])
+        last = np.searchsorted(times, modes.end[part.chosen])
+        for watts, share in part.shares:
+            change = np.zeros(len(times))
+            np.add.at(change, first, share)
+            np.subtract.at(change, last, share)
+            power += np.cumsum(change) * watts[at]
+    # At the end of the span there is no next value: the last one holds until there.
+    power[1:][-1:] = power[:-1][-1:]
+    return Steps(times, power)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Nodes with one price and one control: their intervals, and watts from each change of their rate on.
+
+    Of each pair of shares, an interval draws the watts so many times.
+    """
+
+    chosen: npt.NDArray[np.bool_]
+    rates: Steps
+    shares: list[tuple[Floats, Floats]]
+
+
+def _parts(run: ServedRun, prices: Prices, modes: NodeModes) -> Iterator[_Part]:
     controls = control_of_node(run.system, run.options.controls)
     steps = rates_of(run)
     if isinstance(prices, RatePrices):
         for control in np.unique(controls).tolist():
             prices.at("busy", steps[control - 1].value)
-    energy = np.zeros(run.system.nodes)
     first = 0
     for group, by_rate in zip(run.system.groups, _by_group(prices, run.system), strict=True):
         own = slice(first, first + group.count)
@@ -76,28 +140,15 @@ def energy_of_nodes(run: ServedRun, prices: Prices, span: tuple[float, float] | 
             chosen = np.isin(modes.node, members)
             rates = steps[control - 1]
             draws = [_at_rate(by_rate, rate, group.name) for rate in rates.value.tolist()]
-            drawn = _drawn(modes, chosen, draws, rates)
-            np.add.at(energy, modes.node[chosen], drawn)
-    return energy
+            yield _Part(chosen, rates, list(_shares(modes.mode[chosen], modes.units[chosen], draws)))
 
 
-def _drawn(modes: NodeModes, chosen: npt.NDArray[np.bool_], draws: list[Draw], rates: Steps) -> Floats:
-    """Return the joules of some intervals of nodes that have one price and one control."""
-    start, end, mode, units = modes.start[chosen], modes.end[chosen], modes.mode[chosen], modes.units[chosen]
-    joules = np.zeros(len(start))
-
-    def integral(watts: list[float], of: npt.NDArray[np.bool_]) -> Floats:
-        course = Steps(rates.time, np.array(watts))
-        return course.integral(end[of]) - course.integral(start[of])
-
+def _shares(mode: Numbers, units: Floats, draws: list[Draw]) -> Iterator[tuple[Floats, Floats]]:
     for number in np.unique(mode).tolist():
-        of = mode == number
-        joules[of] += integral([_watts(draw, number) for draw in draws], of)
+        yield np.array([_watts(draw, number) for draw in draws]), (mode == number).astype(np.float64)
     for place in range(units.shape[1]):
-        of = units[:, place] != 0
-        if of.any():
-            joules[of] += units[of, place] * integral([_of_unit(draw, place) for draw in draws], of)
-    return joules
+        if units[:, place].any():
+            yield np.array([_of_unit(draw, place) for draw in draws]), units[:, place]
 
 
 def _at_rate(by_rate: Mapping[float | None, Draw], rate: float, group: str) -> Draw:
