@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import batchlab as bl
+from batchlab.experiment.specification import read_specification
 from cli.conftest import LOG
 from support.small_centre import configured, submitted
 
@@ -100,6 +101,19 @@ def test_a_named_pipe_is_read_once(folder: Path, *, stream: bool) -> None:
     writer.join(10)
     assert done.returncode == 0, done.stderr
     assert b"3 completed" in done.stdout
+
+
+def test_an_experiment_reads_standard_input(folder: Path) -> None:
+    """As one log of its file, which is read once for all runs; the library itself reads none."""
+    text = 'policies = ["fcfs", "easy"]\nworkloads.log = "-"\nsystems.small = "system.toml"\n'
+    (folder / "case.toml").write_text(text)
+    done = answer(folder, ["experiment", "case.toml", "--out", "out"], LOG)
+    assert done.returncode == 0, done.stderr
+    assert b"2 done" in done.stdout
+    inputs = json.loads((folder / "out/manifest.json").read_text())["inputs"]
+    assert inputs["log"]["path"] == "standard input"
+    with pytest.raises(bl.ExperimentError, match=r"workloads\.log: standard input is read by the command"):
+        read_specification(folder / "case.toml")
 
 
 def test_manifests_and_errors_call_it_standard_input(folder: Path) -> None:

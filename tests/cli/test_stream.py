@@ -22,6 +22,9 @@ assert not heavy, heavy
 """
 
 
+MACHINE = '[[groups]]\nname = "node"\ncount = 16\nresources = { core = 8 }\n'
+
+
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
     path = tmp_path / "log.swf"
@@ -203,3 +206,23 @@ def test_every_route_puts_partial_executions_together(
     capsys.readouterr()
     assert main(["run", str(log), *machine]) == 0
     assert "2 jobs read" in capsys.readouterr().out
+
+
+def test_what_the_policy_does_not_use_of_the_system_is_named(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As without --stream."""
+    system = tmp_path / "system.toml"
+    system.write_text(f"{MACHINE}[fair_share]\nhalf_life = 100\n")
+    assert main(["run", str(log), "--system", str(system), "--stream"]) == 0
+    assert "fair_share of the system is not used: fcfs does not go by usage" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("form", ["toml", "json"])
+def test_a_system_file_loads_no_tables(log: Path, tmp_path: Path, form: str) -> None:
+    """Polars and NumPy would take more memory than all the rest."""
+    system = tmp_path / f"system.{form}"
+    described = '{"groups": {"node": {"core": 8}}, "resources": {"node": 16}, "equivalence": {}}'
+    system.write_text(MACHINE if form == "toml" else described)
+    words = ["run", str(log), "--system", str(system), "--stream"]
+    subprocess.run([sys.executable, "-c", LIGHT, *words], check=True)  # noqa: S603  # our own code

@@ -16,6 +16,8 @@ from support.experiments import SYSTEM, small
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from batchlab.control import RateControl
+
 FILE = """
 policies = ["fcfs", "easy"]
 workloads.made = {{ generator = "demo", jobs = 30 }}
@@ -26,7 +28,7 @@ systems.small = {{ nodes = 4, resources = {{ core = 8 }} }}
 
 def test_every_control_runs_with_every_policy(tmp_path: Path) -> None:
     """Each run is the simulation under its control, and the results have both labels."""
-    controls = {"slow": "constant(0.5)", "by count": CountHysteresis(1, 3)}
+    controls: dict[str, str | RateControl] = {"slow": "constant(0.5)", "by count": CountHysteresis(1, 3)}
     experiment = bl.Experiment(small(), SYSTEM, ["fcfs", "sjf"], controls=controls, seeds=(0, 1))
     assert repr(experiment) == (
         "<Experiment of 8 runs: 1 workload × 1 system × 2 policies × 2 controls × 2 seeds × 1 replication>"
@@ -48,7 +50,7 @@ def test_labels_of_specs_and_of_several_groups(tmp_path: Path) -> None:
     """A control without a label is called by its spec; groups of nodes have controls of their own."""
     groups = [bl.NodeGroup("a", 2, {"core": 4}), bl.NodeGroup("b", 2, {"core": 4})]
     both = [ConstantRate(2.0, groups=("a",)), ConstantRate(0.5, groups=("b",))]
-    experiment = bl.Experiment(small(), bl.System(groups), "fcfs", controls=["constant(1.5)", both])
+    experiment = bl.Experiment(small(), bl.System(tuple(groups)), "fcfs", controls=["constant(1.5)", both])
     labels = ["constant(1.5)", ", ".join(map(str, both))]
     assert [*experiment.controls] == labels
     runs = experiment.run(store=tmp_path / "runs")

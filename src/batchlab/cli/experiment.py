@@ -17,6 +17,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     whole_number,
 )
 from batchlab.cli.recognised import check_kind
+from batchlab.cli.spooled import spooled
 from batchlab.vocabulary import ExecutorName
 
 __all__ = ["experiment"]
@@ -55,7 +56,7 @@ def experiment(
     from batchlab.experiment.specification import read_specification  # noqa: PLC0415  # --help does without
     from batchlab.outputs import protect  # noqa: PLC0415  # as above
 
-    said = read_specification(specification)
+    said = read_specification(specification, spooled=spooled)
     protect(*said.inputs.values())
     if out is None and said.directory is not None:
         check_directory(said.directory, "output.directory")

@@ -103,11 +103,13 @@ def _kind_by_content(path: Path) -> Kind | None:
         return "log"
     if begin.startswith(b"{"):
         return next((kind for kind, form in _JSON if re.search(form, begin)), None)
+    # Before logs and tables: to know data sets of lists in JSON needs their mappings, and much memory.
+    described = next((kind for kind, form in _TEXTS if re.match(form, begin)), None)
+    if described is not None:
+        return described
     if log_format(path) != "swf":
         return "log"
-    if is_table(path):
-        return "table"
-    return next((kind for kind, form in _TEXTS if re.match(form, begin)), None)
+    return "table" if is_table(path) else None
 
 
 def check_kind(path: Path, argument: str, *taken: Kind) -> None:

@@ -73,6 +73,7 @@ def stream(request: RunRequest) -> None:
     system = machine_for(described, request.log, request.machine, lambda: _header(log))
     _check_streamable(system)
     from batchlab.result.summary import blocks  # noqa: PLC0415  # --help does without
+    from batchlab.result.unused_by_policy import unused_by_policy  # noqa: PLC0415  # --help does without
     from batchlab.result.warnings import no_jobs, warnings_by  # noqa: PLC0415  # --help does without
 
     began = time.perf_counter()
@@ -84,7 +85,10 @@ def stream(request: RunRequest) -> None:
             files.complete(run["metrics"], _manifest(request, policy, system, events, run["notes"]))
     elapsed = time.perf_counter() - began
     notes = run["notes"]
-    warnings = [*warnings_by(_header(log), system, run["metrics"])]
+    warnings = [
+        *warnings_by(_header(log), system, run["metrics"]),
+        *unused_by_policy(system, policy, request.options),
+    ]
     if not notes["kept"]:
         warnings.append(no_jobs(str(request.log.trace), notes["read"], notes["kept"]))
     tell(

@@ -44,7 +44,8 @@
     baseline = "FIFO-FF"
     plots = ["slowdown", "queue_size"]
 
-Paths count from the file's folder; a log can be the name of a fetched one (`batchlab.traces`) too.
+Paths count from the file's folder; a log can be the name of a fetched one (`batchlab.traces`) too, or ``-``
+for standard input.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ from batchlab.trace import traces
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from batchlab.observer import Observer
     from batchlab.policy import Policy
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
 __all__ = ["Specification", "read_specification"]
 
 _DOCUMENTS = DocumentReader(ExperimentError, most=1)
+_STANDARD_INPUT = "-"
 
 
 @dataclass(frozen=True)
@@ -122,13 +124,18 @@ class Specification:
         return {"specification": self.path, **logs, **self.event_files}
 
 
-def read_specification(path: str | os.PathLike[str]) -> Specification:
+def read_specification(
+    path: str | os.PathLike[str], *, spooled: Callable[[Path], Path] | None = None
+) -> Specification:
     """Read the description of an experiment.
 
     Parameters
     ----------
     path
         A TOML file, with the keys that `batchlab.experiment.specification` lists.
+    spooled
+        Returns a file with the content of a log that can be read only once: of ``-``, standard input, or of a
+        pipe. Such logs are refused unless it is given.
 
     Returns
     -------
@@ -143,15 +150,21 @@ def read_specification(path: str | os.PathLike[str]) -> Specification:
     file = Path(path)
     try:
         document = _DOCUMENTS.toml(_DOCUMENTS.text(_DOCUMENTS.content(str(file))))
-        return _specification(file, checked(Description, document))
+        return _specification(file, checked(Description, document), spooled or _refused)
     except BatchlabError as error:
         raise ExperimentError(f"{file}: {error}") from error
 
 
-def _specification(file: Path, said: Description) -> Specification:
+def _refused(path: Path) -> Path:
+    if str(path) == _STANDARD_INPUT:
+        raise ExperimentError("standard input is read by the command batchlab experiment; give a file.")
+    return path
+
+
+def _specification(file: Path, said: Description, spooled: Callable[[Path], Path]) -> Specification:
     folder, output = file.absolute().parent, said.output
     experiment = Experiment(
-        {label: _workload(label, value, folder) for label, value in said.workloads.items()},
+        {label: _workload(label, value, folder, spooled) for label, value in said.workloads.items()},
         {label: _system(label, value, folder) for label, value in said.systems.items()},
         _policies(said, folder),
         controls=said.controls,
@@ -239,27 +252,30 @@ def _place(folder: Path, name: str | None) -> Path | None:
     return None if name is None else folder / name
 
 
-def _workload(label: str, value: object, folder: Path) -> Source:
+def _workload(label: str, value: object, folder: Path, spooled: Callable[[Path], Path]) -> Source:
     if isinstance(value, str):
-        return LogFile(_log(label, value, folder))
+        return LogFile(_log(label, value, folder, spooled))
     if not isinstance(value, dict):
         raise ExperimentError(
             f"workloads.{label} = {shown(value)}; must be a path, or a table with path or generator."
         )
     with within("workloads", label):
         if "generator" in value:
-            return _generator(label, value, folder)
+            return _generator(label, value, folder, spooled)
     given = checked(Log, value, ("workloads", label)).model_dump(exclude_none=True)
     if "mapping" in given and (folder / given["mapping"]).is_file():
         given["mapping"] = str(folder / given["mapping"])
-    return LogFile(_log(label, given.pop("path"), folder), given)
+    return LogFile(_log(label, given.pop("path"), folder, spooled), given)
 
 
-def _log(label: str, text: str, folder: Path) -> Path:
+def _log(label: str, text: str, folder: Path, spooled: Callable[[Path], Path]) -> Path:
     """Find a log: a file, named from the folder of the description, or a fetched log of the catalogue."""
+    if text == _STANDARD_INPUT:
+        with within("workloads", label):
+            return spooled(Path(text))
     path = folder / text
     if path.exists() or Path(text).name != text:
-        return path
+        return spooled(path)
     try:
         traces.find(text)
     except TraceError:
@@ -270,11 +286,14 @@ def _log(label: str, text: str, folder: Path) -> Path:
         raise ExperimentError(f"workloads.{label}: {path} does not exist; {error}") from error
 
 
-def _generator(label: str, value: Mapping[str, Any], folder: Path) -> Generator:
+def _generator(
+    label: str, value: Mapping[str, Any], folder: Path, spooled: Callable[[Path], Path]
+) -> Generator:
     parameters = dict(value)
     name = parameters.pop("generator")
     log = parameters.pop("workload", None)
-    return Generator(str(name), parameters, None if log is None else LogFile(_log(label, str(log), folder)))
+    file = None if log is None else LogFile(_log(label, str(log), folder, spooled))
+    return Generator(str(name), parameters, file)
 
 
 def _system(label: str, value: object, folder: Path) -> System:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, get_args
 import polars as pl
 
 from batchlab.errors import nearest, one_line
-from batchlab.policy.registry import DISCIPLINES
+from batchlab.result.unused_by_policy import named, shares, unused_by_policy
 from batchlab.vocabulary import EXTERNAL_EVENTS
 from batchlab.workload.application_columns import COLUMNS as APPLICATION_COLUMNS
 from batchlab.workload.arrays import ARRAY, TASK_COLUMNS
@@ -36,10 +36,9 @@ if TYPE_CHECKING:
     from batchlab.system.system import System
     from batchlab.workload import EventStream, Workload
 
-__all__ = ["ignored_requests", "unused", "unused_by_policy"]
+__all__ = ["ignored_requests", "unused"]
 
 _NEAR = 0.8
-_SHOWN = 3
 _SIZES = ("moldable", "malleable", "adaptive")
 # The columns that a run reads, and some that only look like them.
 _READ = (
@@ -114,25 +113,6 @@ def unused(
         yield from _odd_events(events)
 
 
-def unused_by_policy(system: System, policy: Policy, options: RunOptions) -> Iterator[str]:
-    """Tell what of a system the policy does not use; see `unused`."""
-    if system.preemption is not None and _never_preempts(policy):
-        yield f"preemption of the system is not used: {policy} preempts no job"
-    blocking = [limit.name for limit in system.limits if limit.blocks]
-    if blocking and (policy.backfill == "conservative" or policy.scheduler is not None):
-        rule = "jobs pass one that waits for a limit"
-        yield f"blocks of {_named('limit', blocking)} is not used: under {policy} {rule}"
-    over = [each.name for each in system.partitions if each.over_time_limit]
-    if over and policy.slurm is None:
-        yield f"over_time_limit of {_named('partition', over)} is not used: only the policy slurm goes by it"
-    factors = {each.priority_factor for each in system.partitions}
-    if factors - {1.0} and policy.order_name != "multifactor":
-        yield f"priority_factor of partitions is not used: {policy} does not order by multifactor"
-    if system.fair_share is not None and not (options.usage or _shares(policy)):
-        rule = "does not go by usage, which is not recorded either"
-        yield f"fair_share of the system is not used: {policy} {rule}"
-
-
 def _near_misses(jobs: pl.DataFrame, resources: tuple[str, ...]) -> Iterator[str]:
     """Find columns whose names are nearly those of columns that are read."""
     for name in jobs.columns:
@@ -202,7 +182,7 @@ def _unknown_accounts(jobs: pl.DataFrame, system: System) -> Iterator[str]:
     if unknown:
         meant = nearest(unknown[0], known)
         question = "" if meant is None else f". Did you mean {meant!r}?"
-        yield f"jobs name {_named('account', unknown)}, unknown to the system{question}"
+        yield f"jobs name {named('account', unknown)}, unknown to the system{question}"
 
 
 def _limits_without_names(jobs: pl.DataFrame, system: System) -> Iterator[str]:
@@ -216,7 +196,7 @@ def _limits_without_names(jobs: pl.DataFrame, system: System) -> Iterator[str]:
 
 def _fair_share_without_names(jobs: pl.DataFrame, system: System, policy: Policy) -> Iterator[str]:
     names = (*columns_of("user"), *columns_of("account"))
-    if _shares(policy) and system.accounts and not _has_values(jobs, names):
+    if shares(policy) and system.accounts and not _has_values(jobs, names):
         yield f"fair share of {policy} is the same for all jobs: no job has a user or an account"
 
 
@@ -256,19 +236,6 @@ def _odd_events(events: EventStream) -> Iterator[str]:
         yield f"{early:,} {noun} before 0, the origin of the workload's times"
 
 
-def _never_preempts(policy: Policy) -> bool:
-    """Return whether a policy preempts no job; schedulers of one's own may do so."""
-    if policy.scheduler is None:
-        return policy.backfill in {"conservative", *DISCIPLINES}
-    from batchlab.policy.malleable import Malleable  # noqa: PLC0415  # other policies do without
-
-    return isinstance(policy.scheduler, Malleable)
-
-
-def _shares(policy: Policy) -> bool:
-    return policy.order_name == "multifactor" and "fair_share" in policy.order_argument
-
-
 def _has_values(jobs: pl.DataFrame, names: tuple[str, ...]) -> bool:
     """Return whether one of the columns is there and says something of a job."""
     for name in names:
@@ -278,11 +245,6 @@ def _has_values(jobs: pl.DataFrame, names: tuple[str, ...]) -> bool:
             if said.any():
                 return True
     return False
-
-
-def _named(noun: str, names: list[str]) -> str:
-    shown = ", ".join(map(one_line, names[:_SHOWN])) + (", …" if len(names) > _SHOWN else "")
-    return f"{noun} {shown}" if len(names) == 1 else f"{noun}s {shown}"
 
 
 def _and(names: list[str], word: str = "and") -> str:

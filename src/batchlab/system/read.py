@@ -74,7 +74,7 @@ def _read(file: str) -> System:
         if _is_xml(file):
             return _on_platform(file)
         document, syntax = _document(file)
-        if syntax == "TOML" and _is_platform(document):
+        if syntax == "TOML" and "groups" not in document and _is_platform(document):
             return _on_platform(file)
         # `--help` and machines described in Python do without pydantic.
         from batchlab.system import accasim, toml_format  # noqa: PLC0415
