@@ -209,7 +209,7 @@ def test_heterogeneous_jobs() -> None:
     workload = bl.read_sacct(dump({"JobID": "7+0"}, {"JobID": "7+1", "JobIDRaw": "8"}))
     assert workload.jobs["job_id"].to_list() == [7, 8]
     assert workload.report.counts()["noted"] == {
-        "component of a heterogeneous job: taken as a job by itself": 2
+        "component of a job of several: a job by itself, which may start at another time": 2
     }
 
 

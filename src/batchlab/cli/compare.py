@@ -68,8 +68,9 @@ _USUAL = ("fcfs", "easy", "easy(order=sjf)", "conservative")
 _Trace = Annotated[
     Path,
     log_file(
-        "The log: SWF, Slurm's sacct or jobcomp, PBS, CSV (.gz, .bz2, .xz, .zip, .zst too) or Parquet; or "
-        "the name of a fetched one (batchlab traces); - for standard input."
+        "The log: SWF, Slurm's sacct or jobcomp, PBS, CSV (.gz, .bz2, .xz, .zip, .zst too) or Parquet, or "
+        "a public data set (batchlab traces list); or the name of a fetched one (batchlab traces); - for "
+        "standard input."
     ),
 ]
 _Policies = Annotated[

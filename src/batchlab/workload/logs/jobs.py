@@ -63,7 +63,6 @@ _NEVER_STARTED = "ended before it started: run_time 0 taken"
 _OTHER_FIELD = "processors unknown: the other processor field taken"
 _FROM_ELAPSED = "ended before it started: the end is the start and the time elapsed"
 _EARLY_START = "started before it was submitted"
-_COMPONENT = "component of a heterogeneous job: taken as a job by itself"
 _OWN = ("line", "raw", "cluster", "eligible", "elapsed", "suspended", "limit", "requested", "allocated")
 _PARTS = ("base", "range", "component", "ended", "never_started", "memory", TIME_LIMIT)
 
@@ -114,7 +113,7 @@ def workload_of(records: pl.DataFrame, log: Log, header: Mapping[str, object]) -
     jobs = chunks.with_chunks(jobs, notes, reading)
     for remark, where in (
         (_EARLY_START, pl.col("start") < pl.col("submit")),
-        (_COMPONENT, pl.col("component").is_not_null()),
+        (reasons.COMPONENT, pl.col("component").is_not_null()),
     ):
         odd = jobs.filter(where.fill_null(value=False))
         notes.add("noted", remark, odd["line"], odd["job_id"])

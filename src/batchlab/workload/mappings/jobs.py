@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from batchlab.errors import WorkloadError
+from batchlab.workload import reasons
 from batchlab.workload.header import Header
 from batchlab.workload.logs.limits import with_limits
 from batchlab.workload.logs.states import STATUS_OF, is_ended, note_unknown, word
@@ -35,7 +36,6 @@ _NO_END = "ended, but for how long it ran is unknown"
 _UNFINISHED = "had not ended when the log was written"
 _NEVER_STARTED = "ended before it started: run_time 0 taken"
 _EARLY_START = "started before it was submitted"
-_COMPONENT = "component of a job of several: a job by itself, which may start at another time"
 _SEVERAL = "started several times: its run time is that of all attempts together"
 
 
@@ -67,7 +67,7 @@ def workload_of(rows: Rows, reader: Reader, log: Log) -> Workload:
     jobs = log.refuse(jobs, pl.col("run_time").is_not_null(), "end", _NO_END)
     for remark, where in (
         (_EARLY_START, pl.col("start") < pl.col("submit")),
-        (_COMPONENT, pl.col("components") > 1),
+        (reasons.COMPONENT, pl.col("components") > 1),
         (_SEVERAL, pl.col("attempts") > 1),
     ):
         odd = jobs.filter(where.fill_null(value=False))

@@ -17,8 +17,8 @@ __all__ = ["sizes_of"]
 
 _OTHER_FIELD = "{} unknown: {} taken"
 _UNEVEN = "{} does not divide evenly among the tasks: rounded up for each"
-# Beyond, a quotient is a whole number with an error of rounding.
-_LEAST = 1e-9
+# Within these of a whole number a quotient is that number with an error of arithmetic.
+_LEAST, _RELATIVE = 1e-9, 1e-14
 
 
 def sizes_of(reader: Reader, log: Log) -> list[pl.Series]:
@@ -105,8 +105,10 @@ def _of_job(amount: pl.Series, per: pl.Series, counts: Mapping[str, pl.Series | 
 def _of_task(name: str, amount: pl.Series, tasks: pl.Series, notes: Notes) -> pl.Series:
     """Share an amount out among the tasks of its job, in whole numbers."""
     each = amount / tasks
-    rounded = (each - _LEAST * each.abs()).ceil()
-    uneven = (rounded - each > _LEAST * each.abs()).fill_null(value=False)
+    whole = each.round()
+    is_whole = (each - whole).abs() <= _LEAST + _RELATIVE * each.abs()
+    rounded = whole.zip_with(is_whole.fill_null(value=True), each.ceil())
+    uneven = ~is_whole.fill_null(value=True)
     notes.add("mended", _UNEVEN.format(name), pl.int_range(len(each), eager=True).filter(uneven))
     return rounded.alias(name)
 

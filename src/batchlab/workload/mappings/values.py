@@ -113,7 +113,10 @@ class Reader:
         if column.pattern is not None:
             text = text.str.extract(column.pattern)
         missing = [str(value) for value in (*column.missing, *self.mapping.missing)]
-        nothing = text.str.to_lowercase().is_in(_NOTHING) | text.is_in(missing)
+        # A word that the mapping has for no limit means just that.
+        said = [str(value).lower() for value in column.unlimited]
+        unknown = [word for word in _NOTHING if word not in said]
+        nothing = text.str.to_lowercase().is_in(unknown) | text.is_in(missing)
         return text.set(nothing.fill_null(value=False), None)
 
     def _number(self, name: str, column: _Column, unit: str) -> pl.Series:
