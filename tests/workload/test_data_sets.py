@@ -57,6 +57,16 @@ def test_jobs_begin_when_they_are_eligible(tmp_path: Path) -> None:
     assert read_mapped(sample.write(tmp_path)).jobs["begin_time"].to_list() == [None, 300.0]
 
 
+def test_cancelled_jobs_leave_the_queue_when_the_log_says_so(tmp_path: Path) -> None:
+    """Frontier's third job was cancelled 50 s after its submission, MIT's after 80 s."""
+    after = {}
+    for sample in SAMPLES:
+        if sample.name in {"frontier", "mit-supercloud"}:
+            waited = read_mapped(sample.write(tmp_path)).jobs["cancelled_after"]
+            after[sample.name] = waited.drop_nulls().to_list()
+    assert after == {"frontier": [50.0], "mit-supercloud": [80.0]}
+
+
 def test_components_are_counted(tmp_path: Path) -> None:
     """Different tasks of a job of PAI need not start together, and the report says so."""
     sample = next(sample for sample in SAMPLES if sample.name == "alibaba-pai")

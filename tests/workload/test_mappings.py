@@ -163,18 +163,24 @@ def test_states_decide_what_ended() -> None:
     }
     rows = "in,began,ended,n,how\n5,6,16,1,3\n5,0,16,2,4\n5,6,0,4,1\n5,6,16,8,77\n5,26,16,8,3\n0,26,36,8,3"
     workload = read(rows, document)
-    assert workload.jobs.select("run_time", "tasks", "state", "status").rows() == [
-        (10.0, 1, "completed", 1),
-        (0.0, 2, "cancelled", 5),
-        (10.0, 8, "77", -1),
+    assert workload.jobs.select("run_time", "tasks", "state", "status", "cancelled_after").rows() == [
+        (10.0, 1, "completed", 1, None),
+        (0.0, 2, "cancelled", 5, 11.0),
+        (10.0, 8, "77", -1, None),
     ]
+    whole = read_mapped(rows.split("\n"), LogMapping.of(document), log_events=False)
+    assert "cancelled_after" not in whole.jobs.columns
+    assert whole.report.counts()["mended"]["ended before it started: run_time 0 taken"] == 1
     counts = workload.report.counts()
     assert counts["dropped"] == {
         "had not ended when the log was written": 1,
         "ended before it started": 1,
         "submission is unknown or no time": 1,
     }
-    assert counts["noted"] == {"state 77 is unknown: taken as ended, as the log has an end": 1}
+    assert counts["noted"] == {
+        "state 77 is unknown: taken as ended, as the log has an end": 1,
+        "cancelled before it started: cancelled after the same wait": 1,
+    }
     with pytest.raises(
         WorkloadError, match=r"lines: row 5: submit = None; job 6 submission is unknown or no time"
     ):

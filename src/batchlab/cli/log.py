@@ -167,7 +167,7 @@ def _read(log: LogRequest, systems: Sequence[System]) -> Workload:
         by_default = log.use_memory is None and form != "swf" and any(map(_gives_memory, systems))
         given["use_memory"] = bool(log.use_memory) or by_default
         given |= {} if form == "swf" else {"timezone": log.timezone or "UTC"}
-        given["log_events"] = log.log_events
+    given["log_events"] = log.log_events
     if form in {"sacct", "jobcomp"}:
         given["partition_limits"] = _partition_limits(systems)
     read = reader_of(log.trace, form)(log.trace, invalid=log.invalid, processors=log.processors, **given)

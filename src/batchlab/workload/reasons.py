@@ -33,6 +33,7 @@ OUT_OF_ORDER = "submitted before the job above it"
 REPEATED_JOB = "job number repeated"
 
 # Only logs and data sets can have these.
+NEVER_STARTED = "ended before it started: run_time 0 taken"
 COMPONENT = "component of a job of several: a job by itself, which may start at another time"
 
 

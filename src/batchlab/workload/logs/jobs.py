@@ -59,7 +59,6 @@ _BACKWARDS = "ended before it started"
 _NO_END = "ended, but for how long it ran is unknown"
 _UNFINISHED = "had not ended when the log was written"
 _RUN_SO_FAR = "had not ended when the log was written: its time so far taken"
-_NEVER_STARTED = "ended before it started: run_time 0 taken"
 _OTHER_FIELD = "processors unknown: the other processor field taken"
 _FROM_ELAPSED = "ended before it started: the end is the start and the time elapsed"
 _EARLY_START = "started before it was submitted"
@@ -153,7 +152,7 @@ def _with_run_times(jobs: pl.DataFrame, notes: Notes, reading: Reading) -> pl.Da
         jobs = jobs.with_columns(waited.alias(CANCELLED_AFTER))
     else:
         queued = jobs.filter("never_started")
-        notes.add("mended", _NEVER_STARTED, queued["line"], queued["job_id"])
+        notes.add("mended", reasons.NEVER_STARTED, queued["line"], queued["job_id"])
     if reading.unfinished == "keep":
         alive = jobs.filter(~pl.col("ended"))
         notes.add("mended", _RUN_SO_FAR, alive["line"], alive["job_id"])

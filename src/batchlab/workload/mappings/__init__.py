@@ -1,1 +1,1 @@
-"""Mappings: which columns of a public data set, or of a log of one's own, hold what of a job."""
+"""Mappings of the columns of public data sets, and of logs of one's own."""

@@ -9,6 +9,7 @@ import polars as pl
 
 from batchlab.errors import WorkloadError
 from batchlab.workload import reasons
+from batchlab.workload.cancellation import CANCELLED_AFTER
 from batchlab.workload.header import Header
 from batchlab.workload.logs.limits import with_limits
 from batchlab.workload.logs.states import STATUS_OF, is_ended, note_unknown, word
@@ -32,9 +33,8 @@ __all__ = ["workload_of"]
 _TEXTS = ("user", "group", "account", "partition", "queue", "qos", "job_name")
 _SUBMISSION = "submission is unknown or no time"
 _BACKWARDS = "ended before it started"
-_NO_END = "ended, but for how long it ran is unknown"
+_NO_END = "ended, and its run time is unknown"
 _UNFINISHED = "had not ended when the log was written"
-_NEVER_STARTED = "ended before it started: run_time 0 taken"
 _EARLY_START = "started before it was submitted"
 _SEVERAL = "started several times: its run time is that of all attempts together"
 
@@ -49,7 +49,7 @@ def workload_of(rows: Rows, reader: Reader, log: Log) -> Workload:
     reader
         Reads them.
     log
-        Where they come from, and how to read them; gets what is said of the rows.
+        The name of the source, and how to read it; gets the notes on rows.
 
     Raises
     ------
@@ -63,6 +63,7 @@ def workload_of(rows: Rows, reader: Reader, log: Log) -> Workload:
     jobs = log.refuse(jobs, pl.col("submit").is_finite(), "submit", _SUBMISSION)
     if log.reading.unfinished == "drop":
         jobs = log.refuse(jobs, pl.col("ended"), "state", _UNFINISHED, is_usual=True)
+    jobs = _with_cancellations(jobs, reader, log)
     jobs = log.refuse(jobs, ~(pl.col("end") < pl.col("start")).fill_null(value=False), "end", _BACKWARDS)
     jobs = log.refuse(jobs, pl.col("run_time").is_not_null(), "end", _NO_END)
     for remark, where in (
@@ -126,22 +127,40 @@ def _components(reader: Reader, height: int) -> pl.Series:
 
 
 def _with_ends(jobs: pl.DataFrame, reader: Reader, notes: Notes) -> pl.DataFrame:
-    """Add which jobs had ended, and a run time of 0 for those that ended before they started."""
+    """Add which jobs had ended, by their states, or else by whether they have an end."""
     states = reader.mapping.states
-    said = pl.col("state").replace(states) if states else pl.col("state")
-    jobs = jobs.with_columns(said)
+    jobs = jobs.with_columns(pl.col("state").replace(states) if states else pl.col("state"))
     # A number is a state too, if the mapping does not say which.
     jobs = jobs.with_columns(pl.coalesce(word("state"), "state").alias("state"))
-    ended = pl.DataFrame({"ended": jobs.select(is_ended()).to_series()})
-    jobs = jobs.with_columns(ended["ended"] | (jobs["state"].is_null() & jobs["run_time"].is_not_null()))
+    ended = jobs.select(is_ended()).to_series()
+    jobs = jobs.with_columns(ended | (jobs["state"].is_null() & jobs["run_time"].is_not_null()))
     note_unknown(jobs, notes)
-    starts = reader.has("start") or reader.has("wait") or reader.mapping.attempts is not None
-    never = pl.col("ended") & pl.col("start").is_null() & (pl.col("run_time").fill_null(0) == 0)
-    queued = jobs.filter(never & pl.lit(starts))
-    notes.add("mended", _NEVER_STARTED, queued["line"], queued["base"])
-    return jobs.with_columns(
-        pl.when(never & pl.lit(starts)).then(0.0).otherwise("run_time").alias("run_time")
+    return jobs
+
+
+def _with_cancellations(jobs: pl.DataFrame, reader: Reader, log: Log) -> pl.DataFrame:
+    """Cancel jobs that never started after their wait, or make them jobs of 0 s."""
+    if not (reader.has("start") or reader.has("wait") or reader.mapping.attempts is not None):
+        return jobs
+    instant = pl.col("run_time").fill_null(0) <= 0
+    cancelled = pl.col("state").is_in(["CANCELLED", "DEADLINE"]).fill_null(value=False)
+    never = pl.col("ended") & instant & (pl.col("start").is_null() | cancelled)
+    # Of a job with a wait and without an end, that was the time in the queue.
+    left = pl.coalesce("end", "start")
+    jobs = jobs.with_columns(
+        pl.when(never).then(0.0).otherwise("run_time").alias("run_time"),
+        pl.when(never).then(left).otherwise("end").alias("end"),
+        pl.when(~never).then("start").alias("start"),
+        never.alias("never_started"),
     )
+    queued = jobs.filter("never_started")
+    if not log.reading.log_events:
+        log.notes.add("mended", reasons.NEVER_STARTED, queued["line"], queued["base"])
+        return jobs
+    waited = pl.col("end") - pl.col("submit")
+    jobs = jobs.with_columns(pl.when("never_started").then(waited).alias(CANCELLED_AFTER))
+    known = ~pl.col("never_started") | (pl.col(CANCELLED_AFTER) >= 0)
+    return log.refuse(jobs, known, "end", reasons.CANCELLED_UNKNOWN_WAIT, is_usual=True)
 
 
 def _admitted(jobs: pl.DataFrame, log: Log, mapping: LogMapping, comments: tuple[str, ...]) -> Workload:
@@ -203,11 +222,20 @@ _OWN = (
     "attempts",
     "limit",
 )
-_OUTCOMES = ("state", "components", "ended", "requested_time", "allocated_processors", "allocated_nodes")
+_OUTCOMES = (
+    "state",
+    "components",
+    "ended",
+    "never_started",
+    CANCELLED_AFTER,
+    "requested_time",
+    "allocated_processors",
+    "allocated_nodes",
+)
 
 
 def _columns(jobs: pl.DataFrame, origin: int) -> list[pl.Expr]:
-    """Give the columns of the workload: those of any, what was asked for, what became of the jobs."""
+    """Return the columns of the workload: those of any workload, requests, outcomes."""
     others = [name for name in jobs.columns if name not in (*_OWN, *_OUTCOMES) and jobs[name].count()]
     given = [name for name in ("allocated_processors", "allocated_nodes") if name in jobs.columns]
     return [
@@ -226,4 +254,9 @@ def _columns(jobs: pl.DataFrame, origin: int) -> list[pl.Expr]:
         pl.col("state").str.to_lowercase(),
         pl.col("state").replace_strict(STATUS_OF, default=-1, return_dtype=pl.Int64).alias("status"),
         pl.col("attempts"),
+        *(
+            [pl.col(CANCELLED_AFTER)]
+            if CANCELLED_AFTER in jobs.columns and jobs[CANCELLED_AFTER].count()
+            else []
+        ),
     ]

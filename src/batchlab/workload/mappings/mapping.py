@@ -1,4 +1,4 @@
-"""A mapping: what the columns of a data set hold of its jobs, in which units, and where that is written."""
+"""Mappings: the meaning of the columns of a data set, their units, and the source of both."""
 
 from __future__ import annotations
 
@@ -128,8 +128,8 @@ class _Column(_Model):
     per: Literal["job", "node", "core", "task"] = Field(
         default="job", description="Whose amount it is: `job`, `node`, `core` or `task`"
     )
-    missing: _Values = Field(default=(), description="Values that mean that nothing is known")
-    unlimited: _Values = Field(default=(), description="Values of a limit that mean that there was none")
+    missing: _Values = Field(default=(), description="Values that stand for unknown")
+    unlimited: _Values = Field(default=(), description="Values of a limit that stand for no limit")
     pattern: _Pattern | None = Field(
         default=None, description="A regular expression, whose group is the value"
     )
@@ -152,9 +152,7 @@ class File(_Model):
     separator: Annotated[str, AfterValidator(_separator)] | None = Field(
         default=None, description="Between the fields of CSV; known by the first line"
     )
-    names: _Names | None = Field(
-        default=None, description="The names of the columns, where the file has none"
-    )
+    names: _Names | None = Field(default=None, description="The names of the columns of a file without them")
 
 
 class Times(_Model):
@@ -180,33 +178,33 @@ class Attempts(_Model):
 
 
 class LogMapping(_Model):
-    """What the columns of a data set, or of a log of one's own, hold of its jobs.
+    """The meaning of the columns of a data set, or of a log of one's own.
 
     Made of a TOML file by `--mapping FILE`, or one of those that ``batchlab traces list`` shows. The keys of
     the file are the fields of this class.
     """
 
-    name: str = Field(default="", description="What `--mapping` calls it")
-    summary: str = Field(default="", description="Whose jobs these are, and when they ran")
-    good_for: str = Field(default="", description="What the data set has that others lack, and what it lacks")
+    name: str = Field(default="", description="The name for `--mapping`")
+    summary: str = Field(default="", description="The machine, and when the jobs ran")
+    good_for: str = Field(default="", description="Contents that other data sets lack, and gaps of this one")
     source: str = Field(default="", description="Where the columns and their units are described")
     licence: str = Field(default="", description="On which terms the data set is published")
     machine: str = Field(
         default="", description="A ready machine, or a file beside the mapping, unless `--system` is given"
     )
-    missing: _Values = Field(default=(), description="Values that mean in all columns that nothing is known")
+    missing: _Values = Field(default=(), description="Values of all columns that stand for unknown")
     task: Literal["instance", "node", "core", "gpu", "job"] | None = Field(
         default=None,
         description="What a task of a job is: one of `tasks` (`instance`), a `node`, a `core`, a `gpu`, the "
-        "`job`. Unless given the first of these of which there is a column",
+        "`job`. Default: the first of these that has a column",
     )
-    columns: dict[str, Column] = Field(default_factory=dict, description="By what they hold: see below")
+    columns: dict[str, Column] = Field(default_factory=dict, description="Columns by role: see below")
     resources: dict[str, Column] = Field(
         default_factory=dict, description="Other resources that jobs ask for, by the names that systems have"
     )
     keep: _Names | None = Field(default=None, description="Columns that are kept under their own names")
     states: dict[str, str] = Field(
-        default_factory=dict, description="What the words or numbers of the state mean, in Slurm's words"
+        default_factory=dict, description="The state of Slurm for each word or number of the column of states"
     )
     matches: dict[str, _Form] = Field(
         default_factory=dict,
@@ -214,7 +212,7 @@ class LogMapping(_Model):
     )
     file: File = Field(default_factory=File, description="How the file is written")
     times: Times = Field(default_factory=Times, description="How instants are written")
-    attempts: Attempts | None = Field(default=None, description="Where a row lists the attempts of its job")
+    attempts: Attempts | None = Field(default=None, description="The list of attempts in the row of a job")
 
     @classmethod
     def of(cls, document: Mapping[str, object]) -> LogMapping:
@@ -244,7 +242,7 @@ class LogMapping(_Model):
         return {**own, **self.resources}
 
     def described(self) -> Iterator[tuple[tuple[str, str], _Column]]:
-        """Give all columns with their places in the mapping."""
+        """Return all columns with their places in the mapping."""
         for table, columns in (("columns", self.columns), ("resources", self.resources)):
             for role, column in columns.items():
                 yield (table, role), column

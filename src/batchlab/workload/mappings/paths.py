@@ -21,7 +21,7 @@ _STEP = "/"
 
 
 def name_in(column: str, names: Iterable[str]) -> str | None:
-    """Return which of the names a column or the beginning of a path is; None if there is none."""
+    """Return the name that a column, or the first step of a path, has; None if it is unknown."""
     known = set(names)
     if column in known:
         return column

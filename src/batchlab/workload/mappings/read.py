@@ -40,6 +40,7 @@ def read_mapped(
     processors: ProcessorField = "requested",
     use_memory: bool = True,
     unfinished: UnfinishedAction = "drop",
+    log_events: bool = True,
     unlimited: float | Mapping[str, float] = YEAR,
 ) -> Workload:
     """Read a public data set of jobs, or a table of one's own, by a mapping of its columns.
@@ -60,14 +61,14 @@ def read_mapped(
         Whether the nodes and cores that were ``"requested"`` or ``"allocated"`` are taken first.
     use_memory
         Whether tasks ask for the memory that the mapping knows of: column ``mem``, kB (KiB) per task.
-    unfinished, unlimited
+    unfinished, log_events, unlimited
         As for `read_sacct`.
 
     Returns
     -------
     Workload
-        One row per job, in the order of submission. ``tasks`` are what the mapping says, and each of its
-        amounts is a column of what a task asks for: ``core``, ``gpu``, ``mem``, and resources by their own
+        One row per job, in the order of submission. ``tasks`` are those of the mapping, and each of its
+        amounts is a column with the request of a task: ``core``, ``gpu``, ``mem``, and resources by their own
         names. If tasks are nodes, ``tasks_per_node`` is 1. Amounts that do not divide evenly are rounded up,
         and counted in the report. The other columns are those of `read_sacct`, as far as the mapping has
         them, and what it keeps. The first submission is the origin.
@@ -93,6 +94,7 @@ def read_mapped(
         processors=processors,
         use_memory=use_memory,
         unfinished=unfinished,
+        log_events=log_events,
         unlimited=unlimited,
     )
     if chosen.file.format == "pbs":
@@ -138,6 +140,7 @@ def _of_pbs(source: object, reading: Reading) -> Workload:
         overrun=reading.overrun,
         invalid=reading.invalid,
         processors=reading.processors,
+        log_events=reading.log_events,
     )
 
 
@@ -152,7 +155,7 @@ def _beginning_of(source: object) -> tuple[bytes, object]:
 
 
 class _Pieces:
-    """An open file of which the first bytes were read already."""
+    """An open file whose first bytes were read already."""
 
     def __init__(self, blocks: chain[bytes], name: str) -> None:
         self._blocks, self.name = blocks, name

@@ -88,7 +88,7 @@ def _parquet_columns(source: object) -> frozenset[str]:
 
 @cache
 def _fitting(columns: frozenset[str]) -> tuple[LogMapping, ...]:
-    """Find the mappings all of whose columns are there; of those that fit, the ones that use the most."""
+    """Find the mappings that have all their columns; of these, the ones with the most columns."""
     found = [mapping for mapping in entries() if _fits(mapping, columns)]
     most = max((len(mapping.columns) for mapping in found), default=0)
     return tuple(mapping for mapping in found if len(mapping.columns) == most)

@@ -1,4 +1,4 @@
-"""What the columns of a data set can hold of a job, and the units in which they can be written."""
+"""Roles of the columns of a data set, and the units of their values."""
 
 from __future__ import annotations
 
@@ -41,26 +41,26 @@ ROLES: dict[str, Role] = {
     "eligible": Role("instant", "When the job could start first, if that was later"),
     "start": Role("instant", "When the job started"),
     "end": Role("instant", "When the job ended"),
-    "wait": Role("duration", "From the submission to the start, in place of `start`"),
-    "run_time": Role("duration", "From the start to the end, taken where one of the two instants is missing"),
+    "wait": Role("duration", "From the submission to the start, instead of `start`"),
+    "run_time": Role("duration", "From the start to the end; taken if one of the two instants is missing"),
     "limit": Role("duration", "The time limit that the job asked for"),
-    "tasks": Role("count", "Equal parts of the job, each of which runs on one node"),
+    "tasks": Role("count", "Equal parts of the job, each on one node"),
     "nodes": Role("count", "Nodes that the job asked for"),
     "cores": Role("count", "Cores that the job asked for"),
     "gpus": Role("count", "GPUs that the job asked for"),
     "memory": Role("memory", "Memory that the job asked for"),
-    "allocated_nodes": Role("count", "Nodes that the job was given, taken where `nodes` is unknown"),
-    "allocated_cores": Role("count", "Cores that the job was given, taken where `cores` is unknown"),
+    "allocated_nodes": Role("count", "Nodes that the job was given; taken if `nodes` is unknown"),
+    "allocated_cores": Role("count", "Cores that the job was given; taken if `cores` is unknown"),
     "exclusive": Role("flag", "Whether the job takes whole nodes"),
-    "state": Role("text", "How the job ended"),
-    "component_of": Role("identifier", "The job of which the row is one component of several"),
-    "user": Role("text", "Who submitted the job"),
+    "state": Role("text", "The state in which the job ended"),
+    "component_of": Role("identifier", "The job that has this row and others as its components"),
+    "user": Role("text", "The user who submitted the job"),
     "group": Role("text", "The group of the user"),
     "account": Role("text", "The account or project of the job"),
     "partition": Role("text", "The partition of the job"),
     "queue": Role("text", "The queue of the job"),
     "qos": Role("text", "The quality of service of the job"),
-    "job_name": Role("text", "What the user called the job"),
+    "job_name": Role("text", "The name that the user gave the job"),
 }
 """What a column can hold of a job."""
 

@@ -88,7 +88,7 @@ def rows_of(source: object, mapping: LogMapping, begin: bytes = b"") -> Rows:
         raise
     except UNREADABLE as error:
         raise WorkloadError(
-            f"{name}: is no readable table: {reason_of(error)}. Write it anew, with one row per job."
+            f"{name}: is no readable table: {reason_of(error)}. Write it again, with one row per job."
         ) from error
 
 
@@ -113,7 +113,7 @@ def separator_of(line: str) -> str:
 def _is_plain(path: Path, begin: bytes) -> bool:
     """Return whether a file begins with these bytes, so that it is not packed and can be read in parts."""
     head = begin[:_HEAD]
-    # A line that is longer than what is known of the file has more names.
+    # The first line may have more names than these bytes show.
     if not path.is_file() or b"\n" not in begin:
         return False
     with path.open("rb") as file:
@@ -181,7 +181,7 @@ def _of_blanks(content: bytes, mapping: LogMapping, name: str) -> Rows:
 
 
 def _wanted(mapping: LogMapping, names: Iterable[str], source: str) -> list[str]:
-    """Choose the columns to read: of alternatives those that are there, and what is kept if it is there."""
+    """Choose the columns to read: all alternatives, and kept columns, that the file has."""
     known = list(names)
     wanted = [each for each in mapping.keep or () if name_in(each, known)]
     for way, column in mapping.described():

@@ -1,4 +1,4 @@
-"""What the jobs of a data set ask for: tasks, and what each task takes of a node."""
+"""Requests of the jobs of a data set: tasks, and the amounts of each task."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def sizes_of(reader: Reader, log: Log) -> list[pl.Series]:
     reader
         The columns, and the mapping.
     log
-        How to read them; gets what is said of the rows.
+        How to read them; gets the notes on rows.
 
     Returns
     -------
     list
-        ``tasks``; for each resource what a task takes; ``tasks_per_node`` and ``exclusive`` if the mapping
-        says so; ``requested_processors``, ``requested_nodes``, ``requested_gpus`` and what was allocated.
+        ``tasks``; the amounts of a task by resource; ``tasks_per_node`` and ``exclusive`` if the mapping has
+        them; ``requested_processors``, ``requested_nodes``, ``requested_gpus`` and what was allocated.
     """
     mapping, notes = reader.mapping, log.notes
     _note_unreadable(reader, notes)
@@ -129,7 +129,7 @@ def _totals(reader: Reader, counts: dict[str, pl.Series | None]) -> list[pl.Seri
 
 
 def _note_unreadable(reader: Reader, notes: Notes) -> None:
-    """Say of which amounts, durations and limits the values are no numbers."""
+    """Note amounts, durations and limits that are no numbers."""
     lines = pl.int_range(reader.table.height, eager=True)
     for (_, role), column in reader.mapping.described():
         if reader.is_number(role):

@@ -33,7 +33,7 @@ class Reader:
     table
         The columns of the data set.
     mapping
-        What they hold.
+        The meaning of the columns.
     """
 
     def __init__(self, table: pl.DataFrame, mapping: LogMapping) -> None:
@@ -48,7 +48,7 @@ class Reader:
         return KINDS.get(role, "count") in ("count", "duration", "memory")
 
     def text(self, role: str) -> pl.Series:
-        """Return the texts of a role; null where there is none."""
+        """Return the texts of a role; null if unknown."""
         return self._first(self.mapping.columns[role], self._text)
 
     def text_of(self, name: str, column: _Column) -> pl.Series:
@@ -56,7 +56,7 @@ class Reader:
         return self._text(name, column)
 
     def number(self, role: str) -> pl.Series:
-        """Return the numbers of a role in seconds or as counts; infinite for a limit that is none."""
+        """Return the numbers of a role, seconds or counts; infinite for no limit."""
         return self.amount(self.mapping.columns[role], role)
 
     def amount(self, column: _Column, role: str = "") -> pl.Series:
@@ -72,7 +72,7 @@ class Reader:
         return number
 
     def per(self, column: _Column) -> pl.Series:
-        """Return what each amount is for: that of the column, or of the value if it says so itself."""
+        """Return the owner of each amount: job, node, core or task, from the value or the column."""
         usual = pl.Series([column.per]).extend_constant(column.per, max(self.table.height - 1, 0))
         usual = usual.head(self.table.height)
         if column.unit != SLURM:
@@ -97,7 +97,7 @@ class Reader:
         return given & read.is_null()
 
     def _first(self, column: _Column, read: Callable[[str, _Column], pl.Series]) -> pl.Series:
-        """Take the first value that is known of several columns."""
+        """Return the first known value of several columns."""
         names = [name for name in column.column if name in self.table.columns]
         first, *others = [read(name, column) for name in names]
         for other in others:
