@@ -32,10 +32,6 @@ OUT_OF_ORDER = "submitted before the job above it"
 # Only tables, or only whole workloads, can have these.
 REPEATED_JOB = "job number repeated"
 
-# Only logs and data sets can have these.
-NEVER_STARTED = "ended before it started: run_time 0 taken"
-COMPONENT = "component of a job of several: a job by itself, which may start at another time"
-
 
 def runs_application() -> str:
     """Return what is noted of a job with a run time that runs an application instead."""

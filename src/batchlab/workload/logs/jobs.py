@@ -15,7 +15,7 @@ from batchlab.workload.logs.generic_resources import asked_columns
 from batchlab.workload.logs.hostlist import names_of
 from batchlab.workload.logs.limits import with_limits
 from batchlab.workload.logs.log import Log
-from batchlab.workload.logs.notes import Notes
+from batchlab.workload.logs.notes import COMPONENT, NEVER_STARTED, Notes
 from batchlab.workload.logs.numbers import expanded, highest, numbered, with_parts
 from batchlab.workload.logs.reading import Reading
 from batchlab.workload.logs.states import STATUS_OF, is_ended, note_unknown, word
@@ -112,7 +112,7 @@ def workload_of(records: pl.DataFrame, log: Log, header: Mapping[str, object]) -
     jobs = chunks.with_chunks(jobs, notes, reading)
     for remark, where in (
         (_EARLY_START, pl.col("start") < pl.col("submit")),
-        (reasons.COMPONENT, pl.col("component").is_not_null()),
+        (COMPONENT, pl.col("component").is_not_null()),
     ):
         odd = jobs.filter(where.fill_null(value=False))
         notes.add("noted", remark, odd["line"], odd["job_id"])
@@ -152,7 +152,7 @@ def _with_run_times(jobs: pl.DataFrame, notes: Notes, reading: Reading) -> pl.Da
         jobs = jobs.with_columns(waited.alias(CANCELLED_AFTER))
     else:
         queued = jobs.filter("never_started")
-        notes.add("mended", reasons.NEVER_STARTED, queued["line"], queued["job_id"])
+        notes.add("mended", NEVER_STARTED, queued["line"], queued["job_id"])
     if reading.unfinished == "keep":
         alive = jobs.filter(~pl.col("ended"))
         notes.add("mended", _RUN_SO_FAR, alive["line"], alive["job_id"])

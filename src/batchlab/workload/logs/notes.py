@@ -4,7 +4,10 @@ import polars as pl
 
 from batchlab.workload.report import NOTES_SCHEMA
 
-__all__ = ["Notes"]
+__all__ = ["COMPONENT", "NEVER_STARTED", "Notes"]
+
+NEVER_STARTED = "ended before it started: run_time 0 taken"
+COMPONENT = "component of a job of several: a job by itself, which may start at another time"
 
 _SCHEMA = {**NOTES_SCHEMA, "outcome": pl.String()}
 

@@ -12,6 +12,7 @@ from batchlab.workload import reasons
 from batchlab.workload.cancellation import CANCELLED_AFTER
 from batchlab.workload.header import Header
 from batchlab.workload.logs.limits import with_limits
+from batchlab.workload.logs.notes import COMPONENT, NEVER_STARTED
 from batchlab.workload.logs.states import STATUS_OF, is_ended, note_unknown, word
 from batchlab.workload.logs.waiting import with_begin_times
 from batchlab.workload.mappings.instants import span_of
@@ -68,7 +69,7 @@ def workload_of(rows: Rows, reader: Reader, log: Log) -> Workload:
     jobs = log.refuse(jobs, pl.col("run_time").is_not_null(), "end", _NO_END)
     for remark, where in (
         (_EARLY_START, pl.col("start") < pl.col("submit")),
-        (reasons.COMPONENT, pl.col("components") > 1),
+        (COMPONENT, pl.col("components") > 1),
         (_SEVERAL, pl.col("attempts") > 1),
     ):
         odd = jobs.filter(where.fill_null(value=False))
@@ -155,7 +156,7 @@ def _with_cancellations(jobs: pl.DataFrame, reader: Reader, log: Log) -> pl.Data
     )
     queued = jobs.filter("never_started")
     if not log.reading.log_events:
-        log.notes.add("mended", reasons.NEVER_STARTED, queued["line"], queued["base"])
+        log.notes.add("mended", NEVER_STARTED, queued["line"], queued["base"])
         return jobs
     waited = pl.col("end") - pl.col("submit")
     jobs = jobs.with_columns(pl.when("never_started").then(waited).alias(CANCELLED_AFTER))
