@@ -143,6 +143,14 @@ def test_jobs_without_a_limit_are_not_killed() -> None:
     assert workload.jobs["time_limit"].to_list() == [float("inf"), 90.0]
 
 
+def test_columns_are_kept_under_their_names() -> None:
+    """Whatever they are called: no column of the data set takes the place of one that is read from it."""
+    document = {"columns": MINIMAL["columns"], "keep": ["start", "end", "line", "x y", "x y"]}
+    workload = read("in,ran,n,start,end,line,x y\n1,60,3,a,b,c,d", document)
+    assert workload.jobs.select("start", "end", "line", "x y").row(0) == ("a", "b", "c", "d")
+    assert workload.jobs.select("run_time", "tasks").row(0) == (60.0, 3)
+
+
 def test_the_allocated_stands_in_for_what_is_unknown() -> None:
     """The column that was asked for comes first; the report counts where the other was taken."""
     document = {"columns": {**MINIMAL["columns"], "allocated_cores": "given"}}

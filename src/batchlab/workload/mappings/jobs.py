@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["workload_of"]
 
+# Before the names of columns that are kept, which may be those that are used here.
+_KEPT = "kept "
 _TEXTS = ("user", "group", "account", "partition", "queue", "qos", "job_name")
 _SUBMISSION = "submission is unknown or no time"
 _BACKWARDS = "ended before it started"
@@ -97,7 +99,9 @@ def _read(rows: Rows, reader: Reader, log: Log) -> pl.DataFrame:
         }
     )
     texts = {role: reader.text(role) if reader.has(role) else nothing for role in _TEXTS}
-    kept = [rows.table[name] for name in mapping.keep or () if name in rows.table.columns]
+    kept = [
+        rows.table[name].alias(f"{_KEPT}{name}") for name in mapping.keep or () if name in rows.table.columns
+    ]
     return jobs.with_columns(
         *sizes_of(reader, log), *(text.alias(role) for role, text in texts.items()), *kept
     )
@@ -246,7 +250,7 @@ def _columns(jobs: pl.DataFrame, origin: int) -> list[pl.Expr]:
         "requested_time",  # type: ignore[list-item]
         *([pl.col(TIME_LIMIT)] if TIME_LIMIT in jobs.columns else []),
         pl.col("logged_id"),
-        *(pl.col(name) for name in others),
+        *(pl.col(name).alias(name.removeprefix(_KEPT)) for name in others),
         (pl.col("eligible") - origin).alias("eligible_time"),
         (pl.col("start") - origin).alias("start_time"),
         (pl.col("end") - origin).alias("end_time"),

@@ -34,7 +34,16 @@ _OF_WORKLOADS = {
     *("job_id", "submit_time", "run_time", "requested_time", "time_limit", "tasks", "tasks_per_node"),
     *("exclusive", "logged_id", "eligible_time", "start_time", "end_time", "logged_wait_time", "status"),
     *("state", "attempts", "requested_processors", "requested_nodes", "requested_gpus"),
-    *("allocated_processors", "allocated_nodes", "depends_on", "dependency", "begin_time", "array"),
+    *(
+        "allocated_processors",
+        "allocated_nodes",
+        "cancelled_after",
+        "suspended_time",
+        "depends_on",
+        "dependency",
+        "begin_time",
+        "array",
+    ),
     *("node_group", "constraint", "user", "group", "account", "partition", "queue", "qos", "job_name"),
 }
 
@@ -48,7 +57,9 @@ class _Model(BaseModel):
 
 
 def _names(value: object) -> object:
-    return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else value
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return tuple(dict.fromkeys(value))
+    return (value,) if isinstance(value, str) else _listed(value)
 
 
 def _listed(value: object) -> object:
@@ -62,16 +73,20 @@ def _some(value: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _expression(value: str) -> str:
-    try:
-        re.compile(value)
-        pl.Series([""]).str.contains(value)
-    except (re.error, *UNREADABLE):
-        raise ValueError("must be a regular expression") from None
+    _groups(value)
     return value
 
 
+def _groups(value: str) -> int:
+    """Return how many groups a regular expression of polars has."""
+    try:
+        return len(pl.Series([""]).str.extract_groups(value).struct.fields)
+    except UNREADABLE:
+        raise ValueError("must be a regular expression") from None
+
+
 def _pattern(value: str) -> str:
-    if re.compile(_expression(value)).groups != 1:
+    if _groups(value) != 1:
         raise ValueError("must have one group in parentheses: what it finds is the value")
     return value
 

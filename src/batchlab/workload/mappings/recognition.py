@@ -119,4 +119,6 @@ def _has_fields(mapping: LogMapping, fields: list[str]) -> bool:
     if mapping.file.format != "swf" or names is None or len(names) != len(fields):
         return False
     values = dict(zip(names, fields, strict=True))
-    return all(re.search(form, values.get(name, "")) for name, form in mapping.matches.items())
+    return all(
+        pl.Series([values.get(name, "")]).str.contains(form).item() for name, form in mapping.matches.items()
+    )
