@@ -14,7 +14,7 @@ setup:
 
 # build the kernel again, in release mode
 build:
-    maturin develop --release --skip-install
+    python3 scripts/environment.py
 
 # format Python and Rust
 fmt:

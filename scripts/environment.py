@@ -23,6 +23,8 @@ PROGRAMS = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 
 _OLDEST_PYTHON = (3, 11)
 _OLDEST_RUST = (1, 88)
+# Of flags in CARGO_ENCODED_RUSTFLAGS, which may have spaces.
+_SEPARATOR = "\x1f"
 _PROMISED = ("report", "serve", "bridge", "pandas")  # the extras that the README's examples use
 _INSTALLED = ENVIRONMENT / "installed.json"
 _BUILT = ENVIRONMENT / "built"
@@ -63,6 +65,20 @@ def variables() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in strangers}
     path = os.pathsep.join([str(PROGRAMS), kept.get("PATH", "")])
     return {**kept, "PATH": path, "VIRTUAL_ENV": str(ENVIRONMENT)}
+
+
+def variables_of_build() -> dict[str, str]:
+    """Return the variables under which the kernel is compiled, so that no path of this machine is in it."""
+    home = Path.home()
+    folders = {
+        "cargo": Path(os.environ.get("CARGO_HOME") or home / ".cargo"),
+        "rust": Path(os.environ.get("RUSTUP_HOME") or home / ".rustup"),
+        "batchlab": ROOT,
+    }
+    encoded = os.environ.get("CARGO_ENCODED_RUSTFLAGS")
+    flags = encoded.split(_SEPARATOR) if encoded else os.environ.get("RUSTFLAGS", "").split()
+    flags += [f"--remap-path-prefix={folder}={name}" for name, folder in folders.items()]
+    return {**variables(), "CARGO_ENCODED_RUSTFLAGS": _SEPARATOR.join(flags)}
 
 
 def run(program: str, *arguments: str) -> int:
@@ -120,7 +136,7 @@ def _is_stale() -> bool:
 
 
 def _run(command: Sequence[str | Path], advice: str) -> None:
-    code = subprocess.run(command, cwd=ROOT, env=variables(), check=False).returncode
+    code = subprocess.run(command, cwd=ROOT, env=variables_of_build(), check=False).returncode
     if code:
         words = " ".join(map(str, command))
         sys.exit(f"This failed with exit code {code}: {words}\n{advice}".rstrip())
