@@ -22,6 +22,7 @@ __all__ = [
     "LOG_FORMATS",
     "LUBLIN_KINDS",
     "NODE_SELECTIONS",
+    "ODD_JOB_ACTIONS",
     "ORDERS_AT_INSTANT",
     "OVERRUN_ACTIONS",
     "PREEMPTION_GROUNDS",
@@ -51,6 +52,7 @@ __all__ = [
     "LogFormat",
     "LublinKind",
     "NodeSelection",
+    "OddJobAction",
     "OrderAtInstant",
     "OrderName",
     "OverrunAction",
@@ -81,7 +83,15 @@ JOB_STATES: tuple[JobState, ...] = get_args(JobState)
 """The states of a job; a state's number is its place here."""
 
 RejectionReason = Literal[
-    "lacks_resource", "never_fits", "dependency", "policy", "queue", "partition", "limit", "reservation"
+    "lacks_resource",
+    "never_fits",
+    "dependency",
+    "policy",
+    "queue",
+    "partition",
+    "limit",
+    "reservation",
+    "unknown",
 ]
 REJECTION_REASONS: tuple[RejectionReason, ...] = get_args(RejectionReason)
 """Why a job is rejected; a reason's number is its place here, counted from 1."""
@@ -146,6 +156,10 @@ NODE_SELECTIONS: tuple[NodeSelection, ...] = get_args(NodeSelection)
 
 JobCheck = Literal["nodes", "total", "none"]
 JOB_CHECKS: tuple[JobCheck, ...] = get_args(JobCheck)
+
+OddJobAction = Literal["error", "reject", "leave_out"]
+ODD_JOB_ACTIONS: tuple[OddJobAction, ...] = get_args(OddJobAction)
+"""What happens to jobs that name what the system does not have."""
 """What a job is checked for at its submission."""
 
 SharingModel = Literal["max_min", "bottleneck_max_min", "fair_bottleneck"]

@@ -15,6 +15,7 @@ from batchlab.vocabulary import (
     InvalidAction,
     JobCheck,
     LogFormat,
+    OddJobAction,
     OrderAtInstant,
     OverrunAction,
     ProcessorField,
@@ -42,6 +43,7 @@ __all__ = [
     "NodeWatts",
     "Nodes",
     "Observers",
+    "OddJobs",
     "OrderOfEvents",
     "OutputFormat",
     "Overhead",
@@ -177,6 +179,16 @@ JobChecked = Annotated[
     typer.Option(
         rich_help_panel=RULES,
         help="Reject jobs that do not fit on empty nodes, or ask for more than all have in total, or none.",
+    ),
+]
+
+OddJobs = Annotated[
+    OddJobAction | None,
+    typer.Option(
+        "--odd-jobs",
+        rich_help_panel=RULES,
+        help="Jobs that name a partition, account, feature or the like that the machine does not have: "
+        "reject them, leave them out, or stop. Unless given, those of a log are rejected.",
     ),
 ]
 

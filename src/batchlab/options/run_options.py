@@ -15,10 +15,12 @@ from batchlab.units import is_finite, is_whole
 from batchlab.vocabulary import (
     JOB_CHECKS,
     LARGEST_SEED,
+    ODD_JOB_ACTIONS,
     ORDERS_AT_INSTANT,
     SHARING_MODELS,
     WALLTIME_ACTIONS,
     JobCheck,
+    OddJobAction,
     OrderAtInstant,
     SharingModel,
     WalltimeAction,
@@ -61,6 +63,11 @@ class RunOptions:
         Which jobs are rejected at their submission: ``"nodes"``, those that would not fit on empty nodes;
         ``"total"``, those that ask for more than the nodes have in all; ``"none"``, no job (S3). A job that
         never fits and is not rejected waits for ever.
+    odd_jobs
+        What happens to jobs that name a partition, queue, reservation, node group, feature, account, user or
+        QOS that the system does not have, or whose constraint is not modelled: ``"reject"`` rejects them,
+        reason ``unknown``; ``"leave_out"`` leaves them out, and the report lists them; ``"error"`` raises at
+        the first. Unless given, those of a log are rejected, and those of other workloads are an error.
     overheads
         What jobs spend on their nodes besides their runs (S17): an `Overheads`; nothing unless given.
     control
@@ -114,6 +121,7 @@ class RunOptions:
     walltime: WalltimeAction = "run"
     order_at_instant: OrderAtInstant = "completions_first"
     job_check: JobCheck = "nodes"
+    odd_jobs: OddJobAction | None = None
     overheads: Overheads | None = None
     control: RateControl | str | Sequence[RateControl | str] | None = None
     reference_rate: float = 1.0
@@ -236,6 +244,7 @@ class ExperimentArguments(TypedDict, total=False):
     walltime: WalltimeAction
     order_at_instant: OrderAtInstant
     job_check: JobCheck
+    odd_jobs: OddJobAction | None
     overheads: Overheads | None
     control: RateControl | str | Sequence[RateControl | str] | None
     reference_rate: float
@@ -264,6 +273,11 @@ _NAMES = frozenset(field.name for field in fields(RunOptions))
 def _check_seed(name: str, value: object) -> None:
     if not is_whole(value) or not 0 <= value <= LARGEST_SEED:
         raise SimulationError(f"{name} = {shown(value)}; must be an integer in [0, 2^64).")
+
+
+def _check_odd_jobs(name: str, value: object) -> None:
+    if value is not None:
+        _one_of(ODD_JOB_ACTIONS)(name, value)
 
 
 def _check_flag(name: str, value: object) -> None:
@@ -343,6 +357,7 @@ _RULES: Mapping[str, Callable[[str, object], None]] = {
     "walltime": _one_of(WALLTIME_ACTIONS),
     "order_at_instant": _one_of(ORDERS_AT_INSTANT),
     "job_check": _one_of(JOB_CHECKS),
+    "odd_jobs": _check_odd_jobs,
     "overheads": _check_object,
     "reference_rate": _check_positive,
     "dispatch": _check_flag,

@@ -31,6 +31,7 @@ _REASONS: Mapping[RejectionReason, str] = {
     "partition": "are admitted by no partition that they may run in",
     "limit": "went beyond a limit of jobs that wait and run",
     "reservation": "may not use the reservation that they name, or cannot end within it",
+    "unknown": "name what the system does not have",
 }
 
 
@@ -117,13 +118,36 @@ def warnings_in(
     yield from warnings_of(
         workload.header,
         system,
-        dict(zip(REJECTION_REASONS, numbers.tolist(), strict=True)),
+        # What is unknown has a line of its own.
+        {
+            name: count
+            for name, count in zip(REJECTION_REASONS, numbers.tolist(), strict=True)
+            if name != "unknown"
+        },
         dict(zip(JOB_STATES, states.tolist(), strict=True)),
     )
+    yield from _odd_jobs(workload)
     yield from _unknown_time_of_day(workload.header, system, how[1])
     if events is not None:
         yield from missed_events(events, workload)
     yield from unused(workload, system, *how, events)
+
+
+def _odd_jobs(workload: Workload) -> Iterator[str]:
+    """Name what of the jobs is unknown to the system, a line in all."""
+    from batchlab.workload.unknown import unknown_things  # noqa: PLC0415  # streamed runs do without
+
+    counted, rejected = unknown_things(workload)
+    if not counted:
+        return
+    count = sum(counted.values())
+    shown = [f"{number:,} {what}" for what, number in list(counted.items())[:_SHOWN]]
+    more = ["…"] if len(counted) > _SHOWN else []
+    became = "rejected" if rejected else "left out"
+    yield (
+        f"{count:,} {'job was' if count == 1 else 'jobs were'} {became} (odd_jobs), since the system does "
+        f"not have or model: {', '.join([*shown, *more])}"
+    )
 
 
 def _unknown_time_of_day(header: Header, system: System, options: RunOptions) -> Iterator[str]:

@@ -23,6 +23,7 @@ from batchlab.workload.requests import amounts, counts_processors
 from batchlab.workload.reservations import Reserved, reserved
 from batchlab.workload.routing import Routes, routes
 from batchlab.workload.time_limits import TIME_LIMIT, time_limits
+from batchlab.workload.unknown import UNKNOWN
 from batchlab.workload.work import work_of_jobs
 
 if TYPE_CHECKING:
@@ -126,6 +127,10 @@ def _rejections(
         refused = kept.refused & (before == 0)
         known = np.where(refused, REJECTION_REASONS.index("reservation") + 1, before).astype(np.uint8)
     # Processors of a log are whatever the equivalence says.
+    if UNKNOWN in workload.jobs.columns:
+        odd = workload.jobs[UNKNOWN].is_not_null().to_numpy()
+        before = np.zeros(len(odd), np.uint8) if known is None else known
+        known = np.where(odd, REJECTION_REASONS.index("unknown") + 1, before).astype(np.uint8)
     known_anyway = {"core"} if counts_processors(workload) else set()
     unknown = [name for name in workload.resources if name not in {*system.resources, *known_anyway}]
     if not unknown:

@@ -29,7 +29,16 @@ if TYPE_CHECKING:
 
     Values = npt.NDArray[np.float64]
 
-__all__ = ["account_inputs", "calculation_period", "factor_columns", "node_counts", "partition_parts"]
+__all__ = [
+    "account_finder",
+    "account_inputs",
+    "calculation_period",
+    "factor_columns",
+    "needs_accounts",
+    "needs_qos",
+    "node_counts",
+    "partition_parts",
+]
 
 _NODE_HOURS = frozenset({"sjf_node_hours", "ljf_node_hours"})
 _NOTHING = 2**32 - 1
@@ -97,8 +106,7 @@ def account_inputs(
     WorkloadError
         If a job names an account or a user that the system does not have.
     """
-    rule = _rule(policy)
-    if not options.usage and (rule is None or not rule.fair_share):
+    if not _counts_usage(policy, options):
         return None
     if not system.accounts:
         raise PolicyError(
@@ -127,6 +135,24 @@ def account_inputs(
         "initial": [(tree.node(*of), amount) for of, amount in settings.usage.items()],
         "record": options.usage,
     }
+
+
+def _counts_usage(policy: Policy, options: RunOptions) -> bool:
+    rule = _rule(policy)
+    return options.usage or (rule is not None and bool(rule.fair_share))
+
+
+def needs_accounts(policy: Policy, options: RunOptions) -> bool:
+    """Return whether a run looks at the accounts and users of its jobs."""
+    rule = _rule(policy)
+    return _counts_usage(policy, options) or (rule is not None and bool(rule.association))
+
+
+def needs_qos(system: System, policy: Policy, options: RunOptions) -> bool:
+    """Return whether a run needs the quality of service of its jobs to be one of the system."""
+    rule = _rule(policy)
+    counts = _counts_usage(policy, options) and any(each.usage_factor != 1 for each in system.qos)
+    return counts or (rule is not None and bool(rule.qos))
 
 
 def _rule(policy: Policy) -> Multifactor | None:
@@ -235,7 +261,7 @@ def _nodes(workload: Workload, system: System, tree: AccountTree) -> npt.NDArray
     account, user = attribute(workload, "account"), attribute(workload, "user")
     pairs = pl.DataFrame({"account": account, "user": user})
     distinct = pairs.unique(maintain_order=True)
-    find = _finder(system, tree)
+    find = account_finder(system, tree)
     numbers = []
     for pair in distinct.iter_rows():
         try:
@@ -249,7 +275,7 @@ def _nodes(workload: Workload, system: System, tree: AccountTree) -> npt.NDArray
     return joined["node"].to_numpy()
 
 
-def _finder(system: System, tree: AccountTree) -> Callable[[str | None, str | None], int]:
+def account_finder(system: System, tree: AccountTree) -> Callable[[str | None, str | None], int]:
     """Find the node of an account and a user; without an account, that of the first that has the user."""
     first: dict[str, str] = {}
     for account in system.accounts:

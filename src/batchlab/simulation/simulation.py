@@ -20,6 +20,7 @@ from batchlab.simulation.decision_point import points
 from batchlab.simulation.driver import Driver, PythonComponents, python_components, with_components
 from batchlab.simulation.external_events import event_columns, given_events
 from batchlab.simulation.inputs import kernel_simulation
+from batchlab.simulation.odd_jobs import with_odd_jobs
 from batchlab.simulation.outcome import outcome_of
 from batchlab.simulation.overheads import drawn_overheads
 from batchlab.simulation.sensing import links_seen
@@ -102,7 +103,7 @@ class Simulation:
         self._driver: Driver | None = None
         self._make(workload, system, policy, components, made, events=events)
         if components.any:
-            columns = Columns(workload.jobs, clairvoyant=False)
+            columns = Columns(self.workload.jobs, clairvoyant=False)
             self._driver = Driver(components, self._kernel, system, columns)
             self._driver.belong_to(self)
             self._driver.begin()
@@ -118,16 +119,16 @@ class Simulation:
         events: Events | None,
     ) -> None:
         """Make the compiled half; nothing written in Python takes part yet."""
+        self._made_of = (workload, system, policy)
+        workload = with_odd_jobs(workload, system, policy, options)
         self._events = given_events(events, workload, system)
         check_periods(workload, options)
         self._options = options
         if options.invocation is not None:
             check_asked(components, policy)
-        self._made_of = self._run_of = (workload, system, policy)
+        self._run_of = (workload, system, policy)
         self._run_digest: str | None = None
-        self._elapsed = 0.0
-        self._depth = 0
-        self._assumes_estimates = False
+        self._elapsed, self._depth, self._assumes_estimates = 0.0, 0, False
         self._adopted: str | None = None
         self._overheads = drawn_overheads(workload, system, options)
         columns, self._absent = event_columns(self._events, workload, system)
@@ -373,8 +374,8 @@ class Simulation:
         except ValueError as error:
             raise SimulationError(f"{error}; give what the snapshot was taken of.") from error
         if facts["driven"]:
-            workload, system, policy = self._made_of
-            columns = Columns(workload.jobs, clairvoyant=False)
+            _, system, policy = self._made_of
+            columns = Columns(self.workload.jobs, clairvoyant=False)
             self._driver = Driver(python_components(policy, ()), self._kernel, system, columns)
             self._driver.restored(snapshot.components)
             self._run_of = (*self._run_of[:2], with_components(self._run_of[2], self._driver.components))

@@ -126,11 +126,12 @@ class Report:
         return ("dropped", self.dropped), ("mended", self.mended), ("noted", self.noted)
 
     def _reason(self, name: str, notes: pl.DataFrame, reason: str, count: int) -> str:
-        first = (
-            notes.lazy().filter(reason=reason).select("line").head(_SHOWN_LINES).collect()["line"].to_list()
-        )
-        places = ", ".join(map(str, first)) + (", …" if count > _SHOWN_LINES else "")
-        unit = self.unit if count == 1 else f"{self.unit}s"
+        first = notes.lazy().filter(reason=reason).select("line", "job_id").head(_SHOWN_LINES).collect()
+        # What was left out of a run is known by its number.
+        column = "job_id" if first["line"].null_count() else "line"
+        places = ", ".join(map(str, first[column].to_list())) + (", …" if count > _SHOWN_LINES else "")
+        named = self.unit if column == "line" else "job"
+        unit = named if count == 1 else f"{named}s"
         more = f"; {self.unlisted[reason]:,} of them not listed" if self.unlisted.get(reason) else ""
         return f"  {name:<7} {count:>9,}  {reason} ({unit} {places}{more})"
 

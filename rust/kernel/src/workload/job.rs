@@ -74,11 +74,13 @@ pub enum Rejection {
     Limit = 7,
     /// It may not use the reservation that it names, or could not end within it.
     Reservation = 8,
+    /// It names what the system does not have, or asks for nodes in a way that is not modelled.
+    Unknown = 9,
 }
 
 impl Rejection {
     /// All reasons, in the order of their numbers.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::LacksResource,
         Self::NeverFits,
         Self::Dependency,
@@ -87,6 +89,7 @@ impl Rejection {
         Self::Partition,
         Self::Limit,
         Self::Reservation,
+        Self::Unknown,
     ];
 
     /// The name of the reason.
@@ -101,6 +104,7 @@ impl Rejection {
             Self::Partition => "partition",
             Self::Limit => "limit",
             Self::Reservation => "reservation",
+            Self::Unknown => "unknown",
         }
     }
 }
