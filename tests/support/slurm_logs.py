@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Mapping, Sequence
 
-__all__ = ["YEAR", "SlurmJob", "as_jobcomp", "as_sacct", "asked", "random_jobs"]
+__all__ = ["YEAR", "SlurmJob", "as_jobcomp", "as_json", "as_sacct", "asked", "random_jobs"]
 
 BEGIN = 1_700_000_000
 YEAR = 365 * 86_400.0
@@ -150,6 +151,58 @@ def as_sacct(jobs: Sequence[SlurmJob]) -> list[str]:
         }
         lines.append("|".join(str(values[name]) for name in FIELDS))
     return lines
+
+
+def as_json(jobs: Sequence[SlurmJob]) -> list[str]:
+    """Write the answer of sacct --json, as of Slurm 23.11."""
+    return [json.dumps({"jobs": [_json_job(job) for job in jobs], "meta": {}, "errors": []})]
+
+
+def _json_job(job: SlurmJob) -> dict[str, object]:
+    ran = job.start is not None
+    typed = {f"gres/{name}": amount for name, amount in job.generic.items() if ":" in name}
+    plain = {f"gres/{name}": amount for name, amount in job.totals.items()}
+    amounts = {"cpu": job.processors, "mem": job.memory, "node": job.nodes, **plain, **typed}
+    requested = [
+        {"type": name.split("/")[0], "name": name.partition("/")[2], "id": at, "count": amount}
+        for at, (name, amount) in enumerate(amounts.items())
+    ]
+    limit_ = {"set": job.limit is not None, "infinite": job.limit is None, "number": job.limit or 0}
+    exclusive = " --exclusive" if job.exclusive else ""
+    return {
+        "job_id": job.number,
+        "array": {"job_id": 0, "task_id": {"set": False, "infinite": False, "number": 0}, "task": ""},
+        "het": {"job_id": 0, "job_offset": {"set": False, "infinite": False, "number": 0}},
+        "name": "run",
+        "user": f"u{job.number % 7}",
+        "account": "phys",
+        "partition": "batch",
+        "qos": "normal",
+        "state": {"current": ["COMPLETED" if ran else "CANCELLED"], "reason": "None"},
+        "time": {
+            "submission": job.submit,
+            "eligible": job.eligible,
+            "start": job.start or 0,
+            "end": job.end,
+            "elapsed": job.end - job.start if job.start is not None else 0,
+            "suspended": 0,
+            "limit": limit_,
+        },
+        "required": {
+            "CPUs": job.processors,
+            "memory_per_cpu": {"set": False, "infinite": False, "number": 0},
+            "memory_per_node": {"set": False, "infinite": False, "number": 0},
+        },
+        "tres": {
+            "requested": requested,
+            "allocated": [{"type": "node", "name": "", "id": 4, "count": job.given_nodes}] if ran else [],
+        },
+        "nodes": f"n[1-{job.given_nodes}]" if ran else "None assigned",
+        "allocation_nodes": job.given_nodes,
+        "submit_line": f"sbatch -n {job.processors}{exclusive} run.sh",
+        "exit_code": {"return_code": {"set": True, "infinite": False, "number": 0}, "signal": {}},
+        "steps": [],
+    }
 
 
 def as_jobcomp(jobs: Sequence[SlurmJob]) -> list[str]:

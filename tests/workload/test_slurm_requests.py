@@ -10,7 +10,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.errors import WorkloadError
-from support.slurm_logs import YEAR, as_jobcomp, as_sacct, asked, random_jobs
+from support.slurm_logs import YEAR, as_jobcomp, as_json, as_sacct, asked, random_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FORMS: dict[str, tuple[Callable[[list[SlurmJob]], list[str]], Callable[..., bl.Workload]]] = {
     "sacct": (as_sacct, bl.read_sacct),
+    "json": (as_json, bl.read_sacct),
     "jobcomp": (as_jobcomp, bl.read_jobcomp),
 }
 HEAD = "JobID|State|Submit|Start|End|Timelimit|"
@@ -53,6 +54,12 @@ def test_each_job_asks_for_what_it_asked_for(form: str, seed: int) -> None:
         elif "exclusive" in row:
             assert row["exclusive"] == job.exclusive
         assert {name: row[name] for name in expected} == expected, job
+        limit = math.inf if job.limit is None else job.limit * 60.0
+        assert row["time_limit"] == limit
+        assert row["requested_time"] == min(limit, YEAR)
+        begins = job.eligible > job.submit
+        assert row["begin_time"] == (job.eligible - jobs[0].submit if begins else None)
+        assert row["start_time"] == (None if job.start is None else job.start - jobs[0].submit)
 
 
 def plain(job: SlurmJob, *, exclusive: bool = False) -> SlurmJob:

@@ -122,7 +122,7 @@ def is_log(log: LogRequest) -> bool:
 
     if log.form is not None or log.mapping is not None:
         return True
-    return format_of(log) == "mapped" or not (is_table(log.trace) or _is_json(log.trace))
+    return format_of(log) != "swf" or not (is_table(log.trace) or _is_json(log.trace))
 
 
 def _is_json(path: Path) -> bool:

@@ -102,6 +102,8 @@ def _kind_by_content(path: Path) -> Kind | None:
     if _SWF.match(begin):
         return "log"
     if begin.startswith(b"{"):
+        if log_format(path) == "sacct":
+            return "log"
         return next((kind for kind, form in _JSON if re.search(form, begin)), None)
     # Before logs and tables: to know data sets of lists in JSON needs their mappings, and much memory.
     described = next((kind for kind, form in _TEXTS if re.match(form, begin)), None)

@@ -27,6 +27,10 @@ _MOST_READ = 1 << 16
 # How a text begins, after blank lines.
 _FORMS: tuple[tuple[LogFormat, re.Pattern[bytes]], ...] = (
     ("jobcomp", re.compile(rb"JobId=\d")),
+    (
+        "sacct",
+        re.compile(rb'\{(?=[\s\S]*"jobs"\s*:)(?=[\s\S]*"job_id"\s*:)(?=[\s\S]*"(?:submission|tres)"\s*:)'),
+    ),
     ("lsf", re.compile(rb'(?:#[^\n]*\s+)*"[A-Z_]+" "\d+\.\d+" \d+')),
     (
         "gwf",

@@ -47,6 +47,8 @@ _KEYS = {
 _NEEDED = ("JobId", "JobState", "StartTime", "EndTime", "ProcCnt", "TimeLimit")
 _NO_RECORD = "is no record of jobcomp: it does not begin with JobId="
 _WITHOUT = "has no {}"
+_START = "submission unknown: the start taken, so that its wait is not known"
+_UNKNOWN = ["", "Unknown", "unknown", "None"]
 _ELIGIBLE = "submission unknown: the time from which it was eligible taken"
 
 
@@ -81,7 +83,8 @@ def read_jobcomp(
     Returns
     -------
     Workload
-        As that of `read_sacct`. Where there is no SubmitTime, EligibleTime is taken.
+        As that of `read_sacct`. Where there is no SubmitTime, EligibleTime is taken, and without that (before
+        18.08) StartTime.
 
     Raises
     ------
@@ -147,12 +150,17 @@ def _as_sacct(table: pl.DataFrame, log: Log) -> pl.DataFrame:
         .when(pack.is_not_null())
         .then(pl.format("{}+{}", "PackJobId", "PackJobOffset"))
     )
-    unknown = pl.col("submit").replace(["", "Unknown", "None"], None).is_null()
-    taken = table.filter(unknown & pl.col("eligible").is_not_null())
-    log.notes.add("mended", _ELIGIBLE, taken["line"])
+    unknown = pl.col("submit").replace(_UNKNOWN, None).is_null()
+    known = {name: pl.col(name).replace(_UNKNOWN, None) for name in ("eligible", "start")}
+    for reason, where in (
+        (_ELIGIBLE, known["eligible"].is_not_null()),
+        (_START, known["eligible"].is_null() & known["start"].is_not_null()),
+    ):
+        taken = table.filter(unknown & where)
+        log.notes.add("mended", reason, taken["line"])
     table = table.with_columns(
         pl.coalesce(number, "jobidraw").alias("jobid"),
-        pl.when(unknown).then("eligible").otherwise("submit").alias("submit"),
+        pl.when(unknown).then(pl.coalesce(*known.values())).otherwise("submit").alias("submit"),
         *(
             pl.col(name).str.extract(r"\((\d{1,18})\)$").alias(new)
             for name, new in (("user", "uid"), ("group", "gid"))

@@ -129,7 +129,8 @@ def _is_forward() -> pl.Expr:
 
 def _never_started() -> pl.Expr:
     """Tell which jobs ended in the queue; some versions of Slurm give them the end for a start."""
-    no_nodes = pl.col("node_list").is_in(_NO_NODES).fill_null(value=False)
+    # A dump without the nodes of jobs does not tell it from jobs that ended at once, which ran as long.
+    no_nodes = pl.col("node_list").is_in(_NO_NODES).fill_null(value=True)
     instant = (pl.col("elapsed").fill_null(0) == 0) & (pl.col("start") >= pl.col("end"))
     cancelled = pl.col("state").is_in(["CANCELLED", "DEADLINE"]).fill_null(value=False)
     found = pl.col("start").is_null() | (cancelled & no_nodes & instant).fill_null(value=False)

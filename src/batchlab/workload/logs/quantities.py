@@ -5,7 +5,7 @@ from string import ascii_letters
 
 import polars as pl
 
-__all__ = ["BINARY_EXPONENTS", "count", "duration", "kilobytes_of", "memory", "resource"]
+__all__ = ["BINARY_EXPONENTS", "clock_of", "count", "duration", "kilobytes_of", "memory", "resource"]
 
 _CLOCK = r"^\d{1,12}:\d\d:\d\d$"
 _DURATION = r"^(?:(\d{1,9})-)?(?:(\d{1,12}):)?(\d{1,12}):(\d{1,12}(?:\.\d*)?)$"
@@ -41,6 +41,12 @@ def duration(text: pl.Expr) -> pl.Expr:
     )
     other = ((days.fill_null(0) * 24 + hours.fill_null(0)) * 60 + minutes) * 60 + seconds
     return ((hour * 60 + minute) * 60 + second).fill_null(other)
+
+
+def clock_of(seconds: float) -> str:
+    """Write whole seconds as `duration` reads them."""
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes // 60:02}:{minutes % 60:02}:{rest:02}"
 
 
 def memory(text: pl.Expr, unit: str = "M") -> tuple[pl.Expr, pl.Expr]:

@@ -16,6 +16,7 @@ from batchlab.workload.logs.log import Log
 from batchlab.workload.logs.notes import Notes
 from batchlab.workload.logs.numbers import is_step
 from batchlab.workload.logs.reading import YEAR, Reading, RequeueAction, UnfinishedAction
+from batchlab.workload.logs.sacct_json import is_json, table_of_json
 from batchlab.workload.logs.slurm_records import WANTED, header_of, records_of
 from batchlab.workload.source import text_of
 from batchlab.workload.workload import Workload
@@ -53,10 +54,10 @@ def read_sacct(
     dependencies: bool = False,
     log_events: bool = True,
 ) -> Workload:
-    """Read a dump of ``sacct --parsable2`` or ``--parsable``, with any fields that say what a job is.
+    """Read a dump of ``sacct --parsable2``, ``--parsable`` or ``--json``, with fields that say what a job is.
 
-    Needed are JobID or JobIDRaw; Submit; Start; End, Elapsed or ElapsedRaw; State; one of ReqCPUS, NCPUS,
-    AllocCPUS, ReqTRES, AllocTRES; and Timelimit or TimelimitRaw.
+    Of a text needed are JobID or JobIDRaw; Submit; Start; End, Elapsed or ElapsedRaw; State; one of ReqCPUS,
+    NCPUS, AllocCPUS, ReqTRES, AllocTRES; and Timelimit or TimelimitRaw.
 
     Parameters
     ----------
@@ -146,7 +147,7 @@ def read_sacct(
         raise WorkloadError(f"delimiter = {shown(delimiter)}; must be text that ends a field, as '|'.")
     name, text = text_of(source)
     log = Log(name, Notes(), reading)
-    table = _table(text, delimiter, fields, log)
+    table = table_of_json(text, WANTED, log) if is_json(text) else _table(text, delimiter, fields, log)
     return workload_of(records_of(table, log), log, header_of(table))
 
 

@@ -43,6 +43,7 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
 _OF_USERS = frozenset(
     [
         "jobname",
+        "constraints",
         "comment",
         "admincomment",
         "systemcomment",
@@ -63,6 +64,7 @@ _USUAL = "|"
 _MOST_EXTRA = 64
 _MOST_LINES = 256
 _CONTINUED = "further lines of the last field of a record"
+_TOGETHER = "the record was put together: a field has delimiters or line ends in it"
 _UNSPLIT = "has not as many fields as the header"
 
 
@@ -186,6 +188,7 @@ def _mended(broken: pl.DataFrame, fields: Fields, columns: Sequence[str], log: L
     """Put together the records that texts of users have torn apart, and split them where they fit."""
     found: list[tuple[object, ...]] = []
     steps = 0
+    together: list[int] = []
     for line, text in _torn(broken, fields):
         parts = _fitted(text.split(fields.delimiter), fields)
         if parts is None and _continues(text, fields):
@@ -196,7 +199,9 @@ def _mended(broken: pl.DataFrame, fields: Fields, columns: Sequence[str], log: L
             steps += 1
         else:
             found.append((*(parts[each] or None for each in columns), line))
+            together.append(line)
     log.notes.skip("steps of jobs", steps)
+    log.notes.add("noted", _TOGETHER, pl.Series(together, dtype=pl.Int64))
     schema = {**dict.fromkeys(columns, pl.String), "line": pl.Int64}
     return pl.DataFrame(found, schema=schema, orient="row")
 
