@@ -32,7 +32,7 @@ def as_cobalt(jobs: list[LoggedJob]) -> list[str]:
     records = []
     for job in jobs:
         created = f"{ORIGIN + job.submit}.0"
-        known = {
+        known: dict[str, object] = {
             "Resource_List.ncpus": job.processors,
             "Resource_List.nodect": job.nodes,
             "account": f'"{job.account}"',
@@ -45,7 +45,7 @@ def as_cobalt(jobs: list[LoggedJob]) -> list[str]:
         if not math.isinf(job.limit):
             known["Resource_List.walltime"] = f"{int(job.limit) // 3600}:{job.limit % 3600 // 60:02.0f}:00"
         records.append((job.submit, "Q", job.number, known))
-        gone = {"requester": "x@y"}
+        gone: dict[str, object] = {"requester": "x@y"}
         if job.start is None:
             records.append((job.end, "D", job.number, gone))
             continue

@@ -63,6 +63,7 @@ def test_more_fields_and_names() -> None:
 def test_jobs_that_never_ran_and_unknown_waits() -> None:
     """The first are left out and counted; the second keep their run time, and have no start."""
     job = next(job for job in grid_jobs(1, 50) if job.state == "completed")
+    assert job.start is not None
     words = line_of(job).split("\t")
     never, unknown = words.copy(), words.copy()
     never[2] = never[3] = unknown[2] = unknown[10] = "-1"

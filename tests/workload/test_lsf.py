@@ -91,7 +91,7 @@ def test_old_versions_have_no_limits(version: str) -> None:
 
 def test_strings_hold_quotes_and_blanks() -> None:
     """A quote is doubled; tokens are separated by one or more blanks."""
-    assert tokens_of('"a ""b""  c"   7 "" x"y') == ['a "b"  c', "7", "", 'x"y']
+    assert tokens_of('"a ""b""  c"   7 "" """"') == ['a "b"  c', "7", "", '"']
 
 
 @pytest.mark.parametrize(

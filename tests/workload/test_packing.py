@@ -8,7 +8,7 @@ import io
 import lzma
 import tarfile
 import zipfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -96,13 +96,14 @@ def test_packed_files_are_read_as_plain_ones(text: str, form: str, packing: str,
     plain, packed = tmp_path / f"plain.{form}", tmp_path / f"log.{form}{packing}"
     plain.write_text(text, "utf-8")
     packed.write_bytes(PACKERS[packing](text.encode()))
-    read = {"swf": bl.read_swf, "pbs": bl.read_pbs, "csv": bl.read_table}[form]
+    readers: dict[str, Any] = {"swf": bl.read_swf, "pbs": bl.read_pbs, "csv": bl.read_table}
+    read = readers[form]
     expected = read(plain).jobs
     assert read(packed).jobs.equals(expected)
     if form != "csv":
         assert log_format(packed) == form
         with packed.open("rb") as file:
-            assert read(file).jobs.equals(expected)  # type: ignore[operator]
+            assert read(file).jobs.equals(expected)
     assert main(["run", str(packed), "--nodes", "2"]) == 0
 
 

@@ -28,7 +28,7 @@ __all__ = ["adequacy"]
 
 _FORMS = (
     "a run's folder (--out), a table (CSV, Parquet) like its jobs.csv, a stream of events (.jsonl), or a log "
-    "(SWF, sacct, jobcomp, PBS)."
+    "(SWF, sacct, jobcomp, PBS, LSF, SGE and others)."
 )
 
 _Real = Annotated[

@@ -70,7 +70,7 @@ _WATCHING = "Looking at it"
 _Trace = Annotated[
     Path,
     log_file(
-        "The log: SWF, Slurm's sacct or jobcomp, PBS, CSV (.gz, .bz2, .xz, .zip, .zst too) or Parquet, or "
+        "The log: SWF, sacct, jobcomp, PBS, LSF, SGE, …, CSV (.gz, .bz2, .xz, .zip, .zst too) or Parquet, or "
         "a public data set (batchlab traces list); ElastiSim's jobs or Batsim's workload (.json); or the "
         "name of a fetched one (batchlab traces); - for standard input."
     ),

@@ -13,8 +13,8 @@ Trace = Annotated[
     Path,
     typer.Argument(
         metavar="TRACE",
-        help="The jobs: Slurm's sacct or jobcomp, SWF, PBS, CSV (.gz, .bz2, .xz, .zip, .zst too) or Parquet; "
-        "or the name of a fetched log (batchlab traces); - for standard input.",
+        help="The jobs: sacct, jobcomp, SWF, PBS, LSF, SGE, …, CSV (.gz, .bz2, .xz, .zip, .zst too) or "
+        "Parquet; or the name of a fetched log (batchlab traces); - for standard input.",
     ),
 ]
 Version = Annotated[

@@ -65,7 +65,7 @@ class LogFile:
     Parameters
     ----------
     path
-        SWF, Slurm's sacct or jobcomp, PBS (packed too; known by the content), CSV or Parquet.
+        SWF, or that of a batch system (packed too; known by the content), CSV or Parquet.
     options
         Those of `read_swf`, `read_sacct`, `read_jobcomp`, `read_pbs`, `read_mapped` or `read_table`, by name.
     """

@@ -192,8 +192,7 @@ def _tasks(text: str, log: Log) -> list[Row]:
     number_of = {(fields[0], fields[1]): number for number, (_, fields, _) in enumerate(found, 1)}
     rows: list[Row] = []
     lost: list[int] = []
-    for number, (place, fields, numbers) in enumerate(found, 1):
-        submit, run, given, asked = numbers
+    for number, (place, fields, (submit, run, given, asked)) in enumerate(found, 1):
         names = [each for each in fields[6].split() if each != "-1"]
         known = [number_of[fields[0], each] for each in names if (fields[0], each) in number_of]
         if len(known) < len(names):

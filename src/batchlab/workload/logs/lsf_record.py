@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 __all__ = ["LsfRecord", "record_of", "tokens_of"]
 
-_TOKEN = re.compile(r'"((?:[^"]|"")*)"|(\S+)')
 _USAGE = 19
 _COUNT = re.compile(r"[0-9]{1,7}")
 
@@ -50,11 +49,29 @@ class LsfRecord:
 
 
 def tokens_of(line: str) -> list[str]:
-    """Split a line into its tokens: words, and strings in quotes, in which a quote is doubled."""
-    return [
-        word or quoted.replace('""', '"') if '"' in quoted else word or quoted
-        for quoted, word in _TOKEN.findall(line)
-    ]
+    """Split a line into its tokens: words, and strings in quotes, in which a quote is doubled.
+
+    Examples
+    --------
+    >>> tokens_of('"a ""b"" c"  7 ""')
+    ['a "b" c', '7', '']
+    """
+    tokens: list[str] = []
+    parts = line.split('"')
+    last = len(parts) - 1
+    is_inside = goes_on = False
+    for place, part in enumerate(parts):
+        if not is_inside:
+            # Nothing between two strings: a quote of one string, which is doubled.
+            goes_on = not part and 0 < place < last
+            if part:
+                tokens += part.split()
+        elif goes_on:
+            tokens[-1] += '"' + part
+        else:
+            tokens.append(part)
+        is_inside = not is_inside
+    return tokens
 
 
 def record_of(tokens: Sequence[str]) -> LsfRecord | None:
