@@ -37,6 +37,7 @@ def read_cobalt(
     use_memory: bool = False,
     requeues: RequeueAction = "join",
     unfinished: UnfinishedAction = "drop",
+    log_events: bool = True,
     unlimited: float | Mapping[str, float] = YEAR,
     node_names: bool = False,
 ) -> Workload:
@@ -47,7 +48,9 @@ def read_cobalt(
     source
         A path, an open file (text or binary; packed files are known by their content), or an iterable of
         lines.
-    timezone, overrun, invalid, processors, use_memory, requeues, unfinished, unlimited, node_names
+    timezone, overrun, invalid, processors, use_memory, requeues, unfinished, log_events, unlimited
+        As for `read_pbs`.
+    node_names
         As for `read_pbs`.
 
     Returns
@@ -80,6 +83,7 @@ def read_cobalt(
         use_memory=use_memory,
         requeues=requeues,
         unfinished=unfinished,
+        log_events=log_events,
         unlimited=unlimited,
         node_names=node_names,
     )

@@ -47,6 +47,7 @@ def read_gwf(
     processors: ProcessorField = "requested",
     use_memory: bool = False,
     unfinished: UnfinishedAction = "drop",
+    log_events: bool = True,
     unlimited: float | Mapping[str, float] = YEAR,
 ) -> Workload:
     """Read a log in the Grid Workloads Format: lines of 29 fields, or a table of the tasks of workflows.
@@ -58,7 +59,7 @@ def read_gwf(
         lines.
     timezone
         The site's time zone, for the header; the times are seconds since 1970.
-    overrun, invalid, processors, use_memory, unfinished, unlimited
+    overrun, invalid, processors, use_memory, unfinished, log_events, unlimited
         As for `read_sacct`.
 
     Returns
@@ -91,6 +92,7 @@ def read_gwf(
         # Every line is a job.
         requeues="each",
         unfinished=unfinished,
+        log_events=log_events,
         unlimited=unlimited,
         dependencies=is_table,
     )

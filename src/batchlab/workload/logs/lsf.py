@@ -58,6 +58,7 @@ def read_lsf(
     use_memory: bool = False,
     requeues: RequeueAction = "join",
     unfinished: UnfinishedAction = "drop",
+    log_events: bool = True,
     unlimited: float | Mapping[str, float] = YEAR,
     node_names: bool = False,
     memory_unit: MemoryUnit = "MB",
@@ -72,7 +73,7 @@ def read_lsf(
         lines.
     timezone
         The site's time zone, for the header; the times are seconds since 1970.
-    overrun, invalid, processors, use_memory, requeues, unfinished, unlimited, node_names
+    overrun, invalid, processors, use_memory, requeues, unfinished, log_events, unlimited, node_names
         As for `read_sacct`; ``unlimited`` by queue.
     memory_unit
         The unit of memory in resource requirements (LSF_UNIT_FOR_LIMITS).
@@ -102,6 +103,7 @@ def read_lsf(
         use_memory=use_memory,
         requeues=requeues,
         unfinished=unfinished,
+        log_events=log_events,
         unlimited=unlimited,
         node_names=node_names,
     )

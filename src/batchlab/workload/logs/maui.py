@@ -55,6 +55,7 @@ def read_maui(
     use_memory: bool = False,
     requeues: RequeueAction = "join",
     unfinished: UnfinishedAction = "drop",
+    log_events: bool = True,
     unlimited: float | Mapping[str, float] = YEAR,
     node_names: bool = False,
 ) -> Workload:
@@ -67,7 +68,7 @@ def read_maui(
         lines; files of several days follow one another.
     timezone
         The site's time zone, for the header; the times are seconds since 1970.
-    overrun, invalid, processors, use_memory, requeues, unfinished, unlimited, node_names
+    overrun, invalid, processors, use_memory, requeues, unfinished, log_events, unlimited, node_names
         As for `read_sacct`.
 
     Returns
@@ -90,6 +91,7 @@ def read_maui(
         use_memory=use_memory,
         requeues=requeues,
         unfinished=unfinished,
+        log_events=log_events,
         unlimited=unlimited,
         node_names=node_names,
     )

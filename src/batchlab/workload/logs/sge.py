@@ -58,6 +58,7 @@ def read_sge(
     use_memory: bool = False,
     requeues: RequeueAction = "join",
     unfinished: UnfinishedAction = "drop",
+    log_events: bool = True,
     unlimited: float | Mapping[str, float] = YEAR,
     node_names: bool = False,
     memory: Sequence[str] = _MEMORY,
@@ -73,7 +74,7 @@ def read_sge(
         lines.
     timezone
         The site's time zone, for the header; the times are seconds since 1970, or milliseconds.
-    overrun, invalid, processors, use_memory, requeues, unfinished, unlimited, node_names
+    overrun, invalid, processors, use_memory, requeues, unfinished, log_events, unlimited, node_names
         As for `read_sacct`; ``unlimited`` by queue.
     memory, gpus
         The resources that are memory and GPUs at the site; of several that a job asks for, the first counts.
@@ -103,6 +104,7 @@ def read_sge(
         use_memory=use_memory,
         requeues=requeues,
         unfinished=unfinished,
+        log_events=log_events,
         unlimited=unlimited,
         node_names=node_names,
     )
