@@ -117,6 +117,9 @@ def check_read_back(jobs: Iterable[LoggedJob], workload: bl.Workload, *, columns
         assert row["tasks"] * row.get("core", 1) == row["requested_processors"] == job.processors, job
         assert row["tasks"] * row.get("gpu", 0) == job.gpus
         assert row["state"] == job.state, job
+        # What is replayed of a job that was cancelled while it waited.
+        waited = job.end - job.submit if job.start is None else None
+        assert row.get("cancelled_after") == waited, job
         assert (row["user"], row["queue"]) == (job.user, job.queue)
         for name in columns:
             assert row[name] == _expected(job, name, row.get("core", 1)), (name, job)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import batchlab as bl
 from support.logged_jobs import ORIGIN, LoggedJob, check_conserved, check_read_back, logged_jobs
 
+NOT_SAID = "memory and GPUs are not in Cobalt's accounting"
 COLUMNS = ("requested_nodes", "tasks_per_node", "exclusive", "account")
 STATES = {"completed": "0", "failed": "1", "timeout": "143", "cancelled": "137"}
 
@@ -74,6 +75,7 @@ def test_sums_over_a_large_log() -> None:
     jobs = cobalt_jobs(37, 10_000)
     workload = bl.read_cobalt(as_cobalt(jobs))
     check_conserved(jobs, workload, columns=("requested_nodes", "exclusive"))
+    assert workload.report.counts()["noted"][NOT_SAID] == 1
     given_nodes = sum(job.nodes for job in jobs if job.start is not None)
     assert workload.jobs["allocated_nodes"].sum() == given_nodes
 

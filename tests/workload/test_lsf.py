@@ -14,6 +14,7 @@ from batchlab.workload.logs.lsf_record import tokens_of
 from batchlab.workload.logs.lsf_resources import requirement_of
 from support.logged_jobs import ORIGIN, LoggedJob, check_conserved, check_read_back, logged_jobs
 
+NOT_SAID = "suspensions, and runs before the last, are not in LSF's accounting"
 COLUMNS = ("requested_nodes", "requested_gpus", "requested_memory", "tasks_per_node", "exclusive", "account")
 EXITS = {"completed": 0, "failed": 0, "timeout": 5, "cancelled": 14, "out_of_memory": 16, "node_fail": 22}
 MB = 1024
@@ -76,6 +77,7 @@ def test_sums_over_a_large_log() -> None:
     workload = bl.read_lsf([finish(job) for job in jobs])
     columns = ("requested_nodes", "requested_gpus", "requested_memory", "exclusive")
     check_conserved(jobs, workload, columns=columns)
+    assert workload.report.counts()["noted"][NOT_SAID] == 1
 
 
 @pytest.mark.parametrize("version", ["5.1", "7.06"])

@@ -15,6 +15,7 @@ import batchlab as bl
 from batchlab.errors import WorkloadError
 from support.logged_jobs import ORIGIN, LoggedJob, check_conserved, check_read_back, logged_jobs
 
+NOT_SAID = "GPUs and whole nodes are not in the records of Maui and Moab"
 COLUMNS = ("requested_nodes", "requested_memory", "tasks_per_node", "account")
 STATES = {"completed": "Completed", "timeout": "Removed", "cancelled": "Removed"}
 EVENTS = {"completed": "JOBEND", "timeout": "JOBCANCEL", "cancelled": "jobcancel"}
@@ -94,6 +95,7 @@ def test_sums_over_a_large_log() -> None:
     jobs = trace_jobs(38, 10_000)
     for lines in ([" ".join(fields_of(job)) for job in jobs], as_moab(jobs)):
         check_conserved(jobs, bl.read_maui(lines), columns=("requested_nodes", "requested_memory"))
+        assert bl.read_maui(lines).report.counts()["noted"][NOT_SAID] == 1
 
 
 JOB = next(job for job in trace_jobs(1, 50) if job.state == "completed" and job.nodes == 2)

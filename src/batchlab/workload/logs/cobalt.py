@@ -24,6 +24,7 @@ __all__ = ["read_cobalt"]
 _STAMP = r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d"
 _STAMP_TWICE = re.compile(rf"(?m)^{_STAMP}(?:\.\d+)?[;:,]?[ \t]*(?={_STAMP};)")
 _INDICES = r"^\d{1,9}(?:-\d{1,9})?(?:,\d{1,9}(?:-\d{1,9})?)*$"
+_NOT_SAID = "memory and GPUs are not in Cobalt's accounting"
 _WHOLE = re.compile(r"\d{1,9}")
 
 
@@ -92,6 +93,7 @@ def read_cobalt(
     # Some dumps have the time stamp twice in each line.
     table = table_of(_STAMP_TWICE.sub("", text), log)
     records = records_of(table, log, parse=_request_of, aborted="TIMEOUT")
+    log.notes.add("noted", _NOT_SAID, records["line"].head(1))
     return workload_of(_with_nodes(records), log, {})
 
 

@@ -35,6 +35,7 @@ _NEVER_RAN = "never ran, and when it left the queue is unknown"
 _NO_STATUS = "status unknown: completed taken"
 _NO_WAIT = "waiting time unknown: it has no start_time"
 _LOST = "depends on a task that is not in its workflow: left out"
+_NOT_SAID = "nodes and GPUs are not in the Grid Workloads Format: processors may be on any node"
 _LARGEST = 2.0**53
 
 
@@ -100,6 +101,8 @@ def read_gwf(
     rows = _tasks(text, log) if is_table else _jobs(text, log)
     if not rows and not log.notes.table("dropped").height:
         raise WorkloadError(f"{name}:1: no line is a job. Give a log of the Grid Workloads Archive.")
+    if rows:
+        log.notes.add("noted", _NOT_SAID, pl.Series([rows[0]["line"]]))
     return workload_of(records_of_rows(rows), log, {})
 
 

@@ -32,6 +32,7 @@ _COMPOUND = "compound resource requirement: nodes, memory and GPUs of its terms 
 _TIMED = "resources reserved for a part of the run: taken for all of it"
 _NAMED_HOSTS = "asks for hosts by name (-m): not simulated"
 _RANGE = "would have taken more processors if they had been free (-n least,most): the least taken"
+_NOT_SAID = "suspensions, and runs before the last, are not in LSF's accounting"
 _EXCLUSIVE = 0x40
 _DONE = "64"
 _FIRST_WITH_LIMITS = 9
@@ -144,6 +145,7 @@ def _rows(text: str, log: Log, unit: MemoryUnit, per: ReservedPer) -> list[Row]:
             "LSF's lsb.acct."
         )
     log.notes.skip(_OTHERS, others)
+    log.notes.add("noted", _NOT_SAID, pl.Series([rows[0]["line"]]))
     for remark, places in remarks.items():
         lines, numbers = zip(*places, strict=True)
         log.notes.add("noted", remark, pl.Series(lines), pl.Series(numbers, dtype=pl.Int64))

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO
 
+import polars as pl
+
 from batchlab.errors import WorkloadError
 from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
 from batchlab.workload.logs import chunks
@@ -39,6 +41,7 @@ _NONE = ("[NONE]", "[DEFAULT]", "NONE", "-", "0", "-1", "")
 _NUMBER = re.compile(r"(?:^|\.)(\d{1,18})(?:\[(\d{1,7})\])?(?:\.|$)")
 _NO_RECORD = "is no record of Maui or Moab: 44 fields, or a time, a date and an event before them"
 _OTHERS = "records of Moab that are not of jobs, or change nothing"
+_NOT_SAID = "GPUs and whole nodes are not in the records of Maui and Moab"
 _WORDS = "is a record of Moab in words (NAME=value), which are not read"
 _KILOBYTES = 1024.0
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d*)?)([KMGT]?)B?", re.IGNORECASE)
@@ -120,7 +123,9 @@ def _rows(text: str, log: Log) -> list[Row]:
             f"{log.name}:1: no line is a record of a job: 44 fields between blanks, such as '77 2 8 ann "
             "phys 7200 Completed [work:1] …'. Give a trace of Maui, or Moab's events."
         )
-    return sorted(rows, key=_line)
+    rows.sort(key=_line)
+    log.notes.add("noted", _NOT_SAID, pl.Series([_line(rows[0])]))
+    return rows
 
 
 def _line(row: Row) -> int:
