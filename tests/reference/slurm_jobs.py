@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import ceil, floor
 
-__all__ = ["KEYS", "Controller", "DrainedNode", "Kept", "Requeue", "Rules", "SlurmJob"]
+__all__ = ["AGED", "KEYS", "Controller", "DrainedNode", "Kept", "Requeue", "Rules", "SlurmJob"]
 
 
 @dataclass(frozen=True)
@@ -107,12 +107,14 @@ class Controller:
     limit_phase: float = 0.0
 
 
-KEYS: dict[str, Callable[[SlurmJob, float, float], float]] = {
-    "fcfs": lambda _job, _now, _factor: 0.0,
-    "sjf": lambda job, _now, _factor: job.requested_time,
-    'expression("30 * tasks - wait_time * tasks")': lambda job, now, _factor: (
+AGED = "multifactor(age=1000, partition=300, max_age=200, period=7)"
+KEYS: dict[str, Callable[[SlurmJob, float, float, float], float]] = {
+    "fcfs": lambda _job, _now, _factor, _age: 0.0,
+    "sjf": lambda job, _now, _factor, _age: job.requested_time,
+    'expression("30 * tasks - wait_time * tasks")': lambda job, now, _factor, _age: (
         30 * job.tasks - (now - job.submit_time) * job.tasks
     ),
-    "multifactor(partition=1000)": lambda job, _now, factor: -floor(1000.0 * factor - job.nice),
+    "multifactor(partition=1000)": lambda job, _now, factor, _age: -floor(1000.0 * factor - job.nice),
+    AGED: lambda job, _now, factor, age: -floor(max(1000.0 * age + 300.0 * factor - job.nice, 1.0)),
 }
-"""The keys of orders in a partition with a factor; that of the expression changes with time."""
+"""The keys of orders in a partition with a factor, at an age; that of the expression changes with time."""

@@ -5,28 +5,16 @@ from dataclasses import dataclass, field, replace
 from math import ceil, floor, inf
 
 from batchlab.slurm import Allotment, Entry, Held, ReservedNodes, Situation
-from reference.slurm import Backfill, Verdict, Waiting, begun, main_begun, suitable_of
+from reference.slurm import Verdict, Waiting, begun, main_begun, suitable_of
+from reference.slurm_ages import Ages
 from reference.slurm_asking import fits_idle, least_nodes, suitable, tasks_of_node, whole
+from reference.slurm_cycle import Cycle
 from reference.slurm_jobs import KEYS, Controller, DrainedNode, Kept, Requeue, Rules, SlurmJob
 from reference.slurm_selection import Machine, Weights, evaluate
 
 __all__ = ["Place", "run"]
 
 Place = tuple[float, tuple[tuple[int, int], ...]]
-
-
-@dataclass
-class Cycle:
-    """A cycle of backfill under way: its call, and the entries that it has not looked at."""
-
-    begin: float
-    call: Backfill
-    left: list[tuple[SlurmJob, int, Waiting]]
-    is_disturbed: bool = False
-    """Whether something has changed since its latest part, other than what that decided."""
-    has_changed: bool = False
-    """Whether anything has changed since its begin."""
-    has_paused: bool = False
 
 
 @dataclass
@@ -64,9 +52,11 @@ class Run:
     cycle: Cycle | None = None
     part_end: float = 0.0
     rests: bool = False
+    ages: Ages = field(init=False)
 
     def __post_init__(self) -> None:
         self.weights = self.machine.weights()
+        self.ages = Ages(self.order, min(job.submit_time for job in self.jobs))
 
     def waiting(self) -> list[tuple[SlurmJob, int]]:
         """Give the entries that a call looks at, each a job and one of its partitions, in order."""
@@ -88,7 +78,13 @@ class Run:
 
     def key(self, job: SlurmJob, partition: int) -> float:
         factor = self.machine.factors[partition] / max(self.machine.factors) if self.machine.factors else 1.0
-        return KEYS[self.order](job, self.now, factor)
+        return KEYS[self.order](job, self.now, factor, self.ages.of(job))
+
+    def note_called(self) -> None:
+        """Let the jobs age that a call has in its queue."""
+        for job in filter(self.may_start, self.queue):
+            kept = 0.0 if job.reservation is None else self.reservations[job.reservation].begin
+            self.ages.call(job, max(self.eligible[job], kept), self.now)
 
     def waiting_of(self, job: SlurmJob, partition: int) -> Waiting:
         association = None if (job.user, job.account) == (None, None) else (job.user, job.account)
@@ -204,6 +200,7 @@ class Run:
 
     def main(self, *, is_full: bool) -> None:
         self.call_latest = self.now
+        self.note_called()
         queue = self.waiting()
         queue = queue if is_full else queue[: self.controller.default_queue_depth + 1]
         call = main_begun(self.machine, self.situation([]), self.weights)
@@ -218,6 +215,7 @@ class Run:
         """Begin a cycle, or go on with one; give when the thread wakes next."""
         cycle = self.cycle
         if cycle is None:
+            self.note_called()
             call = begun(self.machine, self.situation([]), self.weights)
             left = [(job, part, self.waiting_of(job, part)) for job, part in self.waiting()]
             cycle = self.cycle = Cycle(self.now, call, left)
@@ -358,6 +356,7 @@ class Run:
     def put_off(self, job: SlurmJob) -> None:
         """Let a job wait again that has lost its nodes; it may not start at once."""
         del self.places[job.row]
+        self.ages.forget(job)
         self.again[job] = self.eligible[job] = self.now + self.controller.requeue_delay
 
     def dismiss(self) -> bool:
@@ -485,6 +484,7 @@ def run(
             idle = state.now
         elif state.now > idle + quiet:
             return state.places
+        state.ages.calculate(state.now)
         if state.now == event and state.take_events() and state.calls_at_once():
             state.ask_main(is_full=False)
         if state.now == main:

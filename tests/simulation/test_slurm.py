@@ -55,6 +55,15 @@ def test_cycles_pause(more: str, found: list[float]) -> None:
     assert starts(f"{spec}, {pauses}, {more})", **columns)[:3] == found
 
 
+@pytest.mark.parametrize(("delay", "found"), [(50, [0.25, 110.25, 50.25]), (3, [0.25, 45.25, 75.25])])
+def test_jobs_age_from_their_first_call(delay: int, found: list[float]) -> None:
+    """At the calculation at 30 s the job of 1 s has an age only if a call has had it in its queue."""
+    order = "multifactor(age=1000, max_age=100, period=30)"
+    columns: dict[str, Any] = {"tasks": [4, 4, 4], "run_time": [45.0, 30.0, 30.0], "nice": [0, 0, -100]}
+    spec = f"slurm(main_phase=0.25, backfill=false, batch_sched_delay={delay}, order={order})"
+    assert starts(spec, submit_time=[0.0, 1.0, 35.0], **columns) == found
+
+
 def test_bounds_of_starts() -> None:
     """A call that may start one job leaves the next to the call after it."""
     never = "main_phase=59, sched_interval=600, batch_sched_delay=600"

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from batchlab.slurm import Precedence
-from reference.slurm_jobs import KEYS, Controller, DrainedNode, Kept, Requeue, Rules, SlurmJob
+from reference.slurm_ages import AGEING
+from reference.slurm_jobs import AGED, KEYS, Controller, DrainedNode, Kept, Requeue, Rules, SlurmJob
 from reference.slurm_selection import Machine
 
 
@@ -295,7 +296,7 @@ def random_case(number: int) -> SlurmCase:
         begin = rng.randrange(100) / 4
         drained.append(DrainedNode(rng.randrange(len(machine.nodes)), begin, begin + rng.randint(1, 300)))
     launch, completion = rng.choice(((0.0, 0.0), (0.0625, 0.03125), (1.5, 4.25)))
-    order = rng.choice(("fcfs", *KEYS))
+    order = rng.choice(("fcfs", *(name for name in KEYS if name not in AGEING)))
     controller = random_controller(rng)
     case = SlurmCase(machine, controller, jobs, drained, [], launch, completion, order, Rules(), [])
     case = contested(case, rng) if rng.random() < 0.6 else case
@@ -309,5 +310,6 @@ def random_case(number: int) -> SlurmCase:
         [rng.choice((None, None, 0, 30, 300)) for _ in case.machine.partitions] if rng.random() < 0.2 else []
     )
     case = packed(case, rng) if rng.random() < 0.3 else case
+    case = replace(case, order=AGED) if rng.random() < 0.2 else case
     kill_wait = float(case.controller.kill_wait)
     return replace(case, machine=replace(case.machine, kill_wait=kill_wait, over_times=over))

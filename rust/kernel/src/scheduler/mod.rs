@@ -123,6 +123,17 @@ pub trait SchedulingRule {
         Time::NEVER
     }
 
+    /// Whether waiting jobs age from the first call on that has them in its queue, not from when they are eligible.
+    fn ages_by_calls(&self) -> bool {
+        false
+    }
+
+    /// Returns the jobs that calls of this pass had in their queue for the first time, if jobs age by calls: each with the time
+    /// since which it had been eligible. They are forgotten.
+    fn take_called(&mut self) -> Vec<(u32, f64)> {
+        Vec::new()
+    }
+
     /// When a running job that has started then, and asks for so many seconds, is ended by its limit, now or later; None where
     /// that is as soon as it has run so long.
     fn end_of(&self, _job: u32, _start: f64, _time_limit: f64, _now: f64) -> Option<f64> {
@@ -280,6 +291,14 @@ impl SchedulingRule for Scheduler {
 
     fn next_due(&self) -> Time {
         of_rule!(self, rule => rule.next_due(), Time::NEVER)
+    }
+
+    fn ages_by_calls(&self) -> bool {
+        of_rule!(self, rule => rule.ages_by_calls(), false)
+    }
+
+    fn take_called(&mut self) -> Vec<(u32, f64)> {
+        of_rule!(self, rule => rule.take_called(), Vec::new())
     }
 
     fn end_of(&self, job: u32, start: f64, time_limit: f64, now: f64) -> Option<f64> {

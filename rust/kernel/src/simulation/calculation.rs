@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::accounting::Usage;
 use crate::priority::Priority;
 use crate::scenario::Scenario;
+use crate::scheduler::SchedulingRule;
 use crate::state::{AccountUsage, Calculation, Due, State};
 
 use super::{Feed, Simulation};
@@ -19,7 +20,9 @@ impl<F: Feed> Simulation<F> {
     #[must_use]
     pub fn with_calculations(mut self, period: f64, usage: Option<Usage>) -> Self {
         let (origin, jobs) = (self.scenario.first_submission, self.state.jobs.len());
-        self.state.calculation = Some(Box::new(Calculation::new(period, origin, jobs)));
+        let mut calculation = Calculation::new(period, origin, jobs);
+        calculation.age_by_calls(self.scheduler.ages_by_calls());
+        self.state.calculation = Some(Box::new(calculation));
         let with = |usage| self.scenario.accounts.as_ref().map(|accounts| AccountUsage::new(usage, accounts));
         self.state.usage = usage.and_then(with).map(Box::new);
         Arc::make_mut(&mut self.scenario).split_limits_by_factors();
@@ -32,6 +35,15 @@ impl<F: Feed> Simulation<F> {
         let Some(calculation) = &mut self.state.calculation else { return };
         if let Some(due) = calculation.take_due(self.state.now) {
             self.compare_usage(due);
+        }
+    }
+
+    /// Takes note of the jobs that calls of this pass had in their queue for the first time.
+    pub(super) fn note_called(&mut self) {
+        if let Some(calculation) = &mut self.state.calculation {
+            for (job, eligible) in self.scheduler.take_called() {
+                calculation.called(job, eligible, self.state.now);
+            }
         }
     }
 

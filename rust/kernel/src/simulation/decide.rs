@@ -421,6 +421,9 @@ impl<F: Feed> Simulation<F> {
         (self.scheduler, self.priority, self.allocator) = (scheduler, priority, allocator);
         self.keep_indices();
         self.choose_kinds();
+        if let Some(calculation) = &mut self.state.calculation {
+            calculation.age_by_calls(self.scheduler.ages_by_calls());
+        }
         let queued = self.state.queue.jobs();
         self.state.queue.index.clear();
         for job in queued {

@@ -231,6 +231,7 @@ impl<F: Feed> Simulation<F> {
             self.begin_run(job);
         }
         self.state.queue.arrived.clear();
+        self.note_called();
         if self.state.conditions.is_some() {
             self.after_starts(&started);
         }

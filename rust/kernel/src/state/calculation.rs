@@ -21,6 +21,17 @@ pub struct Calculation {
     is_stale: bool,
     /// By slot: since when each job has been eligible, seconds.
     eligible: SharedColumn<f64>,
+    /// By slot: the call of the scheduler from which on each job ages; None if jobs age from when they are eligible.
+    called: Option<SharedColumn<FirstCall>>,
+}
+
+/// The first call of a scheduler that had an eligible job in its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct FirstCall {
+    /// When it was, seconds; infinite before it.
+    time: f64,
+    /// Since when the job had been eligible, seconds.
+    eligible: f64,
 }
 
 /// Calculations that are due.
@@ -40,12 +51,22 @@ impl Calculation {
     pub fn new(period: f64, origin: f64, jobs: usize) -> Self {
         let mut eligible = SharedColumn::default();
         eligible.extend_to(jobs, &origin);
-        Self { period, origin, done: 0.0, latest: origin, is_stale: false, eligible }
+        Self { period, origin, done: 0.0, latest: origin, is_stale: false, eligible, called: None }
+    }
+
+    /// Lets jobs age from the first call of the scheduler on that has them in its queue, or from when they are eligible. Jobs
+    /// that wait already had such a call.
+    pub fn age_by_calls(&mut self, by_calls: bool) {
+        let before = |&eligible| FirstCall { time: f64::NEG_INFINITY, eligible };
+        self.called = by_calls.then(|| self.eligible.iter().map(before).collect());
     }
 
     /// Lets the next clone share what is kept of single jobs.
     pub fn share(&mut self) {
         self.eligible.share();
+        if let Some(called) = &mut self.called {
+            called.share();
+        }
     }
 
     /// Whether there is one at every pass.
@@ -94,6 +115,16 @@ impl Calculation {
     /// A job is eligible from now on.
     pub fn begin(&mut self, job: u32, now: f64) {
         *self.eligible.get_mut(job as usize) = now;
+        if let Some(called) = &mut self.called {
+            *called.get_mut(job as usize) = FirstCall { time: f64::INFINITY, eligible: now };
+        }
+    }
+
+    /// A call of the scheduler has a job in its queue for the first time since it has been eligible.
+    pub fn called(&mut self, job: u32, eligible: f64, now: f64) {
+        if let Some(called) = &mut self.called {
+            *called.get_mut(job as usize) = FirstCall { time: now, eligible };
+        }
     }
 
     /// Since when a job has been eligible, seconds.
@@ -102,10 +133,13 @@ impl Calculation {
         *self.eligible.get(job as usize)
     }
 
-    /// For how long a job had been eligible at the latest calculation; negative where it was not.
+    /// For how long a job had been eligible at the latest calculation; negative where it was not. If jobs age by calls: in
+    /// whole seconds, and 0 if no call came before the calculation.
     #[must_use]
     pub fn eligible_for(&self, job: u32) -> f64 {
-        self.latest - self.eligible.get(job as usize)
+        let Some(called) = &self.called else { return self.latest - self.eligible.get(job as usize) };
+        let FirstCall { time, eligible } = *called.get(job as usize);
+        if time < self.latest { self.latest.floor() - eligible.floor() } else { 0.0 }
     }
 }
 
@@ -124,5 +158,21 @@ mod tests {
         assert!(due.last <= 1e6 && due.last + 0.1 > 1e6);
         assert_eq!(calculation.take_due(1e6), None);
         assert!((calculation.eligible_for(0) - (due.last - 5.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn jobs_age_from_the_first_call_before_a_calculation() {
+        let mut calculation = Calculation::new(10.0, 0.5, 2);
+        calculation.age_by_calls(true);
+        calculation.begin(1, 3.75);
+        calculation.calculate(10.5);
+        calculation.called(1, 3.75, 10.5);
+        // Job 0 waited before.
+        assert_eq!([0, 1].map(|job| calculation.eligible_for(job)), [10.0, 0.0]);
+        calculation.calculate(20.5);
+        assert_eq!([0, 1].map(|job| calculation.eligible_for(job)), [20.0, 17.0]);
+        calculation.begin(1, 20.5);
+        calculation.calculate(30.5);
+        assert_eq!(calculation.eligible_for(1), 0.0);
     }
 }

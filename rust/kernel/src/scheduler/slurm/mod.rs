@@ -31,7 +31,7 @@ use crate::slurm::{
 };
 use crate::state::View;
 use crate::time::Time;
-use crate::workload::{JobState, PreemptionMode};
+use crate::workload::PreemptionMode;
 
 use super::{SchedulingRule, Step};
 
@@ -131,7 +131,7 @@ impl Slurm {
             epilog: settings.epilog,
             pace: Pace::of(settings),
             delays: Delays::of(settings),
-            waiting: Waiting::default(),
+            waiting: Waiting::new(priorities.is_some_and(|rule| rule.weights.age > 0.0)),
             fitting: Fitting::default(),
             noticed: Noticed::default(),
             keys_change: false,
@@ -207,6 +207,7 @@ impl Slurm {
         let Some((by_thread, depth)) = main else {
             return self.clock.backfill_is_due(now).then(|| self.next_cycle(view));
         };
+        self.waiting.call(view);
         let state = self.kept.begin_call(view, &self.setup, &self.description);
         let call = MainLoop::new(&self.setup, state);
         let kind = Kind::Main(Box::new(call), by_thread, depth);
@@ -224,6 +225,7 @@ impl Slurm {
         let now = view.now();
         let state = self.kept.begin_call(view, &self.setup, &self.description);
         let Some(mut call) = self.paused.take() else {
+            self.waiting.call(view);
             let backfill = Box::new(Backfill::new(&self.setup, state));
             return self.new_call(view, Kind::Backfill(backfill, Cycle::new(now)), self.most_entries(view));
         };
@@ -258,7 +260,7 @@ impl Slurm {
                 return None;
             }
             call.next += 1;
-            if call.kind.has_paused() && !may_start(view, &self.waiting, job) {
+            if call.kind.has_paused() && !self.waiting.may_start(view, job) {
                 continue;
             }
             let mut entry = Entry {
@@ -353,12 +355,6 @@ impl Slurm {
     }
 }
 
-/// Whether a job is in the queue and may start now.
-fn may_start(view: View<'_>, waiting: &Waiting, job: u32) -> bool {
-    let waits = view.state.jobs.state(job) == JobState::Queued && !view.state.queue.on_hold.contains(&job);
-    waits && standing::is_in_time(view, job) && waiting.is_eligible(job, view.now())
-}
-
 /// The running jobs of these rows.
 fn slots(view: View<'_>, rows: &[u32]) -> Vec<u32> {
     let running = view.state.running.jobs();
@@ -442,6 +438,14 @@ impl SchedulingRule for Slurm {
 
     fn next_due(&self) -> Time {
         self.due
+    }
+
+    fn ages_by_calls(&self) -> bool {
+        self.waiting.ages_by_calls()
+    }
+
+    fn take_called(&mut self) -> Vec<(u32, f64)> {
+        self.waiting.take_called()
     }
 
     fn end_of(&self, job: u32, start: f64, time_limit: f64, now: f64) -> Option<f64> {

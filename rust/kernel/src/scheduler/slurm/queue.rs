@@ -10,7 +10,7 @@ use crate::time::Time;
 use crate::workload::PreemptionRules;
 
 use super::entries::used_by;
-use super::standing::{Waiting, is_in_time};
+use super::standing::Waiting;
 
 /// A waiting job in one of its partitions.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -36,8 +36,7 @@ pub(super) fn queued(
     let is_in_order = is_plain && !has_places;
     let mut jobs = view.state.queue.first_jobs(if is_in_order { most } else { usize::MAX });
     if !is_plain {
-        let may_start = |&job: &u32| is_in_time(view, job) && waiting.is_eligible(job, view.now());
-        jobs.retain(may_start);
+        jobs.retain(|&job| waiting.may_start(view, job));
     }
     let mut entries = if has_places { placed(view, rule, &jobs) } else { in_order(view, &jobs) };
     if let Some(rules) = &view.scenario.preemption {

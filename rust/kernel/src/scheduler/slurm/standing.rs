@@ -8,7 +8,7 @@ use crate::decision::{Decision, Preemption};
 use crate::scenario::Scenario;
 use crate::slurm::{Classes, Limits, NodeBits, Owner, Precedence, Reservation};
 use crate::state::View;
-use crate::workload::PreemptionMode;
+use crate::workload::{JobState, PreemptionMode};
 
 use super::settings::SlurmSettings;
 use super::time_limits::whole_minutes;
@@ -91,11 +91,19 @@ pub(super) fn reservations(view: View<'_>, nodes: usize) -> Vec<Reservation> {
 }
 
 /// Whether a waiting job, started now, ends within its reservation by its time limit, which Slurm counts in whole minutes.
-pub(super) fn is_in_time(view: View<'_>, job: u32) -> bool {
+fn is_in_time(view: View<'_>, job: u32) -> bool {
     let Some(known) = view.state.occurrences(view.scenario) else { return true };
     let own = view.scenario.calendar.as_deref().and_then(|calendar| calendar.used_by(job));
     let limit = whole_minutes(view.state.jobs.time_limit(job));
     known.of(own, limit).is_in_time(view.now())
+}
+
+/// When the occurrence of a job's reservation began that goes on; long ago if it uses none.
+fn begin_of_own(view: View<'_>, job: u32) -> f64 {
+    let own = view.scenario.calendar.as_deref().and_then(|calendar| calendar.used_by(job));
+    own.zip(view.state.occurrences(view.scenario))
+        .and_then(|(own, known)| known.next_span(own as usize, view.now()))
+        .map_or(f64::NEG_INFINITY, |(begin, _)| begin)
 }
 
 /// Whether a waiting job may come to be too late for its reservation.
@@ -132,9 +140,54 @@ pub(super) struct Waiting {
     has_left: bool,
     /// When waiting jobs entered the queue.
     entered: BTreeMap<u32, f64>,
+    /// The calls that waiting jobs have had; None if they do not age by calls.
+    calls: Option<Calls>,
+}
+
+/// Which waiting jobs have been in the queue of a call.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Calls {
+    /// The jobs in the queue that no call has had in its own.
+    uncalled: BTreeSet<u32>,
+    /// Those of this pass that had their first call, and since when they had been eligible.
+    called: Vec<(u32, f64)>,
 }
 
 impl Waiting {
+    pub fn new(ages_by_calls: bool) -> Self {
+        Self { calls: ages_by_calls.then(Calls::default), ..Self::default() }
+    }
+
+    /// Whether jobs age from the first call on that has them in its queue.
+    pub fn ages_by_calls(&self) -> bool {
+        self.calls.is_some()
+    }
+
+    /// A call begins, with a queue of its own.
+    pub fn call(&mut self, view: View<'_>) {
+        let Some(mut calls) = self.calls.take() else { return };
+        calls.uncalled.retain(|&job| {
+            let is_called = self.may_start(view, job);
+            if is_called {
+                calls.called.push((job, self.eligible_since(job).max(begin_of_own(view, job))));
+            }
+            !is_called
+        });
+        self.calls = Some(calls);
+    }
+
+    /// The jobs that had their first call in this pass, and since when they had been eligible.
+    pub fn take_called(&mut self) -> Vec<(u32, f64)> {
+        self.calls.as_mut().map(|calls| std::mem::take(&mut calls.called)).unwrap_or_default()
+    }
+
+    /// Whether a job is in the queue and may start now.
+    pub fn may_start(&self, view: View<'_>, job: u32) -> bool {
+        let waits =
+            view.state.jobs.state(job) == JobState::Queued && !view.state.queue.on_hold.contains(&job);
+        waits && is_in_time(view, job) && self.is_eligible(job, view.now())
+    }
+
     /// Others are preempted for a job, of which these leave their nodes at once.
     pub fn preempts(&mut self, job: u32, leaving: &[u32], now: f64, settings: &Delays) {
         self.first.entry(job).or_insert(now);
@@ -152,6 +205,9 @@ impl Waiting {
     pub fn arrive(&mut self, jobs: &[u32], now: f64, settings: &Delays) {
         for &job in jobs {
             self.entered.insert(job, now);
+            if let Some(calls) = &mut self.calls {
+                calls.uncalled.insert(job);
+            }
             if self.holding.remove(&job) {
                 self.again.entry(job).or_insert(now + settings.requeue_delay);
             }
@@ -162,6 +218,9 @@ impl Waiting {
     pub fn end(&mut self, jobs: &[u32]) {
         for job in jobs {
             self.holding.remove(job);
+            if let Some(calls) = &mut self.calls {
+                calls.uncalled.remove(job);
+            }
         }
     }
 
