@@ -473,20 +473,21 @@ class SlurmController:
 
     def __new__(
         cls,
-        select: tuple[str, bool, bool, bool],
+        settings: ControllerSettings,
         machine: list[tuple[int, int]],
         generic: tuple[list[list[int]], int | None],
         partitions: list[tuple[list[int], int]],
-        times: tuple[float, float, float, float],
         weights: list[int],
         precedence: object | None,
     ) -> SlurmController: ...
     def main_loop(
-        self, sight: object, weights: list[int]
+        self, sight: object, weights: list[int], is_full: bool
     ) -> tuple[
         list[tuple[str, float | None, list[tuple[int, int, int, list[int]]] | None, list[int]]], list[int]
     ]:
-        """The main loop: for each entry of the queue what becomes of it, and the weights of nodes then."""
+        """The main loop, for the whole queue or its first entries: for each entry what becomes of it, and the weights of nodes
+        then.
+        """
     def backfill(
         self, sight: object, weights: list[int]
     ) -> tuple[

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from batchlab.policy import SlurmParameters
 from batchlab.slurm import (
     Allotment,
     Controller,
@@ -18,8 +19,9 @@ from batchlab.slurm import (
     ReservedNodes,
     Situation,
 )
-from reference.slurm import Verdict, backfill, main_loop, suitable_of
+from reference.slurm import NOT_TRIED, Verdict, backfill, main_loop, suitable_of
 from reference.slurm_selection import Machine, evaluate
+from support.slurm_machine_parameters import parameters_on
 
 CASES = 1200
 CHUNKS = 4
@@ -38,7 +40,7 @@ def random_machine(rng: Random) -> Machine:
         first = rng.randrange(count)
         members = frozenset(range(first, rng.randint(first + 1, count)))
         partitions.append((members, rng.randint(1, len(members))))
-    return Machine(
+    machine = Machine(
         nodes,
         partitions,
         select=select,
@@ -52,6 +54,28 @@ def random_machine(rng: Random) -> Machine:
         least_loaded=select == "cores" and rng.random() < 0.2,
         serial_at_end=select == "cores" and rng.random() < 0.3,
         busy_first=select == "cores" and rng.random() < 0.3,
+        max_entries=500,
+    )
+    return with_depths(machine, rng) if rng.random() < 0.4 else machine
+
+
+def with_depths(machine: Machine, rng: Random) -> Machine:
+    """Bound what calls look at, start and plan."""
+    return replace(
+        machine,
+        max_entries=rng.choice((500, 4)),
+        max_entries_of_partition=rng.choice((0, 0, 3)),
+        max_entries_of_user=rng.choice((0, 0, 2)),
+        max_entries_of_user_in_partition=rng.choice((0, 0, 1)),
+        max_entries_of_association=rng.choice((0, 0, 2)),
+        plans_of_partition=rng.choice((0, 1, 2)),
+        min_priority=rng.choice((0.0, 5.0)),
+        min_age=rng.choice((0.0, 60.0)),
+        one_plan_of_job=rng.random() < 0.3,
+        plans_of_array=rng.choice((0, 1, 20)),
+        max_starts=rng.choice((0, 0, 1)),
+        depth_of_partition=rng.choice((0, 0, 2)),
+        main_starts=rng.choice((0, 0, 1)),
     )
 
 
@@ -95,6 +119,11 @@ def random_entry(job: int, machine: Machine, rng: Random) -> Entry:
         preemption_class=rng.randrange(3),
         may_preempt=rng.random() < 0.9,
         counted_in=random_groups(rng),
+        user=rng.choice((0, 1, None)),
+        association=rng.choice((0, 1, 2, None)),
+        array=rng.choice((0, None, None)),
+        priority=float(rng.randrange(10)),
+        eligible=float(rng.randrange(200)),
     )
 
 
@@ -171,14 +200,7 @@ def test_every_call(chunk: int) -> None:
             partitions,
             generic=[generic for _, _, *generic in machine.nodes],
             gpu=machine.gpu,
-            least_loaded=machine.least_loaded,
-            serial_at_end=machine.serial_at_end,
-            busy_first=machine.busy_first,
-            select="linear" if machine.select == "linear" else "cores",
-            resolution=machine.resolution,
-            window=machine.window,
-            epoch=machine.epoch,
-            kill_wait=machine.kill_wait,
+            parameters=parameters_on(machine),
             weights=machine.weights(),
             precedence=machine.precedence,
         )
@@ -195,22 +217,36 @@ def test_every_call(chunk: int) -> None:
     assert min(seen[verdict] for verdict in ("started", "planned", "preempts", "waits", "not_tried")) > 20
 
 
+def test_calls_of_a_few_entries() -> None:
+    """A call that does not look at the whole queue looks at one entry more than `default_queue_depth`."""
+    rng = Random(1)  # noqa: S311  # no secret
+    machine = Machine([(4, 0)] * 8, [(frozenset(range(8)), 8)], select="cores", max_entries=500)
+    queue = [Entry(job, 60.0, tasks=rng.randint(1, 9)) for job in range(9)]
+    situation = Situation(0.0, range(8), [], [], queue)
+    controller = Controller([(4, 0)] * 8, parameters=parameters_on(machine, default_queue_depth=3))
+    found = as_verdicts(controller.main_loop(situation, full=False))
+    first = replace(situation, queue=queue[:4])
+    assert found == [*main_loop(machine, first, machine.weights()), *[NOT_TRIED] * 5]
+    assert as_verdicts(controller.main_loop(situation)) == main_loop(machine, situation, machine.weights())
+
+
 def test_refusals() -> None:
     """Nodes and partitions that are not there are refused by name."""
+    usual = SlurmParameters()
     with pytest.raises(ValueError, match="there is no node 3: they are 2"):
-        Controller([(1, 0)] * 2, [NodePartition([3])])
-    controller = Controller([(1, 0)] * 2)
+        Controller([(1, 0)] * 2, [NodePartition([3])], parameters=usual)
+    controller = Controller([(1, 0)] * 2, parameters=usual)
     with pytest.raises(ValueError, match="job 7: there is no partition 1"):
         controller.main_loop(Situation(0.0, [0, 1], [], [], [Entry(7, 60.0, 1)]))
     with pytest.raises(ValueError, match="job 7: there is no reservation 0"):
         controller.main_loop(Situation(0.0, [0, 1], [], [], [Entry(7, 60.0, reservation=0)]))
     with pytest.raises(ValueError, match="1 weights are given for 2 nodes"):
-        Controller([(1, 0)] * 2, weights=[1])
+        Controller([(1, 0)] * 2, parameters=usual, weights=[1])
     with pytest.raises(ValueError, match="job 7: 2 generic resources are given, nodes have 0"):
         controller.main_loop(Situation(0.0, [0, 1], [], [], [Entry(7, 60.0, generic=(1, 2))]))
     with pytest.raises(ValueError, match="generic resources of 1 nodes; must be as many of each of 2 nodes"):
-        Controller([(1, 0)] * 2, generic=[[1]])
+        Controller([(1, 0)] * 2, parameters=usual, generic=[[1]])
     with pytest.raises(ValueError, match="there is no generic resource 1: they are 1"):
-        Controller([(1, 0)] * 2, generic=[[1], [1]], gpu=1)
+        Controller([(1, 0)] * 2, parameters=usual, generic=[[1], [1]], gpu=1)
     with pytest.raises(ValueError, match="there is no node 9"):
         controller.main_loop(Situation(0.0, [0, 1], [Held(1, 60.0, [Allotment(9, 1)])], [], []))

@@ -14,6 +14,7 @@ from batchlab.options import Overheads
 from batchlab.policy import Policy, SlurmParameters
 from reference.slurm_jobs import Controller, Rules
 from reference.slurm_runs import Place, run
+from support.slurm_machine_parameters import parameters_on
 from support.slurm_run_cases import SlurmCase, random_case
 
 CASES = 480
@@ -23,32 +24,10 @@ FOUND = (203_658,)
 
 
 def parameters_of(case: SlurmCase) -> SlurmParameters:
-    """Give the same as parameters of the rule."""
+    """Return the same as parameters of the rule."""
     own = {each.name: getattr(case.controller, each.name) for each in fields(Controller)}
-    machine = case.machine
-    return SlurmParameters(
-        select=machine.select,  # type: ignore[arg-type]  # one of both names
-        cr_lln=machine.least_loaded,
-        pack_serial_at_end=machine.serial_at_end,
-        bf_busy_nodes=machine.busy_first,
-        bf_resolution=int(machine.resolution),
-        bf_window=int(machine.window),
-        epoch=int(machine.epoch),
-        bf_max_job_test=int(machine.max_entries),
-        bf_max_job_part=machine.max_entries_of_partition,
-        bf_max_job_user=machine.max_entries_of_user,
-        bf_max_job_user_part=machine.max_entries_of_user_in_partition,
-        bf_max_job_assoc=machine.max_entries_of_association,
-        bf_job_part_count_reserve=machine.plans_of_partition,
-        bf_min_prio_reserve=int(machine.min_priority),
-        bf_min_age_reserve=int(machine.min_age),
-        bf_one_resv_per_job=machine.one_plan_of_job,
-        bf_max_job_array_resv=machine.plans_of_array,
-        bf_max_job_start=machine.max_starts,
-        partition_job_depth=machine.depth_of_partition,
-        sched_max_job_start=machine.main_starts,
-        **own,
-    )
+    del own["kill_wait"]
+    return parameters_on(case.machine, **own)
 
 
 def result_of(case: SlurmCase, policy: Policy) -> bl.Result:

@@ -363,7 +363,12 @@ class Backfill(Calls):
 def backfill(machine: Machine, situation: Situation, weights: Weights) -> list[Verdict]:
     """Give what becomes of each entry."""
     call = begun(machine, situation, weights)
-    return [call.consider(entry) for entry in situation.queue]
+    return [
+        call.consider(
+            entry, Waiting(entry.user, entry.association, entry.array, entry.priority, entry.eligible)
+        )
+        for entry in situation.queue
+    ]
 
 
 def begun(machine: Machine, situation: Situation, weights: Weights) -> Backfill:

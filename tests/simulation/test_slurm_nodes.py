@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 import batchlab as bl
+from batchlab.policy import SlurmParameters
 from batchlab.slurm import Allotment, Controller, Entry, Held, Situation
 from support.slurm_small_runs import nodes_of, starts
 
@@ -69,7 +70,8 @@ def test_plans_on_nodes_in_use(
     busy_first: bool, asked: int, suitable: tuple[int, ...] | None, planned: list[int]
 ) -> None:
     """Backfill plans a job on nodes that others leave before it plans it on idle ones."""
-    controller = Controller([(4, 0)] * 5, select="cores", busy_first=busy_first)
+    parameters = SlurmParameters(select="cores", bf_busy_nodes=busy_first)
+    controller = Controller([(4, 0)] * 5, parameters=parameters)
     running = [Held(node, 100.0, [Allotment(node, 4)]) for node in (3, 4)]
     entry = Entry(9, 60.0, nodes=asked, cpus_per_task=4, suitable=suitable)
     outcome = controller.backfill(Situation(0.0, range(5), running, [], [entry]))[0]

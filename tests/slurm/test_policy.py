@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import batchlab as bl
 from batchlab.policy import SlurmParameters
-from batchlab.slurm import SchedulerParameters, read_configuration
+from batchlab.slurm import Controller, Entry, SchedulerParameters, Situation, read_configuration
 from batchlab.system.slurm import check
 from support.slurm_configurations import FILES, SMALL, written
+from support.slurm_small_runs import starts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,6 +83,24 @@ def test_each_parameter_arrives(line: str, expected: dict[str, object], tmp_path
     """With its value, in the units of the policy; all others are as usual."""
     found = policy_of(f"{LINEAR}{line}\n", tmp_path)
     assert found == bl.Policy(backfill="slurm", slurm=SlurmParameters(**expected))  # type: ignore[arg-type]  # each its type
+
+
+def test_single_calls_have_the_depths_of_the_policy(tmp_path: Path) -> None:
+    """`Controller` and the policy of one configuration look at as many jobs, and start as many."""
+    found = policy_of(
+        f"{LINEAR}SchedulerParameters=default_queue_depth=1,bf_max_job_test=3,bf_max_job_start=1\n", tmp_path
+    )
+    assert found.slurm is not None
+    controller = Controller([(1, 0)] * 4, parameters=found.slurm)
+    situation = Situation(0.0, range(4), [], [], [Entry(job, 60.0, nodes=1) for job in range(4)])
+    assert [each.verdict for each in controller.main_loop(situation, full=False)].count("started") == 2
+    assert [each.verdict for each in controller.main_loop(situation)].count("started") == 4
+    assert [each.verdict for each in controller.backfill(situation)].count("started") == 1
+    columns: dict[str, Any] = {"tasks": [1] * 4, "submit_time": [10.0] * 4}
+    system = bl.System.homogeneous(nodes=4, resources={"core": 1})
+    spec = f"{str(found)[:-1]}, main_phase=0.25, backfill_phase=0.75"
+    assert starts(f"{spec}, backfill=false)", system, **columns) == [10.25, 10.25, 40.25, 40.25]
+    assert starts(f"{spec})", system, **columns) == [10.25, 10.25, 10.75, 40.25]
 
 
 def test_what_jobs_get(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+from batchlab.policy import Policy
 from batchlab.slurm import (
     Allotment,
     Controller,
@@ -21,12 +22,15 @@ from batchlab.slurm import (
     Precedence,
     ReservedNodes,
     Situation,
+    read_configuration,
 )
 from support.oracles import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from batchlab.policy import SlurmParameters
 
 __all__ = ["Call", "Tally", "contested_nodes", "shared_nodes", "whole_nodes", "whole_nodes_of_one_user"]
 
@@ -100,9 +104,16 @@ def expand(nodes: str) -> list[int]:
     return found
 
 
-def resolution(configuration: Path) -> float:
-    """Give `bf_resolution` of a slurm.conf."""
-    return 1.0 if "bf_resolution=1" in configuration.read_text() else 60.0
+def parameters(configuration: Path, epoch: int) -> SlurmParameters:
+    """Return those of the policy of a slurm.conf, at a time of the clock."""
+    found = Policy.parse(read_configuration(configuration).policy).slurm
+    assert found is not None
+    return replace(found, epoch=epoch)
+
+
+def begin_of(run: str) -> int:
+    """Return the second of the clock from which the times of a run count."""
+    return int(json.loads(find(f"{FOLDER}/{run}/run.json").read_text())["T0_epoch"])
 
 
 def records(path: Path) -> Iterator[dict[str, Any]]:
@@ -125,8 +136,7 @@ def whole_nodes_of_one_user(run: str) -> tuple[Controller, Iterator[Call]]:
     assert header is not None
     controller = Controller(
         [(1, 0)] * 32,
-        resolution=resolution(find(f"{folder}/{run}.slurm.conf")),
-        epoch=float(header[1]),
+        parameters=parameters(find(f"{folder}/{run}.slurm.conf"), int(header[1])),
     )
 
     def calls() -> Iterator[Call]:
@@ -162,8 +172,7 @@ def whole_nodes(run: str) -> tuple[Controller, Iterator[Call]]:
     jobs = {int(row["job"]): row for row in stream}
     controller = Controller(
         [(1, 0)] * 32,
-        resolution=resolution(find(f"{FOLDER}/{run}/slurm.conf")),
-        epoch=json.loads(find(f"{FOLDER}/{run}/run.json").read_text())["T0_epoch"],
+        parameters=parameters(find(f"{FOLDER}/{run}/slurm.conf"), begin_of(run)),
     )
 
     def calls() -> Iterator[Call]:
@@ -240,9 +249,7 @@ def shared_nodes(run: str) -> tuple[Controller, Iterator[Call], Shared]:
     controller = Controller(
         [(8, 32_000)] * 16,
         [NodePartition(range(12)), NodePartition(range(8, 16), 4)],
-        select="cores",
-        resolution=1.0,
-        epoch=json.loads(find(f"{FOLDER}/{run}/run.json").read_text())["T0_epoch"],
+        parameters=parameters(find(f"{FOLDER}/{run}/slurm.conf"), begin_of(run)),
     )
 
     def calls() -> Iterator[Call]:
@@ -364,7 +371,6 @@ def counted_in(row: Row) -> tuple[int, ...]:
 
 def contested_nodes(run: str) -> tuple[Controller, Iterator[Call]]:
     """Give the calls of a run with qualities of service, preemption and reservations (m3)."""
-    epoch = json.loads(find(f"{FOLDER}/{run}/run.json").read_text())["T0_epoch"]
     stream = csv.DictReader(find(f"{FOLDER}/m3.stream.csv").read_text().splitlines())
     rows = list(csv.DictReader(find(f"{FOLDER}/{run}/jobs.csv").read_text().splitlines()))
     of_slurm: dict[str, list[Row]] = {}
@@ -373,13 +379,11 @@ def contested_nodes(run: str) -> tuple[Controller, Iterator[Call]]:
             of_slurm.setdefault(name, []).append(row)
     log = gzip.decompress(find(f"{FOLDER}/{run}/log_events.jsonl.gz").read_bytes()).splitlines()
     events = [json.loads(line) for line in log]
-    reservations, drains = changes_of_nodes([each for each in events if each["ev"] == "log"], epoch)
+    reservations, drains = changes_of_nodes([each for each in events if each["ev"] == "log"], begin_of(run))
     jobs = Contested({int(row["job"]): row for row in stream}, of_slurm, reservations, drains)
     controller = Controller(
         [(1, 0)] * 32,
-        select="cores",
-        resolution=1.0,
-        epoch=epoch,
+        parameters=parameters(find(f"{FOLDER}/{run}/slurm.conf"), begin_of(run)),
         precedence=Precedence([[], [], [0]], [10.0, 100.0, 1000.0]),
     )
 

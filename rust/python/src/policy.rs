@@ -31,7 +31,7 @@ pub struct PolicyNames {
 #[expect(clippy::struct_excessive_bools, reason = "the fields of Python's parameters")]
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct ControllerSettings {
+pub struct ControllerSettings {
     select: String,
     cr_lln: bool,
     pack_serial_at_end: bool,

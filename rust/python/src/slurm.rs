@@ -1,13 +1,16 @@
 //! Slurm's controller: one call of its main loop or of its backfill, decided from what it sees.
+use batchlab_kernel::scheduler::SlurmSettings;
 use batchlab_kernel::slurm::{
-    Allotment, Amounts, BackfillParameters, CallState, Classes, Entry, Filling, GenericAmounts,
-    GenericRequest, Held, Limits, MainLoopParameters, Memory, NodeBits, Owner, Partition, Precedence,
-    Reservation, Select, Setup, Situation, Verdict, backfill, evaluate, main_loop,
+    Allotment, Amounts, CallState, Classes, Entry, GenericAmounts, GenericRequest, Held, Limits, Memory,
+    NodeBits, Owner, Partition, Precedence, Reservation, Setup, Situation, Verdict, backfill, evaluate,
+    main_loop,
 };
 use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+
+use crate::policy::ControllerSettings;
 
 /// Node, CPUs, memory and generic resources.
 type Part = (u32, i64, i64, Vec<i64>);
@@ -81,6 +84,11 @@ struct QueueEntry {
     may_preempt: bool,
     counted_in: Vec<u32>,
     reservation: Option<usize>,
+    user: Option<u32>,
+    association: Option<u32>,
+    array: Option<u32>,
+    priority: f64,
+    eligible: f64,
 }
 
 impl QueueEntry {
@@ -110,10 +118,9 @@ impl QueueEntry {
             classes: Classes { preemption: self.preemption_class, counted: self.counted_in.clone() },
             may_preempt: self.may_preempt,
             reservation: self.reservation,
-            // A recorded call has every entry that it looked at, and plans whatever it can.
-            owner: Owner::default(),
-            priority: 0.0,
-            eligible: f64::NEG_INFINITY,
+            owner: Owner { user: self.user, association: self.association, array: self.array },
+            priority: self.priority,
+            eligible: self.eligible,
         })
     }
 
@@ -159,28 +166,25 @@ pub struct GivenPrecedence {
 #[pyclass(module = "batchlab._kernel", frozen)]
 pub struct SlurmController {
     setup: Setup,
+    /// How many entries a call of the main loop looks at that does not look at the whole queue.
+    depth: usize,
 }
 
 #[pymethods]
 impl SlurmController {
-    /// `select` is "linear" or "cores", and of shared nodes whether the least loaded are taken first, whether jobs of one CPU get the
-    /// last, and whether starts that are not now are planned on those in use first; CPUs and memory of each node; its generic resources, and which of them counts GPUs; the nodes of each partition and the most that a job may
-    /// have there; resolution, window, epoch (added to times to get those of the clock) and `KillWait`, seconds; the weight of
-    /// each node; which jobs may preempt which.
+    /// The parameters of the policy `slurm`; CPUs and memory of each node; its generic resources, and which of them counts
+    /// GPUs; the nodes of each partition and the most that a job may have there; the weight of each node; which jobs may
+    /// preempt which.
     #[new]
     fn new(
-        select: (&str, bool, bool, bool),
+        settings: ControllerSettings,
         machine: Vec<(i64, i64)>,
         generic: (Vec<Vec<i64>>, Option<usize>),
         partitions: Vec<(Vec<u32>, u32)>,
-        times: (f64, f64, f64, f64),
         weights: Vec<u32>,
         precedence: Option<GivenPrecedence>,
     ) -> PyResult<Self> {
-        let (name, least_loaded, serial_at_end, busy_first) = select;
-        let select = Select::named(name)
-            .ok_or_else(|| PyValueError::new_err(format!("no selection is called '{name}'")))?;
-        let filling = Filling::of(least_loaded, serial_at_end);
+        let settings = SlurmSettings::try_from(settings)?;
         let nodes = machine.len();
         check_weights(&weights, nodes)?;
         let partitions = partitions
@@ -192,18 +196,14 @@ impl SlurmController {
         let kinds = generic.first().map_or(0, Vec::len);
         check_generic(&generic, nodes, kinds, gpu)?;
         let generic = GenericAmounts::new(kinds, generic.concat());
-        let (resolution, window, epoch, kill_wait) = times;
-        let main_loop = MainLoopParameters::default();
-        let unlimited = BackfillParameters::unlimited(resolution, window, epoch, kill_wait);
-        let backfill = BackfillParameters { busy_first, ..unlimited };
         let precedence = precedence.map_or_else(Precedence::default, |given| {
             let GivenPrecedence { preempts, importance, youngest_first, grace_time } = given;
             Precedence { preempts, importance, youngest_first, grace_time }
         });
         Ok(Self {
             setup: Setup {
-                select,
-                filling,
+                select: settings.select,
+                filling: settings.filling,
                 machine,
                 generic,
                 gpu,
@@ -211,16 +211,20 @@ impl SlurmController {
                 weights,
                 weighs: true,
                 precedence,
-                main_loop,
-                backfill,
+                main_loop: settings.main_loop(),
+                backfill: settings.backfill_parameters(),
             },
+            depth: settings.depth(),
         })
     }
 
-    /// The main loop: for each entry of the queue what becomes of it, and the weights of nodes then.
-    fn main_loop(&self, sight: Sight, weights: Vec<u32>) -> PyResult<Decided> {
+    /// The main loop, for the whole queue or its first entries: for each entry what becomes of it, and the weights of nodes
+    /// then.
+    fn main_loop(&self, sight: Sight, weights: Vec<u32>, is_full: bool) -> PyResult<Decided> {
         let (situation, queue) = self.situation(&sight, weights)?;
-        let (verdicts, weights) = main_loop(&self.setup, situation, &queue);
+        let depth = if is_full { queue.len() } else { self.depth.min(queue.len()) };
+        let (mut verdicts, weights) = main_loop(&self.setup, situation, &queue[..depth]);
+        verdicts.resize(queue.len(), Verdict::NotTried);
         Ok((self.outcomes(&queue, verdicts), weights))
     }
 

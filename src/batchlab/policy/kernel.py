@@ -61,56 +61,14 @@ def policy_names(policy: Policy, seed: int, system: System) -> PolicyNames:
 
 
 def _controller(parameters: SlurmParameters, system: System) -> ControllerSettings:
-    """Give the parameters of the rule ``slurm``, and which resources and weights its nodes have."""
+    """Return the parameters of the rule ``slurm`` with the resources and the weights of its nodes."""
     index = {name: place for place, name in enumerate(system.resources)}
     return {
-        "select": parameters.select,
-        "cr_lln": parameters.cr_lln,
-        "pack_serial_at_end": parameters.pack_serial_at_end,
+        **parameters.settings,
         "core": index.get("core"),
         "memory": index.get("mem"),
         "gpu": index.get("gpu"),
         "weights": [(group.weight, group.count) for group in system.groups],
-        "batch_sched_delay": parameters.batch_sched_delay,
-        "sched_interval": parameters.sched_interval,
-        # Slurm gives microseconds.
-        "sched_min_interval": parameters.sched_min_interval / 1e6,
-        "default_queue_depth": parameters.default_queue_depth,
-        "partition_job_depth": parameters.partition_job_depth,
-        "sched_max_job_start": parameters.sched_max_job_start,
-        # Slurm defers the calls of epilogs: they are wanted then as those of nodes without one.
-        "epilog": parameters.epilog and not parameters.defer,
-        "backfill": parameters.backfill,
-        "bf_interval": parameters.bf_interval,
-        "bf_max_time": parameters.bf_interval if parameters.bf_max_time is None else parameters.bf_max_time,
-        # Slurm gives microseconds.
-        "bf_yield_interval": parameters.bf_yield_interval / 1e6,
-        "bf_yield_sleep": parameters.bf_yield_sleep / 1e6,
-        "bf_continue": parameters.bf_continue,
-        "bf_busy_nodes": parameters.bf_busy_nodes,
-        "bf_resolution": float(parameters.bf_resolution),
-        "bf_window": float(parameters.bf_window),
-        "bf_max_job_test": parameters.bf_max_job_test,
-        "bf_max_job_part": parameters.bf_max_job_part,
-        "bf_max_job_user": parameters.bf_max_job_user,
-        "bf_max_job_user_part": parameters.bf_max_job_user_part,
-        "bf_max_job_assoc": parameters.bf_max_job_assoc,
-        "bf_max_job_start": parameters.bf_max_job_start,
-        "bf_job_part_count_reserve": parameters.bf_job_part_count_reserve,
-        "bf_min_prio_reserve": float(parameters.bf_min_prio_reserve),
-        "bf_min_age_reserve": float(parameters.bf_min_age_reserve),
-        "bf_one_resv_per_job": parameters.bf_one_resv_per_job,
-        "bf_max_job_array_resv": parameters.bf_max_job_array_resv,
-        "over_time_limit": float(parameters.over_time_limit),
-        "kill_wait": float(parameters.kill_wait),
-        "message_timeout": float(parameters.message_timeout),
-        "requeue_delay": float(parameters.requeue_delay),
-        "epoch": float(parameters.epoch),
-        "main_lag": parameters.main_lag,
-        "bf_test_time": parameters.bf_test_time,
-        "main_phase": parameters.main_phase,
-        "limit_phase": parameters.limit_phase,
-        "backfill_phase": parameters.backfill_phase,
     }
 
 

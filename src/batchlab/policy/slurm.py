@@ -15,6 +15,7 @@ from batchlab.vocabulary import NODE_SELECTIONS
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from batchlab._kernel import ControllerSettings
     from batchlab.vocabulary import NodeSelection
 
 __all__ = ["SLURM_KEYS", "SlurmParameters", "over", "slurm_parameters"]
@@ -241,6 +242,60 @@ class SlurmParameters:
             or (each.name in written and value is not None)
         ]
         return ", ".join(f"{each.name}={_written(getattr(self, each.name))}" for each in said)
+
+    @property
+    def settings(self) -> ControllerSettings:
+        """What the kernel takes, for a machine without resources whose nodes have one weight."""
+        longest = self.bf_interval if self.bf_max_time is None else self.bf_max_time
+        return {
+            "core": None,
+            "memory": None,
+            "gpu": None,
+            "weights": [],
+            "select": self.select,
+            "cr_lln": self.cr_lln,
+            "pack_serial_at_end": self.pack_serial_at_end,
+            "batch_sched_delay": self.batch_sched_delay,
+            "sched_interval": self.sched_interval,
+            # Slurm gives microseconds.
+            "sched_min_interval": self.sched_min_interval / 1e6,
+            "default_queue_depth": self.default_queue_depth,
+            "partition_job_depth": self.partition_job_depth,
+            "sched_max_job_start": self.sched_max_job_start,
+            # Slurm defers the calls of epilogs: they are wanted then as those of nodes without one.
+            "epilog": self.epilog and not self.defer,
+            "backfill": self.backfill,
+            "bf_interval": self.bf_interval,
+            "bf_max_time": longest,
+            # Slurm gives microseconds.
+            "bf_yield_interval": self.bf_yield_interval / 1e6,
+            "bf_yield_sleep": self.bf_yield_sleep / 1e6,
+            "bf_continue": self.bf_continue,
+            "bf_busy_nodes": self.bf_busy_nodes,
+            "bf_resolution": float(self.bf_resolution),
+            "bf_window": float(self.bf_window),
+            "bf_max_job_test": self.bf_max_job_test,
+            "bf_max_job_part": self.bf_max_job_part,
+            "bf_max_job_user": self.bf_max_job_user,
+            "bf_max_job_user_part": self.bf_max_job_user_part,
+            "bf_max_job_assoc": self.bf_max_job_assoc,
+            "bf_max_job_start": self.bf_max_job_start,
+            "bf_job_part_count_reserve": self.bf_job_part_count_reserve,
+            "bf_min_prio_reserve": float(self.bf_min_prio_reserve),
+            "bf_min_age_reserve": float(self.bf_min_age_reserve),
+            "bf_one_resv_per_job": self.bf_one_resv_per_job,
+            "bf_max_job_array_resv": self.bf_max_job_array_resv,
+            "over_time_limit": float(self.over_time_limit),
+            "kill_wait": float(self.kill_wait),
+            "message_timeout": float(self.message_timeout),
+            "requeue_delay": float(self.requeue_delay),
+            "epoch": float(self.epoch),
+            "main_lag": self.main_lag,
+            "bf_test_time": self.bf_test_time,
+            "main_phase": self.main_phase,
+            "limit_phase": self.limit_phase,
+            "backfill_phase": self.backfill_phase,
+        }
 
 
 SLURM_KEYS = tuple(each.name for each in fields(SlurmParameters))

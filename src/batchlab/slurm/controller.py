@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Literal, cast
 
 from batchlab._kernel import SlurmController
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from batchlab.policy import SlurmParameters
 
 _Part = tuple[int, int, int, list[int]]
 _Verdict = Literal["started", "planned", "preempts", "waits", "not_tried"]
@@ -133,6 +136,13 @@ class Entry:
         As of a job that runs.
     reservation
         The number of the reservation that it asks for, in `Situation.reservations`.
+    user, association, array
+        The numbers of its user, of its association and of its array, by which depths and plans of backfill
+        are counted; None where it has none, and is not counted.
+    priority
+        Its priority, which `bf_min_prio_reserve` is compared with.
+    eligible
+        The second since which it has been eligible, for `bf_min_age_reserve`.
     """
 
     job: int
@@ -154,6 +164,11 @@ class Entry:
     may_preempt: bool = True
     counted_in: Sequence[int] = ()
     reservation: int | None = None
+    user: int | None = None
+    association: int | None = None
+    array: int | None = None
+    priority: float = 0.0
+    eligible: float = -inf
 
 
 @dataclass(frozen=True)
@@ -250,24 +265,10 @@ class Controller:
         CPUs and memory (MB) of each node.
     partitions
         The partitions; None for one of all nodes.
-    select
-        "linear" for whole nodes (`select/linear`), "cores" for CPUs and memory (`select/cons_tres`).
-    least_loaded
-        Whether of nodes that jobs share the least loaded are taken first (CR_LLN).
-    serial_at_end
-        Whether jobs of one CPU get the last of these nodes (`pack_serial_at_end`).
-    busy_first
-        Whether starts that are not now are planned on those of them that are in use before the idle ones
-        (`bf_busy_nodes`).
-    resolution
-        `bf_resolution`, seconds.
-    window
-        How far backfill plans, seconds (`bf_window` is in minutes).
-    epoch
-        What is added to times to get seconds of the clock: plans begin and end at multiples of the
-        resolution there.
-    kill_wait
-        Seconds that a job that is late is taken to run on after its limit, besides its own OverTimeLimit.
+    parameters
+        Those of the policy ``slurm``, as ``batchlab.Policy.parse(configuration.policy).slurm`` has them: the
+        selection of nodes, depths, numbers of plans and starts, resolution and window. What says when calls
+        are made has no effect on a call.
     generic
         For each node what it has of each generic resource (gres), as GPUs; None where none has any. Goes with
         "cores": whole nodes have all that they have.
@@ -295,14 +296,7 @@ class Controller:
         nodes: Iterable[tuple[int, int]],
         partitions: Iterable[NodePartition] | None = None,
         *,
-        select: Literal["linear", "cores"] = "linear",
-        least_loaded: bool = False,
-        serial_at_end: bool = False,
-        busy_first: bool = False,
-        resolution: float = 60.0,
-        window: float = 86_400.0,
-        epoch: float = 0.0,
-        kill_wait: float = 30.0,
+        parameters: SlurmParameters,
         generic: Iterable[Sequence[int]] | None = None,
         gpu: int | None = None,
         weights: Iterable[int] | None = None,
@@ -313,15 +307,27 @@ class Controller:
         members = [
             (list(each.nodes), len(machine) if each.max_nodes is None else each.max_nodes) for each in given
         ]
-        times = resolution, window, epoch, kill_wait
         self._weights = [1] * len(machine) if weights is None else [*weights]
         kinds = [list(each) for each in generic or ()], gpu
-        order = select, least_loaded, serial_at_end, busy_first
-        self._kernel = SlurmController(order, machine, kinds, members, times, self._weights, precedence)
+        settings = parameters.settings
+        self._kernel = SlurmController(settings, machine, kinds, members, self._weights, precedence)
 
-    def main_loop(self, situation: Situation) -> list[Outcome]:
-        """Call the main loop: what becomes of each entry of the queue."""
-        found, self._weights = self._kernel.main_loop(situation, self._weights)
+    def main_loop(self, situation: Situation, *, full: bool = True) -> list[Outcome]:
+        """Call the main loop.
+
+        Parameters
+        ----------
+        situation
+            What the call sees.
+        full
+            Whether it looks at the whole queue; else at one entry more than `default_queue_depth`.
+
+        Returns
+        -------
+        list[Outcome]
+            What becomes of each entry of the queue.
+        """
+        found, self._weights = self._kernel.main_loop(situation, self._weights, full)
         return _outcomes(found)
 
     def backfill(self, situation: Situation) -> list[Outcome]:

@@ -43,22 +43,6 @@ pub struct BackfillParameters {
 }
 
 impl BackfillParameters {
-    /// These, with every entry looked at and every job planned.
-    #[must_use]
-    pub fn unlimited(resolution: f64, window: f64, epoch: f64, kill_wait: f64) -> Self {
-        Self {
-            resolution,
-            window,
-            epoch,
-            max_entries: usize::MAX,
-            depths: Depths::default(),
-            max_starts: 0,
-            kill_wait,
-            busy_first: false,
-            reserves: Reserves::default(),
-        }
-    }
-
     /// A time rounded down to a multiple of the resolution on the clock.
     pub(super) fn rounded_down(&self, time: f64) -> f64 {
         ((time + self.epoch) / self.resolution).floor() * self.resolution - self.epoch

@@ -26,8 +26,7 @@ use crate::decision::{Decision, Where};
 use crate::placement::Allocator;
 use crate::scenario::Scenario;
 use crate::slurm::{
-    Backfill, BackfillParameters, Entry, Limits, MainLoop, MainLoopParameters, Precedence, Setup, Verdict,
-    evaluate,
+    Backfill, BackfillParameters, Entry, Limits, MainLoop, Precedence, Setup, Verdict, evaluate,
 };
 use crate::state::View;
 use crate::time::Time;
@@ -92,21 +91,6 @@ impl Slurm {
     ) -> Self {
         let description = Description::new(settings, resources, seed);
         let (nodes, generic, partitions) = description.machine(resources, capacity, node_sets);
-        let backfill = BackfillParameters {
-            resolution: settings.bf_resolution,
-            window: settings.bf_window,
-            epoch: settings.epoch,
-            max_entries: settings.bf_max_job_test,
-            depths: settings.bf_depths,
-            max_starts: settings.bf_max_job_start,
-            reserves: settings.bf_reserves,
-            kill_wait: settings.kill_wait,
-            busy_first: settings.bf_busy_nodes,
-        };
-        let main_loop = MainLoopParameters {
-            entries_of_partition: settings.partition_job_depth,
-            starts: settings.sched_max_job_start,
-        };
         let setup = Setup {
             select: settings.select,
             filling: settings.filling,
@@ -117,8 +101,8 @@ impl Slurm {
             partitions,
             weighs: false,
             precedence: Precedence::default(),
-            main_loop,
-            backfill,
+            main_loop: settings.main_loop(),
+            backfill: settings.backfill_parameters(),
         };
         Self {
             kept: Kept::new(&setup),
@@ -126,8 +110,7 @@ impl Slurm {
             description,
             priorities: priorities.cloned().map(Box::new),
             clock: Clock::new(settings, seed),
-            // One more than is asked for, as in Slurm, which counts before it compares.
-            depth: settings.default_queue_depth.saturating_add(1),
+            depth: settings.depth(),
             epilog: settings.epilog,
             pace: Pace::of(settings),
             delays: Delays::of(settings),

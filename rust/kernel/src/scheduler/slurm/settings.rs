@@ -1,7 +1,7 @@
 //! The parameters of the rule.
 use std::iter::{repeat, repeat_n};
 
-use crate::slurm::{Depths, Filling, Reserves, Select};
+use crate::slurm::{BackfillParameters, Depths, Filling, MainLoopParameters, Reserves, Select};
 
 /// The parameters of the rule, whose names are Slurm's.
 #[expect(clippy::struct_excessive_bools, reason = "options of slurm.conf")]
@@ -83,6 +83,38 @@ pub struct SlurmSettings {
 }
 
 impl SlurmSettings {
+    /// How many entries a call of the main loop looks at that does not look at the whole queue: one more than is asked for, as
+    /// in Slurm, which counts before it compares.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.default_queue_depth.saturating_add(1)
+    }
+
+    /// How the main loop is set up.
+    #[must_use]
+    pub fn main_loop(&self) -> MainLoopParameters {
+        MainLoopParameters {
+            entries_of_partition: self.partition_job_depth,
+            starts: self.sched_max_job_start,
+        }
+    }
+
+    /// How backfill is set up.
+    #[must_use]
+    pub fn backfill_parameters(&self) -> BackfillParameters {
+        BackfillParameters {
+            resolution: self.bf_resolution,
+            window: self.bf_window,
+            epoch: self.epoch,
+            max_entries: self.bf_max_job_test,
+            depths: self.bf_depths,
+            max_starts: self.bf_max_job_start,
+            kill_wait: self.kill_wait,
+            busy_first: self.bf_busy_nodes,
+            reserves: self.bf_reserves,
+        }
+    }
+
     /// The weight of each of so many nodes.
     pub(super) fn node_weights(&self, nodes: usize) -> Vec<u32> {
         let given = self.weights.iter().flat_map(|&(weight, count)| repeat_n(weight, count as usize));
