@@ -1,7 +1,8 @@
 """How waiting jobs age under Slurm's controller, in plain Python (S25, 11)."""
 
+from collections.abc import Container
 from dataclasses import dataclass, field
-from math import floor
+from math import floor, inf
 
 from reference.slurm_jobs import AGED, SlurmJob
 
@@ -21,6 +22,8 @@ class Ages:
     called: dict[SlurmJob, tuple[float, float]] = field(default_factory=dict)
     """When a call first had a waiting job in its queue, and since when it had been eligible."""
     factors: dict[SlurmJob, float] = field(default_factory=dict)
+    arrays: dict[int, float] = field(default_factory=dict)
+    """Since when the first task of an array had been eligible."""
 
     def calculate(self, now: float) -> None:
         """Make the calculations that are due by now."""
@@ -33,9 +36,18 @@ class Ages:
                 if call < time:
                     self.factors[job] = min((floor(time) - floor(eligible)) / max_age, 1.0)
 
-    def call(self, job: SlurmJob, eligible: float, now: float) -> None:
-        """Let a job age that a call has in its queue, from when it became eligible."""
-        self.called.setdefault(job, (now, eligible))
+    def call(self, jobs: dict[SlurmJob, float], requeued: Container[SlurmJob], now: float) -> None:
+        """Let the jobs age that a call has in its queue, each from when it became eligible.
+
+        Tasks of an array age with its first one, unless they have been requeued.
+        """
+        new = {job: eligible for job, eligible in jobs.items() if job not in self.called}
+        tasks = {job: job.array for job in new if job.array is not None and job not in requeued}
+        for job, array in tasks.items():
+            self.arrays[array] = min(self.arrays.get(array, inf), new[job])
+        for job, eligible in new.items():
+            of_array = max(self.arrays[tasks[job]], job.submit_time) if job in tasks else eligible
+            self.called[job] = now, of_array
 
     def forget(self, job: SlurmJob) -> None:
         """Let a job have no age: it waits again."""

@@ -82,9 +82,10 @@ class Run:
 
     def note_called(self) -> None:
         """Let the jobs age that a call has in its queue."""
-        for job in filter(self.may_start, self.queue):
-            kept = 0.0 if job.reservation is None else self.reservations[job.reservation].begin
-            self.ages.call(job, max(self.eligible[job], kept), self.now)
+        begins = {None: 0.0, **{number: each.begin for number, each in enumerate(self.reservations)}}
+        found = [job for job in self.queue if self.may_start(job)]
+        eligible = {job: max(self.eligible[job], begins[job.reservation]) for job in found}
+        self.ages.call(eligible, self.again, self.now)
 
     def waiting_of(self, job: SlurmJob, partition: int) -> Waiting:
         association = None if (job.user, job.account) == (None, None) else (job.user, job.account)

@@ -64,6 +64,20 @@ def test_jobs_age_from_their_first_call(delay: int, found: list[float]) -> None:
     assert starts(spec, submit_time=[0.0, 1.0, 35.0], **columns) == found
 
 
+def test_tasks_age_with_their_array() -> None:
+    """The second task may start from 45.25 s on; at 60 s it is as old as the first."""
+    order = "multifactor(age=1000, max_age=100, period=30)"
+    found = starts(
+        f"slurm(main_phase=0.25, backfill=false, order={order})",
+        submit_time=[0.0, 35.0, 50.0],
+        tasks=[4, 4, 4],
+        run_time=[45.0, 30.0, 30.0],
+        array=["0-1%1", None, None],
+        nice=[0, -100, -300],
+    )
+    assert found == [0.25, 75.25, 45.25, 120.25]
+
+
 def test_bounds_of_starts() -> None:
     """A call that may start one job leaves the next to the call after it."""
     never = "main_phase=59, sched_interval=600, batch_sched_delay=600"

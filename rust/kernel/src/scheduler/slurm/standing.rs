@@ -151,6 +151,8 @@ struct Calls {
     uncalled: BTreeSet<u32>,
     /// Those of this pass that had their first call, and since when they had been eligible.
     called: Vec<(u32, f64)>,
+    /// Since when the first task of each array has been eligible.
+    arrays: BTreeMap<u32, f64>,
 }
 
 impl Waiting {
@@ -166,14 +168,30 @@ impl Waiting {
     /// A call begins, with a queue of its own.
     pub fn call(&mut self, view: View<'_>) {
         let Some(mut calls) = self.calls.take() else { return };
+        let first = calls.called.len();
         calls.uncalled.retain(|&job| {
             let is_called = self.may_start(view, job);
             if is_called {
-                calls.called.push((job, self.eligible_since(job).max(begin_of_own(view, job))));
+                let eligible = self.eligible_since(job).max(begin_of_own(view, job));
+                calls.called.push((job, eligible));
+                if let Some(array) = self.array_of(view, job) {
+                    let since = calls.arrays.entry(array).or_insert(eligible);
+                    *since = since.min(eligible);
+                }
             }
             !is_called
         });
+        for (job, eligible) in &mut calls.called[first..] {
+            if let Some(array) = self.array_of(view, *job) {
+                *eligible = calls.arrays[&array].max(view.scenario.job(*job).submit_time);
+            }
+        }
         self.calls = Some(calls);
+    }
+
+    /// The array with which a job ages: none once it has been requeued.
+    fn array_of(&self, view: View<'_>, job: u32) -> Option<u32> {
+        owner(view.scenario, job).array.filter(|_| !self.again.contains_key(&job))
     }
 
     /// The jobs that had their first call in this pass, and since when they had been eligible.
