@@ -35,6 +35,11 @@ class SlurmJob:
     requeue: bool = True
 
     @property
+    def at_reservation(self) -> int:
+        """The place of its reservation; the last place if it has none."""
+        return -1 if self.reservation is None else self.reservation
+
+    @property
     def limit(self) -> float:
         return 60.0 * max(ceil(self.requested_time / 60), 1)
 

@@ -82,9 +82,9 @@ class Run:
 
     def note_called(self) -> None:
         """Let the jobs age that a call has in its queue."""
-        begins = {None: 0.0, **{number: each.begin for number, each in enumerate(self.reservations)}}
+        begins = [each.begin for each in self.reservations] + [0.0]
         found = [job for job in self.queue if self.may_start(job)]
-        eligible = {job: max(self.eligible[job], begins[job.reservation]) for job in found}
+        eligible = {job: max(self.eligible[job], begins[job.at_reservation]) for job in found}
         self.ages.call(eligible, self.again, self.now)
 
     def waiting_of(self, job: SlurmJob, partition: int) -> Waiting:

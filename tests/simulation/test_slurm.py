@@ -434,8 +434,8 @@ def test_wrong_parameters(spec: str, message: str) -> None:
 
 
 def test_specs() -> None:
-    """What is as usual is left out; other names take the rule as their backfilling rule."""
-    assert str(bl.Policy.parse("slurm(bf_interval=30, order=sjf)")) == "slurm(order=sjf)"
+    """What is written stays; other names take the rule as their backfilling rule."""
+    assert str(bl.Policy.parse("slurm(bf_interval=30, order=sjf)")) == "slurm(bf_interval=30, order=sjf)"
     assert str(bl.Policy.parse("sjf(backfill=slurm(bf_interval=2))")) == "slurm(bf_interval=2, order=sjf)"
     with pytest.raises(PolicyError, match="goes with backfill slurm, not with easy"):
         bl.Policy(backfill="easy", slurm=SlurmParameters())
