@@ -576,6 +576,10 @@ class SwfLog:
         job_check: JobCheck,
     ) -> Simulation:
         """A simulation of the log that takes its measures while it runs."""
+    def asked(self) -> tuple[int, bool]:
+        """Of how many jobs the time limit is not known to be above the run time, and whether any asked for memory."""
+    def beside(self, simulation: Simulation, machine: StreamedMachine) -> dict[str, object] | None:
+        """The log's own schedule beside the simulated one, over the jobs that ran in both, as `batchlab.result.near` has it; None if there are none."""
 
 @final
 class SwfParser:

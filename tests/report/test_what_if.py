@@ -26,8 +26,9 @@ def test_a_whole_page(found: bl.twin.WhatIf, tmp_path: Path) -> None:
     page = bl.report.write_what_if(found, tmp_path / "a.html", title="A < B", source="log.csv").read_text(
         "utf-8"
     )
-    for name in ("summary", "all", "partition", "qos", "account", "size", "course", "method"):
+    for name in ("summary", "differences", "all", "partition", "qos", "account", "size", "course", "method"):
         assert f'id="{name}"' in page
+    assert "SchedulerParameters=bf_interval" in page
     assert page.count("<svg") == 2 * 5 + 3
     names = re.findall(r' id="([^"]+)"', page)
     assert len(names) == len({*names})

@@ -8,7 +8,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.errors import SystemDescriptionError, TwinError
-from batchlab.twin.durations import amount, scaled
+from batchlab.twin.durations import Unit, amount, unit_of
 from batchlab.twin.groups import groupings
 from batchlab.twin.waits import GroupedWaits
 from support.small_centre import CONFIGURATION, configured, submitted
@@ -124,8 +124,60 @@ def test_durations_in_one_unit() -> None:
     assert [amount(each) for each in (0.0, 0.123, 59.0, 5400.0, 1e6, None)] == [
         "0 s", "0.12 s", "59 s", "1.5 h", "11.6 d", "–",
     ]  # fmt: skip
-    assert scaled(90.0, -3.0, 130.0) == "+1.5 min (−0.05 to 2.17)"
-    assert scaled(-0.001, -0.001, 0.0) == "0 s (0 to 0)"
+    minutes, seconds = unit_of([1.5, 90.0, None, 0.0, 36_000.0]), unit_of([])
+    assert (minutes, seconds) == (Unit("min", 60.0), Unit("s", 1.0))
+    assert minutes.difference(90.0, -3.0, 130.0) == "+1.5 (−0.05 to 2.17)"
+    assert seconds.difference(-0.001, -0.001, 0.0) == "0 (0 to 0)"
+    assert [minutes.plain(each) for each in (None, 61_234.0, 7_300_000.0)] == ["–", "1,021", "121,667"]
+
+
+def test_keys_in_which_configurations_differ(found: bl.twin.WhatIf, tmp_path: Path) -> None:
+    """Key by key, with Slurm's default where a file does not give it; what has no effect is counted."""
+    assert dict(found.differences.keys) == {"SchedulerParameters=bf_interval": ("30", "1800")}
+    lines = str(found).splitlines()
+    at = next(place for place, line in enumerate(lines) if line.startswith("key "))
+    assert lines[at + 1].split() == ["SchedulerParameters=bf_interval", "30", "1800"]
+    text = CONFIGURATION.replace("MaxTime=60", "MaxTime=20") + "MailProg=/bin/mail\nKillOnBadExit=1\n"
+    strict = bl.twin.read_twin(configured(tmp_path / "strict", text=text), name="strict")
+    apart = bl.twin.what_if(submitted(60), [twin(tmp_path), strict], resamples=2).differences
+    assert all("MaxTime" in key and set(values) == {"60", "20"} for key, values in apart.keys.items())
+    assert apart.keys
+    assert apart.without_effect == 2
+    alone = bl.twin.Twin(name="python", system=strict.system, policy=strict.policy)
+    assert "\nkey " not in str(bl.twin.what_if(submitted(60), [alone, strict], resamples=2))
+
+
+def test_columns_have_one_unit_and_single_groups_are_not_repeated(found: bl.twin.WhatIf) -> None:
+    """Titles have the units, cells numbers; one partition says what all jobs say."""
+    lines = str(found).splitlines()
+    title = next(line for line in lines if line.startswith("waits "))
+    assert [word for word in title.split() if word in {"s", "min", "h", "d"}]
+    cells = lines[lines.index(title) + 1].split()[1:4]
+    assert all(cell.replace(",", "").replace(".", "").isdigit() for cell in cells)
+    assert "partition" in found.grouped_by
+    jobs = submitted(40).jobs.with_columns(partition=pl.lit("batch"))
+    one = bl.twin.what_if(bl.Workload.from_table(jobs), [*found.twins.values()], resamples=2)
+    assert "partition" not in one.grouped_by
+    assert "by partition" not in str(one)
+    assert one.table.filter(by="partition").height == 6
+
+
+def test_waits_of_the_log_stand_beside(tmp_path: Path) -> None:
+    """A log with starts has a line in each group; the means are those of the compared jobs."""
+    one = twin(tmp_path)
+    jobs = submitted(80)
+    run = one.run(jobs, seed=7).jobs
+    later = run.with_columns(pl.col("start_time") + 100, pl.col("end_time") + 100)
+    columns = [*jobs.jobs.columns, "start_time", "end_time"]
+    logged = bl.Workload.from_table(later.select(columns), resources=jobs.resources)
+    found = bl.twin.what_if(logged, [one], seeds=(7,), resamples=2)
+    assert found.log is not None
+    waits = dict(found.log.filter(by="all").select("statistic", "wait").iter_rows())
+    assert waits["mean"] == pytest.approx(found.mean_waits["usual"][0] + 100)
+    assert found.log.filter(by="size", statistic="mean")["jobs"].sum() == 80
+    assert sum(line.startswith("  (the log)") for line in str(found).splitlines()) > 3
+    assert found.to_dict()["log"] == found.log.to_dicts()
+    assert bl.twin.what_if(jobs, [one], seeds=(7,), resamples=2).log is None
 
 
 def test_refusals(tmp_path: Path) -> None:

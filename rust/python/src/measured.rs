@@ -55,7 +55,7 @@ pub fn metrics<'py>(
     Ok(metrics)
 }
 
-fn described_as_dict<'py>(py: Python<'py>, described: &Described) -> PyResult<Bound<'py, PyDict>> {
+pub fn described_as_dict<'py>(py: Python<'py>, described: &Described) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
     result.set_item("mean", described.mean)?;
     for (index, name) in QUANTILES.iter().enumerate() {
@@ -64,7 +64,7 @@ fn described_as_dict<'py>(py: Python<'py>, described: &Described) -> PyResult<Bo
     Ok(result)
 }
 
-fn by_resource<'py>(
+pub fn by_resource<'py>(
     py: Python<'py>,
     names: &[String],
     shares: &[Option<f64>],

@@ -18,6 +18,10 @@ use crate::source;
 
 /// Fields that stand in the columns of their own, normalised: job, submission, run and requested time.
 const NORMALISED: [usize; 4] = [0, 1, 3, 8];
+const WAIT: usize = 2;
+const MEMORY: usize = 9;
+const STATUS: usize = 10;
+const CANCELLED: i64 = 5;
 /// Between two looks at Ctrl-C: 16 MiB.
 const BLOCKS_PER_TURN: usize = 256;
 
@@ -57,6 +61,29 @@ impl Columns {
             others: others.collect(),
             ..Self::default()
         }
+    }
+
+    /// When the jobs started according to the log; None where they did not, or the log does not say.
+    ///
+    /// A job that was cancelled in the queue (status 5) waited until then, and did not start.
+    pub fn logged_starts(&self) -> impl Iterator<Item = Option<f64>> {
+        let field = |number| self.others.iter().find(|(field, _)| *field == number).map(|(_, column)| column);
+        let waits = if let Some(Column::Real(waits)) = field(WAIT) { waits.as_slice() } else { &[] };
+        let states = if let Some(Column::Whole(states)) = field(STATUS) { states.as_slice() } else { &[] };
+        self.submit_time.iter().enumerate().map(move |(row, submit)| {
+            let cancelled = states.get(row) == Some(&CANCELLED) && self.run_time[row] <= 0.0;
+            waits.get(row).filter(|wait| **wait >= 0.0 && !cancelled).map(|wait| submit + wait)
+        })
+    }
+
+    /// Of how many jobs the time limit is not known to be above the run time, and whether any asked for memory.
+    pub fn asked(&self) -> (usize, bool) {
+        let without = self.requested_time.iter().zip(&self.run_time).filter(|(limit, run)| limit <= run).count();
+        let has_some = |(field, column): &(usize, Column)| {
+            let Column::Real(values) = column else { return false };
+            *field == MEMORY && values.iter().any(|value| *value > 0.0)
+        };
+        (without, self.others.iter().any(has_some))
     }
 
     fn push(&mut self, record: &SwfRecord) {

@@ -12,6 +12,7 @@ from batchlab.errors import AdequacyError, reason_of, shown, suggest
 from batchlab.result.result import Result
 from batchlab.result.table import ALLOCATED, jobs_table
 from batchlab.workload.event_stream import EventStream
+from batchlab.workload.logged import logged_start
 from batchlab.workload.unreadable import UNREADABLE
 from batchlab.workload.validation import as_polars
 from batchlab.workload.workload import Workload
@@ -36,7 +37,6 @@ _CUT_SHORT = (
     *("killed", "interrupted", "cancelled", "timeout", "preempted", "deadline", "revoked"),
     *("node_fail", "boot_fail", "out_of_memory"),
 )
-_SWF_CANCELLED = 5
 _TOO_LARGE = 1e15
 
 
@@ -112,17 +112,11 @@ def _events(result: Result) -> pl.DataFrame:
 
 def with_starts(jobs: pl.DataFrame, name: str) -> pl.DataFrame:
     """Give a workload's jobs the start times that the log has as waits."""
-    if "start_time" in jobs.columns:
-        return jobs
-    if "logged_wait_time" not in jobs.columns or not (jobs["logged_wait_time"] >= 0).any():
+    start = logged_start(jobs)
+    if start is None:
         rule = "must have a column start_time or, from a log, logged_wait_time"
         raise AdequacyError(f"{name}: the workload has no start times; {rule}. Simulate it, or read its log.")
-    waited = pl.col("logged_wait_time")
-    started = waited >= 0
-    if "status" in jobs.columns:
-        # What was cancelled in the queue waited too, until then.
-        started &= (pl.col("status") != _SWF_CANCELLED) | (pl.col("run_time") > 0)
-    return jobs.with_columns(start_time=pl.when(started).then(pl.col("submit_time") + waited))
+    return jobs if "start_time" in jobs.columns else jobs.with_columns(start_time=start)
 
 
 def _amounts(table: pl.DataFrame) -> tuple[str, ...]:

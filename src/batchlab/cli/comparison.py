@@ -22,6 +22,7 @@ _MANY = 1000
 _USUAL_WIDTH = 80
 """Signs on a line that titles keep to in files and pipes."""
 _LONG_SPEC = 24
+_LOG, _SIMULATED, _LOG_LABEL = "log_", "log_simulated_", "(the log)"
 """Signs of a policy's spec above which it gets a letter."""
 
 
@@ -54,6 +55,7 @@ def tables(runs: Runs, width: int | None = None) -> list[Table]:
     groups: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
     for row in runs.summary(labels).iter_rows(named=True):
         groups.setdefault(tuple(row[name] for name in labels), {})[row["metric"]] = row
+    beside = _beside_log(groups) if labels[-1] == "policy" else groups
     resource = next((name for name in runs.table.columns if name.startswith("utilisation_")), "")
     measures: tuple[_Column, ...] = (
         *_MEASURES,
@@ -62,13 +64,33 @@ def tables(runs: Runs, width: int | None = None) -> list[Table]:
     )
     interval = "Means; ± is half their 95 % confidence interval (Student's t)."
     deviation = "Means of what a run cost; ± is the standard deviation."
-    of_schedules = _table(labels, groups, measures, "high", interval)
+    of_schedules = _table(labels, beside, measures, "high", interval)
     for further in _FURTHER:
-        wider = _table(labels, groups, (*measures, further), "high", interval)
+        wider = _table(labels, beside, (*measures, further), "high", interval)
         if width is None or width_of(wider.rows) > width:
             break
         measures, of_schedules = (*measures, further), wider
     return [of_schedules, _table(labels, groups, _COSTS, "standard_deviation", deviation)]
+
+
+def _beside_log(
+    groups: Mapping[tuple[str, ...], dict[str, dict[str, Any]]],
+) -> dict[tuple[str, ...], dict[str, dict[str, Any]]]:
+    """Put the log's own measures before those of the policies, where the log has start times.
+
+    They are of the jobs that ran under the first policy too.
+    """
+    found: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
+    for labels, measured in groups.items():
+        own = {
+            name.removeprefix(_LOG): row
+            for name, row in measured.items()
+            if name.startswith(_LOG) and not name.startswith(_SIMULATED)
+        }
+        if own:
+            found.setdefault((*labels[:-1], _LOG_LABEL), own)
+        found[labels] = measured
+    return found
 
 
 def lettered(tables: Sequence[Table]) -> list[Block]:

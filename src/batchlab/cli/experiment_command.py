@@ -19,7 +19,7 @@ from batchlab.cli.terminal import print_blocks, width
 from batchlab.text_tables import Facts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from batchlab.cli.options import Format
@@ -83,8 +83,20 @@ def carry_out(experiment: Experiment, request: ExperimentRequest) -> None:
             typer.echo(as_json(_document(runs)))
         else:
             _tell(runs, request, written)
-        warn(runs.warnings)
+        warn(_without_further_policies(runs.warnings))
     _check_failures(runs)
+
+
+def _without_further_policies(warnings: Iterable[str]) -> Iterator[str]:
+    """Leave out what is said of mean waits far from the log's, but for the first policy."""
+    from batchlab.result.unlike_log import BEGINNING  # noqa: PLC0415  # --help does without
+
+    is_said = False
+    for text in warnings:
+        about_log = f": {BEGINNING}" in text
+        if not (about_log and is_said):
+            yield text
+        is_said |= about_log
 
 
 def _check_failures(runs: Runs) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from contextlib import ExitStack
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from batchlab.cli.log import format_of, is_log
 from batchlab.cli.machine import machine_for
@@ -20,6 +20,7 @@ from batchlab.cli.stream import machine_columns, not_streamed
 from batchlab.options import RunOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from datetime import datetime
     from types import TracebackType
     from typing import Self
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from batchlab.cli.request import RunRequest
     from batchlab.monitor import Monitor
     from batchlab.policy import Policy
+    from batchlab.result.unlike_log import LogFacts
+    from batchlab.simulation import Simulation
     from batchlab.system import System
     from batchlab.workload.header import Header
 
@@ -151,6 +154,7 @@ def _simulate(
         kernel.run_until(float("inf"), watch.look)
         elapsed = time.perf_counter() - began
         metrics = kernel.metrics(list(system.resources)) or {}
+        near, beside = watch.near()
     period = facts["last_submission"] - facts["first_submission"]
     said = [
         ("workload", submitted(facts["kept"], period)),
@@ -158,8 +162,16 @@ def _simulate(
         *how_it_was_run(system, policy, options),
     ]
     warnings = [*warnings_by(header, system, metrics)]
+    far: list[str] = []
+    if near is not None:
+        from batchlab.result.unlike_log import unlike_log  # noqa: PLC0415  # most logs have starts
+
+        metrics["log"] = near
+        # The next look at the log hands its columns over.
+        far += unlike_log(near, beside, system, policy)
     if "mem" in system.resources and not request.log.use_memory and (known := watch.jobs_with_memory):
         warnings.append(ignored_memory(known))
+    warnings += far
     tell(
         lambda: blocks(said, metrics, elapsed, warnings),
         lambda: metrics,
@@ -187,6 +199,7 @@ class Watch:
         self._system, self._policy, self._jobs = system, policy, log.facts["kept"]
         self._began = (time.monotonic(), time.process_time())
         self.monitor: Monitor | None = None
+        self._simulation: Simulation | None = None
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -199,6 +212,26 @@ class Watch:
         if self.monitor is not None:
             self.monitor.finish("done" if kind is None else "stopped")
         self._stack.close()
+
+    def near(self) -> tuple[Mapping[str, Any] | None, Callable[[], LogFacts]]:
+        """Return the log's own schedule beside the simulated one, and what gives the facts of the log."""
+        from batchlab.result.unlike_log import LogFacts  # noqa: PLC0415  # --help does without
+
+        if self._simulation is not None:
+            from batchlab.result import near  # noqa: PLC0415  # it needs polars
+            from batchlab.result.table import jobs_table  # noqa: PLC0415  # as above
+
+            result = self._simulation.result()
+            jobs = jobs_table(result.workload, self._system, result.outcome)
+            found = near.overview(result.workload, jobs, self._system).get("log")
+            return cast("Mapping[str, Any] | None", found), lambda: near.facts_of(result.workload)
+        read = self._log.facts["read"]
+
+        def facts() -> LogFacts:
+            without_limit, asked = self._log.asked()
+            return LogFacts(read, without_limit, self._jobs, asked and not self._request.log.use_memory)
+
+        return self._log.beside(self._kernel, machine_columns(self._system)), facts
 
     def look(self, finished: int, now: float) -> None:
         """Answer; called about every 0.05 s."""
@@ -235,4 +268,5 @@ class Watch:
         simulation = simulation_of_kernel(
             self._kernel, workload, self._system, self._policy, self._request.options
         )
+        self._simulation = simulation
         return Monitor(simulation, title=log.trace.name, memory=peak_memory, began=self._began)

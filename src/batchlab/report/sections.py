@@ -14,6 +14,7 @@ from batchlab.plot.scales import short_duration
 from batchlab.plot.utilisation import utilisation_course
 from batchlab.plot.values import Values
 from batchlab.plot.values import percent as percent_tick
+from batchlab.report.beside_log import beside_log
 from batchlab.report.breakdown import breakdowns, can_be_broken_down
 from batchlab.report.chart import chart_figure
 from batchlab.report.courses import courses
@@ -66,6 +67,9 @@ def sections(
     yield Section("run", "What was run", what_was_run(groups, command))
     further = [table(name, rows[0], rows[1:], class_="numbers") for name, rows in tables.items()]
     yield Section("measures", "Measures", Html("".join([_measures(groups), *further])))
+    beside = beside_log(groups)
+    if beside is not None:
+        yield Section("log", "Beside the log", beside)
     if len(groups) > 1:
         yield Section("significance", "Significance", significance(groups, baseline))
     if can_be_broken_down(groups):

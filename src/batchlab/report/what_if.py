@@ -10,8 +10,7 @@ from batchlab.markup import Html, element, facts, table
 from batchlab.report.page import Section, page, save
 from batchlab.report.pictures import figures
 from batchlab.twin import WhatIf
-from batchlab.twin.durations import amount, amounts, scaled
-from batchlab.twin.groups import GROUPED_BY
+from batchlab.twin.durations import amount, amounts, unit_of
 
 if TYPE_CHECKING:
     import os
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from batchlab.twin import Twin
+    from batchlab.twin.durations import Unit
     from batchlab.twin.groups import GroupedBy
 
 __all__ = ["write_what_if"]
@@ -93,10 +93,10 @@ def write_what_if(
 
 def _sections(found: WhatIf, source: str | None) -> Iterator[Section]:
     yield Section("summary", "Summary", _summary(found, source))
-    for by in GROUPED_BY:
-        rows = found.table.filter(by=by)
-        if not rows.is_empty():
-            yield Section(by, _TITLES[by], Html(_tables(rows, found) + _differences(found, by)))
+    if found.differences.keys:
+        yield Section("differences", "In what they differ", _settings(found))
+    for by in found.grouped_by:
+        yield Section(by, _TITLES[by], Html(_tables(found, by) + _differences(found, by)))
     yield Section("course", "Waits and queue", _course(found))
     notes = element("p", _METHOD) + element("p", _intervals(found)) + element("p", _MEANING)
     yield Section("method", "How it was done", Html(notes + element("p", _SOURCE, class_="note")))
@@ -122,39 +122,82 @@ def _said(twin: Twin) -> str:
     return f"{run}. {twin.system.note}" if twin.system.note else run
 
 
-def _tables(rows: pl.DataFrame, found: WhatIf) -> Html:
-    """Give the waits of each group and configuration, and how far they are from those of the first."""
+def _settings(found: WhatIf) -> Html:
+    """Write the keys in which the configurations differ."""
+    names = [name for name, twin in found.twins.items() if twin.configuration is not None]
+    rows = ([key, *(value or "–" for value in values)] for key, values in found.differences.keys.items())
+    count = found.differences.without_effect
+    note = f"{count:,} further key{'s differ' if count > 1 else ' differs'}, without effect." if count else ""
+    return Html(
+        table("Keys and values in which the configurations differ", ["key", *names], rows)
+        + (element("p", note, class_="note") if note else "")
+    )
+
+
+def _tables(found: WhatIf, by: GroupedBy) -> Html:
+    """Write the waits of each group and configuration, and how far they are from those of the first.
+
+    Each column is in one unit.
+    """
+    rows = found.table.filter(by=by)
     order = {group: place for place, group in enumerate(rows["group"].unique(maintain_order=True))}
     parts = rows.partition_by("group", "configuration", maintain_order=True)
     # The rows of one group follow one another.
     parts.sort(key=lambda part: order[part["group"][0]])
     others = [part for part in parts if part["configuration"][0] != found.first]
-    titles = ("group", "configuration", "jobs", *_STATISTICS.values())
-    waits = table("Waits", titles, (_cells(part, _wait) for part in parts), class_="numbers")
+    units = {name: unit_of(rows.filter(statistic=name)["wait"]) for name in _STATISTICS}
+    lines: list[list[str]] = []
+    for part in parts:
+        if part["configuration"][0] == found.first:
+            lines += _of_log(found, by, part["group"][0], units)
+        lines.append(_cells(part, units, _wait))
+    waits = table("Waits", _heads(units), lines, class_="numbers")
     if not others:
         return waits
     caption = f"By how much waits are above those under {found.first}"
-    return Html(
-        waits + table(caption, titles, (_cells(part, _difference) for part in others), class_="numbers")
-    )
+    ends = ("difference", "difference_low", "difference_high")
+    apart = {
+        name: unit_of(value for end in ends for value in rows.filter(statistic=name)[end])
+        for name in _STATISTICS
+    }
+    differences = (_cells(part, apart, _difference) for part in others)
+    return Html(waits + table(caption, _heads(apart), differences, class_="numbers"))
 
 
-def _cells(part: pl.DataFrame, written: Callable[[Mapping[str, float | None]], str]) -> list[str]:
+def _heads(units: Mapping[str, Unit]) -> list[str]:
+    columns = (f"{title}, {units[name].name}" for name, title in _STATISTICS.items())
+    return ["group", "configuration", "jobs", *columns]
+
+
+def _of_log(found: WhatIf, by: GroupedBy, group: str, units: Mapping[str, Unit]) -> list[list[str]]:
+    """Give the waits that the log itself has, as a row of text; none if it has no starts."""
+    rows = [] if found.log is None else found.log.filter(by=by, group=group).to_dicts()
+    waits = {row["statistic"]: row["wait"] for row in rows if row["jobs"]}
+    if not waits:
+        return []
+    return [[group, "(the log)", f"{rows[0]['jobs']:,}", *(units[name].plain(waits[name]) for name in units)]]
+
+
+def _cells(
+    part: pl.DataFrame,
+    units: Mapping[str, Unit],
+    written: Callable[[Mapping[str, float | None], Unit], str],
+) -> list[str]:
     first = part.row(0, named=True)
     by_statistic = {row["statistic"]: row for row in part.iter_rows(named=True)}
-    cells = (written(by_statistic[statistic]) for statistic in _STATISTICS)
+    cells = (written(by_statistic[statistic], unit) for statistic, unit in units.items())
     return [first["group"], first["configuration"], f"{first['jobs']:,}", *cells]
 
 
-def _wait(row: Mapping[str, float | None]) -> str:
+def _wait(row: Mapping[str, float | None], unit: Unit) -> str:
     if row["wait"] is None or row["low"] is None or row["high"] is None:
-        return amount(row["wait"])
-    return scaled(row["wait"], row["low"], row["high"]).removeprefix("+")
+        return unit.plain(row["wait"])
+    return unit.interval(row["wait"], row["low"], row["high"])
 
 
-def _difference(row: Mapping[str, float | None]) -> str:
+def _difference(row: Mapping[str, float | None], unit: Unit) -> str:
     apart, low, high = (row[each] for each in ("difference", "difference_low", "difference_high"))
-    return "" if apart is None or low is None or high is None else scaled(apart, low, high)
+    return "" if apart is None or low is None or high is None else unit.difference(apart, low, high)
 
 
 def _differences(found: WhatIf, by: GroupedBy) -> Html:

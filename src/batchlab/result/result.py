@@ -12,7 +12,7 @@ from batchlab.errors import ResultError
 from batchlab.lazy import later
 from batchlab.options import RunOptions
 from batchlab.outputs import source_of
-from batchlab.result import energy, metrics, rates, traffic
+from batchlab.result import energy, metrics, near, rates, traffic
 from batchlab.result.course import course_of, saved_time
 from batchlab.result.events import events_of
 from batchlab.result.interference import interference_table
@@ -383,7 +383,7 @@ class Result:
         Returns
         -------
         dict
-            Ready for `json.dumps`; numbers that do not exist are None.
+            Ready for `json.dumps`; numbers that do not exist are None. ``log`` is that of `near.overview`.
         """
         if threshold == metrics.USUAL_THRESHOLD:
             return deepcopy(self._usual_metrics)
@@ -401,19 +401,20 @@ class Result:
         sent = traffic.overview(self.messages, self.links) if self._counts_messages else {}
         if self.options.controls:
             measured |= {"service": later("batchlab.result.service", "describe")(self)}
+        measured |= near.overview(self.workload, jobs, self.system, threshold)
         return measured | rates.overview(self.as_served) | energy.overview(self.observations) | sent
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What may make the numbers mean something else than expected, a line each; part of `summary`.
 
-        A machine with another number of processors than the log's header says (`System.processors`); jobs
-        that were rejected, by their reasons; jobs that wait where nothing runs or is to be submitted; events
-        of jobs that the log's reader dropped; times of day without a date of time 0; what workload, system,
-        policy and options do not use of each other, such as a column of partitions on a system without any.
+        Another number of processors than the log's header says; jobs that were rejected, by their reasons;
+        jobs that wait in vain; events of jobs that the log's reader dropped; times of day without a date;
+        likely reasons of a mean wait far from the log's; what the parts of a run do not use of each other.
         """
-        how = self.policy, self.options
-        return tuple(warnings_in(self.workload, self.system, self.outcome, self.external_events, how))
+        run = self.workload, self.system, self.outcome, self.external_events
+        found = warnings_in(*run, (self.policy, self.options))
+        return (*found, *near.warnings(self.workload, self.system, self.policy, self._usual_metrics))
 
     def summary(self) -> str:
         """Tell people what was run and what came of it, in a page of text."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from batchlab.text_tables import Facts, Table, drawn
 from batchlab.units import format_duration, format_energy, format_latency, format_power, format_rate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     import numpy as np
     import numpy.typing as npt
@@ -83,6 +83,8 @@ def blocks(
     ]
     if numbers := _statistics(metrics):
         found.append(Table(numbers))
+    if "log" in metrics:
+        found.append(_beside_log(cast("Mapping[str, Any]", metrics["log"])))
     classes = cast("Mapping[str, Mapping[str, float]]", metrics.get("messages", {})).get("classes")
     if classes:
         found.append(_by_class(cast("Mapping[str, Mapping[str, float]]", classes)))
@@ -101,7 +103,9 @@ def result_card(
 
     notes = (("warning", text) for text in warnings)
     head, *rows = _statistics(metrics) or [()]
-    return card(f"Result of {policy}", [*facts, *notes, *_what_became(metrics, elapsed)], head, rows)
+    near = _beside_log(cast("Mapping[str, Any]", metrics["log"])).rows[1:] if "log" in metrics else ()
+    of_log = [(title, f"{log} in the log, {simulated} simulated") for title, log, simulated in near]
+    return card(f"Result of {policy}", [*facts, *notes, *_what_became(metrics, elapsed), *of_log], head, rows)
 
 
 def compare(runs: Iterable[tuple[str, Mapping[str, object]]]) -> Table:
@@ -302,6 +306,18 @@ def _statistics(metrics: Mapping[str, object]) -> list[tuple[str, ...]]:
     return rows
 
 
+def _beside_log(near: Mapping[str, Any]) -> Table:
+    """Write the measures of the log beside those of the simulation, of the jobs that ran in both."""
+    both = near, near["simulated"]
+    rows = [(f"{_plural(near['jobs'], 'job')} of the log", "in the log", "simulated")]
+    for title, name, statistic, write in _NEAR:
+        rows.append((title, *(write(each[name][statistic]) for each in both)))
+    for resource in near["utilisation"]:
+        shares = [each["utilisation"][resource] for each in both]
+        rows += [(f"{resource} in use", *map(_percent, shares))] if any(shares) else []
+    return Table(rows)
+
+
 def _of(metrics: Mapping[str, object], name: str) -> Mapping[str, float | None]:
     return cast("Mapping[str, float | None]", metrics[name])
 
@@ -326,3 +342,11 @@ def _percent(share: float | None) -> str:
 
 def _percents(shares: Mapping[str, float | None]) -> str:
     return ", ".join(f"{name} {_percent(share)}" for name, share in shares.items())
+
+
+_NEAR: tuple[tuple[str, str, str, Callable[[Any], str]], ...] = (
+    ("mean wait", "wait", "mean", _duration),
+    ("median wait", "wait", "median", _duration),
+    ("p95 wait", "wait", "p95", _duration),
+    ("mean bounded slowdown", "bounded_slowdown", "mean", _number),
+)

@@ -20,6 +20,7 @@ from batchlab.slurm.controller import (
     ReservedNodes,
     Situation,
 )
+from batchlab.slurm.differences import Differences, differences
 from batchlab.slurm.gres import DeviceLine
 from batchlab.slurm.keys import Change, Key, KeyTable, key_table, tables
 from batchlab.slurm.nodes import DownNodes, GenericResource, NodeLine, NodeSet
@@ -42,6 +43,7 @@ __all__ = [
     "Change",
     "Controller",
     "DeviceLine",
+    "Differences",
     "DownNodes",
     "Entry",
     "GenericResource",
@@ -73,6 +75,7 @@ __all__ = [
     "Timing",
     "Topology",
     "UnknownKey",
+    "differences",
     "key_table",
     "read_configuration",
     "tables",

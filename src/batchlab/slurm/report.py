@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from batchlab.slurm.place import Place
     from batchlab.slurm.settings import Setting
 
-__all__ = ["Remark", "Report", "ReportedKey", "Treatment"]
+__all__ = ["Remark", "Report", "ReportedKey", "Treatment", "treatment_of"]
 
 Treatment = Literal["modelled", "read", "not_modelled", "no_effect", "unknown"]
 """What becomes of a key; ``unknown`` are names that Slurm refuses or does not notice."""
@@ -183,7 +183,7 @@ def _gathered(configuration: SlurmConfiguration) -> dict[tuple[str, str], _Found
     found: dict[tuple[str, str], _Found] = {}
     for setting in configuration.settings:
         for name, key, value in _parts(setting):
-            treatment = _treatment(key, value, configuration)
+            treatment = treatment_of(key, value, configuration)
             each = found.setdefault((name, key.table), _Found(key, treatment))
             each.values[value] = None
             each.places.append(setting.place)
@@ -202,7 +202,7 @@ def _parts(setting: Setting) -> Iterator[tuple[str, Key, str]]:
             yield f"{setting.key.name}={option.key.name}", option.key, option.value or ""
 
 
-def _treatment(key: Key, value: str, configuration: SlurmConfiguration) -> Treatment:
+def treatment_of(key: Key, value: str, configuration: SlurmConfiguration) -> Treatment:
     """Tell what becomes of a key with a value: nothing where it is no longer there, or asks for nothing."""
     gone = key.until is not None and at(key.until) < at(configuration.release)
     if (

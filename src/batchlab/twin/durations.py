@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["amount", "amounts", "scaled"]
+from typing import TYPE_CHECKING, NamedTuple
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Unit", "amount", "amounts", "unit_of"]
+
+_MANY = 1000
 _UNITS = (("d", 86_400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0))
 
 
@@ -11,8 +17,8 @@ def amount(seconds: float | None) -> str:
     """Write a duration in one unit, as ``1.5 h``; nothing known is a dash."""
     if seconds is None:
         return "–"
-    unit, size = _unit(abs(seconds))
-    return f"{_digits(seconds / size)} {unit}"
+    unit = _unit(abs(seconds))
+    return f"{unit.plain(seconds)} {unit.name}"
 
 
 def amounts(seconds: tuple[float, ...]) -> str:
@@ -21,18 +27,37 @@ def amounts(seconds: tuple[float, ...]) -> str:
     return least if least == most else f"{least} to {most}"
 
 
-def scaled(seconds: float, low: float, high: float) -> str:
-    """Write a difference with its interval in one unit, as ``+1.5 min (0.9 to 2.1)``."""
-    unit, size = _unit(max(abs(seconds), abs(low), abs(high)))
-    value, least, most = (_digits(each / size) for each in (seconds, low, high))
-    return f"{'+' if seconds > 0 else ''}{value} {unit} ({least} to {most})"
+class Unit(NamedTuple):
+    """A unit for the durations of a column."""
+
+    name: str
+    seconds: float
+
+    def plain(self, seconds: float | None) -> str:
+        """Write a duration without its unit; an unknown one is a dash."""
+        return "–" if seconds is None else _digits(seconds / self.seconds)
+
+    def interval(self, seconds: float, low: float, high: float) -> str:
+        """Write a duration with its interval, as ``1.5 (0.9 to 2.1)``."""
+        return f"{self.plain(seconds)} ({self.plain(low)} to {self.plain(high)})"
+
+    def difference(self, seconds: float, low: float, high: float) -> str:
+        """Write a difference with its interval, as ``+1.5 (0.9 to 2.1)``."""
+        return f"{'+' if seconds > 0 else ''}{self.interval(seconds, low, high)}"
 
 
-def _unit(greatest: float) -> tuple[str, float]:
-    return next((each for each in _UNITS if greatest >= each[1]), _UNITS[-1])
+def unit_of(seconds: Iterable[float | None]) -> Unit:
+    """Choose one unit for several durations: that of the one in their middle."""
+    known = sorted(abs(each) for each in seconds if each)
+    return _unit(known[len(known) // 2]) if known else Unit(*_UNITS[-1])
+
+
+def _unit(greatest: float) -> Unit:
+    return Unit(*next((each for each in _UNITS if greatest >= each[1]), _UNITS[-1]))
 
 
 def _digits(value: float) -> str:
-    """Write three digits, and no more than two decimals."""
-    rounded = round(float(f"{value:.3g}"), 2) + 0.0  # no "-0"
-    return f"{rounded:.12g}".replace("-", "−")
+    """Write three digits, and no more than two decimals; from 1,000 on whole numbers."""
+    exact = float(f"{value:.0f}") if abs(value) >= _MANY else float(f"{value:.3g}")
+    rounded = round(exact, 2) + 0.0  # no "-0"
+    return f"{rounded:,.12g}".replace("-", "−")

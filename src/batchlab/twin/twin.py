@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from batchlab.errors import PolicyError, SimulationError, TwinError, WorkloadError, shown
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from batchlab.options import Overheads
     from batchlab.policy.policy import Policy
     from batchlab.result.result import Result
+    from batchlab.slurm import SlurmConfiguration
     from batchlab.system import System
     from batchlab.workload import Workload
 
@@ -43,6 +44,8 @@ class Twin:
         What jobs spend on their nodes besides their runs; nothing unless given.
     submission
         Seconds from the submission of a job until the controller knows it, >= 0.
+    configuration
+        What it was made of, for a table of differences; None unless it was read from files.
 
     Raises
     ------
@@ -55,6 +58,7 @@ class Twin:
     policy: Policy
     overheads: Overheads | None = None
     submission: float = 0.0
+    configuration: SlurmConfiguration | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not is_finite(self.submission) or self.submission < 0:
@@ -142,13 +146,15 @@ def read_twin(
     ...     str(read_twin(folder).policy)
     'slurm(select=cores)'
     """
-    system = translate(read_configuration(path, version=version, accounts=accounts, qos=qos)).system
+    configuration = read_configuration(path, version=version, accounts=accounts, qos=qos)
+    system = translate(configuration).system
     return Twin(
         name=str(path) if name is None else name,
         system=system,
         policy=as_policy(CONFIGURED if policy is None else policy).on(system.policy),
         overheads=overheads,
         submission=submission,
+        configuration=configuration,
     )
 
 

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from batchlab.errors import one_line
-from batchlab.twin.durations import amount, amounts, scaled
+from batchlab.slurm.differences import Differences, differences
+from batchlab.text_tables import Table, drawn
+from batchlab.twin.durations import amount, amounts, unit_of
 from batchlab.twin.groups import GROUPED_BY
 from batchlab.twin.lines import wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    import polars as pl
-
     from batchlab.result.result import Result
+    from batchlab.twin.durations import Unit
+    from batchlab.twin.groups import GroupedBy
     from batchlab.twin.twin import Twin
 
 __all__ = ["WhatIf"]
 
-_LABEL, _CELL, _LAST = 24, 10, 26
+_WIDTH, _LABEL, _CELL, _LAST = 80, 21, 12, 23
+_LONGEST = 40
 _MOST_GROUPS = 10
+_STATISTICS = {"mean": "mean", "median": "median", "p95": "95 %"}
 _TITLES = {"all": "waits", "size": "by size, processors"}
 
 
@@ -50,6 +57,9 @@ class WhatIf:
         Of the intervals: their level, the length of the blocks of time (s), and how often these were drawn.
     results
         The runs with the first seed, by configuration.
+    log
+        The waits that the log itself has of the compared jobs: ``by``, ``group``, ``jobs`` (those whose start
+        the log has), ``statistic``, ``wait`` (s); None if the log has no starts.
     """
 
     twins: Mapping[str, Twin]
@@ -62,6 +72,19 @@ class WhatIf:
     block: float
     resamples: int
     results: Mapping[str, Result]
+    log: pl.DataFrame | None = None
+
+    @cached_property
+    def differences(self) -> Differences:
+        """The keys and values in which the configurations that were read from files differ."""
+        read = {name: twin.configuration for name, twin in self.twins.items()}
+        return differences({name: each for name, each in read.items() if each is not None})
+
+    @property
+    def grouped_by(self) -> tuple[GroupedBy, ...]:
+        """In which ways the jobs fall into groups: all jobs, and by what there is more than one group."""
+        counts = dict(self.table.group_by("by").agg(pl.col("group").n_unique()).iter_rows())
+        return tuple(by for by in GROUPED_BY if by == "all" or counts.get(by, 0) > 1)
 
     @property
     def first(self) -> str:
@@ -92,18 +115,21 @@ class WhatIf:
             "block": self.block,
             "resamples": self.resamples,
             "waits": self.table.to_dicts(),
+            "log": None if self.log is None else self.log.to_dicts(),
+            "differences": {
+                key: dict(zip(self.twins, values, strict=False))
+                for key, values in self.differences.keys.items()
+            },
         }
 
 
 def _lines(found: WhatIf) -> Iterator[str]:
-    """Give the lines: what was run, then the waits of all jobs and of each group."""
+    """Give the lines: what was run, in what it differs, then the waits of all jobs and of each group."""
     yield from _head(found)
-    for by in GROUPED_BY:
-        rows = found.table.filter(by=by)
-        if not rows.is_empty():
-            apart = len(found.twins) > 1
-            yield from ("", _titles(_TITLES.get(by, f"by {by}"), apart=apart))
-            yield from _groups(rows, named=by != "all", apart=apart)
+    yield from _differences(found)
+    for by in found.grouped_by:
+        yield ""
+        yield from _groups(found, by)
     yield ""
     yield from wrapped(
         f"Intervals hold {100 * found.confidence:g} %: {found.resamples:,} resamples of blocks of "
@@ -126,32 +152,82 @@ def _head(found: WhatIf) -> Iterator[str]:
             yield f"  mean wait by seed: {amounts(found.mean_waits[name])}"
         if found.not_started[name]:
             yield from wrapped(
-                f"  {found.not_started[name]:,} jobs did not start, and are left out for all configurations"
+                f"  {_jobs(found.not_started[name])} did not start, and are left out for all configurations"
             )
 
 
-def _titles(title: str, *, apart: bool) -> str:
-    cells = "".join(f"{name:>{_CELL}}" for name in ("mean", "median", "95 %"))
-    return f"{title:<{_LABEL}}{cells}{'mean − first' if apart else 'mean':>{_LAST}}"
+def _differences(found: WhatIf) -> Iterator[str]:
+    """Give a table of the keys in which configurations differ, within 80 columns."""
+    apart = found.differences
+    if len(found.twins) < 2:  # noqa: PLR2004  # it takes two
+        return
+    if apart.keys:
+        names = [name for name, twin in found.twins.items() if twin.configuration is not None]
+        rows = [["key", *(one_line(name, _LONGEST) for name in names)]]
+        for key, values in apart.keys.items():
+            rows.append([one_line(key, _LONGEST), *(one_line(each, _LONGEST) or "–" for each in values)])
+        yield ""
+        yield from drawn([Table(rows)], _WIDTH).splitlines()
+    if apart.without_effect:
+        plural = "s differ" if apart.without_effect > 1 else " differs"
+        further = "further key" if apart.keys else "key"
+        yield from ([] if apart.keys else [""])
+        yield f"{apart.without_effect:,} {further}{plural}, without effect."
 
 
-def _groups(rows: pl.DataFrame, *, named: bool, apart: bool) -> Iterator[str]:
-    groups = rows.unique("group", maintain_order=True)
-    for group, count in groups.select("group", "jobs").head(_MOST_GROUPS).iter_rows():
-        if named:
-            yield f"{one_line(group, 50)}, {count:,} {'job' if count == 1 else 'jobs'}"
-        of_group = rows.filter(group=group).partition_by("configuration", as_dict=True, maintain_order=True)
+def _groups(found: WhatIf, by: GroupedBy) -> Iterator[str]:
+    """Give the waits of each group and configuration; each column is in one unit."""
+    table = found.table.filter(by=by)
+    groups = table.unique("group", maintain_order=True).select("group", "jobs")
+    shown = table.filter(pl.col("group").is_in(groups["group"].head(_MOST_GROUPS).implode()))
+    apart = len(found.twins) > 1
+    units = {name: unit_of(shown.filter(statistic=name)["wait"]) for name in _STATISTICS}
+    means = shown.filter(statistic="mean")
+    last = unit_of([*means["difference_low"], *means["difference_high"]]) if apart else units["mean"]
+    cells = "".join(f"{f'{title}, {units[name].name}':>{_CELL}}" for name, title in _STATISTICS.items())
+    ends = f"{'mean − first' if apart else 'mean'}, {last.name}"
+    yield f"{_TITLES.get(by, f'by {by}'):<{_LABEL}}{cells}{ends:>{_LAST}}"
+    for group, count in groups.head(_MOST_GROUPS).iter_rows():
+        if by != "all":
+            yield f"{one_line(group, 50)}, {_jobs(count)}"
+        yield from _of_log(found, by, group, count, units)
+        of_group = shown.filter(group=group).partition_by("configuration", as_dict=True, maintain_order=True)
         for (name,), part in of_group.items():
             by_statistic = {row["statistic"]: row for row in part.iter_rows(named=True)}
-            yield _line(str(name), by_statistic, apart=apart)
+            yield _line(str(name), by_statistic, units, last, apart=apart)
     if groups.height > _MOST_GROUPS:
         yield f"… and {groups.height - _MOST_GROUPS} more; --format json has all."
 
 
-def _line(name: str, statistics: Mapping[str, Mapping[str, float | None]], *, apart: bool) -> str:
-    written = "".join(f"{amount(statistics[each]['wait']):>{_CELL}}" for each in ("mean", "median", "p95"))
+def _of_log(found: WhatIf, by: GroupedBy, group: str, count: int, units: Mapping[str, Unit]) -> Iterator[str]:
+    """Give the waits that the log itself has, where it has starts."""
+    rows = [] if found.log is None else found.log.filter(by=by, group=group).to_dicts()
+    waits = {row["statistic"]: row["wait"] for row in rows if row["jobs"]}
+    if waits:
+        jobs = rows[0]["jobs"]
+        name = "(the log)" if jobs == count else f"(the log, {_jobs(jobs)})"
+        yield f"  {name:<{_LABEL - 2}}{_waits(waits, units)}"
+
+
+def _line(
+    name: str,
+    statistics: Mapping[str, Mapping[str, float | None]],
+    units: Mapping[str, Unit],
+    last: Unit,
+    *,
+    apart: bool,
+) -> str:
+    waits = {statistic: row["wait"] for statistic, row in statistics.items()}
     columns = ("difference", "difference_low", "difference_high") if apart else ("wait", "low", "high")
     value, low, high = (statistics["mean"][each] for each in columns)
-    last = "" if value is None or low is None or high is None else scaled(value, low, high)
-    last = last if apart else last.removeprefix("+")
-    return f"  {one_line(name, _LABEL - 4):<{_LABEL - 2}}{written}{last:>{_LAST}}".rstrip()
+    write = last.difference if apart else last.interval
+    written = "" if value is None or low is None or high is None else write(value, low, high)
+    return f"  {one_line(name, _LABEL - 4):<{_LABEL - 2}}{_waits(waits, units)}{written:>{_LAST}}".rstrip()
+
+
+def _waits(waits: Mapping[str, float | None], units: Mapping[str, Unit]) -> str:
+    return "".join(f"{unit.plain(waits[name]):>{_CELL}}" for name, unit in units.items())
+
+
+def _jobs(count: int) -> str:
+    return f"{count:,} {'job' if count == 1 else 'jobs'}"

@@ -16,6 +16,7 @@ from batchlab.twin.log import checked_name
 from batchlab.twin.twin import waits_of
 from batchlab.twin.waits import STATISTICS, GroupedWaits
 from batchlab.twin.what_if_answer import WhatIf
+from batchlab.workload.logged import logged_times
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -49,7 +50,7 @@ def what_if(
     Parameters
     ----------
     workload
-        The jobs. What a log says of their starts is not looked at.
+        The jobs. The waits of their log are given beside, where it has starts.
     twins
         The configurations; their names must differ. The others are compared with the first.
     seeds
@@ -124,6 +125,30 @@ def what_if(
         block=found.block,
         resamples=found.resamples,
         results=results,
+        log=_logged(compared, grouped),
+    )
+
+
+def _logged(workload: Workload, grouped: Sequence[Grouping]) -> pl.DataFrame | None:
+    """Give the waits that the log itself has of each group of jobs; None if it has no starts."""
+    times = logged_times(workload.jobs)
+    if times is None:
+        return None
+    waits = (times["start_time"] - workload.jobs["submit_time"]).to_numpy()
+    known = np.isfinite(waits)
+    if not known.any():
+        return None
+    rows = []
+    for grouping in grouped:
+        found = GroupedWaits(np.where(known, waits, 0.0)[None], grouping).statistics(known.astype(np.int64))
+        counts = np.bincount(grouping.number[known], minlength=len(grouping.names))
+        for place, name in enumerate(grouping.names):
+            rows += [
+                (grouping.by, name, int(counts[place]), statistic, float(found[place, column]))
+                for column, statistic in enumerate(STATISTICS)
+            ]
+    return pl.DataFrame(rows, schema=["by", "group", "jobs", "statistic", "wait"], orient="row").fill_nan(
+        None
     )
 
 

@@ -3,7 +3,7 @@ use crate::state::View;
 use crate::workload::JobState;
 
 /// Run times below this many seconds count as this in bounded slowdowns.
-const THRESHOLD: f64 = 10.0;
+pub const THRESHOLD: f64 = 10.0;
 /// The measures of one job: wait, turnaround, slowdown, bounded slowdown, per-processor slowdown.
 pub const COLUMNS: usize = 5;
 

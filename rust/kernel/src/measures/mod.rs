@@ -1,5 +1,6 @@
 //! The aggregate measures of a run, while it goes on: the definitions are those of `batchlab.metrics`.
 mod aggregates;
+mod beside;
 mod measured;
 mod over_time;
 mod quantile;
@@ -8,5 +9,6 @@ mod tally;
 mod total;
 mod values;
 
+pub use beside::{Schedule, Times};
 pub use summary::{Described, Interrupted, Summary};
 pub use tally::{Tally, is_there};

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::measured::COLUMNS;
 use super::quantile::Selection;
+use super::summary::Described;
+use super::total::Total;
 
 const LEVELS: [f64; 4] = [0.5, 0.95, 0.99, 1.0];
 /// So many jobs are kept in memory: 10 MB.
@@ -68,6 +70,20 @@ impl Values {
             }
         }
         Ok(quantiles)
+    }
+}
+
+/// Mean and quantiles of numbers. O(n).
+pub fn described(numbers: &[f64]) -> Described {
+    if numbers.is_empty() {
+        return Described::default();
+    }
+    let (count, mut sum) = (numbers.len() as u64, Total::default());
+    numbers.iter().for_each(|&number| sum.add(number));
+    let found = at_ranks(&mut numbers.to_vec(), &ranks(count));
+    Described {
+        mean: Some(sum.value() / count as f64),
+        quantiles: Some(interpolate(&found, count)),
     }
 }
 
