@@ -63,6 +63,11 @@ SlurmctldHttpAuthParameters SlurmdHttpAuthParameters SlurmrestdHttpAuthParameter
 SlurmstepdParameters SuspendExcStates TLSParameters TLSType UrlParserType DownNodes FrontendName
 NodeName NodeSet PartitionName
 """
+OBSOLETE = """
+CacheGroups CheckpointType ChosLoc DefaultStorageHost DefaultStorageLoc DefaultStoragePass
+DefaultStoragePort DefaultStorageType DefaultStorageUser JobCheckpointDir Layouts MemLimitEnforce
+MsgAggregationParams SchedulerPort SchedulerRootFilter
+"""
 NODES = """
 BcastAddr Boards CoreSpecCount CoresPerSocket CpuBind CPUs CpuSpecList Features Gres MemSpecLimit
 NodeAddr NodeHostname NodeName Port Procs RealMemory Reason Sockets SocketsPerBoard State ThreadsPerCore
@@ -155,7 +160,7 @@ OTHERS = {
     ),
 }
 EXPECTED = {
-    "slurm_conf": MANUAL + OTHER_RELEASES,
+    "slurm_conf": MANUAL + OTHER_RELEASES + OBSOLETE,
     "nodes": NODES,
     "partitions": PARTITIONS,
     "SchedulerParameters": SCHEDULER,

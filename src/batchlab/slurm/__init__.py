@@ -8,7 +8,7 @@ becomes of each here. `batchlab.system.slurm` makes a `System` of it.
 from batchlab.lazy import listing
 from batchlab.slurm.associations import Accounting, Association
 from batchlab.slurm.cluster import Preemption, Selection, Timing
-from batchlab.slurm.configuration import Mended, SlurmConfiguration
+from batchlab.slurm.configuration import SlurmConfiguration
 from batchlab.slurm.controller import (
     Allotment,
     Controller,
@@ -23,6 +23,7 @@ from batchlab.slurm.controller import (
 from batchlab.slurm.differences import Differences, differences
 from batchlab.slurm.gres import DeviceLine
 from batchlab.slurm.keys import Change, Key, KeyTable, key_table, tables
+from batchlab.slurm.mended import Mended
 from batchlab.slurm.nodes import DownNodes, GenericResource, NodeLine, NodeSet
 from batchlab.slurm.partitions import PartitionLine
 from batchlab.slurm.place import Place

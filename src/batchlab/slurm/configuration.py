@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from batchlab.slurm.associations import Accounting
     from batchlab.slurm.gres import DeviceLine
+    from batchlab.slurm.mended import Mended
     from batchlab.slurm.nodes import DownNodes, NodeLine, NodeSet
     from batchlab.slurm.partitions import PartitionLine
     from batchlab.slurm.place import Place
@@ -29,15 +30,7 @@ if TYPE_CHECKING:
     from batchlab.slurm.settings import Setting, UnknownKey
     from batchlab.slurm.topology import Topology
 
-__all__ = ["Mended", "SlurmConfiguration"]
-
-
-@dataclass(frozen=True)
-class Mended:
-    """What Slurm puts right with a message, and where."""
-
-    place: Place
-    says: str
+__all__ = ["SlurmConfiguration"]
 
 
 @dataclass(frozen=True)

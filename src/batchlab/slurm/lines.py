@@ -63,7 +63,8 @@ def joined(text: str, file: str) -> Iterator[tuple[Place, str]]:
 def lines_of(file: str) -> Iterator[tuple[Place, str]]:
     """Give the lines of a file, with those of included files in their places.
 
-    Paths of included files begin in the folder of the file, and ``%c`` in them is the cluster's name.
+    Paths of included files begin in the folder of the file, and ``%c`` in them is the cluster's name. An
+    absolute path that is not there is that of another machine: its end is looked for in the folder.
 
     Raises
     ------
@@ -81,7 +82,7 @@ def _included(file: str, cluster: str, path: list[str], count: list[int]) -> Ite
             yield place, line
             continue
         name = match[1].strip('"').replace("%c", cluster)
-        target = os.path.join(os.path.dirname(path[0]), name)  # noqa: PTH118, PTH120  # as it is given
+        target = _target(os.path.dirname(path[0]), name)  # noqa: PTH120  # as it is given
         count[0] += 1
         if target in path or count[0] > _MOST_FILES:
             rule = "includes itself" if target in path else f"makes more than {_MOST_FILES} files"
@@ -89,3 +90,13 @@ def _included(file: str, cluster: str, path: list[str], count: list[int]) -> Ite
         if not os.path.isfile(target):  # noqa: PTH113  # as above
             refuse(place, f"Include {one_line(name)}: there is no file {shown_path(target)}. Put it there.")
         yield from _included(target, cluster, [*path, target], count)
+
+
+def _target(folder: str, name: str) -> str:
+    """Give the path of an included file: of an absolute path that is not there, its end in the folder."""
+    target = os.path.join(folder, name)  # noqa: PTH118  # as it is given
+    if not os.path.isabs(name) or os.path.isfile(target):  # noqa: PTH113, PTH117  # as above
+        return target
+    parts = [part for part in name.split("/") if part]
+    ends = (os.path.join(folder, *parts[begin:]) for begin in range(len(parts)))  # noqa: PTH118  # as above
+    return next((each for each in ends if os.path.isfile(each)), target)  # noqa: PTH113  # as above

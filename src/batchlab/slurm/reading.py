@@ -11,11 +11,12 @@ from batchlab.documents import shown_path
 from batchlab.errors import SystemDescriptionError, one_line, shown
 from batchlab.slurm import cluster
 from batchlab.slurm.associations import read_dump
-from batchlab.slurm.configuration import Mended, SlurmConfiguration, check_nodes, located
+from batchlab.slurm.configuration import SlurmConfiguration, check_nodes, located
 from batchlab.slurm.gres import read_devices
 from batchlab.slurm.keys import key_table
 from batchlab.slurm.lines import lines_of, text_of
 from batchlab.slurm.listings import kind_of, read_associations, read_qualities
+from batchlab.slurm.mended import Mended
 from batchlab.slurm.nodes import down_nodes, node_line, node_set
 from batchlab.slurm.partitions import partition_line
 from batchlab.slurm.place import Place, refuse
@@ -24,7 +25,7 @@ from batchlab.slurm.qualities import quality
 from batchlab.slurm.releases import RELEASES, at
 from batchlab.slurm.releases import release as release_of
 from batchlab.slurm.scheduler import scheduler_parameters
-from batchlab.slurm.settings import Setting, Settings, UnknownKey, parse
+from batchlab.slurm.settings import Setting, Settings, UnknownKey, parse, refuse_option
 from batchlab.slurm.topology import Topology, check_topology, read_topology
 from batchlab.slurm.values import plugin
 
@@ -230,7 +231,9 @@ def _beside(
         draft.files[other] = None
         if name == "topology.conf":
             topology, found = read_topology(other, keep)
-            check_topology(topology, {each for line in draft.nodes for each in line.names})
+            nodes = {each for line in draft.nodes for each in line.names}
+            topology, mended = check_topology(topology, nodes)
+            draft.mended += mended
         else:
             devices, found = read_devices(other, keep)
         draft.given += found
@@ -343,11 +346,18 @@ def _spans(settings: tuple[Setting, ...]) -> Iterator[tuple[str | None, str | No
         for option in setting.options:
             if option.key is not None:
                 yield option.key.since, option.key.until
+            elif (refused := key_table(str(setting.key.options)).refused_since) is not None:
+                yield None, RELEASES[at(refused) - 1]
 
 
 def _check_release(settings: tuple[Setting, ...], release: str, *, newer: bool) -> None:
     """Refuse plug-ins that are gone in the release that is given, and keys that came later unless `newer`."""
     for setting in settings:
+        for option in setting.options:
+            table = key_table(str(setting.key.options))
+            refused = table.refused_since
+            if option.key is None and refused is not None and at(refused) <= at(release):
+                refuse_option(setting, option.written, table)
         last = _GONE.get(plugin(setting.value))
         if last is not None and setting.key.name == "SelectType" and at(last) < at(release):
             rule = f"is no longer there after {last}, and this is read as {release}"

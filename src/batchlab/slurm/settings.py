@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, NoReturn, TypeVar, cast
 
 from batchlab.errors import nearest as nearest_name
 from batchlab.errors import one_line, shown
@@ -16,7 +16,7 @@ from batchlab.slurm.values import KINDS, options
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["Option", "Setting", "Settings", "UnknownKey", "checked", "nearest", "parse"]
+__all__ = ["Option", "Setting", "Settings", "UnknownKey", "checked", "nearest", "parse", "refuse_option"]
 
 _ASSIGNMENT = re.compile(r'\s*([^\s="]+)\s*=\s*("[^"]*"|\S*)(?=\s|$)')
 _NEEDS_VALUE = frozenset({"count", "truth", "time", "minutes", "number"})
@@ -215,11 +215,16 @@ def checked(setting: Setting) -> Setting:
     found = []
     for written, value in setting.take(options):
         option = table.find(written)
-        if option is None and table.unknown == "refused":
-            rule = f"{one_line(written)} is no option of {key.name}.{_question(written, table)}"
-            refuse(setting.place, f"{rule} Slurm refuses it too; take it out.")
+        if option is None and table.unknown == "refused" and table.refused_since is None:
+            refuse_option(setting, written, table)
         found.append(Option(option, written, value))
     return replace(setting, options=tuple(found))
+
+
+def refuse_option(setting: Setting, written: str, table: KeyTable) -> NoReturn:
+    """Refuse an option that no release has."""
+    rule = f"{one_line(written)} is no option of {setting.key.name}.{_question(written, table)}"
+    refuse(setting.place, f"{rule} Slurm refuses it too; take it out.")
 
 
 def nearest(name: str, table: KeyTable) -> str | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from batchlab.errors import one_line, shown, suggest
 from batchlab.slurm.keys import key_table
 from batchlab.slurm.lines import lines_of
+from batchlab.slurm.mended import Mended
 from batchlab.slurm.place import Place, refuse
 from batchlab.slurm.settings import Settings, parse
 from batchlab.slurm.values import host_names
@@ -75,24 +76,37 @@ def read_topology(file: str, unknown: list[UnknownKey] | None) -> tuple[Topology
     return Topology(tuple(switches), tuple(blocks), sizes), given
 
 
-def check_topology(topology: Topology, nodes: Collection[str]) -> None:
-    """Check that switches and blocks have nodes and switches that there are.
+def check_topology(topology: Topology, nodes: Collection[str]) -> tuple[Topology, list[Mended]]:
+    """Check that switches and blocks have switches that there are, and leave out nodes that are not there.
+
+    Returns
+    -------
+    tuple
+        The topology, and what Slurm says of nodes that are not in ``slurm.conf``: it leaves them out too.
 
     Raises
     ------
     SystemDescriptionError
-        If one is not known.
+        If a switch is not known.
     """
     known = {switch.name for switch in topology.switches}
-    for switch in (*topology.switches, *topology.blocks):
-        for name in switch.nodes:
-            if name not in nodes:
-                refuse(
-                    switch.place, f"Nodes: {one_line(name)} is no node of slurm.conf.{suggest(name, nodes)}"
-                )
+    mended: list[Mended] = []
+
+    def there(switch: Switch) -> Switch:
         for name in switch.switches:
             if name not in known:
                 refuse(switch.place, f"Switches: {one_line(name)} is no switch.{suggest(name, known)}")
+        missing = [name for name in switch.nodes if name not in nodes]
+        if not missing:
+            return switch
+        more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
+        rule = "no nodes of slurm.conf; Slurm leaves them out"
+        says = f"{one_line(switch.name)}: {one_line(missing[0])}{more}: {rule}"
+        mended.append(Mended(switch.place, says))
+        return replace(switch, nodes=tuple(name for name in switch.nodes if name in nodes))
+
+    parts = (tuple(map(there, each)) for each in (topology.switches, topology.blocks))
+    return Topology(*parts, topology.block_sizes), mended
 
 
 def _switch(named: Setting, settings: Settings) -> Switch:

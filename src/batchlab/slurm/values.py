@@ -184,7 +184,9 @@ def _weights(text: str) -> Mapping[str, float]:
 
 
 def _ranges(text: str) -> tuple[int, ...]:
-    """Read numbers of CPUs or cores, as ``0,2-3``."""
+    """Read numbers of CPUs or cores, as ``0,2-3``; brackets around them are skipped, as in Slurm."""
+    inner = text.strip()
+    text = inner[1:-1] if inner[:1] == "[" and inner[-1:] == "]" else text
     if not _RANGES.fullmatch(text):
         raise ValueError("must be numbers of CPUs, as 0-3,8")
     found: list[int] = []

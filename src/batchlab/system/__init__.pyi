@@ -1,6 +1,7 @@
 # What the package offers, for checkers and for `lazily`, which imports a name when it is first asked for.
 
 from batchlab.system import machines as machines
+from batchlab.system import slurm as slurm
 from batchlab.system.accounts import Account as Account
 from batchlab.system.accounts import FairShare as FairShare
 from batchlab.system.accounts import QualityOfService as QualityOfService

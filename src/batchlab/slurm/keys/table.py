@@ -69,11 +69,15 @@ class Key:
 
 @dataclass(frozen=True)
 class KeyTable:
-    """The keys of one kind of line or list, by their names in lower case."""
+    """The keys of one kind of line or list, by their names in lower case.
+
+    Where unknown names are refused, `refused_since` is the first release that refuses them; None for all.
+    """
 
     name: str
     keys: Mapping[str, Key]
     unknown: Unknown = "refused"
+    refused_since: str | None = None
 
     def find(self, name: str) -> Key | None:
         """Give a key by its name in any case; None where there is none."""
@@ -122,7 +126,8 @@ def tables() -> Mapping[str, KeyTable]:
         if file.name not in _NO_TABLES:
             for name, content in tomllib.loads(file.read_text("utf-8")).items():
                 keys = {key.name.lower(): key for key in _keys(name, content)}
-                found[name] = KeyTable(name, MappingProxyType(keys), content["unknown"])
+                since = content.get("refused_since")
+                found[name] = KeyTable(name, MappingProxyType(keys), content["unknown"], since)
     return MappingProxyType(found)
 
 

@@ -1,0 +1,19 @@
+"""What Slurm puts right with a message."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from batchlab.slurm.place import Place
+
+__all__ = ["Mended"]
+
+
+@dataclass(frozen=True)
+class Mended:
+    """What Slurm puts right with a message, and where."""
+
+    place: Place
+    says: str
