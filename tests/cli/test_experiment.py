@@ -389,3 +389,47 @@ def test_run_takes_the_configured_policy(
         "is given 2 times; run takes one policy. Compare them: batchlab compare TRACE --policy easy "
         in message
     )
+
+
+def test_results_of_a_comparison_are_plotted_later(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--out` keeps each result with its label, once more where it is written again."""
+    file, folder = tmp_path / "slurm.conf", tmp_path / "out"
+    file.write_text(CONFIGURATION)
+    given = ["compare", str(log), "--system", str(file), "--policy", "easy(order=sjf)", "--out", str(folder)]
+    for _ in range(2):
+        assert main(given) == 0
+    names = {"configured": ["results/1-configured"], "easy(order=sjf)": ["results/2-easy-order-sjf"]}
+    assert json.loads((folder / "results.json").read_text("utf-8")) == names
+    assert main(["report", str(folder), "--out", str(tmp_path / "page.html")]) == 0
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert "configured" in page
+    assert main(["plot", "wait", str(folder), "-o", str(tmp_path / "wait.png")]) == 0
+    capsys.readouterr()
+    (folder / "results.json").write_text("{3")
+    assert main(["report", str(folder), "--out", str(tmp_path / "other.html")]) == 2
+    assert "results.json: is no list of results. Write them again" in capsys.readouterr().err
+
+
+OBSERVER = """
+import batchlab
+
+class Mine(batchlab.Observer):
+    def start(self, job, view):
+        self.count_ended()
+    def endet(self, job, view): pass
+    def count_ended(self): pass
+    def summarise(self): pass
+"""
+
+
+def test_misspelt_hooks_are_warnings(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A method that is nearly called like a hook, and that nothing calls; helpers are none."""
+    (tmp_path / "mine.py").write_text(OBSERVER)
+    assert main(["run", str(log), "--observer", f"{tmp_path / 'mine.py'}:Mine"]) == 0
+    warned = capsys.readouterr().err.splitlines()
+    assert warned == [
+        "batchlab: warning: observer Mine: nothing calls its method endet. Did you mean 'ended'?",
+        "batchlab: warning: observer Mine: nothing calls its method start. Did you mean 'started'?",
+    ]

@@ -356,3 +356,22 @@ def test_all_nodes_down(tmp_path: Path) -> None:
     """A line DownNodes=ALL is for all nodes."""
     files = {"slurm.conf": f"{SMALL}DownNodes=ALL State=DRAIN\n"}
     assert translated(files, tmp_path).system.down == "0-3"
+
+
+def test_partitions_that_are_not_up(tmp_path: Path) -> None:
+    """They are left out, with a remark by their state; where none is UP, all count as UP."""
+    lines = "".join(
+        f"PartitionName={state.lower()} Nodes=ALL State={state}\n" for state in ("DOWN", "DRAIN", "INACTIVE")
+    )
+    found = translated(SMALL + lines, tmp_path)
+    assert [each.name for each in found.system.partitions] == ["all"]
+    remarks = entry(found, "State", "partitions").remarks
+    assert [each.split(";")[0] for each in remarks] == [
+        "partition down is DOWN: Slurm queues jobs and starts none",
+        "partition drain is DRAIN: Slurm takes no new job, and starts those that wait",
+        "partition inactive is INACTIVE: Slurm takes no job and starts none",
+    ]
+    assert found.system.note.startswith("3 partitions DOWN or DRAIN or INACTIVE; keys: ")
+    none = translated(SMALL.replace("Default=YES", "Default=YES State=DOWN"), tmp_path)
+    assert [each.name for each in none.system.partitions] == ["all"]
+    assert entry(none, "State", "partitions").remarks == ("no partition is UP; all of them count as UP here",)

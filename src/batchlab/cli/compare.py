@@ -92,7 +92,10 @@ _Dispatch = Annotated[
 _Executor = Annotated[ExecutorName, typer.Option(rich_help_panel=OUTPUT, help="What does the runs.")]
 _Workers = Annotated[int | None, whole_number("How many runs at a time.", OUTPUT)]
 _Store = Annotated[Path | None, directory("Keeps finished runs for another time.", OUTPUT)]
-_Out = Annotated[Path | None, out_directory("Gets tables, figures and manifest.json.", OUTPUT)]
+_Out = Annotated[
+    Path | None,
+    out_directory("Gets tables, figures, manifest.json and the results.", OUTPUT),
+]
 _Report = Annotated[
     Path | None, typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="Gets a report in HTML.")
 ]
@@ -196,6 +199,7 @@ def compare(
         inputs=input_files(log, machine) | known,
         command=cast("str", context.obj),
         facts=_facts(workload, described),
+        keeps_results=True,
     )
     carry_out(experiment, request)
 

@@ -15,6 +15,7 @@ from batchlab.cli.failure import code_of_failures
 from batchlab.cli.interruption import removed
 from batchlab.cli.output import as_json, warn
 from batchlab.cli.progress import experiment_bar
+from batchlab.cli.results_folder import write_results
 from batchlab.cli.terminal import print_blocks, width
 from batchlab.text_tables import Facts
 
@@ -38,7 +39,7 @@ class ExperimentRequest:
 
     Without a store finished runs are kept for the time being only. `inputs` are the files that the runs were
     made from, by role, and `command` is the command line, both for the manifest. `facts` are names and
-    texts with which the page for people begins.
+    texts with which the page for people begins. `keeps_results` says that `out` gets the results too.
     """
 
     title: str
@@ -53,6 +54,7 @@ class ExperimentRequest:
     inputs: Mapping[str, Path]
     command: str
     facts: tuple[tuple[str, str], ...] = ()
+    keeps_results: bool = False
 
 
 def carry_out(experiment: Experiment, request: ExperimentRequest) -> None:
@@ -139,6 +141,9 @@ def _write(runs: Runs, experiment: Experiment, request: ExperimentRequest) -> di
         if plots is None:
             plots = (*_PLOTS, *(OF_PASSES if experiment.options.dispatch else ()))
         files = [f"{name}.csv" for name in ("table", "summary", "failures")]
+        if results and request.keeps_results:
+            write_results(results, request.out, inputs=request.inputs, command=request.command)
+            files += ["results.json", "results"]
         if results:
             files += _draw(results, plots, request.out)
         written["written to"] = f"{request.out}: {', '.join([*files, 'manifest.json'])}"

@@ -29,6 +29,10 @@ def observers_for(
         raise wrong_usage("is empty; give outages.csv, or uptime=… and repair_time=….", "--failures")
     if not (own or power or failures):
         return {}
-    from batchlab.observer.description import observers_of  # noqa: PLC0415  # plain runs do without
+    from batchlab.cli.output import warn  # noqa: PLC0415  # plain runs do without
+    from batchlab.observer.description import observers_of  # noqa: PLC0415  # as above
+    from batchlab.observer.given import misspelt_hooks  # noqa: PLC0415  # as above
 
-    return observers_of(own or (), power or (), failures, seed=seed)
+    observers = observers_of(own or (), power or (), failures, seed=seed)
+    warn(line for each in observers.values() for line in misspelt_hooks(each))
+    return observers

@@ -10,6 +10,7 @@ import typer
 from batchlab.cli.failure import wrong_usage
 from batchlab.cli.options import system_file
 from batchlab.cli.recognised import check_kind
+from batchlab.cli.results_folder import has_results, listed_results
 from batchlab.errors import ResultError, shown
 
 if TYPE_CHECKING:
@@ -22,7 +23,9 @@ __all__ = ["Folders", "SystemOfRuns", "written_results"]
 Folders = Annotated[
     list[str],
     typer.Argument(
-        metavar="DIR…", help="The folders of runs that were written with --out; LABEL=DIR gives one a name."
+        metavar="DIR…",
+        help="The folders of runs, or of a comparison, that were written with --out; LABEL=DIR gives a run a "
+        "name.",
     ),
 ]
 SystemOfRuns = Annotated[
@@ -51,7 +54,13 @@ def written_results(folders: Sequence[str], system: Path | None) -> list[Result]
 
     known = None if system is None else read_system(system)
     # A folder may have the sign in its name.
-    named = [("", each) if Path(each).is_dir() else each.rpartition("=")[::2] for each in folders]
+    given = [("", each) if Path(each).is_dir() else each.rpartition("=")[::2] for each in folders]
+    named: list[tuple[str, str]] = []
+    for label, folder in given:
+        if not label and has_results(Path(folder)):
+            named += [(name, str(each)) for name, each in listed_results(Path(folder))]
+        else:
+            named.append((label, folder))
     for _, folder in named:
         check_kind(Path(folder), "DIR", "run")
         protect_set(Path(folder))

@@ -3,12 +3,40 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from batchlab.errors import ObserverError, shown
+from batchlab.errors import ObserverError, nearest, shown
 from batchlab.observer.observer import Observer
 
-__all__ = ["checked_observers"]
+__all__ = ["checked_observers", "misspelt_hooks"]
+
+_NEAR = 0.75
+
+
+_HOOKS = frozenset(name for name in vars(Observer) if not name.startswith("_") and name != "name")
+
+
+def misspelt_hooks(observer: Observer) -> Iterator[str]:
+    """Name methods that are called like those of `Observer`, and that nothing calls.
+
+    Yields
+    ------
+    str
+        A line for people.
+    """
+    kind = type(observer)
+    own = {name for each in kind.__mro__ if not issubclass(Observer, each) for name in vars(each)}
+    for name in sorted(own - _HOOKS):
+        if not name.startswith("_") and callable(getattr(kind, name)) and not _is_used(kind, name):
+            near = nearest(name, _HOOKS, _NEAR)
+            if near is not None:
+                yield f"observer {kind.__name__}: nothing calls its method {name}. Did you mean {near!r}?"
+
+
+def _is_used(kind: type[Observer], name: str) -> bool:
+    """Return whether a method of the class names the other one, as it calls a helper of its own."""
+    methods = [each for each in vars(kind).values() if hasattr(each, "__code__")]
+    return any(name in method.__code__.co_names for method in methods)
 
 
 def checked_observers(given: object) -> tuple[Observer, ...]:

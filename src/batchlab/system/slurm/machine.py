@@ -114,7 +114,7 @@ def partitions_of(configuration: SlurmConfiguration, remarks: Remarks) -> tuple[
     """
     places = {name: at for at, name in enumerate(configuration.in_service)}
     found = []
-    for each in sorted(configuration.partitions, key=lambda each: not each.default):
+    for each in _up(configuration, remarks):
         nodes = sorted(places[name] for name in configuration.nodes_of(each) if name in places)
         if not nodes:
             says = f"partition {each.name} has no nodes, and is left out; jobs that name it are refused"
@@ -147,6 +147,29 @@ def _remark_on_sharing(each: PartitionLine, remarks: Remarks) -> None:
     if each.sharing != "NO":
         says = f"jobs of partition {each.name} may share CPUs in Slurm; here each has its own"
         remarks.add("OverSubscribe", "partitions", says, each.place)
+
+
+_STATES = {
+    "DOWN": "queues jobs and starts none",
+    "DRAIN": "takes no new job, and starts those that wait",
+    "INACTIVE": "takes no job and starts none",
+}
+
+
+def _up(configuration: SlurmConfiguration, remarks: Remarks) -> list[PartitionLine]:
+    """Give the partitions that are UP, the default one first; all of them where none is."""
+    ordered = sorted(configuration.partitions, key=lambda each: not each.default)
+    up = [each for each in ordered if each.state == "UP"]
+    if ordered and not up:
+        says = "no partition is UP; all of them count as UP here"
+        remarks.add("State", "partitions", says, ordered[0].place)
+        return ordered
+    for each in ordered:
+        if each.state != "UP":
+            does = f"partition {each.name} is {each.state}: Slurm {_STATES[each.state]}"
+            says = f"{does}; it is left out, so that jobs that name it are odd jobs"
+            remarks.add("State", "partitions", says, each.place)
+    return up
 
 
 def _conditions(each: PartitionLine, configuration: SlurmConfiguration, remarks: Remarks) -> Conditions:
