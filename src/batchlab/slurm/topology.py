@@ -105,8 +105,8 @@ def check_topology(topology: Topology, nodes: Collection[str]) -> tuple[Topology
         mended.append(Mended(switch.place, says))
         return replace(switch, nodes=tuple(name for name in switch.nodes if name in nodes))
 
-    parts = (tuple(map(there, each)) for each in (topology.switches, topology.blocks))
-    return Topology(*parts, topology.block_sizes), mended
+    switches, blocks = (tuple(map(there, each)) for each in (topology.switches, topology.blocks))
+    return Topology(switches, blocks, topology.block_sizes), mended
 
 
 def _switch(named: Setting, settings: Settings) -> Switch:
