@@ -58,7 +58,10 @@ def written_results(folders: Sequence[str], system: Path | None) -> list[Result]
     named: list[tuple[str, str]] = []
     for label, folder in given:
         if not label and has_results(Path(folder)):
-            named += [(name, str(each)) for name, each in listed_results(Path(folder))]
+            try:
+                named += [(name, str(each)) for name, each in listed_results(Path(folder))]
+            except ResultError as error:
+                raise wrong_usage(str(error), "DIR") from error
         else:
             named.append((label, folder))
     for _, folder in named:
