@@ -78,7 +78,8 @@ impl Columns {
 
     /// Of how many jobs the time limit is not known to be above the run time, and whether any asked for memory.
     pub fn asked(&self) -> (usize, bool) {
-        let without = self.requested_time.iter().zip(&self.run_time).filter(|(limit, run)| limit <= run).count();
+        let without =
+            self.requested_time.iter().zip(&self.run_time).filter(|(limit, run)| limit <= run).count();
         let has_some = |(field, column): &(usize, Column)| {
             let Column::Real(values) = column else { return false };
             *field == MEMORY && values.iter().any(|value| *value > 0.0)

@@ -81,10 +81,7 @@ pub fn described(numbers: &[f64]) -> Described {
     let (count, mut sum) = (numbers.len() as u64, Total::default());
     numbers.iter().for_each(|&number| sum.add(number));
     let found = at_ranks(&mut numbers.to_vec(), &ranks(count));
-    Described {
-        mean: Some(sum.value() / count as f64),
-        quantiles: Some(interpolate(&found, count)),
-    }
+    Described { mean: Some(sum.value() / count as f64), quantiles: Some(interpolate(&found, count)) }
 }
 
 fn write_row(file: &mut BufWriter<File>, row: &[f64; COLUMNS]) -> io::Result<()> {
