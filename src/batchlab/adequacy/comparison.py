@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from textwrap import wrap
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
@@ -14,6 +14,8 @@ from batchlab.errors import AdequacyError, shown
 from batchlab.units import format_duration, is_finite
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy.typing as npt
 
     Floats: TypeAlias = npt.NDArray[np.float64]
@@ -66,6 +68,9 @@ class Comparison:
         a log, which has no other events.
     repetitions
         True if the reference value is that of repetitions.
+    other_ends
+        How many jobs are left out since they are in one stream only, or did not start or end alike, by what
+        is different.
     warnings
         Reasons why the reference value may mislead.
     """
@@ -76,6 +81,7 @@ class Comparison:
     P_max: float | None = None
     events: pl.DataFrame | None = None
     repetitions: bool = False
+    other_ends: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -172,7 +178,13 @@ class Comparison:
             If it is no such number.
         """
         self._check_count(jobs)
-        return Comparison(self.differences.head(jobs), self.left_out, self.fields, events=self.events)
+        return Comparison(
+            self.differences.head(jobs),
+            self.left_out,
+            self.fields,
+            events=self.events,
+            other_ends=self.other_ends,
+        )
 
     def by_first(self, *counts: int) -> pl.DataFrame:
         """Give the measure over the first k jobs by arrival: Table I.
@@ -235,10 +247,15 @@ class Comparison:
             "mean wait": self._means("wait"),
             "mean residence": self._means("residence"),
             "left out": f"{_jobs(self.left_out)} that did not start, or not end, in either stream",
+            **({"ended otherwise": self._ended_otherwise()} if self.other_ends else {}),
             "equal": ", ".join(self.fields),
             "other events": self._other_events(),
             **warnings,
         }
+
+    def _ended_otherwise(self) -> str:
+        count = sum(self.other_ends.values())
+        return f"{_jobs(count)} left out: {', '.join(f'{n:,} {how}' for how, n in self.other_ends.items())}"
 
     def _other_events(self) -> str:
         if self.events is None:

@@ -12,10 +12,13 @@ from batchlab.adequacy.pairing import MODEL, Tolerance, paired
 from batchlab.adequacy.stream import ENDED, Source, Stream, as_stream
 from batchlab.errors import AdequacyError, shown
 
-__all__ = ["NewEvents", "compare", "distance"]
+__all__ = ["NewEvents", "OtherEnds", "compare", "distance"]
 
 NewEvents: TypeAlias = Literal["refuse", "count"]
 """What to do with events that only one of two streams has."""
+
+OtherEnds: TypeAlias = Literal["refuse", "leave_out"]
+"""What to do with jobs that started or ended otherwise in one of two streams, or are not in both."""
 
 
 def compare(
@@ -25,6 +28,7 @@ def compare(
     tolerance: Tolerance = 0.0,
     reference: float | Limit | None = None,
     new_events: NewEvents = "refuse",
+    other_ends: OtherEnds = "refuse",
 ) -> Comparison:
     """Measure how far a model's stream of jobs is from the real one.
 
@@ -51,6 +55,11 @@ def compare(
         ``"refuse"`` or ``"count"`` other events that only one stream has: changes of nodes, jobs, limits and
         reservations from outside, interruptions, and second starts. They are compared if both streams are
         results or streams of events. Times of interruptions and starts may differ, their numbers may not.
+
+    other_ends
+        ``"refuse"``, or ``"leave_out"`` and count, jobs that started, ended or were killed in one stream
+        only, as those that were cancelled or lost their node in a log, and jobs whose ``job_id`` is in one
+        stream only. A job that reached its limit (state ``timeout``) is compared.
 
     Returns
     -------
@@ -81,17 +90,23 @@ def compare(
     5.0
     """
     streams = as_stream(real, "real"), as_stream(model, "model")
-    comparison = distance(*streams, tolerance, new_events)
+    comparison = distance(*streams, tolerance, new_events, other_ends)
     return comparison if reference is None else comparison.against(reference)
 
 
 def distance(
-    real: Stream, model: Stream, tolerance: Tolerance = 0.0, new_events: NewEvents = "refuse"
+    real: Stream,
+    model: Stream,
+    tolerance: Tolerance = 0.0,
+    new_events: NewEvents = "refuse",
+    other_ends: OtherEnds = "refuse",
 ) -> Comparison:
     """Compare two streams; see `compare`."""
+    if other_ends not in get_args(OtherEnds):
+        raise AdequacyError(f"other_ends = {shown(other_ends)}; must be 'refuse' or 'leave_out'.")
     if new_events not in get_args(NewEvents):
         raise AdequacyError(f"new_events = {shown(new_events)}; must be 'refuse' or 'count'.")
-    jobs = paired(real, model, tolerance)
+    jobs, others = paired(real, model, tolerance, leave_out=other_ends == "leave_out")
     apart = events_of_one(real, model, jobs, tolerance)
     if new_events == "refuse":
         refuse_events(apart, (real.name, model.name))
@@ -103,7 +118,8 @@ def distance(
         )
     amounts = (each for each in real.amounts if each in model.amounts)
     fields = ("submit_time", "tasks", *amounts, "requested_time")
-    return Comparison(_differences(compared), jobs.height - compared.height, fields, events=apart)
+    left_out = jobs.height - compared.height
+    return Comparison(_differences(compared), left_out, fields, events=apart, other_ends=others)
 
 
 def _differences(jobs: pl.DataFrame) -> pl.DataFrame:

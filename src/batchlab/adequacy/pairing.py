@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -31,7 +32,9 @@ _TIMES = ("submit_time", "requested_time")
 _NOT_REPRODUCED = "event not reproduced"
 
 
-def paired(real: Stream, model: Stream, tolerance: Tolerance) -> pl.DataFrame:
+def paired(
+    real: Stream, model: Stream, tolerance: Tolerance, *, leave_out: bool = False
+) -> tuple[pl.DataFrame, dict[str, int]]:
     """Put every job of the real stream and its twin in the model's into one row.
 
     Jobs with the same ids belong together; where the ids are not the same, or there are none, jobs do by
@@ -43,12 +46,16 @@ def paired(real: Stream, model: Stream, tolerance: Tolerance) -> pl.DataFrame:
         The streams.
     tolerance
         By how much submissions may differ.
+    leave_out
+        Whether jobs that are in one stream only, or ended otherwise in the other, are left out.
 
     Returns
     -------
-    polars.DataFrame
+    jobs : polars.DataFrame
         In the order in which the real jobs arrived: their columns, then those of the model, whose names begin
         with `MODEL`.
+    left_out : dict
+        How many jobs were left out, by what is different.
 
     Raises
     ------
@@ -59,10 +66,46 @@ def paired(real: Stream, model: Stream, tolerance: Tolerance) -> pl.DataFrame:
     allowed = _allowed(tolerance, (*fields, "requested_time"))
     if not real.jobs.height:
         raise AdequacyError(f"{real.name}: has no jobs; nothing can be compared.")
+    left_out: dict[str, int] = {}
+    if leave_out:
+        real, model, left_out = _in_both(real, model)
     _check_numbers(real, model)
     jobs = _joined(real, model)
+    if leave_out:
+        ends = _other_ends(jobs, (real.name, model.name))
+        left_out |= dict(ends.drop_nulls().value_counts(sort=True).iter_rows())
+        jobs = jobs.filter(ends.is_null())
     _check(jobs, allowed, (real.name, model.name))
-    return jobs
+    return jobs, left_out
+
+
+def _other_ends(jobs: pl.DataFrame, names: tuple[str, str]) -> pl.Series:
+    """Say of each pair of jobs how they ended, where they did not end alike; null for the others."""
+    kinds = len(ENDS)
+    texts = {
+        one * kinds + other: f"{ENDS[one]} in {names[0]}, {ENDS[other]} in {names[1]}"
+        for one in range(kinds)
+        for other in range(kinds)
+    }
+    pairs = jobs["ended"].cast(pl.Int64) * kinds + jobs[f"{MODEL}ended"].cast(pl.Int64)
+    apart = pl.Series(_other_event(jobs))
+    return pairs.set(~apart, None).replace_strict(texts, return_dtype=pl.String).alias("ends")
+
+
+def _in_both(real: Stream, model: Stream) -> tuple[Stream, Stream, dict[str, int]]:
+    """Keep the jobs of which both streams have the number; count the others."""
+    same_kind = real.jobs.schema["job_id"] == model.jobs.schema["job_id"]
+    if not (real.numbered and model.numbered and same_kind):
+        return real, model, {}
+    found, alone = [], {}
+    for stream, other in ((real, model), (model, real)):
+        kept = stream.jobs.join(other.jobs, on="job_id", how="semi", maintain_order="left")
+        found.append(replace(stream, jobs=kept))
+        if kept.height < stream.jobs.height:
+            alone[f"in {stream.name} only"] = stream.jobs.height - kept.height
+    if not found[0].jobs.height:
+        raise AdequacyError(f"{real.name} and {model.name} have no job in common; nothing can be compared.")
+    return found[0], found[1], alone
 
 
 def _allowed(tolerance: Tolerance, fields: tuple[str, ...]) -> dict[str, float]:
@@ -135,7 +178,8 @@ def _check(jobs: pl.DataFrame, allowed: dict[str, float], names: tuple[str, str]
         one, other = (ENDS[job[each]] for each in ("ended", f"{MODEL}ended"))
         raise AdequacyError(
             f"{where}: {_NOT_REPRODUCED}: {one} in {names[0]}, {other} in {names[1]}; must be the same in "
-            "both. Give the model the events that ended the job, or leave the job out of both streams."
+            "both. Give the model the events that ended the job, or pass other_ends='leave_out' "
+            "(--other-ends leave_out), which leaves such jobs out and counts them."
         )
     one, other = (_text(job[each]) for each in (name, f"{MODEL}{name}"))
     most = f"equal up to the tolerance of {allowed[name]:g}" if allowed[name] else "equal"

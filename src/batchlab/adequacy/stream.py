@@ -31,10 +31,11 @@ ENDS = ("never started", "started, but not ended", "ended", "completed", "killed
 
 _SECONDS = ("submit_time", "requested_time", "start_time", "end_time")
 _USUAL_AMOUNTS = ("core", "mem", "gpu")
-# A job that ends with an error ends by itself; the other words are those of Slurm and of our own runs.
+# A job that ends with an error ends by itself; the other words are those of Slurm and of our own runs. A job
+# that reached its limit ended with its run in the log, so that a model may complete it there or kill it.
 _BY_ITSELF = ("completed", "failed")
 _CUT_SHORT = (
-    *("killed", "interrupted", "cancelled", "timeout", "preempted", "deadline", "revoked"),
+    *("killed", "interrupted", "cancelled", "preempted", "deadline", "revoked"),
     *("node_fail", "boot_fail", "out_of_memory"),
 )
 _TOO_LARGE = 1e15

@@ -54,6 +54,13 @@ _NewEvents = Annotated[
         "comparison, or count them. Compared if both are runs or streams of events."
     ),
 ]
+_OtherEnds = Annotated[
+    Literal["refuse", "leave_out"],
+    typer.Option(
+        help="Jobs that started, ended or were killed in one stream only, as cancelled and lost jobs of a "
+        "log, or that are in one stream only: refuse the comparison, or leave them out and count them."
+    ),
+]
 _First = Annotated[int | None, whole_number("Compare only the first N jobs by arrival.")]
 _Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Gets a report in HTML.")]
 
@@ -66,6 +73,7 @@ def adequacy(
     least: _Least = 50,
     tolerance: _Tolerance = 0.0,
     new_events: _NewEvents = "refuse",
+    other_ends: _OtherEnds = "refuse",
     first: _First = None,
     overrun: Overrun = None,
     mapping: MappingOption = None,
@@ -92,7 +100,11 @@ def adequacy(
     }
     _check_jobs(runs)
     comparison = measure.compare(
-        runs[str(real)], runs[str(model)], tolerance=tolerance, new_events=new_events
+        runs[str(real)],
+        runs[str(model)],
+        tolerance=tolerance,
+        new_events=new_events,
+        other_ends=other_ends,
     )
     comparison = comparison if first is None else comparison.first(first)
     found: Reference | None = None
@@ -147,6 +159,7 @@ def _document(comparison: Comparison) -> dict[str, object]:
         "E": comparison.E,
         "jobs": len(comparison),
         "left_out": comparison.left_out,
+        "other_ends": dict(comparison.other_ends),
         "differing_waits": comparison.differing_waits,
         "differing_residences": comparison.differing_residences,
         "reference": comparison.P_max,
