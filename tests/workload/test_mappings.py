@@ -151,6 +151,13 @@ def test_columns_are_kept_under_their_names() -> None:
     assert workload.jobs.select("run_time", "tasks").row(0) == (60.0, 3)
 
 
+def test_odd_values_of_mappings_are_harmless() -> None:
+    """A number of hundreds of digits is a value as any other."""
+    document = {**MINIMAL, "missing": [10**400, 60]}
+    with pytest.raises(WorkloadError, match="and its run time is unknown"):
+        read("in,ran,n\n1,60,3", document)
+
+
 def test_the_allocated_stands_in_for_what_is_unknown() -> None:
     """The column that was asked for comes first; the report counts where the other was taken."""
     document = {"columns": {**MINIMAL["columns"], "allocated_cores": "given"}}

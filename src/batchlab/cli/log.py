@@ -144,7 +144,7 @@ def format_of(log: LogRequest) -> LogFormat:
 
 def mapping_of(log: LogRequest) -> LogMapping | None:
     """Return the mapping of a data set, given or found by the columns; None for other files."""
-    if log.mapping is None and (not is_log(log) or format_of(log) != "mapped"):
+    if format_of(log) != "mapped":
         return None
     from batchlab.workload.mappings.read import mapping_of_source  # noqa: PLC0415  # most files are others
 

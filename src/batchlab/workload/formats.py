@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import stat
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from batchlab.errors import WorkloadError
@@ -129,13 +131,21 @@ def log_format(path: Path) -> LogFormat:
 
 def beginning(path: Path) -> bytes:
     """Give a file's first bytes, unpacked, from the first sign on; none of what cannot be read, or a pipe."""
-    if not path.is_file():
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        # The reader says why it cannot be read.
         return b""
+    return _beginning(path, status.st_mtime_ns, status.st_size) if stat.S_ISREG(status.st_mode) else b""
+
+
+@lru_cache(maxsize=8)
+def _beginning(path: Path, _changed: int, _size: int) -> bytes:
+    """Read a file's first bytes once for all questions about its format, as long as it stays the same."""
     try:
         with path.open("rb") as file:
             begin = next(unpacked(pieces(file, str(path)), str(path), _MOST_READ), b"")[:_MOST_READ]
     except (OSError, WorkloadError):
-        # The reader says why it cannot be read.
         return b""
     return begin.removeprefix(b"\xef\xbb\xbf").lstrip()
 

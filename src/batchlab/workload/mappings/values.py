@@ -159,6 +159,6 @@ def _is_one_of(number: pl.Series, values: Sequence[object]) -> pl.Series:
 def _is_number(value: object) -> bool:
     try:
         float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return True
