@@ -8,7 +8,7 @@ import pytest
 
 from batchlab.errors import WorkloadError
 from batchlab.workload import LogMapping, Workload, read_mapped, read_sacct
-from batchlab.workload.formats import is_table, log_format, reader_of
+from batchlab.workload.formats import _may_be_mapped, beginning, is_table, log_format, reader_of
 from batchlab.workload.mappings.catalogue import entries
 from batchlab.workload.mappings.mapping import Attempts, File, Times
 from batchlab.workload.mappings.roles import ROLES
@@ -78,6 +78,16 @@ def test_tables_and_logs_stay_what_they_are(tmp_path: Path) -> None:
         "JobID|Submit|Start|End|State|ReqCPUS|TimelimitRaw\n7|100|160|220|COMPLETED|4|5\n", "utf-8"
     )
     assert log_format(dump) == "sacct"
+
+
+def test_descriptions_are_no_data_sets(tmp_path: Path) -> None:
+    """Of JSON only lists of objects and lines of them are looked into: what is not costs no tables."""
+    path = tmp_path / "some.json"
+    for text, expected in (('{"groups": [{"a": 1}]}', False), ("[[groups]]", False), ('[ {"a": 1}]', True)):
+        path.write_text(text, "utf-8")
+        assert _may_be_mapped(beginning(path)) is expected
+    path.write_text('{"a": 1}\n{"a": 2}\n', "utf-8")
+    assert _may_be_mapped(beginning(path))
 
 
 def test_amounts_are_shared_out_among_nodes() -> None:
@@ -154,7 +164,7 @@ def test_columns_are_kept_under_their_names() -> None:
 def test_odd_values_of_mappings_are_harmless() -> None:
     """A number of hundreds of digits is a value as any other."""
     document = {**MINIMAL, "missing": [10**400, 60]}
-    with pytest.raises(WorkloadError, match="and its run time is unknown"):
+    with pytest.raises(WorkloadError, match="had not ended when the log was written"):
         read("in,ran,n\n1,60,3", document)
 
 

@@ -74,6 +74,8 @@ _FORMS: tuple[tuple[LogFormat, re.Pattern[bytes]], ...] = (
 
 # The columns of a table of batchlab; a file that has them all needs no mapping.
 _OF_TABLES = {b"submit_time", b"run_time", b"tasks"}
+# A list of objects, or an object on a line and another on the next: rows. Descriptions are one object.
+_OBJECTS = re.compile(rb"\[\s*\{|\{[^\n]*\}\s*\n\s*\{")
 _SWF_FIELDS = 18
 # The fewest columns of a mapping: an instant, a length, a size.
 _FEWEST = 3
@@ -164,8 +166,10 @@ def _is_mapped(begin: bytes, path: Path) -> bool:
 
 
 def _may_be_mapped(begin: bytes) -> bool:
-    if begin.startswith((_PARQUET, b"{", b"[")):
+    if begin.startswith(_PARQUET) or _OBJECTS.match(begin):
         return True
+    if begin.startswith((b"{", b"[")):
+        return False
     if _log_form(begin) not in (None, "sacct"):
         return False
     if _SWF.match(begin):
