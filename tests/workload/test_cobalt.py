@@ -65,13 +65,13 @@ def as_cobalt(jobs: list[LoggedJob]) -> list[str]:
 @given(st.integers(0, 2**32), st.integers(1, 60))
 @settings(max_examples=20, deadline=None)
 def test_written_jobs_are_read_back(seed: int, count: int) -> None:
-    """Requests, limits, instants and states are those of the jobs that were written."""
+    """The reader returns the requests, limits, instants and states of the written jobs."""
     jobs = cobalt_jobs(seed, count)
     check_read_back(jobs, bl.read_cobalt(as_cobalt(jobs)), columns=COLUMNS)
 
 
 def test_sums_over_a_large_log() -> None:
-    """The sums over 10,000 jobs are those of the jobs that were written."""
+    """The sums over 10,000 jobs equal the sums over the written jobs."""
     jobs = cobalt_jobs(37, 10_000)
     workload = bl.read_cobalt(as_cobalt(jobs))
     check_conserved(jobs, workload, columns=("requested_nodes", "exclusive"))

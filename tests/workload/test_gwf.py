@@ -40,14 +40,14 @@ def line_of(job: LoggedJob, *, separator: str = "\t", fields: int = 29) -> str:
 @given(st.integers(0, 2**32), st.integers(1, 60))
 @settings(max_examples=20, deadline=None)
 def test_written_jobs_are_read_back(seed: int, count: int) -> None:
-    """Requests, limits, instants and states are those of the jobs that were written."""
+    """The reader returns the requests, limits, instants and states of the written jobs."""
     jobs = grid_jobs(seed, count)
     lines = ["# a comment", *(line_of(job, separator="\t" if job.number % 2 else "  ") for job in jobs)]
     check_read_back(jobs, bl.read_gwf(lines), columns=COLUMNS)
 
 
 def test_sums_over_a_large_log() -> None:
-    """The sums over 10,000 jobs are those of the jobs that were written."""
+    """The sums over 10,000 jobs equal the sums over the written jobs."""
     jobs = grid_jobs(39, 10_000)
     check_conserved(jobs, bl.read_gwf(map(line_of, jobs)), columns=("requested_memory",))
 

@@ -65,14 +65,14 @@ def finish(job: LoggedJob, version: str = "10.1", *, exit_status: int = 0, hosts
 @given(st.integers(0, 2**32), st.integers(1, 60))
 @settings(max_examples=25, deadline=None)
 def test_written_jobs_are_read_back(seed: int, count: int) -> None:
-    """Requests, limits, instants and states are those of the jobs that were written."""
+    """The reader returns the requests, limits, instants and states of the written jobs."""
     jobs = logged_jobs(seed, count, [*EXITS])
     workload = bl.read_lsf([finish(job) for job in jobs])
     check_read_back(jobs, workload, columns=[name for name in COLUMNS if name in workload.jobs.columns])
 
 
 def test_sums_over_a_large_log() -> None:
-    """The sums over 10,000 jobs are those of the jobs that were written."""
+    """The sums over 10,000 jobs equal the sums over the written jobs."""
     jobs = logged_jobs(35, 10_000, [*EXITS])
     workload = bl.read_lsf([finish(job) for job in jobs])
     columns = ("requested_nodes", "requested_gpus", "requested_memory", "exclusive")

@@ -85,13 +85,13 @@ def as_moab(jobs: list[LoggedJob]) -> list[str]:
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 60))
 @settings(max_examples=20, deadline=None)
 def test_written_jobs_are_read_back(write: Any, seed: int, count: int) -> None:  # noqa: ANN401
-    """Requests, limits, instants and states are those of the jobs that were written."""
+    """The reader returns the requests, limits, instants and states of the written jobs."""
     jobs = trace_jobs(seed, count)
     check_read_back(jobs, bl.read_maui(write(jobs)), columns=COLUMNS)
 
 
 def test_sums_over_a_large_log() -> None:
-    """The sums over 10,000 jobs are those of the jobs that were written."""
+    """The sums over 10,000 jobs equal the sums over the written jobs."""
     jobs = trace_jobs(38, 10_000)
     for lines in ([" ".join(fields_of(job)) for job in jobs], as_moab(jobs)):
         check_conserved(jobs, bl.read_maui(lines), columns=("requested_nodes", "requested_memory"))

@@ -67,7 +67,7 @@ def _duration(seconds: int) -> str:
 @given(st.integers(0, 2**32), st.integers(1, 60))
 @settings(max_examples=25, deadline=None)
 def test_written_jobs_are_read_back(seed: int, count: int) -> None:
-    """Requests, limits, instants and states are those of the jobs that were written."""
+    """The reader returns the requests, limits, instants and states of the written jobs."""
     jobs = logged_jobs(seed, count, [*STATUS])
     workload = bl.read_pbs(as_pbs(jobs))
     columns = [name for name in COLUMNS if name in workload.jobs.columns]
@@ -77,7 +77,7 @@ def test_written_jobs_are_read_back(seed: int, count: int) -> None:
 
 
 def test_sums_over_a_large_log() -> None:
-    """The sums over 10,000 jobs are those of the jobs that were written."""
+    """The sums over 10,000 jobs equal the sums over the written jobs."""
     jobs = logged_jobs(34, 10_000, [*STATUS])
     check_conserved(
         jobs,

@@ -73,7 +73,7 @@ def record(job: LoggedJob, *, host: str = "n1", task: str = "NONE", **changes: A
 @given(st.integers(0, 2**32), st.integers(1, 60))
 @settings(max_examples=25, deadline=None)
 def test_written_jobs_are_read_back(seed: int, count: int) -> None:
-    """Requests, limits, instants and states are those of the jobs that were written."""
+    """The reader returns the requests, limits, instants and states of the written jobs."""
     jobs = logged_jobs(seed, count, [*ENDS], waiting=False)
     workload = bl.read_sge([record(job) for job in jobs], consumable_per="job", memory=["h_vmem"])
     columns = [name for name in COLUMNS if name in workload.jobs.columns and name != "requested_memory"]
@@ -83,7 +83,7 @@ def test_written_jobs_are_read_back(seed: int, count: int) -> None:
 
 
 def test_sums_over_a_large_log() -> None:
-    """The sums over 10,000 jobs are those of the jobs that were written; nodes are not in the format."""
+    """The sums over 10,000 jobs equal the sums over the written jobs; nodes are not in the format."""
     jobs = logged_jobs(36, 10_000, [*ENDS], waiting=False)
     lines = [record(job) for job in jobs]
     check_conserved(jobs, bl.read_sge(lines, gpus=[]), columns=("requested_memory", "exclusive"))

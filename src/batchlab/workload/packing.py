@@ -45,7 +45,7 @@ _COMMANDS = {
     "tar": "tar -xf FILE",
 }
 PACKINGS = (".gz", ".bz2", ".xz", ".zip", ".zst")
-"""The suffixes of packed files that readers take; what a file is is known by its content."""
+"""The suffixes of packed files that readers take; the packing is recognised by the content."""
 
 _GZIP_WINDOW = 31
 _RAW_DEFLATE = -15
@@ -87,9 +87,17 @@ def is_plain_or_gzip(name: str) -> bool:
     except (OSError, ValueError):
         return True
     kind = packing_of(begin)
-    if kind == "gzip":
-        next(unpacked(iter([begin]), name, _HEAD_LENGTH))
+    if kind == "gzip" and packing_of(_begin_of_gzip(begin)) == "tar":
+        raise _not_read("tar", name)
     return kind in (None, "gzip")
+
+
+def _begin_of_gzip(packed: bytes) -> bytes:
+    """Unpack the beginning of a file; empty if it is damaged, which its reader explains."""
+    try:
+        return zlib.decompressobj(_GZIP_WINDOW).decompress(packed, _HEAD_LENGTH)
+    except zlib.error:
+        return b""
 
 
 def unpacked(packed: Iterator[bytes], name: str, most: int = _BLOCK) -> Iterator[bytes]:
@@ -140,7 +148,7 @@ def _one_layer(packed: Iterator[bytes], name: str, most: int) -> Iterator[bytes]
         else:
             yield from _members(whole, _DECOMPRESSORS[kind], kind, name, most)
     except _DAMAGED as error:
-        raise WorkloadError(f"{name}: the {kind} stream is damaged: {error}. Get the file anew.") from error
+        raise WorkloadError(f"{name}: the {kind} stream is damaged: {error}. Get another copy.") from error
 
 
 def _not_read(kind: str, name: str) -> WorkloadError:
@@ -149,7 +157,7 @@ def _not_read(kind: str, name: str) -> WorkloadError:
 
 def _cut_short(kind: str, name: str) -> WorkloadError:
     return WorkloadError(
-        f"{name}: the {kind} stream is cut short. Get the file anew, or unpack what is left of it."
+        f"{name}: the {kind} stream is cut short. Get another copy, or unpack the part that there is."
     )
 
 
@@ -227,7 +235,7 @@ class _Bytes:
         self._rest = b""
 
     def take(self, count: int) -> bytes:
-        """Return so many bytes, or what is left."""
+        """Return so many bytes, or the rest."""
         found = [self._rest]
         length = len(self._rest)
         while length < count and (piece := next(self._pieces, b"")):
@@ -242,7 +250,7 @@ class _Bytes:
         self._rest = rest + self._rest
 
     def some(self) -> bytes:
-        """Return the bytes at hand, else the next piece."""
+        """Return the bytes already read, or the next piece."""
         found, self._rest = self._rest, b""
         return found or next(self._pieces, b"")
 
@@ -286,7 +294,7 @@ def _of_zip(source: _Bytes, name: str, most: int) -> Iterator[bytes]:
         found = entry.name
         yield from _content(source, entry, name, most)
     if found is None:
-        raise WorkloadError(f"{name}: the archive has no file. Get the file anew.")
+        raise WorkloadError(f"{name}: the archive has no file. Get another copy.")
 
 
 def _shown(name: bytes) -> str:

@@ -110,7 +110,7 @@ def _whole(text: str | None) -> int | None:
 
 
 def _with_nodes(records: pl.DataFrame) -> pl.DataFrame:
-    """Read the list of the indices of nodes, which is that of the nodes that a job got."""
+    """Parse the list of the indices of the allocated nodes."""
     indices = pl.col("node_list").str.contains(_INDICES).fill_null(value=False)
     bracketed = records.select(pl.when(indices).then(pl.format("[{}]", "node_list"))).to_series()
     known = {text: hosts(text) for text in bracketed.unique().drop_nulls()}

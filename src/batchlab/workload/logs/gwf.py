@@ -114,7 +114,7 @@ def _jobs(text: str, log: Log) -> list[Row]:
         if not fields or fields[0].startswith(("#", ";")):
             continue
         if len(fields) == _FIELDS + 1:
-            # Some logs have one more, of which nothing is known.
+            # Some logs have one more field, of unknown meaning.
             del fields[_STRUCTURE]
         numbers = [_number(each) for each in fields[1:11]]
         if len(fields) != _FIELDS or None in numbers:

@@ -1,6 +1,6 @@
 """The fields of a record JOB_FINISH of LSF, by their place in its list of tokens.
 
-The order is that of IBM's page on lsb.acct (5.1 to 10.1) but for two of its errors: ``runLimit`` stands
+The order is that of IBM's page on lsb.acct (5.1 to 10.1), without two of its errors: ``runLimit`` stands
 before ``options3``, and an entry of hostRusage has a sixth token, the number of pairs behind it.
 """
 

@@ -1,4 +1,4 @@
-"""Resource requirements of LSF (``bsub -R``): how many nodes, and what is reserved on them.
+"""Resource requirements of LSF (``bsub -R``): nodes, and the resources reserved on them.
 
 The grammar is that of IBM's "Administer IBM Spectrum LSF: About resource requirement strings".
 """
@@ -61,7 +61,7 @@ def requirement_of(text: str, unit: MemoryUnit = "MB", per: ReservedPer = "host"
     text
         As ``select[mem>4000] rusage[mem=2000.00,ngpus_physical=2] span[ptile=16]``, in any order.
     unit, per
-        What a number of memory counts in, and what a reservation is for, unless they say it themselves.
+        The unit of memory, and the owner of a reserved amount, unless they are written.
 
     Examples
     --------

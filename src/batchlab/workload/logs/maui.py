@@ -34,7 +34,7 @@ _EVENTS = {
     "JOBREJECT": "CANCELLED",
     "JOBPREEMPT": "REQUEUED",
 }
-"""The state of a job after an event of Moab; that of its field for an end."""
+"""The state of a job after an event of Moab; empty: the state in its fields."""
 
 _STATES = {"COMPLETED": "COMPLETED", "REMOVED": "CANCELLED", "NOTRUN": "PENDING", "VACATED": "REQUEUED"}
 _NONE = ("[NONE]", "[DEFAULT]", "NONE", "-", "0", "-1", "")

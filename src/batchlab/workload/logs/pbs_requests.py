@@ -1,7 +1,7 @@
 """What jobs of PBS, Torque and Cray's ALPS ask for: processors, nodes, GPUs, memory and whole nodes.
 
-The grammar of ``select`` and ``place`` is that of the PBS Professional Reference Guide (pbs_resources), that
-of ``nodes`` Torque's qsub(1B), and that of ``mppwidth`` Cray's aprun(1).
+Sources of the grammar: the PBS Professional Reference Guide (pbs_resources) for ``select`` and ``place``,
+Torque's qsub(1B) for ``nodes``, Cray's aprun(1) for ``mppwidth``.
 """
 
 import re
@@ -40,8 +40,8 @@ class Request(NamedTuple):
 
     `processors` and `gpus` are sums over the job. `nodes` is the number of nodes that the job asks for,
     `tasks_per_node` the largest number of processors on one of them; `memory` is in kB, of the whole job.
-    `uneven` is true if the chunks differ in their processors. `chunks` are those of equal size each of which
-    is on one node; 0 if each processor may be on any.
+    `uneven` is true if the chunks differ in their processors. `chunks` is the number of equal chunks of one
+    node each; 0 if each processor may be on any node.
     """
 
     processors: float | None = None
@@ -178,7 +178,7 @@ def _usual(processors: int | None) -> int:
 
 
 def _placed(chunks: list[_Chunk] | None, place: str, processors: float | None) -> Request:
-    """Say on how many nodes the chunks are, and how many processors are on each."""
+    """Return the number of nodes of the chunks, and the processors on each."""
     words = place.split(":")
     exclusive = any(word in _ALONE for word in words)
     if chunks is None or not processors:
@@ -204,12 +204,12 @@ def _completed(
     *,
     is_placed: bool = False,
 ) -> Request:
-    """Add the sums of processors, GPUs and memory to what is known of the nodes; `is_placed` with a place."""
+    """Add the sums of processors, GPUs and memory to the nodes of a request; `is_placed` with a place."""
     if processors is not None and not 0 < processors <= _LARGEST:
         return Request(exclusive=placed.exclusive)
     alone = placed.exclusive or known.get("naccesspolicy", "").lower() in _ALONE_POLICIES
     gpus = _gpus(known, chunks)
-    # On nodes that are taken whole, a number of processors for each is as good as a chunk.
+    # On several whole nodes, a number of processors for each node is equivalent to a chunk.
     bound = gpus or (is_placed and not (alone and (placed.nodes or 0) > 1))
     return placed._replace(
         processors=None if processors is None else float(processors),

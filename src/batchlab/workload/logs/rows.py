@@ -40,7 +40,7 @@ _MORE: Mapping[str, pl.DataType] = {
     "logged_reason": pl.String(),
     "run_site": pl.String(),
 }
-# What stands for a job of which a log does not say it, if it says it of another.
+# The value for a job without it, in a log in which another job has one.
 _USUAL: Mapping[str, float] = {
     "used_memory": -1.0,
     "average_cpu_time": -1.0,
@@ -54,8 +54,8 @@ def records_of_rows(rows: Iterable[Row]) -> pl.DataFrame:
     Parameters
     ----------
     rows
-        The records in the order of lines. The ``memory`` of a processor is that of the job (`chunks.MEMORY`)
-        shared out, rounded up.
+        The records in the order of lines. The ``memory`` of a processor is the share of the
+        memory of the job (`chunks.MEMORY`), rounded up.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def instant(text: str) -> float | None:
 
 
 def whole(text: str) -> int | None:
-    """Return a whole number; None for a text that is none, or one beyond 2^53."""
+    """Return a whole number; None for another text, and beyond 2^53."""
     try:
         number = float(text)
     except ValueError:

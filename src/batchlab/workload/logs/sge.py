@@ -131,7 +131,7 @@ class _Site:
 
 @dataclass
 class _Attempt:
-    """A record of a job, with the hosts and the times of those of its parallel tasks."""
+    """A record of a job, with the hosts and the times of its parallel tasks."""
 
     line: int
     fields: list[str]
@@ -149,7 +149,7 @@ class _Attempt:
 
 
 def _attempts(text: str, log: Log) -> list[_Attempt]:
-    """Split the records, and join those of the tasks of parallel jobs to their jobs."""
+    """Split the records, and join the records of parallel tasks to their jobs."""
     found: list[_Attempt] = []
     # The records of tasks that have no job yet, and the last record of each job.
     waiting: dict[tuple[str, str], list[tuple[int, list[str]]]] = {}
@@ -206,7 +206,7 @@ def _of_tasks_alone(
 
 
 def _remark(found: Sequence[_Attempt], log: Log) -> None:
-    """Say once what the format does not say."""
+    """Note once which facts the format does not hold."""
     log.notes.add("noted", _NO_WAITS, pl.Series([min(attempt.line for attempt in found)]))
     parallel = [each.line for each in found if each.fields[33] != _NONE and len(each.hosts) == 1]
     if parallel:

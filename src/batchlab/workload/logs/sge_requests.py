@@ -31,7 +31,7 @@ class Category:
 
     @property
     def exclusive(self) -> bool:
-        """Whether the job asks for its hosts alone."""
+        """True if the job asks for its hosts alone."""
         return self.resources.get("exclusive", self.resources.get("excl", "")).lower() in _TRUE
 
 
@@ -61,7 +61,7 @@ def category_of(text: str) -> Category:
 
 
 def kilobytes_of(text: str | None) -> float | None:
-    """Return a memory request in kB of 1024 bytes; None for a text that is none."""
+    """Return a memory request in kB of 1024 bytes; None for another text."""
     match = None if text is None else _SIZE.fullmatch(text.strip())
     if match is None:
         return None
@@ -70,7 +70,7 @@ def kilobytes_of(text: str | None) -> float | None:
 
 
 def seconds_of(text: str | None) -> float | None:
-    """Return a time request in seconds: ``7200``, or ``2:00:00``; None for a text that is none."""
+    """Return a time request in seconds: ``7200``, or ``2:00:00``; None for another text."""
     bare = "" if text is None else text.strip()
     clock = _CLOCK.fullmatch(bare)
     if clock is not None:
