@@ -127,3 +127,28 @@ def test_limits_of_partitions(log: Path, tmp_path: Path) -> None:
     head, first = (tmp_path / "out" / "jobs.csv").read_text().splitlines()[:2]
     row = dict(zip(head.split(","), first.split(","), strict=False))
     assert (row["requested_time"], row["state"]) == ("7200.0", "completed")
+
+
+def test_dumps_without_a_header(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Their fields are named by an option; without it the command says so."""
+    lines = log.read_text().splitlines()[1:]
+    log.write_text("\n".join(lines))
+    machine = ["--nodes", "2", "--cores", "8"]
+    assert main(["run", str(log), *machine]) == 2
+    assert "looks like a dump of sacct without a header; name its fields" in capsys.readouterr().err
+    assert main(["run", str(log), *machine, "--fields", HEAD.replace("|", ",")]) == 0
+    assert "3 completed" in capsys.readouterr().out
+    log.write_text("\n".join(lines).replace("|", ";;"))
+    other = ["--fields", HEAD.replace("|", ","), "--delimiter", ";;"]
+    assert main(["compare", str(log), *machine, "--policy", "fcfs", *other]) == 0
+
+
+@pytest.mark.parametrize(("option", "value"), [("--fields", "JobID,Submit"), ("--delimiter", ";")])
+def test_options_of_sacct_for_other_logs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, value: str
+) -> None:
+    """They are refused for logs of other formats."""
+    path = tmp_path / "log.swf"
+    path.write_text("; MaxProcs: 8\n1 0 -1 60 4 -1 -1 4 100 500 1 1 1 1 1 -1 -1 -1\n")
+    assert main(["run", str(path), option, value, "--log-format", "swf"]) == 2
+    assert f"{option}: is about dumps of sacct" in capsys.readouterr().err

@@ -18,6 +18,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     RULES,
     Control,
     Cores,
+    Delimiter,
     Equivalence,
     ExternalEvents,
     FailureTimes,
@@ -37,6 +38,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     Processors,
     Rate,
     ReferenceRate,
+    SacctFields,
     Seed,
     Sleep,
     SystemFile,
@@ -132,6 +134,8 @@ def compare(
     use_memory: UseMemory = None,
     log_events: LogEvents = True,
     log_format: LogFormatOption = None,
+    fields: SacctFields = None,
+    delimiter: Delimiter = None,
     mapping: MappingOption = None,
     timezone: Timezone = None,
     executor: _Executor = "threads",
@@ -161,6 +165,8 @@ def compare(
         timezone,
         mapping,
         log_events,
+        fields,
+        delimiter,
     )
     workload, described = _read(log, machine)
     title = LogFile(log.trace).label

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["check_platform", "format_of", "is_log", "located", "mapping_of", "read_log"]
 
 _JOBS = ".json"
+# A number of a job, and five fields or more.
+_NO_HEADER = re.compile(rb"\d+(?:_\d+|\+\d+)?(?:\.\w+)?\|(?:[^|\n]*\|){4}")
 
 
 def located(given: Path, *, stream: bool = False) -> tuple[Path, str | None]:
@@ -120,7 +123,7 @@ def is_log(log: LogRequest) -> bool:
     """Tell a log from tables and other simulators' jobs: by the content, unless its format is given."""
     from batchlab.workload.formats import is_table  # noqa: PLC0415  # --help does without
 
-    if log.form is not None or log.mapping is not None:
+    if log.form is not None or log.mapping is not None or log.fields is not None:
         return True
     return format_of(log) != "swf" or not (is_table(log.trace) or _is_json(log.trace))
 
@@ -139,6 +142,8 @@ def format_of(log: LogRequest) -> LogFormat:
         raise wrong_usage(
             "is about files that --mapping describes; leave one of the two out.", "--log-format"
         )
+    if log.fields is not None and log.form is None and log.mapping is None:
+        return "sacct"
     return "mapped" if log.mapping is not None else log.form or log_format(log.trace)
 
 
@@ -170,11 +175,28 @@ def _read(log: LogRequest, systems: Sequence[System]) -> Workload:
     given["log_events"] = log.log_events
     if form in {"sacct", "jobcomp"}:
         given["partition_limits"] = _partition_limits(systems)
+    given |= _of_sacct(log, form)
     read = reader_of(log.trace, form)(log.trace, invalid=log.invalid, processors=log.processors, **given)
     if log.use_memory is None:
         # Systems with memory take it by the name of the column; those without it leave it alone.
         return replace(read, resources=tuple(name for name in read.resources if name != "mem"))
     return read
+
+
+def _of_sacct(log: LogRequest, form: LogFormat) -> dict[str, Any]:
+    """Give the fields and the delimiter of a dump of sacct, and refuse them for other logs."""
+    names = None if log.fields is None else [name.strip() for name in log.fields.split(",") if name.strip()]
+    given = {name: value for name, value in (("fields", names), ("delimiter", log.delimiter)) if value}
+    if given and form != "sacct":
+        option = f"--{next(iter(given))}"
+        raise wrong_usage(f"is about dumps of sacct; {log.trace} is none. Leave it out.", option)
+    if form == "swf":
+        from batchlab.workload.formats import beginning  # noqa: PLC0415  # the library, when it is needed
+
+        if _NO_HEADER.match(beginning(log.trace)):
+            step = "name its fields as in sacct --format: --fields JobID,User,Submit,…"
+            raise wrong_usage(f"{log.trace} looks like a dump of sacct without a header; {step}", "'TRACE'")
+    return given
 
 
 def _gives_memory(system: System) -> bool:

@@ -29,6 +29,7 @@ __all__ = [
     "RULES",
     "Control",
     "Cores",
+    "Delimiter",
     "Equivalence",
     "ExternalEvents",
     "FailureTimes",
@@ -51,6 +52,7 @@ __all__ = [
     "Processors",
     "Rate",
     "ReferenceRate",
+    "SacctFields",
     "Seed",
     "Sleep",
     "SystemFile",
@@ -322,6 +324,24 @@ LogEvents = Annotated[
 LogFormatOption = Annotated[
     LogFormat | None,
     typer.Option("--log-format", rich_help_panel=READING, help="What the log is; known by its content."),
+]
+SacctFields = Annotated[
+    str | None,
+    typer.Option(
+        "--fields",
+        metavar="NAMES",
+        rich_help_panel=READING,
+        help="Fields of a dump of sacct without a header, as in its --format: JobID,Submit,Start,…",
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter",
+        metavar="TEXT",
+        rich_help_panel=READING,
+        help="End of a field in a dump of sacct. [default: found in the header, or |]",
+    ),
 ]
 MappingOption = Annotated[
     str | None,

@@ -29,8 +29,8 @@ class LogRequest:
 
     `trace` is the file, and `name` its name in the catalogue, where it was found there; `applications` is
     the folder with the applications of its jobs, where one was given; `overrun`, `use_memory`, `form`,
-    `timezone` and `mapping` are None where they were not. `log_events`: whether what happened to jobs in
-    the log happens to them again.
+    `timezone`, `mapping`, `fields` and `delimiter` (of a dump of sacct) are None where they were not.
+    `log_events`: whether what happened to jobs in the log happens to them again.
     """
 
     trace: Path
@@ -44,6 +44,8 @@ class LogRequest:
     timezone: str | None = None
     mapping: str | None = None
     log_events: bool = True
+    fields: str | None = None
+    delimiter: str | None = None
 
     @property
     def swf_overrun(self) -> OverrunAction:

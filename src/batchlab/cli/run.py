@@ -27,6 +27,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     RULES,
     Control,
     Cores,
+    Delimiter,
     Equivalence,
     ExternalEvents,
     FailureTimes,
@@ -47,6 +48,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     Processors,
     Rate,
     ReferenceRate,
+    SacctFields,
     Seed,
     Sleep,
     Timezone,
@@ -220,6 +222,8 @@ def run(
     use_memory: UseMemory = None,
     log_events: LogEvents = True,
     log_format: LogFormatOption = None,
+    fields: SacctFields = None,
+    delimiter: Delimiter = None,
     mapping: MappingOption = None,
     timezone: Timezone = None,
     applications: _Applications = None,
@@ -250,6 +254,7 @@ def run(
     if stream:
         _check_streamed(
             {"--messages": messages, "--dispatch": dispatch, "--fitted": fitted, "--report": report}
+            | {"--fields": fields, "--delimiter": delimiter}
         )
         check_streamed(rate, control, reference_rate)
         check_unobserved(observer, power, failures)
@@ -266,6 +271,8 @@ def run(
             timezone,
             mapping,
             log_events,
+            fields,
+            delimiter,
         ),
         machine,
         policy_for(chosen, machine),
@@ -315,6 +322,8 @@ _NOT_STREAMED = {
     "--dispatch": "records every pass, which --stream does without",
     "--fitted": "shifts submissions, which --stream does not",
     "--report": "shows all jobs, which --stream does without",
+    "--fields": "is about dumps of sacct, which --stream does not read",
+    "--delimiter": "is about dumps of sacct, which --stream does not read",
 }
 
 

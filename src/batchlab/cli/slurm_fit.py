@@ -13,6 +13,7 @@ from batchlab.cli.log import located, read_log
 from batchlab.cli.options import (  # typer reads the annotations
     OUTPUT,
     RULES,
+    Delimiter,
     Invalid,
     LogEvents,
     LogFormatOption,
@@ -21,6 +22,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     Overhead,
     Overrun,
     Processors,
+    SacctFields,
     Seed,
     Timezone,
     UseMemory,
@@ -127,6 +129,8 @@ def fit(
     use_memory: UseMemory = None,
     log_events: LogEvents = True,
     log_format: LogFormatOption = None,
+    fields: SacctFields = None,
+    delimiter: Delimiter = None,
     mapping: MappingOption = None,
     timezone: Timezone = None,
     tolerance: _Tolerance = 60.0,
@@ -145,7 +149,18 @@ def fit(
     sought = None if parameter is None else _sought(parameter, configured)
     given = located(trace)
     request = LogRequest(
-        *given, overrun, invalid, processors, use_memory, None, log_format, timezone, mapping, log_events
+        *given,
+        overrun,
+        invalid,
+        processors,
+        use_memory,
+        None,
+        log_format,
+        timezone,
+        mapping,
+        log_events,
+        fields,
+        delimiter,
     )
     workload = read_log(request, configured.system)
     with progress_bar("fitting") as advance:

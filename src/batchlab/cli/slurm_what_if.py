@@ -11,6 +11,7 @@ from batchlab.cli.failure import check_page, wrong_usage
 from batchlab.cli.log import located, read_log
 from batchlab.cli.options import (  # typer reads the annotations
     RULES,
+    Delimiter,
     Fitted,
     Invalid,
     LogEvents,
@@ -20,6 +21,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     Overhead,
     Overrun,
     Processors,
+    SacctFields,
     Seed,
     Timezone,
     UseMemory,
@@ -94,6 +96,8 @@ def what_if(
     use_memory: UseMemory = None,
     log_events: LogEvents = True,
     log_format: LogFormatOption = None,
+    fields: SacctFields = None,
+    delimiter: Delimiter = None,
     mapping: MappingOption = None,
     timezone: Timezone = None,
     report: PageFile = None,
@@ -114,7 +118,18 @@ def what_if(
         twins = [values.applied(each) for each in twins]
     given = located(trace)
     request = LogRequest(
-        *given, overrun, invalid, processors, use_memory, None, log_format, timezone, mapping, log_events
+        *given,
+        overrun,
+        invalid,
+        processors,
+        use_memory,
+        None,
+        log_format,
+        timezone,
+        mapping,
+        log_events,
+        fields,
+        delimiter,
     )
     workload = read_log(request, *(each.system for each in twins))
     _note_ignored(workload, twins)
