@@ -101,6 +101,7 @@ def _is_plain(request: RunRequest) -> bool:
         and all(file is None for file in files)
         and not (watching.live or watching.serve or watching.pace is not None)
         and log.timezone is None
+        and log.fields is None
         and log.delimiter is None
         and is_log(log)
         and format_of(log) == "swf"
