@@ -102,6 +102,7 @@ def test_what_only_some_policies_go_by() -> None:
     assert warnings(columns, system=shares) == (said,)
     assert not warnings(columns, system=shares, usage=True)
     assert not warnings(columns, "multifactor(fair_share=1)", system=shares)
+    assert not warnings(columns, "fcfs", system={"fair_share": FairShare(), "policy": "slurm"})
     same = "fair share of multifactor(fair_share=1) is the same for all jobs: no job has a user or an account"
     assert warnings(None, "multifactor(fair_share=1)", system=shares) == (same,)
 

@@ -44,7 +44,9 @@ def unused_by_policy(system: System, policy: Policy, options: RunOptions) -> Ite
     factors = {each.priority_factor for each in system.partitions}
     if factors - {1.0} and policy.order_name != "multifactor":
         yield f"priority_factor of partitions is not used: {policy} does not order by multifactor"
-    if system.fair_share is not None and not (options.usage or shares(policy)):
+    # Slurm's files always say how usage counts; without accounts nobody expects that it matters.
+    is_asked = system.fair_share is not None and (system.accounts or not system.policy)
+    if is_asked and not (options.usage or shares(policy)):
         rule = "does not go by usage, which is not recorded either"
         yield f"fair_share of the system is not used: {policy} {rule}"
 
