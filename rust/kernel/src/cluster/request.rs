@@ -126,6 +126,12 @@ impl Requests {
         &self.all[index as usize]
     }
 
+    /// How many requests there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.all.len()
+    }
+
     /// Whether any of the requests is exclusive.
     #[must_use]
     pub fn has_exclusive(&self) -> bool {

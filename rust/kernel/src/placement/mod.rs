@@ -156,6 +156,16 @@ impl Allocator {
         !matches!(self.rule, AllocationRule::Contiguous | AllocationRule::SubTorus)
     }
 
+    /// Whether it fills nodes in an order that a job's request alone decides, as long as the machine stays as it is: more tasks
+    /// go to the nodes of fewer, and to others.
+    #[must_use]
+    pub fn fills_in_one_order(&self) -> bool {
+        use AllocationRule::{Balanced, BestFit, FirstFit, NextFit, WorstFit};
+        self.external.is_none()
+            && self.mapping.is_none()
+            && matches!(self.rule, FirstFit | BestFit | WorstFit | NextFit | Balanced)
+    }
+
     /// Whether it puts jobs on nodes of consecutive numbers.
     #[must_use]
     pub fn takes_neighbours(&self) -> bool {

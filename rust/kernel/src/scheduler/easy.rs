@@ -131,7 +131,7 @@ impl SchedulingRule for Easy {
                 &Pass::Held(head) => {
                     let each = view.looks_at_each();
                     let has_slots = self.slots.test(view, allocator);
-                    let may_fit = |values: &[i64]| each || (view.may_fit(values) && has_slots(values));
+                    let may_fit = |values: &[i64]| each || (view.may_fit(values) && has_slots.passes(values));
                     let some = view.state.queue.first_matching(Some(&head), &may_fit);
                     drop(has_slots);
                     if some.is_none() {
@@ -201,12 +201,12 @@ impl Easy {
 
     /// The next job behind `after` that the totals admit.
     fn next_behind(&mut self, view: View<'_>, allocator: &Allocator, after: Rank) -> Option<u32> {
-        let Self { shadow, slots, .. } = self;
+        let Self { shadow, slots, harm, .. } = self;
         let shadow = shadow.as_ref()?;
         let (each, has_slots) = (view.looks_at_each(), slots.test(view, allocator));
         let may_start = |values: &[i64]| {
             each || (view.may_fit_where(values, |set, own| shadow.may_admit(view, set, own))
-                && has_slots(values))
+                && has_slots.passes_where(values, |least| harm.may_admit(view, allocator, shadow, least)))
         };
         let found = view.state.queue.first_matching(Some(&after), &may_start)?;
         self.pass = Pass::Behind(found);

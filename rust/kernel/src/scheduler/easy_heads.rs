@@ -102,7 +102,7 @@ impl Heads {
             each || view.may_run_among(values, |number| connected[number].head.is_none())
                 || (view.may_fit_where(values, |set, own| {
                     shadow_in(set).is_none_or(|shadow| shadow.may_admit(view, set, own))
-                }) && has_slots(values))
+                }) && has_slots.passes(values))
         };
         view.state.queue.first_matching(after.as_ref(), &matters)
     }

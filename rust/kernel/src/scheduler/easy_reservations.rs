@@ -255,7 +255,8 @@ impl EasyReservations {
         let has_slots = slots.test(view, allocator);
         let matters = |values: &[i64]| {
             (!is_one && view.may_run_among(values, lacks_heads))
-                || (view.may_fit_where(values, |_, own| self.may_admit(view, own)) && has_slots(values))
+                || (view.may_fit_where(values, |_, own| self.may_admit(view, own))
+                    && has_slots.passes(values))
         };
         let found = view.state.queue.first_matching(after.as_ref(), &matters);
         drop(has_slots);

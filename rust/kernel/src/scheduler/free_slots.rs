@@ -1,13 +1,13 @@
 //! How many slots requests have on the machine now, counted as far as was asked.
 //!
-//! Where several resources matter, totals admit jobs that no node has room for. Jobs that share a request are then passed over
+//! Where totals do not decide, they admit jobs that no node has room for. Jobs that share a request are then passed over
 //! together: O(log n) for each node with a slot once the machine has changed, O(log r) after that for r requests. Where jobs take
 //! consecutive nodes, so are those that need more than any row of neighbours has, at the same cost.
 use std::cell::RefCell;
 
 use crate::cluster::{Availability, Request};
 use crate::placement::Allocator;
-use crate::state::View;
+use crate::state::{LeastAsked, RequestsAsked, View, each_asked};
 
 /// The slots of one request.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +16,19 @@ struct Counted {
     slots: u64,
     /// The first node that was not looked at; None: all were.
     next: Option<u32>,
+}
+
+impl Counted {
+    /// All slots where one total decides, else none yet.
+    fn begin(view: View<'_>, request: u32) -> Self {
+        let (requests, machine) = (&view.scenario.requests, &view.state.machine);
+        let asked = requests.get(request);
+        let of_total = |resource| machine.total_free_in(asked.nodes)[resource] / asked.amounts[resource];
+        match requests.limiting_resource(request).map(of_total) {
+            Some(slots) => Self { request, slots: slots.max(0) as u64, next: None },
+            None => Self { request, slots: 0, next: Some(0) },
+        }
+    }
 }
 
 /// The slots of those requests that were asked for since the machine changed.
@@ -28,13 +41,17 @@ pub struct FreeSlots {
     on_neighbours: Vec<u64>,
 }
 
+/// Tells of values of the queue whether jobs that have them may have slots.
+pub struct SlotTest<'a> {
+    view: View<'a>,
+    slots: RefCell<&'a mut FreeSlots>,
+    knows: bool,
+    takes_neighbours: bool,
+}
+
 impl FreeSlots {
-    /// Whether jobs with such values of the queue may fit, as far as their slots tell: false only if none of them does.
-    pub fn test<'a>(
-        &'a mut self,
-        view: View<'a>,
-        allocator: &Allocator,
-    ) -> impl Fn(&[i64]) -> bool + use<'a> {
+    /// A test of values of the queue, as the machine is now.
+    pub fn test<'a>(&'a mut self, view: View<'a>, allocator: &Allocator) -> SlotTest<'a> {
         if self.changes != view.state.machine.changes() {
             self.counted.clear();
             self.on_neighbours.clear();
@@ -45,14 +62,7 @@ impl FreeSlots {
             view.state.limited.is_none() && allocator.as_external().is_none() && !view.looks_at_each();
         let is_one_set = view.scenario.node_sets.count() == 1;
         let takes_neighbours = knows && is_one_set && allocator.takes_neighbours();
-        let slots = RefCell::new(self);
-        move |values| {
-            if takes_neighbours && !slots.borrow_mut().neighbours_have(view, values) {
-                return false;
-            }
-            let common = if knows { view.common_request(values) } else { None };
-            common.is_none_or(|(request, tasks)| slots.borrow_mut().has(view, request, tasks))
-        }
+        SlotTest { view, slots: RefCell::new(self), knows, takes_neighbours }
     }
 
     /// Whether some neighbours have as much of each resource as such jobs need at least.
@@ -67,7 +77,7 @@ impl FreeSlots {
 
     fn has(&mut self, view: View<'_>, request: u32, tasks: u64) -> bool {
         let at = self.counted.binary_search_by_key(&request, |known| known.request).unwrap_or_else(|at| {
-            self.counted.insert(at, Counted { request, slots: 0, next: Some(0) });
+            self.counted.insert(at, Counted::begin(view, request));
             at
         });
         let known = &mut self.counted[at];
@@ -85,6 +95,31 @@ impl FreeSlots {
     }
 }
 
+impl SlotTest<'_> {
+    /// Whether jobs with such values may have slots: false only if none of them has.
+    pub fn passes(&self, values: &[i64]) -> bool {
+        self.passes_where(values, |_| true)
+    }
+
+    /// Whether jobs with such values may have slots for a request that is admitted; of some jobs `admits` is not asked.
+    pub fn passes_where(&self, values: &[i64], admits: impl Fn(&LeastAsked) -> bool) -> bool {
+        if !self.knows {
+            return true;
+        }
+        if self.takes_neighbours && !self.slots.borrow_mut().neighbours_have(self.view, values) {
+            return false;
+        }
+        let has = |request, tasks| self.slots.borrow_mut().has(self.view, request, tasks);
+        match self.view.requests_asked(values) {
+            RequestsAsked::Unknown => true,
+            RequestsAsked::Common(request, tasks) => has(request, tasks),
+            RequestsAsked::Each(asked) => {
+                each_asked(asked).any(|least| admits(&least) && has(least.request, least.tasks))
+            }
+        }
+    }
+}
+
 /// The most that consecutive nodes have free of a resource, each of which has some.
 fn most_on_neighbours(view: View<'_>, resource: usize) -> u64 {
     let machine = &view.state.machine;
@@ -99,4 +134,72 @@ fn most_on_neighbours(view: View<'_>, resource: usize) -> u64 {
         true
     });
     most
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::cluster::{Machine, NodeSets, NodeTasks, Requests};
+    use crate::placement::AllocationRule;
+    use crate::priority::Priority;
+    use crate::scenario::Scenario;
+    use crate::state::{JobRecords, State};
+    use crate::workload::Job;
+
+    /// Four nodes of 4 cores, of which 1 is free on each, and a queue of jobs whose task asks for so many cores.
+    fn run_of(cores: &[i64]) -> (Scenario, State) {
+        let (capacity, node_sets) = (vec![4; 4], Arc::new(NodeSets::whole(4)));
+        let mut requests = Requests::new(1, &capacity);
+        let job = |(row, &amount): (usize, &i64)| Job {
+            row: row as u64,
+            submit_time: 0.0,
+            run_time: 10.0,
+            requested_time: 10.0,
+            time_limit: 10.0,
+            tasks: 1,
+            request: requests.intern(Request { amounts: vec![amount], ..Request::NOTHING }),
+        };
+        let jobs: Vec<Job> = [3; 4].iter().chain(cores).enumerate().map(job).collect();
+        let machine = Machine::new(1, capacity, Arc::clone(&node_sets), false);
+        let mut state = State::new(JobRecords::new(&jobs, |_| None), machine);
+        let scenario = Scenario::new(jobs, Vec::new(), requests, node_sets);
+        state.distinguish_requests(&scenario);
+        for job in 0..scenario.jobs.len() as u32 {
+            state.enqueue(&scenario, &Priority::fcfs(), job);
+        }
+        for node in 0..4 {
+            state.start(&scenario, node, &[NodeTasks { node, tasks: 1 }]);
+        }
+        (scenario, state)
+    }
+
+    /// The first job that may fit by totals and has slots, and how many ranges of the queue were looked at.
+    fn looks(cores: &[i64]) -> (Option<u32>, usize) {
+        let (scenario, state) = run_of(cores);
+        let view = View { scenario: &scenario, state: &state };
+        let (mut slots, looks) = (FreeSlots::default(), Cell::new(0));
+        let test = slots.test(view, &Allocator::new(AllocationRule::FirstFit, 0));
+        let found = state.queue.first_matching(None, &|values: &[i64]| {
+            looks.set(looks.get() + 1);
+            view.may_fit(values) && test.passes(values)
+        });
+        (found.map(|rank| rank.job), looks.get())
+    }
+
+    #[test]
+    fn jobs_that_fit_by_totals_and_on_no_node_cost_one_look() {
+        let cores: Vec<i64> = (0..1000).map(|row| 2 + row % 3).collect();
+        assert_eq!(looks(&cores), (None, 1));
+    }
+
+    #[test]
+    fn a_job_with_slots_is_found_behind_jobs_without_any() {
+        let cores: Vec<i64> = (0..1000).map(|row| if row == 900 { 1 } else { 2 + row % 3 }).collect();
+        let (found, looks) = looks(&cores);
+        assert_eq!(found, Some(904));
+        assert!(looks < 60, "{looks} ranges were looked at");
+    }
 }

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cluster::{NodeSetId, NodeTasks};
 use crate::placement::Allocator;
-use crate::state::View;
+use crate::state::{LeastAsked, View};
 use crate::time::{Time, from_ordered_bits};
 
 use super::shadow_room::ShadowRoom;
@@ -99,9 +99,26 @@ impl Shadow {
     /// that may use others as well can have taken nothing of them, so that its nodes decide.
     #[must_use]
     pub fn may_admit(&self, view: View<'_>, set: NodeSetId, values: &[i64]) -> bool {
-        view.now() + from_ordered_bits(values[0]) <= self.time
+        self.is_over_in_time(view, values[0])
             || !view.scenario.node_sets.is_within(set, self.nodes)
             || values[1..].iter().zip(&self.extra).all(|(need, extra)| need <= extra)
+    }
+
+    /// The same of jobs with a request.
+    #[must_use]
+    pub fn may_admit_request(&self, view: View<'_>, least: &LeastAsked) -> bool {
+        let request = view.scenario.requests.get(least.request);
+        let tasks = u32::try_from(least.tasks).unwrap_or(u32::MAX);
+        let mut extras = self.extra.iter().enumerate();
+        self.is_over_in_time(view, least.estimate)
+            || !view.scenario.node_sets.is_within(request.nodes, self.nodes)
+            || extras.all(|(resource, &extra)| request.need(resource, tasks) <= extra)
+    }
+
+    /// Whether a job that starts now is expected to end by the shadow time, by its estimate as ordered bits.
+    #[must_use]
+    pub fn is_over_in_time(&self, view: View<'_>, estimate: i64) -> bool {
+        view.now() + from_ordered_bits(estimate) <= self.time
     }
 
     /// Whether a job may start on these nodes; if so, its effect on the room is noted.

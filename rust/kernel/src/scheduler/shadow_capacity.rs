@@ -82,7 +82,15 @@ impl ShadowCapacity {
     /// Counts the slots of all nodes. O(n).
     fn count_slots(&mut self, machine: &Machine, request: &Request) {
         let nodes = machine.node_sets().nodes_from(request.nodes, 0);
-        self.slots = nodes.map(|node| u64::from(self.slots_then(machine, node, request))).sum();
+        self.slots = match *request.amounts {
+            // One amount decides on each node: the most common case.
+            [amount] if amount > 0 && !request.exclusive && !machine.has_unavailable() => {
+                let most = if request.tasks_per_node == 0 { u32::MAX } else { request.tasks_per_node };
+                let then = |node: u32| machine.free_of(node)[0] + self.gained[node as usize];
+                nodes.map(|node| u64::from(quotient(then(node), amount).min(most))).sum()
+            }
+            _ => nodes.map(|node| u64::from(self.slots_then(machine, node, request))).sum(),
+        };
     }
 
     /// The same where to ask whether the head fits costs O(n): once for each halving of the instants. It goes on to fit once
@@ -230,6 +238,14 @@ impl ShadowCapacity {
             self.change_slots(machine, head.request, (request, placement), 1);
         }
         fits
+    }
+}
+
+/// How many amounts a free amount holds. Of numbers with few bits the division is quicker.
+fn quotient(free: i64, amount: i64) -> u32 {
+    match (u32::try_from(free), u32::try_from(amount)) {
+        (Ok(free), Ok(amount)) => free / amount,
+        _ => (free / amount).clamp(0, i64::from(u32::MAX)) as u32,
     }
 }
 

@@ -79,10 +79,20 @@ pub struct Simulation<F> {
 
 impl<F: Feed> Simulation<F> {
     /// A simulation before its first instant.
-    pub fn new(mut scenario: Scenario, state: State, policy: PolicyParts, agenda: Agenda, feed: F) -> Self {
+    pub fn new(
+        mut scenario: Scenario,
+        mut state: State,
+        policy: PolicyParts,
+        agenda: Agenda,
+        feed: F,
+    ) -> Self {
         let PolicyParts { scheduler, priority, allocator } = policy;
         scenario.first_submission = feed.first_submission();
         let cursor = Cursor::new(&agenda, scenario.first_submission);
+        if !scenario.jobs.is_empty() {
+            // A streamed run learns of its requests only as it goes on.
+            state.distinguish_requests(&scenario);
+        }
         let mut simulation = Self {
             scenario: Arc::new(scenario),
             state,

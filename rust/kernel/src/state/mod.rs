@@ -13,6 +13,8 @@ mod preempting;
 mod queue;
 mod rank;
 mod reason;
+mod request_values;
+mod requests_asked;
 mod revision;
 mod running;
 mod service;
@@ -37,8 +39,6 @@ use crate::scenario::{JobCheck, Scenario};
 use crate::time::Time;
 use crate::workload::{ConditionState, JobState};
 
-use queue::{partition_values, request_values};
-
 pub use applications::{ApplicationState, SchedulingPoint};
 pub use awake::Awake;
 pub use calculation::{Calculation, Due};
@@ -51,6 +51,7 @@ pub use preempting::PreemptionState;
 pub use queue::{JobQueue, QueueIndex};
 pub use rank::Rank;
 pub use reason::Reason;
+pub use requests_asked::{LeastAsked, RequestsAsked, each_asked};
 pub use running::{ExpectedEnd, ExpectedEnds, Phase, Run, RunningJobs};
 pub use service::{RateChange, ServiceState};
 pub use short_runs::{ShortRun, ShortRuns};
@@ -133,12 +134,10 @@ impl State {
     /// The state before the first instant.
     #[must_use]
     pub fn new(jobs: JobRecords, machine: Machine) -> Self {
-        let blocks = machine.node_sets().count() * (machine.resources() + 1);
-        let width = blocks + request_values(&machine) + partition_values(&machine);
         Self {
             now: 0.0,
             jobs,
-            queue: JobQueue::new(width),
+            queue: JobQueue::new(&machine),
             machine,
             running: RunningJobs::default(),
             work: FixedWork::default(),

@@ -7,7 +7,8 @@ use crate::scenario::Scenario;
 use crate::time::{Time, ordered_bits};
 use crate::workload::{JobState, PlaceAttributes};
 
-use super::{QueueIndex, Rank, State, partition_values, request_values};
+use super::queue::partition_values;
+use super::{QueueIndex, Rank, State};
 
 impl State {
     /// The place of a queued job, by the key that it was given.
@@ -120,12 +121,7 @@ impl State {
                 *need = amount.saturating_mul(i64::from(tasks));
             }
         }
-        if request_values(&self.machine) > 0 {
-            values.extend(match *alternatives {
-                [request] => [i64::from(request), -i64::from(request)],
-                _ => [i64::MIN; 2],
-            });
-        }
+        self.queue.requests().list(&mut values, alternatives, estimate, tasks);
         if partition_values(&self.machine) > 0 {
             self.list_partitions(scenario, job, &mut values);
         }

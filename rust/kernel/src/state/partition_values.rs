@@ -1,7 +1,7 @@
 //! In which partitions queued jobs may run (S11).
 use crate::cluster::NodeSetId;
 
-use super::{View, request_values};
+use super::View;
 
 impl View<'_> {
     /// Returns whether jobs with these values of the queue may run in a partition: false only if none of them may. There are several
@@ -9,7 +9,8 @@ impl View<'_> {
     #[must_use]
     pub fn may_run_in(self, values: &[i64], partition: usize) -> bool {
         let machine = &self.state.machine;
-        let before = self.scenario.node_sets.count() * (machine.resources() + 1) + request_values(machine);
+        let blocks = self.scenario.node_sets.count() * (machine.resources() + 1);
+        let before = blocks + self.state.queue.requests().width();
         values[before + partition] == 0
     }
 

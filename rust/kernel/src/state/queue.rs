@@ -8,18 +8,14 @@ use crate::index::ordered_index::{Least, OrderedIndex};
 
 use super::closed::ClosedJobs;
 use super::rank::Rank;
+use super::request_values::RequestValues;
 
 /// Queued jobs in order; values: one block for each node set, with the estimate as ordered bits and then the least amount
-/// of each resource that the job needs in its own sets, and `i64::MAX` in all other blocks. Behind these stand the number of the
-/// request, where several resources matter, and 0 or `i64::MAX` for each partition, where there are several.
+/// of each resource that the job needs in its own sets, and `i64::MAX` in all other blocks. Behind these stand what tells its
+/// request (`RequestValues`), and 0 or `i64::MAX` for each partition, where there are several.
 ///
 /// With a block of its own for each set, a search skips jobs of a full set although others have free nodes.
 pub type QueueIndex = OrderedIndex<Rank, Least>;
-
-/// How many of a queued job's values say which request it has: where one resource alone decides, none.
-pub(super) fn request_values(machine: &Machine) -> usize {
-    if machine.resources() > 1 { 2 } else { 0 }
-}
 
 /// How many of a queued job's values say in which partitions it may run: for one partition none.
 pub(super) fn partition_values(machine: &Machine) -> usize {
@@ -27,11 +23,19 @@ pub(super) fn partition_values(machine: &Machine) -> usize {
     if count > 1 { count } else { 0 }
 }
 
+/// How many values a queued job has on a machine.
+fn width_on(machine: &Machine, requests: RequestValues) -> usize {
+    let blocks = machine.node_sets().count() * (machine.resources() + 1);
+    blocks + requests.width() + partition_values(machine)
+}
+
 /// The jobs that wait.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct JobQueue {
     /// Those that rules look at, in order.
     pub index: QueueIndex,
+    /// How their values tell their requests.
+    requests: RequestValues,
     /// Those that are over a limit, which have a place in the order but stand outside it.
     pub closed: ClosedJobs,
     /// Those that entered the queue since the last pass.
@@ -41,15 +45,27 @@ pub struct JobQueue {
 }
 
 impl JobQueue {
-    /// An empty queue, `width` values per job.
+    /// An empty queue on a machine, for any requests.
     #[must_use]
-    pub fn new(width: usize) -> Self {
+    pub fn new(machine: &Machine) -> Self {
+        let requests = RequestValues::of_any(machine.resources());
         Self {
-            index: QueueIndex::new(width),
+            index: QueueIndex::new(width_on(machine, requests)),
+            requests,
             closed: ClosedJobs::default(),
             arrived: Vec::new(),
             on_hold: BTreeSet::new(),
         }
+    }
+
+    /// From now on values tell requests in this way. The queue is empty.
+    pub(super) fn tell_requests(&mut self, machine: &Machine, requests: RequestValues) {
+        (self.index, self.requests) = (QueueIndex::new(width_on(machine, requests)), requests);
+    }
+
+    /// How the values of its jobs tell their requests.
+    pub(super) fn requests(&self) -> RequestValues {
+        self.requests
     }
 
     /// Number of jobs that are not held.

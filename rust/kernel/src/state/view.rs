@@ -11,7 +11,7 @@ use crate::time::Time;
 use crate::workload::JobState;
 
 use super::closed::FALLEN;
-use super::{Awake, ExpectedEnd, Phase, Rank, State, request_values};
+use super::{Awake, ExpectedEnd, Phase, Rank, State};
 
 /// What schedulers see of a run. Copied freely: it is two references.
 #[derive(Clone, Copy, Debug)]
@@ -213,25 +213,6 @@ impl<'a> View<'a> {
         sets.zip(values.chunks_exact(width + 1).zip(free.chunks_exact(width))).any(|(set, (own, free))| {
             own[1..].iter().zip(free).all(|(need, free)| need <= free) && admits(set, own)
         })
-    }
-
-    /// The request that all jobs with these values of the queue share, and the least number of their tasks; None where they have
-    /// several, or where that is not kept.
-    #[must_use]
-    pub fn common_request(self, values: &[i64]) -> Option<(u32, u64)> {
-        let block = self.state.machine.resources() + 1;
-        let own = self.scenario.node_sets.count() * block;
-        let &[least, minus_most] = &values[own..own + request_values(&self.state.machine)] else {
-            return None;
-        };
-        // Of jobs with several requests no number is known.
-        if least < 0 || least != -minus_most {
-            return None;
-        }
-        let request = self.scenario.requests.get(least as u32);
-        let needs = &values[request.nodes.block(block)][1..];
-        let (need, amount) = needs.iter().zip(&request.amounts).find(|&(_, &amount)| amount > 0)?;
-        Some((least as u32, (need / amount) as u64))
     }
 
     /// Whether a job's needs are within the free totals of one of its node sets.

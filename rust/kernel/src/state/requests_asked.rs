@@ -1,0 +1,68 @@
+//! What jobs in a range of the queue ask for, by request.
+use crate::scenario::Scenario;
+
+use super::request_values::RequestValues;
+use super::{State, View};
+
+/// The least that jobs with one request ask for, perhaps not one job all of it.
+#[derive(Clone, Copy, Debug)]
+pub struct LeastAsked {
+    /// The request.
+    pub request: u32,
+    /// The estimate as ordered bits.
+    pub estimate: i64,
+    /// The number of tasks.
+    pub tasks: u64,
+}
+
+/// What is known of the requests of jobs in a range of the queue.
+#[derive(Clone, Copy, Debug)]
+pub enum RequestsAsked<'a> {
+    /// Nothing.
+    Unknown,
+    /// All jobs have this request, and at least so many tasks.
+    Common(u32, u64),
+    /// What is asked of each request, as `RequestValues::Each` says.
+    Each(&'a [i64]),
+}
+
+impl State {
+    /// From now on queued jobs are told apart by their requests where totals do not decide. The queue is empty, and all jobs are
+    /// known.
+    pub fn distinguish_requests(&mut self, scenario: &Scenario) {
+        self.queue.tell_requests(&self.machine, RequestValues::of(&scenario.requests));
+    }
+}
+
+impl<'a> View<'a> {
+    /// What is known of the requests of jobs with these values of the queue.
+    #[must_use]
+    pub fn requests_asked(self, values: &'a [i64]) -> RequestsAsked<'a> {
+        let width = self.state.machine.resources() + 1;
+        let kept = self.state.queue.requests();
+        let begin = self.scenario.node_sets.count() * width;
+        let own = &values[begin..begin + kept.width()];
+        match (kept, own) {
+            (RequestValues::None, _) => RequestsAsked::Unknown,
+            (RequestValues::Each(_), _) => RequestsAsked::Each(own),
+            // Of jobs with several requests no number is known.
+            (RequestValues::Number, &[least, minus_most]) if least >= 0 && least == -minus_most => {
+                let request = self.scenario.requests.get(least as u32);
+                let needs = &values[request.nodes.block(width)][1..];
+                let asked = needs.iter().zip(&request.amounts).find(|&(_, &amount)| amount > 0);
+                asked.map_or(RequestsAsked::Unknown, |(need, amount)| {
+                    RequestsAsked::Common(least as u32, (need / amount) as u64)
+                })
+            }
+            (RequestValues::Number, _) => RequestsAsked::Unknown,
+        }
+    }
+}
+
+/// The requests that some of the jobs have, by the values of `RequestValues::Each`.
+pub fn each_asked(values: &[i64]) -> impl Iterator<Item = LeastAsked> {
+    let (pairs, _) = values.as_chunks::<2>();
+    pairs.iter().enumerate().filter(|(_, [estimate, _])| *estimate != i64::MAX).map(
+        |(request, &[estimate, tasks])| LeastAsked { request: request as u32, estimate, tasks: tasks as u64 },
+    )
+}
