@@ -81,6 +81,15 @@ def test_formats_are_known_by_the_first_line(text: str, form: LogFormat, tmp_pat
     assert log_format(plain) == log_format(packed) == form
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("word", ["# ", "sacct: ", "VERSION ", "JobID "])
+def test_long_first_lines_are_looked_at_once(word: str, tmp_path: Path) -> None:
+    """No form tries all ways to split a line."""
+    path = tmp_path / "log"
+    path.write_text(word * 2000 + "x", "utf-8")
+    assert log_format(path) in ("swf", "sacct")
+
+
 @pytest.mark.parametrize("text", [SACCT, JOBCOMP, PBS, LSF, SGE, COBALT, MAUI, GWF, SWF])
 def test_run(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each is replayed."""

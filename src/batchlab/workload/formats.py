@@ -33,25 +33,26 @@ _FORMS: tuple[tuple[LogFormat, re.Pattern[bytes]], ...] = (
         "sacct",
         re.compile(rb'\{(?=[\s\S]*"jobs"\s*:)(?=[\s\S]*"job_id"\s*:)(?=[\s\S]*"(?:submission|tres)"\s*:)'),
     ),
-    ("lsf", re.compile(rb'(?:#[^\n]*\s+)*"[A-Z_]+" "\d+\.\d+" \d+')),
+    ("lsf", re.compile(rb'(?:#[^\n]*\n\s*)*"[A-Z_]+" "\d+\.\d+" \d+')),
     (
         "gwf",
         re.compile(
-            rb"WorkflowID\s*,\s*JobID\s*,|(?:#[^\n]*\s+)*-?\d+[ \t]+-?\d[\d.]*[ \t]+"
+            rb"WorkflowID\s*,\s*JobID\s*,|(?:#[^\n]*\n\s*)*-?\d+[ \t]+-?\d[\d.]*[ \t]+"
             rb"(?:[^\s;]+[ \t]+){26,27}[^\s;]+[ \t]*\r?(?:\n|$)"
         ),
     ),
     (
         "maui",
         re.compile(
-            rb"(?:VERSION[^\n]*\s+)?(?:\S+(?:[ \t]+\d+){2}(?:[ \t]+\S+){2}[ \t]+-?\d+[ \t]+[A-Za-z]+[ \t]+\["
+            rb"(?:VERSION[^\n]*\n\s*)?"
+            rb"(?:\S+(?:[ \t]+\d+){2}(?:[ \t]+\S+){2}[ \t]+-?\d+[ \t]+[A-Za-z]+[ \t]+\["
             rb"|\d\d:\d\d:\d\d[ \t]+\d+(?::\d+)?[ \t]+[a-z]+[ \t]+\S+[ \t]+[A-Za-z]+(?:[ \t]|$))"
         ),
     ),
     (
         "sge",
         re.compile(
-            rb"(?:#[^\n]*\s+)*(?:\d+:(?:acct:)|(?!\d+:))(?:[^:\n]*:){5}\d+:[^:\n]*:[^:\n]*:\d+:\d+:\d+:"
+            rb"(?:#[^\n]*\n\s*)*(?:\d+:(?:acct:)|(?!\d+:))(?:[^:\n]*:){5}\d+:[^:\n]*:[^:\n]*:\d+:\d+:\d+:"
         ),
     ),
     (
@@ -65,7 +66,7 @@ _FORMS: tuple[tuple[LogFormat, re.Pattern[bytes]], ...] = (
     (
         "sacct",
         re.compile(
-            rb"(?:sacct: [^\n]*\s+)*(?:[A-Za-z]+[^A-Za-z\s]+|[A-Za-z]+\t)*JobID(?:Raw)?(?:[^A-Za-z]|$)",
+            rb"(?:sacct: [^\n]*\n\s*)*(?:[A-Za-z]+[^A-Za-z\s]+|[A-Za-z]+\t)*JobID(?:Raw)?(?:[^A-Za-z]|$)",
             re.IGNORECASE,
         ),
     ),
