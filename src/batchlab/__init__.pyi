@@ -125,6 +125,7 @@ from batchlab.workload import read_jobcomp as read_jobcomp
 from batchlab.workload import read_lsf as read_lsf
 from batchlab.workload import read_mapped as read_mapped
 from batchlab.workload import read_maui as read_maui
+from batchlab.workload import read_node_events as read_node_events
 from batchlab.workload import read_pbs as read_pbs
 from batchlab.workload import read_records as read_records
 from batchlab.workload import read_sacct as read_sacct

@@ -12,6 +12,8 @@ from batchlab.workload.logs.gwf import read_gwf as read_gwf
 from batchlab.workload.logs.jobcomp import read_jobcomp as read_jobcomp
 from batchlab.workload.logs.lsf import read_lsf as read_lsf
 from batchlab.workload.logs.maui import read_maui as read_maui
+from batchlab.workload.logs.node_events import NodeEventLog as NodeEventLog
+from batchlab.workload.logs.node_events import read_node_events as read_node_events
 from batchlab.workload.logs.pbs import read_pbs as read_pbs
 from batchlab.workload.logs.sacct import read_sacct as read_sacct
 from batchlab.workload.logs.sge import read_sge as read_sge
