@@ -78,6 +78,7 @@ fn read(log: &str) -> Vec<Job> {
         invalid: Invalid::Drop,
         processors: ProcessorField::Requested,
         use_memory: false,
+        log_events: false,
     };
     let records = SwfFile::open(Path::new(log), options).expect("the log opens");
     records

@@ -71,6 +71,7 @@ fn a_sound_job_has_all_its_values() {
         time_limit: 200.0,
         tasks: 4,
         memory: 0,
+        cancelled_after: None,
         fields: [1., 0., 5., 100., 4., 99.5, 2000., 4., 200., 3000., 1., 7., 8., 9., 1., 2., -1., -1.],
     };
     assert_eq!(records, [expected]);
@@ -290,12 +291,14 @@ fn options() -> impl Strategy<Value = SwfOptions> {
         select(vec![Invalid::Drop, Invalid::Raise]),
         select(vec![ProcessorField::Requested, ProcessorField::Allocated]),
         any::<bool>(),
+        any::<bool>(),
     )
-        .prop_map(|(overrun, invalid, processors, use_memory)| SwfOptions {
+        .prop_map(|(overrun, invalid, processors, use_memory, log_events)| SwfOptions {
             overrun,
             invalid,
             processors,
             use_memory,
+            log_events,
         })
 }
 
