@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from random import Random
+from typing import TYPE_CHECKING
 
 import pytest
 
 import batchlab as bl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ORIGIN = 1_700_000_000
 Job = tuple[int, int, int | None, int]
@@ -77,7 +81,7 @@ def as_swf(jobs: list[Job], rng: Random) -> list[str]:
     return lines
 
 
-FORMATS = {
+FORMATS: dict[str, tuple[Callable[[list[Job], Random], list[str]], Callable[[list[str]], bl.Workload]]] = {
     "sacct": (as_sacct, bl.read_sacct),
     "pbs": (as_pbs, bl.read_pbs),
     "swf": (as_swf, bl.read_swf),
