@@ -49,7 +49,7 @@ def write_results(
 
 
 def has_results(folder: Path) -> bool:
-    """Return whether a folder lists the results of several runs, and is none itself."""
+    """Return whether a folder lists the results of several runs, and is not the folder of one run."""
     return (folder / _LIST).is_file() and not (folder / "result.zip").exists()
 
 

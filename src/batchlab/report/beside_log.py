@@ -61,7 +61,7 @@ def beside_log(groups: Sequence[Group]) -> Html | None:
 
 
 def _schedules(groups: Sequence[Group], first: Result) -> dict[str, pl.DataFrame] | None:
-    """Give the schedule of the log, and that of each policy, of the jobs that ran in all of them."""
+    """Return the schedules of the log and of each policy, with the jobs that ran in all of them."""
     found: dict[str, pl.DataFrame] = {}
     for group in groups:
         result = group.results[0]
@@ -110,7 +110,7 @@ _CALLED = {"partition": "partition", "size": "processors"}
 
 
 def _means(jobs: pl.DataFrame, measure: str, grouping: Grouping) -> dict[int, tuple[int, float]]:
-    """Give how many jobs each group has, and their mean."""
+    """Return the number of jobs of each group, and their mean."""
     group = pl.Series("group", grouping.number)[jobs["row"]]
     found = jobs.with_columns(group).group_by("group").agg(pl.len(), pl.col(measure).mean())
     return {place: (count, mean) for place, count, mean in found.iter_rows()}

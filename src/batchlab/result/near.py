@@ -1,4 +1,4 @@
-"""How near a simulated schedule is to the one that the log has: the same measures of the same jobs."""
+"""The simulated schedule beside the schedule in the log: the same measures of the same jobs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def both_schedules(workload: Workload, jobs: pl.DataFrame) -> tuple[pl.DataFrame
     Returns
     -------
     tuple of polars.DataFrame, or None
-        The table with the times of the log, and the table with those of the simulation: the same rows, with
+        The table with the times of the log, and the table with the simulated times: the same rows, with
         ``row``, their places in the workload. None if the log has no starts, or no job ran in both.
     """
     logged = logged_times(workload.jobs)

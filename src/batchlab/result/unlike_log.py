@@ -1,4 +1,4 @@
-"""Why a simulated schedule may be far from the one that the log has."""
+"""Why a simulated schedule may be far from the schedule in the log."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def differences(configurations: Mapping[str, SlurmConfiguration]) -> Differences
 
 
 def _values(configuration: SlurmConfiguration) -> dict[str, tuple[Key, str, bool]]:
-    """Give each key and option by its name, with its value, and whether it may have an effect."""
+    """Return each key and option by its name, with its value, and whether it may have an effect."""
     found: dict[str, tuple[Key, str, bool]] = {}
     for setting in configuration.settings:
         for name, key, value in _parts(setting):
@@ -76,7 +76,7 @@ def _values(configuration: SlurmConfiguration) -> dict[str, tuple[Key, str, bool
 
 
 def _default(key: Key) -> str:
-    """Give the value of a key, or option, that is not given; empty where there is none."""
+    """Return the default of a key or option; empty if it has none."""
     usual = getattr(_SCHEDULER, key.name, None) if key.table == _SCHEDULER_TABLE else key.default
     return "" if usual is None else "no" if usual is False else str(usual)
 
