@@ -1,20 +1,24 @@
 """Free runs of recorded streams under the recorded configurations, beside real runs.
 
 `PYTHONPATH=src:tests python -m support.slurm_free_runs FOLDER` prints a table of all recordings that are
-there: FOLDER is `oracles/slurm` or `oracles/slurm-multifactor`.
+there: FOLDER is `oracles/slurm` or `oracles/slurm-multifactor`. With `--parts` it prints mean waits with some
+of what was measured on the machine.
 """
 
 import gzip
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean, median
+from typing import Any
 
 import polars as pl
 
 import batchlab as bl
+from batchlab.options.overheads import Delay
 from batchlab.slurm import read_configuration
 from batchlab.system.slurm import translate
 from support.slurm_free_events import commands_of
@@ -48,7 +52,7 @@ class Recording:
     configuration: str
     phases: dict[str, float]
     launch: float = 0.05
-    completion: float = 0.04
+    completion: float | Delay = 0.04
     lag: float = 0.014
     controller: dict[str, float] = field(default_factory=dict)
     commands: bool = False
@@ -108,6 +112,19 @@ RECORDINGS = (
         commands=True,
     ),
 )
+
+
+NOTHING: dict[str, Any] = {"launch": 0.0, "completion": 0.0, "lag": 0.0, "controller": {}}
+MESSAGES = Delay(per_task=0.002)
+"""EpilogMsgTime, 2 ms for each node of a job: tasks are nodes but in m2."""
+PARTS: dict[str, dict[str, Any]] = {
+    "slurm.conf alone": NOTHING,
+    "EpilogMsgTime": {**NOTHING, "completion": MESSAGES},
+    "launch, completion, lag": {"controller": {}},
+    "threads": {key: value for key, value in NOTHING.items() if key != "controller"},
+    "all": {},
+}
+"""What of a recording stands in for what was measured."""
 
 
 @dataclass(frozen=True)
@@ -268,6 +285,20 @@ def mean_wait(jobs: pl.DataFrame) -> float:
     return fmean((jobs["start_time"] - jobs["submit_time"]).to_list())
 
 
+def print_parts(folder: Path) -> None:
+    """Print the mean waits of 20 seeds with some of what was measured."""
+    print("| run | real |", *(f"{name} |" for name in PARTS))  # noqa: T201
+    print("|---|---|", *("---|" for _ in PARTS))  # noqa: T201
+    for recording in filter(partial(is_there, folder), RECORDINGS):
+        for run in recording.phases:
+            cells = list[str]()
+            for part in PARTS.values():
+                found = compared(replace(recording, **part), folder, run)
+                off = fmean(found.waits) / found.real_wait - 1
+                cells.append(f"{min(found.waits):.1f}–{max(found.waits):.1f} ({off:+.1%})")
+            print(f"| {run} | {found.real_wait:.1f} |", *(f"{cell} |" for cell in cells), flush=True)  # noqa: T201
+
+
 def is_there(folder: Path, recording: Recording) -> bool:
     """Tell whether a folder has a recording."""
     return (folder / recording.stream).exists() and (folder / recording.configuration).exists()
@@ -301,4 +332,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    (print_parts if "--parts" in sys.argv else main)(Path(sys.argv[1]))
