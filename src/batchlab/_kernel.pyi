@@ -597,6 +597,8 @@ class SwfParser:
     ) -> SwfParser: ...
     def feed(self, piece: bytes) -> bool:
         """Takes the next piece; says whether more is wanted."""
+    def note_trailing_bytes(self) -> None:
+        """Note that bytes behind the end of a packed log were ignored."""
     def finish(self) -> SwfColumns:
         """Takes the log for complete, and gives what was read."""
 

@@ -22,6 +22,10 @@ __all__ = ["DocumentReader", "DuplicateKey", "shown_path", "without_duplicates",
 
 _USUAL_BYTES = 2**16
 _MEBIBYTE = 2**20
+# Python's parser needs time and memory by the square of the parts of a key.
+_MOST_PARTS = 100
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
+_LONG_KEY = re.compile(rf"""(?m)^[ \t]*+\[{{0,2}}[ \t]*+(?:{_PART}\.[ \t]*+){{{_MOST_PARTS}}}""")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -94,6 +98,11 @@ class DocumentReader:
 
     def toml(self, text: str, *, neither: str = "") -> dict[str, object]:
         """Parse TOML; `neither` names what it could have been instead."""
+        if long := _LONG_KEY.search(text):
+            line = text.count("\n", 0, long.start()) + 1
+            parts = len(re.findall(_PART, text[long.start() :].partition("\n")[0].partition("=")[0]))
+            rule = f"no {self.noun} needs more than {_MOST_PARTS}"
+            raise self.error(f"line {line} has a key of {parts:,} parts; {rule}. Is it the right file?")
         try:
             return tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -308,3 +308,13 @@ def test_dispatchers_take_allocators_in_python(tmp_path: Path) -> None:
     assert [str(policy) for policy in bl.dispatchers("easy", LastNodes())] == expected[1:]
     with pytest.raises(bl.PolicyError, match="allocator = 7; must be a name"):
         bl.dispatchers("fcfs", [7])
+
+
+@pytest.mark.parametrize(
+    "much", [{"replications": 10**8}, {"seeds": range(10**8)}, {"seeds": range(2000), "replications": 1000}]
+)
+def test_too_many_runs_are_refused(much: dict[str, Any]) -> None:
+    """At once, with both numbers."""
+    rule = r"[12][\d,]+ .* an experiment has at most 1,000,000 runs\. Split it\."
+    with pytest.raises(bl.ExperimentError, match=rule):
+        Experiment(small(), SYSTEM, "fcfs", **much)

@@ -283,3 +283,14 @@ def test_systems_on_platforms_are_not_written(tmp_path: Path) -> None:
     (tmp_path / "machine.xml").write_text(SIMGRID)
     with pytest.raises(SystemDescriptionError, match=r"this form holds no platform"):
         write_system(read_system(tmp_path / "machine.xml"), tmp_path / "copy.toml")
+
+
+@pytest.mark.parametrize("key", ["a", '"b c"', "'d'"])
+@pytest.mark.parametrize("around", ["{} = 1", "[{}]", "[[{}]]", "x = 1\n  {} = 1"])
+def test_keys_of_many_parts_are_refused(tmp_path: Path, key: str, around: str) -> None:
+    """At once, with both numbers: to parse them takes time by the square of the parts."""
+    path = tmp_path / "system.toml"
+    path.write_text(around.format(" . ".join([key] * 100_000)))
+    rule = "has a key of 100,000 parts; no description needs more than 100. Is it the right file?"
+    with pytest.raises(SystemDescriptionError, match=rule):
+        read_system(path)

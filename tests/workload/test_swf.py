@@ -265,6 +265,38 @@ def test_damaged_gzip(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("behind", "jobs", "notes"),
+    [
+        (b"\0" * 1000, 1, 0),
+        (b"junk", 1, 1),
+        (b"\x1f", 1, 1),
+        (b"\0\0\x1f\x8cx", 1, 1),
+        (b"\0" * 9 + gzip.compress(LOG.encode()), 2, 0),
+        (gzip.compress(LOG.encode()) + b"x", 2, 1),
+    ],
+)
+def test_bytes_behind_a_gzip_stream(tmp_path: Path, behind: bytes, jobs: int, notes: int) -> None:
+    """They are ignored and noted, from a path and from a file in pieces of any size; zeros are padding."""
+    path = tmp_path / "log.swf.gz"
+    content = gzip.compress(LOG.encode()) + behind
+    path.write_bytes(content)
+    plain = read_swf(io.StringIO(LOG)).jobs.height
+    for source in (path, io.BytesIO(content), Slow(content)):
+        workload = read_swf(source)
+        assert workload.jobs.height == jobs * plain
+        noted = "bytes behind the end of the gzip stream ignored"
+        assert workload.report.noted["reason"].to_list().count(noted) == notes
+
+
+class Slow(io.BytesIO):
+    """A file that gives few bytes at a time."""
+
+    def read(self, _size: int | None = -1, /) -> bytes:
+        """Read three bytes at most."""
+        return super().read(3)
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"overrun": "extnd"}, "overrun = 'extnd'; must be one of these. Did you mean 'extend'"),

@@ -182,7 +182,7 @@ impl Reading {
     /// Reads some blocks; says whether there may be more.
     fn read(&mut self, blocks: &mut Blocks) -> Result<bool, SwfError> {
         for _ in 0..BLOCKS_PER_TURN {
-            let block = blocks.next_block(&self.parser)?;
+            let block = blocks.next_block(&mut self.parser)?;
             if block.is_empty() || self.parser.is_done() {
                 self.finish()?;
                 return Ok(false);
@@ -254,6 +254,12 @@ impl SwfParser {
         let reading = self.reading.as_mut().ok_or_else(spent)?;
         py.detach(|| reading.feed(piece)).map_err(raised)?;
         Ok(!reading.parser.is_done())
+    }
+
+    /// Note that bytes behind the end of a packed log were ignored.
+    fn note_trailing_bytes(&mut self) -> PyResult<()> {
+        self.reading.as_mut().ok_or_else(spent)?.parser.note_trailing_bytes();
+        Ok(())
     }
 
     /// Takes the log for complete, and gives what was read.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from functools import partial
-from itertools import product
+from itertools import islice, product
 from math import prod
 from typing import TYPE_CHECKING, cast
 
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from batchlab.vocabulary import ExecutorName
 
 __all__ = ["Experiment", "dispatchers"]
+
+# Each has a row of the table, a seed and a hash, all of which are made before the first run.
+_MOST_RUNS = 1_000_000
 
 
 class Experiment:
@@ -119,11 +122,12 @@ class Experiment:
         )
         self.policies = labelled("policies", policies, partial(as_policy, argument="policies:"), str)
         self.events = given_events(events, self.workloads)
-        self.seeds = (seeds,) if isinstance(seeds, int) else tuple(seeds)
+        self.seeds = (seeds,) if isinstance(seeds, int) else tuple(islice(seeds, _MOST_RUNS + 1))
         self.replications = _at_least_one("replications", replications)
         self.options = _options(options, arguments)
         self._options_of = _by_control(controls, self.options)
         self.observers = checked_observers(observers)
+        self._check_size()
         self._check_seeds()
         self._check_nodes()
         self._on: dict[tuple[str, str], Policy] = {
@@ -132,6 +136,12 @@ class Experiment:
             for name, policy in self.policies.items()
         }
         """The policies as they are on each system."""
+
+    def _check_size(self) -> None:
+        """Refuse more runs than could be planned."""
+        if prod(self._sides.values()) > _MOST_RUNS:
+            crossed = " × ".join(_counted(count, noun) for noun, count in self._sides.items())
+            raise ExperimentError(f"{crossed}: an experiment has at most {_MOST_RUNS:,} runs. Split it.")
 
     def _check_seeds(self) -> None:
         """Refuse wrong seeds before hours of runs with right ones."""
@@ -408,7 +418,8 @@ def _by_control(controls: object, options: RunOptions) -> dict[str | None, RunOp
         raise ExperimentError(
             f"options.control = {shown(_control_label(options))}; leave it out, since controls compares some."
         )
-    return {**labelled("controls", controls, partial(_under_control, options), _control_label)}
+    found = labelled("controls", controls, partial(_under_control, options), _control_label)
+    return dict(found.items())
 
 
 def _under_control(options: RunOptions, control: object) -> RunOptions:

@@ -46,18 +46,19 @@ def text_of(file: str) -> str:
 
 def joined(text: str, file: str) -> Iterator[tuple[Place, str]]:
     """Give the lines of a text that say something, those that end in a backslash with the next one."""
-    begun, first = "", 0
+    begun, first = list[str](), 0
     for number, raw in enumerate(text.splitlines(), 1):
         line = _COMMENT.sub("", raw).replace("\\#", "#").rstrip()
         first = first if begun else number
         if line.endswith("\\"):
-            begun += line[:-1]
+            # What is empty begins no line.
+            begun += filter(None, [line[:-1]])
             continue
-        if (begun + line).strip():
-            yield Place(file, first), (begun + line).strip()
-        begun = ""
-    if begun.strip():
-        yield Place(file, first), begun.strip()
+        if whole := "".join([*begun, line]).strip():
+            yield Place(file, first), whole
+        begun = []
+    if whole := "".join(begun).strip():
+        yield Place(file, first), whole
 
 
 def lines_of(file: str) -> Iterator[tuple[Place, str]]:

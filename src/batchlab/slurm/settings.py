@@ -184,8 +184,8 @@ def parse(
         If it is none, a key is not known, or a value is not what the key needs.
     """
     found = []
-    at = 0
-    while line[at:].strip():
+    line, at = line.rstrip(), 0
+    while at < len(line):
         match = _ASSIGNMENT.match(line, at)
         if match is None:
             refuse(place, f"{shown(line[at:].strip())} is no Key=Value. Put values with blanks in quotes.")

@@ -100,7 +100,9 @@ def _begin_of_gzip(packed: bytes) -> bytes:
         return b""
 
 
-def unpacked(packed: Iterator[bytes], name: str, most: int = _BLOCK) -> Iterator[bytes]:
+def unpacked(
+    packed: Iterator[bytes], name: str, most: int = _BLOCK, behind: Callable[[], object] | None = None
+) -> Iterator[bytes]:
     """Unpack a file piece by piece; the pieces of a plain file are passed on.
 
     Parameters
@@ -111,6 +113,9 @@ def unpacked(packed: Iterator[bytes], name: str, most: int = _BLOCK) -> Iterator
         The file, for messages.
     most
         The most bytes of a piece: a packed piece may be a thousand times as long unpacked.
+    behind
+        Called if bytes follow a stream of gzip, bzip2 or xz that are neither zeros nor a further member. They
+        are ignored, as gzip(1) does.
 
     Yields
     ------
@@ -123,7 +128,7 @@ def unpacked(packed: Iterator[bytes], name: str, most: int = _BLOCK) -> Iterator
         If the file is damaged or cut short, is an archive with several files, or has a packing that is not
         read.
     """
-    plain = _one_layer(packed, name, most)
+    plain = _one_layer(packed, name, most, behind)
     first = next(plain, b"")
     if packing_of(first) == "tar":
         raise _not_read("tar", name)
@@ -131,7 +136,9 @@ def unpacked(packed: Iterator[bytes], name: str, most: int = _BLOCK) -> Iterator
     yield from plain
 
 
-def _one_layer(packed: Iterator[bytes], name: str, most: int) -> Iterator[bytes]:
+def _one_layer(
+    packed: Iterator[bytes], name: str, most: int, behind: Callable[[], object] | None
+) -> Iterator[bytes]:
     first = next(packed, b"")
     whole = chain([first], packed)
     kind = packing_of(first)
@@ -146,7 +153,7 @@ def _one_layer(packed: Iterator[bytes], name: str, most: int) -> Iterator[bytes]
         elif kind == "Zstandard":
             yield from _of_zstandard(whole, name)
         else:
-            yield from _members(whole, _DECOMPRESSORS[kind], kind, name, most)
+            yield from _members(whole, kind, name, most, behind)
     except _DAMAGED as error:
         raise WorkloadError(f"{name}: the {kind} stream is damaged: {error}. Get another copy.") from error
 
@@ -207,24 +214,31 @@ _DECOMPRESSORS: dict[str, Callable[[], _Decompressor]] = {
 
 
 def _members(
-    packed: Iterator[bytes], begin: Callable[[], _Decompressor], kind: str, name: str, most: int
+    packed: Iterator[bytes], kind: str, name: str, most: int, behind: Callable[[], object] | None
 ) -> Iterator[bytes]:
     """Unpack a stream of any number of members; zeros between them are padding."""
-    member = begin()
+    begin, magic = _DECOMPRESSORS[kind], next(magic for magic, known in _MAGIC.items() if known == kind)
+    member, held = begin(), b""
     for piece in packed:
-        rest = piece
+        rest = held + piece
         while rest or not (member.eof or member.needs_input):
             if member.eof:
                 rest = rest.lstrip(b"\0")
-                if not rest:
+                if not rest.startswith(magic):
                     break
                 member = begin()
             block = member.decompress(rest, most)
             rest = member.unused_data if member.eof else b""
             if block:
                 yield block
+        # A member may begin at the end of a piece.
+        held = rest
+        if len(held) >= len(magic):
+            break
     if not member.eof:
         raise _cut_short(kind, name)
+    if held and behind is not None:
+        behind()
 
 
 class _Bytes:

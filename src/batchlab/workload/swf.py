@@ -5,7 +5,7 @@ kernel reads; this module finds the bytes and says what was read.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -121,7 +121,7 @@ def read_swf(
     if isinstance(source, str | os.PathLike):
         log = (_read_file if is_plain_or_gzip(name) else _read_packed)(name, options)
     else:
-        log = _read_pieces(unpacked(pieces(source, name), name), name, options)
+        log = _read_pieces(source, name, options)
     workload = workload_of_log(log, name, ("mem",) if use_memory else ())
     return workload if start_time is None else workload.starting_at(start_time)
 
@@ -148,12 +148,12 @@ def _read_file(name: str, options: dict[str, Any]) -> "SwfColumns":
 
 def _read_packed(name: str, options: dict[str, Any]) -> "SwfColumns":
     with opened(name, name) as file:
-        return _read_pieces(unpacked(pieces(file, name), name), name, options)
+        return _read_pieces(file, name, options)
 
 
-def _read_pieces(blocks: Iterator[bytes], name: str, options: dict[str, Any]) -> "SwfColumns":
+def _read_pieces(source: object, name: str, options: dict[str, Any]) -> "SwfColumns":
     parser = _kernel.SwfParser(**options)
-    for piece in blocks:
+    for piece in unpacked(pieces(source, name), name, behind=parser.note_trailing_bytes):
         try:
             wanted = parser.feed(piece)
         except ValueError as error:

@@ -1,22 +1,27 @@
 //! A log in a file, plain or gzip, as a stream of jobs.
 
 use super::error::SwfError;
+use super::gzip::{self, Members};
 use super::options::SwfOptions;
 use super::parser::SwfParser;
 use super::record::SwfRecord;
-use flate2::read::MultiGzDecoder;
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, Cursor, ErrorKind, Read};
+use std::io::{self, Chain, Cursor, ErrorKind, Read};
 use std::path::Path;
 
 const BLOCK: usize = 1 << 16;
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+type Whole = Chain<Cursor<Vec<u8>>, Box<dyn Read + Send>>;
+
+enum Source {
+    Plain(Whole),
+    Packed(Box<Members<Whole>>),
+}
 
 /// Reads bytes in blocks, unpacked where they begin as gzip does.
 pub struct Blocks {
-    source: Box<dyn Read + Send>,
-    packed: bool,
+    source: Source,
     block: Box<[u8]>,
 }
 
@@ -28,27 +33,37 @@ impl Blocks {
 
     /// Takes any source of bytes.
     pub fn new(mut source: impl Read + Send + 'static) -> io::Result<Self> {
-        let mut head = Vec::with_capacity(GZIP_MAGIC.len());
-        source.by_ref().take(GZIP_MAGIC.len() as u64).read_to_end(&mut head)?;
-        let packed = head == GZIP_MAGIC;
-        let whole = Cursor::new(head).chain(source);
-        let source: Box<dyn Read + Send> =
-            if packed { Box::new(MultiGzDecoder::new(whole)) } else { Box::new(whole) };
-        Ok(Self { source, packed, block: vec![0; BLOCK].into_boxed_slice() })
+        let mut head = Vec::with_capacity(gzip::MAGIC.len());
+        source.by_ref().take(gzip::MAGIC.len() as u64).read_to_end(&mut head)?;
+        let packed = head == gzip::MAGIC;
+        let whole = Cursor::new(head).chain(Box::new(source) as Box<dyn Read + Send>);
+        let source =
+            if packed { Source::Packed(Box::new(Members::new(whole))) } else { Source::Plain(whole) };
+        Ok(Self { source, block: vec![0; BLOCK].into_boxed_slice() })
     }
 
     /// The next block, empty at the end; the parser is asked how far it came, for the error.
-    pub fn next_block(&mut self, parser: &SwfParser) -> Result<&[u8], SwfError> {
-        loop {
-            match self.source.read(&mut self.block) {
-                Ok(length) => return Ok(&self.block[..length]),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(source) if self.packed => {
+    pub fn next_block(&mut self, parser: &mut SwfParser) -> Result<&[u8], SwfError> {
+        let length = loop {
+            let read = match &mut self.source {
+                Source::Plain(plain) => plain.read(&mut self.block),
+                Source::Packed(members) => members.read(&mut self.block),
+            };
+            match (read, &self.source) {
+                (Ok(length), _) => break length,
+                (Err(error), _) if error.kind() == ErrorKind::Interrupted => {}
+                (Err(error), Source::Plain(_)) => return Err(SwfError::Io(error)),
+                (Err(source), Source::Packed(_)) => {
                     return Err(SwfError::Gzip { lines: parser.lines(), source });
                 }
-                Err(error) => return Err(SwfError::Io(error)),
             }
+        };
+        if let (0, Source::Packed(members)) = (length, &mut self.source)
+            && members.take_trailing() > 0
+        {
+            parser.note_trailing_bytes();
         }
+        Ok(&self.block[..length])
     }
 }
 

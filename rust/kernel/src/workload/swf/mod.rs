@@ -11,6 +11,7 @@
 
 mod error;
 mod file;
+mod gzip;
 mod notes;
 mod number;
 mod options;

@@ -63,6 +63,7 @@ reasons! {
     OverrunKept = Noted, "run_time > requested_time: both kept";
     OutOfOrder = Noted, "submitted before the job above it";
     LongComment = Noted, "comment not kept: longer than 1 MiB, or beyond what a reader keeps (16 MiB; 1 MiB of a streamed log)";
+    TrailingBytes = Noted, "bytes behind the end of the gzip stream ignored";
 }
 
 /// A set of reasons about one job.

@@ -169,6 +169,11 @@ impl SwfParser {
         result
     }
 
+    /// Notes that bytes behind a packed log were ignored.
+    pub fn note_trailing_bytes(&mut self) {
+        self.notes.add(Note { reason: Reason::TrailingBytes, line: self.lines, job_id: None });
+    }
+
     fn line(&mut self, line: &[u8], take: &mut impl FnMut(SwfRecord)) -> Result<(), SwfError> {
         self.lines += 1;
         let line = if self.lines == 1 { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line };

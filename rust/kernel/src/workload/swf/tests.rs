@@ -239,14 +239,18 @@ fn stop_after_looks_no_further() {
 #[test]
 fn gzip_of_several_members_reads_as_one_log() {
     let mut bytes = packed(format!("{SOUND}\n1 1").as_bytes());
+    bytes.extend([0; 100]);
     bytes.extend(packed(&SOUND.as_bytes()[3..]));
     assert_eq!(stream(bytes).map(|job| job.expect("sound").submit_time).collect::<Vec<_>>(), [0.0, 1.0]);
 }
 
+/// The beginning of a member that is cut short.
+const GZIP_HEAD: [u8; 4] = [0x1f, 0x8b, 8, 0];
+
 #[test]
 fn gzip_cut_short_or_damaged_is_an_error_after_the_jobs_before() {
     let bytes = packed(format!("{SOUND}\n").repeat(50_000).as_bytes());
-    for damaged in [bytes[..bytes.len() - 20].to_vec(), [&bytes[..], b"trailing"].concat()] {
+    for damaged in [bytes[..bytes.len() - 20].to_vec(), [&bytes[..], &GZIP_HEAD].concat()] {
         let mut file = stream(damaged);
         let jobs = file.by_ref().take_while(Result::is_ok).count();
         assert!(jobs > 10_000, "{jobs}");
@@ -254,6 +258,16 @@ fn gzip_cut_short_or_damaged_is_an_error_after_the_jobs_before() {
     }
     let error = stream(vec![0x1f, 0x8b]).next().expect("an error").expect_err("no gzip header");
     assert!(error.to_string().starts_with("the gzip stream is cut short or damaged after line 0"), "{error}");
+}
+
+#[test]
+fn bytes_behind_a_gzip_stream_are_ignored_and_noted() {
+    let bytes = packed(format!("{SOUND}\n").repeat(50_000).as_bytes());
+    for (behind, notes) in [(&b"\0\0\0"[..], 0), (b"\x1f", 1), (b"trailing \x1f\x8b", 1), (b"\0\0x", 1)] {
+        let mut file = stream([&bytes[..], behind].concat());
+        assert_eq!(file.by_ref().map(|job| job.expect("sound")).count(), 50_000);
+        assert_eq!(file.parser().notes().count(Reason::TrailingBytes), notes, "{behind:?}");
+    }
 }
 
 #[test]
