@@ -255,10 +255,11 @@ def asked(job: SlurmJob) -> dict[str, float]:
         bound = most
         if not more_given and (is_even or job.exclusive or not as_many):
             tasks, bound = job.nodes, 1
+    core = math.ceil(job.processors / tasks)
     return {
         "tasks": tasks,
-        "core": math.ceil(job.processors / tasks),
-        "mem": math.ceil(job.memory * 1024 / tasks),
+        "core": core,
+        "mem": math.ceil(job.memory * 1024 / (tasks * core)) * core,
         "tasks_per_node": bound,
         **{name: math.ceil(amount / tasks) for name, amount in totals.items()},
     }

@@ -328,3 +328,13 @@ def test_begin_times() -> None:
     assert "begin_time" not in bl.read_sacct(early).jobs.columns
     waiting = [f"{head}|Dependency", f"{lines[1]}|", f"{lines[2]}|afterok:1"]
     assert "begin_time" not in bl.read_sacct(waiting, dependencies=True).jobs.columns
+
+
+@pytest.mark.parametrize("policy", ["easy", "slurm(select=cores)", "slurm"])
+def test_memory_is_the_same_for_each_processor(policy: str) -> None:
+    """Slurm's controller counts memory by CPU: a task of 3 has three times what one has, rounded up."""
+    fields = "ReqCPUS|NNodes|ReqTRES|ReqMem"
+    workload = told(fields, "6|2|cpu=6,node=2|7999M", "5|1|cpu=5,gres/gpu=1,node=1|4000Mn", use_memory=True)
+    assert all(mem % core == 0 for core, mem in workload.jobs.select("core", "mem").rows())
+    system = bl.System.homogeneous(nodes=2, resources={"core": 8, "mem": 8192000, "gpu": 1})
+    assert set(bl.simulate(workload, system, policy).jobs["state"]) == {"completed"}

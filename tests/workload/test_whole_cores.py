@@ -48,11 +48,11 @@ def test_tasks_share_cores() -> None:
         system(2),
     ).jobs
     assert jobs.select("tasks", "core", "mem", "tasks_per_node").rows() == [
-        (1, 2, 7, 0),
+        (1, 2, 8, 0),
         (1, 2, 14, 0),
-        (2, 2, 11, 0),
+        (2, 2, 12, 0),
         (2, 2, 14, 0),
-        (3, 2, 7, 1),
+        (3, 2, 8, 1),
     ]
 
 
@@ -72,7 +72,9 @@ def test_requests_in_multiples(jobs: list[tuple[int, int, int, int]], multiple: 
         assert after[1] % multiple == 0
         asked, given_ = before[0] * before[1], after[0] * after[1]
         assert asked <= given_ < asked + after[1] + multiple * after[0]
-        assert before[0] * before[3] <= after[0] * after[3] < before[0] * before[3] + after[0]
+        memory = before[0] * before[3]
+        assert memory <= after[0] * after[3] < memory + after[0] * max(after[1], 1)
+        assert before[1] % multiple == 0 or after[3] % after[1] == 0
         if before[2]:
             # As many nodes as before, or one that rounding of the last task needs no more.
             nodes = [math.ceil(Fraction(each[0], each[2])) for each in (before, after)]

@@ -50,11 +50,18 @@ def in_multiples(workload: Workload, multiple: int) -> Workload:
     columns = [
         pl.Series("tasks", made),
         pl.Series(_CORE, cores),
-        *(pl.Series(name, -(-(jobs[name].to_numpy() * tasks) // made)) for name in others),
+        *(pl.Series(name, _share(jobs[name].to_numpy() * tasks, made, name, cores)) for name in others),
         *([pl.Series(_MOST, -(-most // together))] if _MOST in jobs.columns else []),
     ]
     resources = workload.resources if _CORE in workload.resources else (*workload.resources, _CORE)
     return replace(workload, jobs=jobs.with_columns(columns), resources=resources)
+
+
+def _share(total: Whole, tasks: Whole, name: str, cores: Whole) -> Whole:
+    """Give the share of each task; of memory, which Slurm counts by CPU, the same for each core."""
+    by = np.maximum(cores, 1) if name == "mem" else np.ones_like(cores)
+    found: Whole = -(-total // (tasks * by)) * by
+    return found
 
 
 def _together(cores: Whole, tasks: Whole, most: Whole, multiple: int) -> Whole:

@@ -96,7 +96,8 @@ def with_chunks(jobs: pl.DataFrame, notes: Notes, reading: Reading) -> pl.DataFr
     if forms.exclusive.any():
         columns.append(pl.lit(forms.exclusive).alias("exclusive"))
     if reading.use_memory:
-        of_job = (pl.col(MEMORY).cast(pl.Float64) / tasks).ceil()
+        # Slurm counts memory by processor: each of a task has the same.
+        of_job = (pl.col(MEMORY).cast(pl.Float64) / tasks / core).ceil() * core
         columns.append(pl.coalesce(of_job, pl.col("memory") * core).alias("mem"))
     return jobs.with_columns(columns).drop(*REQUESTS, *generic.values())
 
