@@ -8,8 +8,12 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["SAMPLES", "Sample"]
 
@@ -45,7 +49,7 @@ class Sample:
     waits: float
     runs: float
     limits: float
-    asked: dict[str, float] = field(default_factory=dict)
+    asked: Mapping[str, float] = field(default_factory=dict)
     dropped: int = 0
     rows: dict[str, pl.Series] | None = None
 
@@ -116,7 +120,8 @@ def _pm100() -> dict[str, pl.Series]:
         "end_time": _times("2020-05-05T11:10:00", "2020-05-05T11:01:00"),
     }
     lists = {"power_consumption": [[1.0, 2.0], [3.0]]}
-    return {name: pl.Series(values) for name, values in {**text, **numbers, **lists}.items()} | times
+    columns: dict[str, Any] = {**text, **numbers, **lists}
+    return {name: pl.Series(values) for name, values in columns.items()} | times
 
 
 def _kestrel(suffix: str = "") -> dict[str, pl.Series]:

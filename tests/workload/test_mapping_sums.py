@@ -96,7 +96,12 @@ def written(jobs: list[Job], chance: random.Random) -> tuple[str, LogMapping]:
     memory_unit = chance.choice(list(MEMORY_UNITS))
     per = chance.choice(("job", "node", "core"))
     number = stamp(form, "America/New_York")
-    divisor = {"job": lambda _: 1, "node": lambda each: each.nodes, "core": lambda each: each.cores}[per]
+    divisors: dict[str, Callable[[Job], int]] = {
+        "job": lambda _: 1,
+        "node": lambda each: each.nodes,
+        "core": lambda each: each.cores,
+    }
+    divisor = divisors[per]
     words = {"COMPLETED": "7", "FAILED": "8", "TIMEOUT": "9", "CANCELLED": "10"}
     separator = chance.choice(",;\t|")
     out = io.StringIO()
@@ -144,7 +149,7 @@ def test_nothing_is_lost(seed: int) -> None:
     workload = read_mapped(io.BytesIO(text.encode()), mapping)
     table = workload.jobs
     assert table.height == JOBS
-    tasks = {
+    tasks: dict[str, Callable[[Job], int]] = {
         "node": lambda each: each.nodes,
         "core": lambda each: each.cores,
         "gpu": lambda each: max(each.gpus, 1),
@@ -152,11 +157,12 @@ def test_nothing_is_lost(seed: int) -> None:
     }
     of_job = tasks[mapping.task_kind]
     assert table["tasks"].sum() == sum(map(of_job, jobs))
-    for name, amount in (
-        ("core", lambda each: each.cores),
-        ("gpu", lambda each: each.gpus),
-        ("mem", lambda each: each.memory),
-    ):
+    amounts: dict[str, Callable[[Job], int]] = {
+        "core": lambda each: each.cores,
+        "gpu": lambda each: each.gpus,
+        "mem": lambda each: each.memory,
+    }
+    for name, amount in amounts.items():
         if name == "core" and mapping.task_kind == "core":
             continue
         # Each task takes a whole number, rounded up.

@@ -1,7 +1,9 @@
 """Mappings of data sets: what their columns hold, in which units, and what is wrong with a mapping."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
@@ -10,8 +12,11 @@ from batchlab.errors import WorkloadError
 from batchlab.workload import LogMapping, Workload, read_mapped, read_sacct
 from batchlab.workload.formats import _may_be_mapped, beginning, is_table, log_format, reader_of
 from batchlab.workload.mappings.catalogue import entries
-from batchlab.workload.mappings.mapping import Attempts, File, Times
+from batchlab.workload.mappings.mapping import Attempts, File, Times, _Column
 from batchlab.workload.mappings.roles import ROLES
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 OWN = """
 [columns]
@@ -33,7 +38,7 @@ LINES = (
 MINIMAL = {"columns": {"submit": "in", "run_time": "ran", "cores": "n"}}
 
 
-def read(text: str, document: dict[str, object]) -> Workload:
+def read(text: str, document: Mapping[str, object]) -> Workload:
     """Read a table of text by a mapping."""
     return read_mapped(text.split("\n"), LogMapping.of(document))
 
@@ -348,12 +353,12 @@ PAGE = Path(__file__).parents[2] / "docs/data-sets.md"
 def test_the_page_has_every_key() -> None:
     """The tables of the documentation are what the keys and roles say of themselves."""
     page = PAGE.read_text("utf-8")
-    nested = {"file": File, "times": Times, "attempts": Attempts}
+    nested: dict[str, type[BaseModel]] = {"file": File, "times": Times, "attempts": Attempts}
     for name, key in LogMapping.model_fields.items():
         inside = nested[name].model_fields if name in nested else {"": key}
         for part, field in inside.items():
             assert f"| `{name}{'.' if part else ''}{part}` | {field.description} |" in page
-    for name, field in type(LogMapping.of(MINIMAL).columns["submit"]).model_fields.items():
+    for name, field in _Column.model_fields.items():
         assert f"| `{name}` | {field.description} |" in page
     for name, role in ROLES.items():
         assert f"| `{name}` | {role.kind} | {role.text} |" in page
