@@ -33,8 +33,9 @@ impl<F: Feed> Simulation<F> {
         for job in self.state.running.jobs() {
             self.assume_end(job);
         }
-        // Estimates are seconds, whatever the rates.
+        // Estimates are seconds, whatever the rates: no control is asked, not even of events of this instant.
         self.state.service = None;
+        self.cursor.questions.clear();
         self.choose_kinds();
         if matches!(self.priority, Priority::Service(_)) {
             // Disciplines may go by the work, which is another now.
