@@ -116,7 +116,9 @@ pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> 
 /// Whether a job that fits would also fit if all cores of its nodes were free, with the memory and the generic resources that
 /// are free: Slurm tries that first. Best fit over more cores may end with the most nodes that a job may have and too few CPUs.
 fn fits_with_all_cores(entry: &Entry, offer: Offer<'_>, attempt: Attempt) -> bool {
-    if entry.exclusive || attempt.most_nodes >= offer.usable.count() {
+    // In simulations a job may have all nodes: they need not be counted.
+    let has_most = |nodes: usize| attempt.most_nodes >= nodes;
+    if entry.exclusive || has_most(offer.machine.len()) || has_most(offer.usable.count()) {
         return true;
     }
     let all_cores = |index: u32| {
