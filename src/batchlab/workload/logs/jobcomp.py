@@ -151,16 +151,16 @@ def _as_sacct(table: pl.DataFrame, log: Log) -> pl.DataFrame:
         .then(pl.format("{}+{}", "PackJobId", "PackJobOffset"))
     )
     unknown = pl.col("submit").replace(_UNKNOWN, None).is_null()
-    known = {name: pl.col(name).replace(_UNKNOWN, None) for name in ("eligible", "start")}
+    times = {name: pl.col(name).replace(_UNKNOWN, None) for name in ("eligible", "start")}
     for reason, where in (
-        (_ELIGIBLE, known["eligible"].is_not_null()),
-        (_START, known["eligible"].is_null() & known["start"].is_not_null()),
+        (_ELIGIBLE, times["eligible"].is_not_null()),
+        (_START, times["eligible"].is_null() & times["start"].is_not_null()),
     ):
         taken = table.filter(unknown & where)
         log.notes.add("mended", reason, taken["line"])
     table = table.with_columns(
         pl.coalesce(number, "jobidraw").alias("jobid"),
-        pl.when(unknown).then(pl.coalesce(*known.values())).otherwise("submit").alias("submit"),
+        pl.when(unknown).then(pl.coalesce(*times.values())).otherwise("submit").alias("submit"),
         *(
             pl.col(name).str.extract(r"\((\d{1,18})\)$").alias(new)
             for name, new in (("user", "uid"), ("group", "gid"))

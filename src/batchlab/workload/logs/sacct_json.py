@@ -188,10 +188,10 @@ def _memory(job: Mapping[str, object]) -> str | None:
         if amount is not None:
             return f"{amount}M{kind}"
     value = _at(job, "required", "memory")
-    amount = value.get("number") if isinstance(value, dict) else value
-    if isinstance(amount, bool) or not isinstance(amount, int) or not 0 < amount < _NOT_SET_64:
+    number = value.get("number") if isinstance(value, dict) else value
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 < number < _NOT_SET_64:
         return None
-    return f"{amount}Mn"
+    return f"{number}Mn"
 
 
 def _list(entries: object) -> str | None:
