@@ -109,3 +109,27 @@ def test_errors() -> None:
         bl.simulate(JOBS, SYSTEM, "fcfs", control=Wrong())
     with pytest.raises(SimulationError, match=r"control = WithoutRule; must define rate\(load\)"):
         bl.simulate(JOBS, SYSTEM, "fcfs", control=WithoutRule())
+
+
+def test_a_look_ahead_asks_no_control() -> None:
+    """Nor about an event of the instant at which it begins: jobs take their estimates, whatever the rates."""
+
+    class Killer(bl.Observer):
+        """Kills a job, which the control is asked about, and looks ahead before that."""
+
+        name = "killer"
+        states: tuple[str, ...] = ()
+
+        def begin(self, view: bl.View) -> None:
+            view.wake(5.0)
+
+        def wake(self, view: bl.View) -> None:
+            view.kill(view.job(0))
+            ahead = view.fork()
+            ahead.run_until()
+            self.states = tuple(ahead.result().jobs["state"])
+
+    jobs = bl.Workload.from_table({"submit_time": [0, 0], "run_time": [10, 10], "tasks": [4, 4]})
+    killer = Killer()
+    result = bl.simulate(jobs, SYSTEM, "fcfs", control=ByCount(rates=RATES), observers=[killer])
+    assert killer.states == tuple(result.jobs["state"]) == ("killed", "completed")
