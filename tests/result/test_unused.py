@@ -9,7 +9,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.errors import nearest
-from batchlab.result.unused import unused_by_policy
+from batchlab.result.unused_by_policy import unused_by_policy
 from batchlab.system import Account, FairShare, Limit, Partition, Preemption
 
 JOBS: dict[str, list[Any]] = {"submit_time": [0, 1], "run_time": [5, 5], "tasks": [1, 1]}

@@ -272,8 +272,8 @@ def _log(request: _Request) -> Workload:
     if request.mapping is None and is_table(path):
         workload = batchlab.read_table(path, start_time=request.start_time)
     else:
-        known = None if request.mapping is None else {"mapping": request.mapping}
-        workload = reader_of(path, known and "mapped")(path, **(known or {}))
+        known = {} if request.mapping is None else {"mapping": request.mapping}
+        workload = reader_of(path, "mapped" if known else None)(path, **known)
         if request.start_time is not None:
             workload = workload.starting_at(request.start_time)
     workload.report.check_kept()

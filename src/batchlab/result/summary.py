@@ -309,7 +309,7 @@ def _statistics(metrics: Mapping[str, object]) -> list[tuple[str, ...]]:
 def _beside_log(near: Mapping[str, Any]) -> Table:
     """Write the measures of the log beside those of the simulation, of the jobs that ran in both."""
     both = near, near["simulated"]
-    rows = [(f"{_plural(near['jobs'], 'job')} of the log", "in the log", "simulated")]
+    rows: list[tuple[str, ...]] = [(f"{_plural(near['jobs'], 'job')} of the log", "in the log", "simulated")]
     for title, name, statistic, write in _NEAR:
         rows.append((title, *(write(each[name][statistic]) for each in both)))
     for resource in near["utilisation"]:
