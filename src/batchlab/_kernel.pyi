@@ -579,7 +579,9 @@ class SwfLog:
     def asked(self) -> tuple[int, bool]:
         """Of how many jobs the time limit is not known to be above the run time, and whether any asked for memory."""
     def beside(self, simulation: Simulation, machine: StreamedMachine) -> dict[str, object] | None:
-        """The log's own schedule beside the simulated one, over the jobs that ran in both, as `batchlab.result.near` has it; None if there are none."""
+        """The log's own schedule beside the simulated one, over the jobs that ran in both, as `batchlab.result.near` has it; None
+        if there are none.
+        """
 
 @final
 class SwfParser:

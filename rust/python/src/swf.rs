@@ -273,6 +273,7 @@ impl SwfParser {
 /// Reads a file, plain or gzip by its content.
 #[pyfunction]
 #[pyo3(signature = (path, *, overrun, invalid, processors, use_memory, log_events, max_jobs=None))]
+#[expect(clippy::too_many_arguments, reason = "the options of reading, each of which has a name in Python")]
 pub fn read_swf_file<'py>(
     py: Python<'py>,
     path: &Bound<'py, PyAny>,

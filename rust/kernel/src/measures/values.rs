@@ -79,7 +79,9 @@ pub fn described(numbers: &[f64]) -> Described {
         return Described::default();
     }
     let (count, mut sum) = (numbers.len() as u64, Total::default());
-    numbers.iter().for_each(|&number| sum.add(number));
+    for &number in numbers {
+        sum.add(number);
+    }
     let found = at_ranks(&mut numbers.to_vec(), &ranks(count));
     Described { mean: Some(sum.value() / count as f64), quantiles: Some(interpolate(&found, count)) }
 }

@@ -133,7 +133,6 @@ impl SchedulingRule for Easy {
                     let has_slots = self.slots.test(view, allocator);
                     let may_fit = |values: &[i64]| each || (view.may_fit(values) && has_slots.passes(values));
                     let some = view.state.queue.first_matching(Some(&head), &may_fit);
-                    drop(has_slots);
                     if some.is_none() {
                         return Ok(self.end(view));
                     }

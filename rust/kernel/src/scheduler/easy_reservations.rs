@@ -259,7 +259,6 @@ impl EasyReservations {
                     && has_slots.passes(values))
         };
         let found = view.state.queue.first_matching(after.as_ref(), &matters);
-        drop(has_slots);
         self.slots = slots;
         found
     }

@@ -168,11 +168,12 @@ mod tests {
         calculation.calculate(10.5);
         calculation.called(1, 3.75, 10.5);
         // Job 0 waited before.
-        assert_eq!([0, 1].map(|job| calculation.eligible_for(job)), [10.0, 0.0]);
+        let eligible = |calculation: &Calculation| [0, 1].map(|job| calculation.eligible_for(job).to_bits());
+        assert_eq!(eligible(&calculation), [10.0, 0.0].map(f64::to_bits));
         calculation.calculate(20.5);
-        assert_eq!([0, 1].map(|job| calculation.eligible_for(job)), [20.0, 17.0]);
+        assert_eq!(eligible(&calculation), [20.0, 17.0].map(f64::to_bits));
         calculation.begin(1, 20.5);
         calculation.calculate(30.5);
-        assert_eq!(calculation.eligible_for(1), 0.0);
+        assert_eq!(eligible(&calculation)[1], 0.0_f64.to_bits());
     }
 }

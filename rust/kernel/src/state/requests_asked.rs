@@ -43,7 +43,6 @@ impl<'a> View<'a> {
         let begin = self.scenario.node_sets.count() * width;
         let own = &values[begin..begin + kept.width()];
         match (kept, own) {
-            (RequestValues::None, _) => RequestsAsked::Unknown,
             (RequestValues::Each(_), _) => RequestsAsked::Each(own),
             // Of jobs with several requests no number is known.
             (RequestValues::Number, &[least, minus_most]) if least >= 0 && least == -minus_most => {
@@ -54,7 +53,7 @@ impl<'a> View<'a> {
                     RequestsAsked::Common(least as u32, (need / amount) as u64)
                 })
             }
-            (RequestValues::Number, _) => RequestsAsked::Unknown,
+            (RequestValues::None | RequestValues::Number, _) => RequestsAsked::Unknown,
         }
     }
 }

@@ -47,9 +47,9 @@ impl<R: Read> Members<R> {
                 }
                 State::Behind(rest) => {
                     let bytes = rest.fill_buf()?;
-                    let (length, zeros) = (bytes.len(), bytes.iter().filter(|&&byte| byte == 0).count());
+                    let length = bytes.len();
+                    self.trailing += bytes.iter().map(|&byte| u64::from(byte != 0)).sum::<u64>();
                     rest.consume(length);
-                    self.trailing += (length - zeros) as u64;
                     if length == 0 {
                         self.state = State::Ended;
                     }
