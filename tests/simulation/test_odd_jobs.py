@@ -10,6 +10,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.cli import main
+from batchlab.errors import WorkloadError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,8 +80,16 @@ def test_each_kind(odd: dict[str, str], said: str) -> None:
     }
     assert "(job 2)" in str(rest.workload.report)
     for result, became in ((rejected, "rejected"), (rest, "left out")):
-        line = f"1 job was {became} (odd_jobs), since the system does not have or model: 1 {said}"
+        line = f"1 job was {became} (odd_jobs), since the system does not have or model: {said} (1 job)"
         assert [each for each in result.warnings if "odd_jobs" in each] == [line]
+
+
+def test_columns_are_no_log() -> None:
+    """Odd jobs that were made of columns are an error unless the option says otherwise."""
+    jobs = jobs_with({"partition": "old"}).jobs
+    for workload in (bl.Workload.from_table(jobs), bl.Workload(jobs)):
+        with pytest.raises(WorkloadError, match="partition = 'old'"):
+            run(workload, None)
 
 
 def test_the_others_run_as_without_the_odd_ones() -> None:
@@ -132,7 +141,7 @@ def test_one_odd_job_of_a_log_stops_nothing(tmp_path: Path, capsys: pytest.Captu
     words = ["run", str(dump), "--system", str(system), "--policy", "easy"]
     assert main(words) == 0
     page = capsys.readouterr()
-    said = "1 job was rejected (odd_jobs), since the system does not have or model: 1 partition 'old'"
+    said = "1 job was rejected (odd_jobs), since the system does not have or model: partition 'old' (1 job)"
     assert (page.out + page.err).count(said) == 1
     assert "2 completed, 1 rejected" in page.out
     assert main([*words, "--odd-jobs", "leave_out"]) == 0

@@ -141,7 +141,10 @@ def _odd_jobs(workload: Workload) -> Iterator[str]:
     if not counted:
         return
     count = sum(counted.values())
-    shown = [f"{number:,} {what}" for what, number in list(counted.items())[:_SHOWN]]
+    shown = [
+        f"{what} ({number:,} {'job' if number == 1 else 'jobs'})"
+        for what, number in list(counted.items())[:_SHOWN]
+    ]
     more = ["…"] if len(counted) > _SHOWN else []
     became = "rejected" if rejected else "left out"
     yield (

@@ -81,7 +81,9 @@ def with_odd_jobs(workload: Workload, system: System, policy: Policy, options: R
 
 def action_of(given: OddJobAction | None, workload: Workload) -> OddJobAction:
     """Return what happens to odd jobs: as given, else by where the jobs are from."""
-    return given or ("reject" if workload.report.unit == "line" else "error")
+    # A workload that was made of columns has a report of nothing.
+    is_log = workload.report.unit == "line" and workload.report.read > 0
+    return given or ("reject" if is_log else "error")
 
 
 def _without(workload: Workload, odd: pl.Series) -> Workload:
