@@ -78,7 +78,7 @@ FILES: dict[Callable[..., object], tuple[Callable[[], object], str, Callable[...
 # Those that write folders, and pages on what takes long to compute; they are tried by their commands.
 BY_COMMANDS = {
     *(bl.report.write_adequacy, bl.report.write_fit, bl.report.write_what_if),
-    *(bl.Result.write, bl.Runs.write, slurm.Outcome.write, elastisim.Run.write),
+    *(bl.Result.write, bl.Runs.write, slurm.Outcome.write, slurm.Repeated.write, elastisim.Run.write),
 }
 
 

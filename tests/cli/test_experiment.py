@@ -252,7 +252,7 @@ def test_bad_input_has_one_exit_code(log: Path, tmp_path: Path, capsys: pytest.C
     )
     placed = tmp_path / "placed.swf"
     placed.write_text(log.read_text().replace("1 -1 -1 -1 -1 -1\n", "1 -1 -1 7 -1 -1\n"))
-    words = [str(placed), "--system", str(machine)]
+    words = [str(placed), "--system", str(machine), "--odd-jobs", "error"]
     assert main(["run", *words]) == 2
     rule = "must be a partition of the system. Known: other."
     assert rule in capsys.readouterr().err

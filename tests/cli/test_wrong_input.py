@@ -102,8 +102,8 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "numbers, lists, and texts in quotes",
         ),
         (
-            ["vnodes", "good.swf", "--conf", ".", "--speed", "0"],
-            "'--speed': 0.0; must be a finite number > 0.",
+            ["vnodes", "good.swf", "--conf", ".", "--duration", "0"],
+            "'--duration': 0.0; must be a number of seconds > 0.",
         ),
         (
             ["vnodes", "none.swf", "--conf", ".", "--mode", "model"],

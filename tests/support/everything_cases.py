@@ -431,7 +431,7 @@ def check_result(simulation: bl.Simulation, *, is_ahead: bool = False) -> None:
     """Fail where something cannot be, at the end of a run; a look ahead may still be under way."""
     result = simulation.result()
     jobs = result.jobs.to_dicts()
-    check_counts(simulation, [job["state"] for job in jobs], is_ahead=is_ahead)
+    check_counts(simulation, jobs, is_ahead=is_ahead)
     of_id = {job["job_id"]: job for job in jobs}
     interrupted = set(result.interruptions["row"].to_list())
     for row, job in enumerate(jobs):
@@ -453,17 +453,17 @@ def check_result(simulation: bl.Simulation, *, is_ahead: bool = False) -> None:
     assert is_ahead or not used or used[-1] == 0
 
 
-def check_counts(simulation: bl.Simulation, states: list[str], *, is_ahead: bool) -> None:
+def check_counts(simulation: bl.Simulation, jobs: list[dict[str, Any]], *, is_ahead: bool) -> None:
     """Fail where a job ended twice, or was told of as if it had."""
-    done = Counter(states)
+    done = Counter(job["state"] for job in jobs)
     assert is_ahead or not done["running"]
-    assert simulation.finished == done["completed"] + done["killed"] + done["rejected"]
+    assert simulation.finished == sum(done[each] for each in ("completed", "killed", "cancelled", "rejected"))
     if simulation._driver is None:  # noqa: SLF001  # likewise
         return
     for observer in simulation._driver.components.observers:  # noqa: SLF001
         if isinstance(observer, Meddler):
-            for row, state in enumerate(states):
-                assert observer.ends[row] == (state in ("completed", "killed"))
+            for row, job in enumerate(jobs):
+                assert observer.ends[row] == (job["state"] in ("completed", "killed", "cancelled")), job
                 assert observer.starts[row] <= observer.interruptions[row] + 1
-                if state == "completed":
+                if job["state"] == "completed":
                     assert observer.starts[row] == observer.interruptions[row] + 1

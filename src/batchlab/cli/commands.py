@@ -23,10 +23,10 @@ COMMANDS = {
     "platform": "Show the hosts, links and zones of a platform file, or a route on it.",
     "policies": "List the orders, backfilling rules, disciplines, allocators and predictors.",
     "adequacy": "Measure how far a model's stream of jobs is from the real one.",
-    "vnodes": "Feed a log to a real Slurm on virtual nodes, in real time, and to our own model of it.",
+    "vnodes": "Feed a log to a real Slurm on virtual nodes, and to our own model of it.",
     "watch": "Ask a simulation that is running how it stands: what waits, what runs where, what is in use.",
     "slurm": "A cluster that runs Slurm: its configuration, as a simulation has it.",
     "systems": "Ready descriptions of machines, by name.",
-    "traces": "The logs of the Parallel Workloads Archive, by name.",
+    "traces": "The logs of the Parallel Workloads Archive by name, and public data sets.",
 }
 """The first line of each command's own help, by its name, which is that of its module and function."""

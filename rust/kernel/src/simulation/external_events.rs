@@ -21,6 +21,12 @@ impl<F: Feed> Simulation<F> {
         next.min(cancellation)
     }
 
+    /// Whether an external event happens at an instant. One that had nothing to bear on when it was due does not happen when
+    /// something else is due later, such as a look of a control.
+    pub(super) fn external_event_is_due(&self, now: Time) -> bool {
+        self.feed.next_event_time() == now || self.next_external_event() <= now
+    }
+
     /// When the next job is cancelled that has no run time of its own.
     pub(super) fn next_cancellation(&self) -> Time {
         self.state.cancellations.first().map_or(Time::NEVER, |(time, ..)| *time)

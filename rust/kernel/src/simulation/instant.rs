@@ -195,7 +195,7 @@ impl<F: Feed> Simulation<F> {
                 None => false,
             },
             EventKind::Begin => self.next_gate() <= now,
-            EventKind::External => self.feed.next_event_time() <= now || self.next_cancellation() <= now,
+            EventKind::External => self.external_event_is_due(now),
             EventKind::Timer | EventKind::Completion | EventKind::Submission | EventKind::EarlyRelease => {
                 false
             }
@@ -247,8 +247,8 @@ impl<F: Feed> Simulation<F> {
     /// unless the scheduler is asked event by event.
     fn timers_come_first(&self) -> bool {
         let first = self.cursor.timers.next_time().min(self.next_grace_end());
-        let first = first.min(self.feed.next_event_time()).min(self.next_cancellation());
-        let are_due = first <= Time(self.state.now);
+        let now = Time(self.state.now);
+        let are_due = first <= now || self.external_event_is_due(now);
         (are_due || self.cursor.cut.is_some())
             && self.agenda.triggers.is_none()
             && self.cursor.round.is_none()
