@@ -336,7 +336,7 @@ def _check_amounts(now: float, of_group: list[Stay], limit: Limit, counted: Coun
 def _check_submissions(result: bl.Result, counted: Counted) -> None:
     """Fail where too many jobs of a group wait and run, or one was rejected though there were fewer."""
     jobs = result.jobs.to_dicts()
-    seen: list[JobState] = ["queued", "running", "completed", "killed"]
+    seen: list[JobState] = ["queued", "running", "completed", "killed", "cancelled"]
     alive = [
         (row, job["submit_time"], inf if job["end_time"] is None else job["end_time"])
         for row, job in enumerate(jobs)
@@ -399,11 +399,9 @@ def _is_met(kind: str, name: int, jobs: list[dict[str, Any]], first: dict[int, f
     ends: Iterable[float] = (jobs[row]["end_time"] or 0.0 for row in rows)
     if kind == "after":
         return all(
-            first.get(row, 0.0 if state in ("killed", "rejected") else inf) <= now
+            first.get(row, 0.0 if state in ("killed", "cancelled", "rejected") else inf) <= now
             for row, state in zip(rows, states, strict=True)
         )
-    over = (
-        all(state in ("completed", "killed", "rejected") for state in states) and max(ends, default=0) <= now
-    )
+    over = all(state not in ("queued", "running") for state in states) and max(ends, default=0) <= now
     completed = all(state == "completed" for state in states)
     return over and {"afterok": completed, "afternotok": not completed, "afterany": True}[kind]
