@@ -15,11 +15,13 @@ from batchlab.bridge.slurm import AutoClock, ConstantClock, RealClock, VirtualCl
 from batchlab.bridge.slurm.clock_library import clock_library
 from batchlab.bridge.slurm.submission import Submission
 from batchlab.errors import BridgeError
-from support.virtual_clusters import configured, left_running, needs_slurm, none_left, one_at_a_time
-
-needs_compiler = pytest.mark.skipif(
-    sys.platform != "linux" or not any(Path(folder, "cc").is_file() for folder in os.get_exec_path()),
-    reason="a C compiler for Linux is needed",
+from support.virtual_clusters import (
+    configured,
+    left_running,
+    needs_compiler,
+    needs_slurm,
+    none_left,
+    one_at_a_time,
 )
 
 # Prints what a process takes for the time: UNIX, monotonic, of a file, and how long waits of 2 s last.

@@ -17,6 +17,7 @@ from support.virtual_clusters import (
     FRAGMENTS,
     configured,
     left_running,
+    needs_compiler,
     needs_slurm,
     none_left,
     one_at_a_time,
@@ -245,3 +246,23 @@ sys.exit(main(sys.argv[1:]))
 def clusters() -> list[str]:
     """Give the directories of clusters that are there."""
     return [str(path) for path in Path(gettempdir()).resolve().glob("batchlab-vnodes-*")]
+
+
+@needs_slurm()
+@needs_compiler
+@pytest.mark.timeout(300)
+def test_repeated_runs_in_virtual_time(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each run of Slurm has a directory of its own, and is compared with the others and with the model."""
+    conf = configured(tmp_path, "SchedulerType=sched/builtin\nSelectType=select/linear\n")
+    command = ["vnodes", str(trace), "--conf", str(conf), "--nodes", "8", "--clock", "auto", "--repeat", "2"]
+    with one_at_a_time():
+        assert main([*command, "--out", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().out
+    for text in ("times real time", "Slurm, Slurm  P ", "Slurm, model  P ", "run-1 to run-2"):
+        assert text in said
+    for run in ("run-1", "run-2"):
+        assert pl.read_csv(tmp_path / "out" / run / "jobs.csv").height == 8
+    assert main([*command, "--mode", "model"]) == 2
+    assert "is for runs of Slurm" in capsys.readouterr().err

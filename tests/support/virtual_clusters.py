@@ -14,7 +14,16 @@ import pytest
 from batchlab.bridge.slurm.programs import find_programs
 from batchlab.errors import BridgeError
 
-__all__ = ["FRAGMENTS", "configured", "left_running", "needs_slurm", "none_left", "one_at_a_time", "until"]
+__all__ = [
+    "FRAGMENTS",
+    "configured",
+    "left_running",
+    "needs_compiler",
+    "needs_slurm",
+    "none_left",
+    "one_at_a_time",
+    "until",
+]
 
 FRAGMENTS = {
     "fcfs": "SchedulerType=sched/builtin\nSelectType=select/linear\nEpilog=/bin/true\n",
@@ -38,6 +47,13 @@ def configured(folder: Path, text: str = "") -> Path:
     made.mkdir()
     (made / "slurm.conf").write_text(text, "utf-8")
     return made
+
+
+needs_compiler = pytest.mark.skipif(
+    sys.platform != "linux" or not any(Path(folder, "cc").is_file() for folder in os.get_exec_path()),
+    reason="a C compiler for Linux is needed",
+)
+"""Skip a test of virtual time where its library cannot be built."""
 
 
 @contextmanager

@@ -170,7 +170,10 @@ def vnodes(
     if out is not None:
         inputs = {"trace": log.trace, "configuration": conf / "slurm.conf"}
         found.write(out, inputs=inputs, command=cast("str", context.obj))
-    tell(lambda: [Facts([*found.facts()])], found.metrics, form, out)
+    # Repeated runs are in directories of their own.
+    folders = [("written to", f"{out}: run-1 to run-{repeat}")] if out is not None and repeat > 1 else []
+    single = out if repeat == 1 else None
+    tell(lambda: [Facts([*found.facts()])], found.metrics, form, single, further=folders)
 
 
 def _machine(
