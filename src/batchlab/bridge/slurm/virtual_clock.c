@@ -151,8 +151,7 @@ static nanoseconds wait_for(nanoseconds left)
 {
     nanoseconds shortest = (nanoseconds)(left / shared->highest);
     nanoseconds at_rate = (nanoseconds)(left / atomic_load(&shared->rate));
-    nanoseconds wait = at_rate < SHORT_WAIT ? at_rate : SHORT_WAIT;
-    wait = shortest > wait ? shortest : wait;
+    nanoseconds soon = at_rate < SHORT_WAIT ? at_rate : SHORT_WAIT, wait = shortest > soon ? shortest : soon;
     return wait < SHORTEST_WAIT ? SHORTEST_WAIT : wait;
 }
 
