@@ -201,6 +201,12 @@ class TestConfiguration:
         assert model.partitions == system.partitions
         assert model.policy == system.policy
 
+    def test_values_with_blanks(self, tmp_path: Path) -> None:
+        """They are kept in quotation marks, and are not among what was replaced."""
+        text = 'SchedulerParameters="bf_interval=2 ,bf_resolution=1"\n'
+        read = slurm.read_configuration(configured(tmp_path, text))
+        assert (read.lines[0], read.replaced) == (text.strip(), ())
+
     def test_included(self, tmp_path: Path) -> None:
         """Files that are included are parts of the configuration."""
         folder = configured(tmp_path, "Include nodes.conf\nSchedulerType=sched/builtin\n")

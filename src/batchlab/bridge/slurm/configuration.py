@@ -18,7 +18,7 @@ from batchlab.errors import BridgeError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from batchlab.slurm import SlurmConfiguration
     from batchlab.slurm.nodes import GenericResource, NodeLine
@@ -155,7 +155,11 @@ def read_configuration(directory: str | os.PathLike[str]) -> Configuration:
     return Configuration(
         path,
         read,
-        {setting.written.lower(): value for setting, value in _of_cluster(read.settings)},
+        {
+            each.written.lower(): value
+            for each in read.settings
+            if not each.subject and (value := _kept(each)) is not None
+        },
         tuple(lines),
         tuple(node for line in read.nodes if "FUTURE" not in line.state for node in _nodes(line)),
         _needs_accounts(path.parent, read.settings),
@@ -169,30 +173,29 @@ def _lines(settings: Sequence[Setting], replaced: list[str]) -> Iterator[str]:
         line = list(group)
         described = line[0].subject.partition("=")[0].lower()
         if described in ("partitionname", "nodeset"):
-            yield " ".join(_written(each) for each in line if each.written.lower() not in _OF_PEOPLE)
+            yield " ".join(
+                _written(each, each.value) for each in line if each.written.lower() not in _OF_PEOPLE
+            )
         elif described:
             # Nodes are written anew, with the ports of their daemons.
             replaced += [] if described == "nodename" else [line[0].written]
         else:
-            kept = {id(setting): value for setting, value in _of_cluster(line)}
-            replaced += [each.written for each in line if kept.get(id(each)) != each.value]
-            yield from (f"{each.written}={kept[id(each)]}" for each in line if id(each) in kept)
+            replaced += [each.written for each in line if _kept(each) != each.value]
+            yield from (_written(each, value) for each in line if (value := _kept(each)) is not None)
 
 
-def _of_cluster(settings: Iterable[Setting]) -> Iterator[tuple[Setting, str]]:
-    """Give the settings of the whole cluster that are kept, with the values that they get."""
-    for setting in settings:
-        key = setting.written.lower()
-        if not setting.subject and key not in _OURS:
-            yield setting, _NOTHING if key in _SCRIPTS else _quoted(setting.value)
+def _kept(setting: Setting) -> str | None:
+    """Return the value that a setting of the whole cluster gets; None where a cluster has its own."""
+    key = setting.written.lower()
+    if key in _OURS:
+        return None
+    return _NOTHING if key in _SCRIPTS else setting.value
 
 
-def _written(setting: Setting) -> str:
-    return f"{setting.written}={_quoted(setting.value)}"
-
-
-def _quoted(value: str) -> str:
-    return f'"{value}"' if any(sign.isspace() for sign in value) else value
+def _written(setting: Setting, value: str) -> str:
+    """Write a setting with a value, in quotation marks where it has blanks."""
+    quoted = f'"{value}"' if any(sign.isspace() for sign in value) else value
+    return f"{setting.written}={quoted}"
 
 
 def _needs_accounts(folder: Path, settings: Sequence[Setting]) -> bool:
