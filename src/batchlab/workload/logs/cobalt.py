@@ -10,13 +10,11 @@ import polars as pl
 from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
 from batchlab.workload.logs.hostlist import hosts
 from batchlab.workload.logs.jobs import workload_of
-from batchlab.workload.logs.log import Log
-from batchlab.workload.logs.notes import Notes
+from batchlab.workload.logs.log import opened
 from batchlab.workload.logs.pbs import table_of
 from batchlab.workload.logs.pbs_records import records_of
-from batchlab.workload.logs.pbs_requests import Request
+from batchlab.workload.logs.pbs_requests import Request, whole_number
 from batchlab.workload.logs.reading import YEAR, Reading, RequeueAction, UnfinishedAction
-from batchlab.workload.source import text_of
 from batchlab.workload.workload import Workload
 
 __all__ = ["read_cobalt"]
@@ -25,7 +23,6 @@ _STAMP = r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d"
 _STAMP_TWICE = re.compile(rf"(?m)^{_STAMP}(?:\.\d+)?[;:,]?[ \t]*(?={_STAMP};)")
 _INDICES = r"^\d{1,9}(?:-\d{1,9})?(?:,\d{1,9}(?:-\d{1,9})?)*$"
 _NOT_SAID = "memory and GPUs are not in Cobalt's accounting"
-_WHOLE = re.compile(r"\d{1,9}")
 
 
 def read_cobalt(
@@ -88,8 +85,7 @@ def read_cobalt(
         unlimited=unlimited,
         node_names=node_names,
     )
-    name, text = text_of(source)
-    log = Log(name, Notes(), reading)
+    log, text = opened(source, reading)
     # Some dumps have the time stamp twice in each line.
     table = table_of(_STAMP_TWICE.sub("", text), log)
     records = records_of(table, log, parse=_request_of, aborted="TIMEOUT")
@@ -98,15 +94,13 @@ def read_cobalt(
 
 
 def _request_of(attributes: Mapping[str, str]) -> Request:
-    nodes, processors = (_whole(attributes.get(f"Resource_List.{name}")) for name in ("nodect", "ncpus"))
+    nodes, processors = (
+        whole_number(attributes.get(f"Resource_List.{name}")) for name in ("nodect", "ncpus")
+    )
     if not nodes:
         return Request(float(processors) if processors else None, exclusive=True)
     of_all = max(processors or nodes, nodes)
     return Request(float(of_all), nodes, -(-of_all // nodes), exclusive=True)
-
-
-def _whole(text: str | None) -> int | None:
-    return int(text) if text is not None and _WHOLE.fullmatch(text) else None
 
 
 def _with_nodes(records: pl.DataFrame) -> pl.DataFrame:

@@ -11,11 +11,9 @@ from batchlab.errors import WorkloadError
 from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
 from batchlab.workload.logs.jobcomp_lines import TASK_KEYS, columns_in
 from batchlab.workload.logs.jobs import workload_of
-from batchlab.workload.logs.log import Log
-from batchlab.workload.logs.notes import Notes
+from batchlab.workload.logs.log import Log, opened
 from batchlab.workload.logs.reading import YEAR, Reading, RequeueAction
 from batchlab.workload.logs.slurm_records import WANTED, header_of, records_of
-from batchlab.workload.source import text_of
 from batchlab.workload.workload import Workload
 
 __all__ = ["read_jobcomp"]
@@ -114,8 +112,7 @@ def read_jobcomp(
         node_names=node_names,
         log_events=log_events,
     )
-    name, text = text_of(source)
-    log = Log(name, Notes(), reading)
+    log, text = opened(source, reading)
     table = _table(text, log)
     return workload_of(records_of(table, log), log, header_of(table))
 

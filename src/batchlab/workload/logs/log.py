@@ -1,16 +1,19 @@
 """A log that is being read, and what is refused of it."""
 
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import IO, Literal
 
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown
 from batchlab.workload.logs.notes import Notes
 from batchlab.workload.logs.reading import Reading
+from batchlab.workload.source import text_of
 from batchlab.workload.validation import NEXT_STEP
 
-__all__ = ["Log"]
+__all__ = ["Log", "opened"]
 
 
 @dataclass(frozen=True)
@@ -49,3 +52,17 @@ class Log:
             )
         self.notes.add("dropped", reason, out["line"], out["base"])
         return records.filter(mask)
+
+
+def opened(
+    source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes], reading: Reading
+) -> tuple[Log, str]:
+    """Return a log of which nothing has been read yet, and its text.
+
+    Raises
+    ------
+    WorkloadError
+        If the source cannot be read.
+    """
+    name, text = text_of(source)
+    return Log(name, Notes(), reading), text

@@ -11,13 +11,11 @@ from batchlab.errors import WorkloadError
 from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
 from batchlab.workload.logs import chunks
 from batchlab.workload.logs.jobs import workload_of
-from batchlab.workload.logs.log import Log
+from batchlab.workload.logs.log import Log, opened
 from batchlab.workload.logs.lsf_record import LsfRecord, record_of, tokens_of
 from batchlab.workload.logs.lsf_resources import MemoryUnit, Requirement, ReservedPer, requirement_of
-from batchlab.workload.logs.notes import Notes
 from batchlab.workload.logs.reading import YEAR, Reading, RequeueAction, UnfinishedAction
 from batchlab.workload.logs.rows import Row, instant, records_of_rows, whole
-from batchlab.workload.source import text_of
 from batchlab.workload.validation import check_choice
 from batchlab.workload.workload import Workload
 
@@ -108,8 +106,7 @@ def read_lsf(
         unlimited=unlimited,
         node_names=node_names,
     )
-    name, text = text_of(source)
-    log = Log(name, Notes(), reading)
+    log, text = opened(source, reading)
     rows = _rows(text, log, memory_unit, reserved_per)
     return workload_of(records_of_rows(rows), log, {})
 

@@ -12,11 +12,9 @@ from batchlab.errors import WorkloadError
 from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
 from batchlab.workload.logs import chunks
 from batchlab.workload.logs.jobs import workload_of
-from batchlab.workload.logs.log import Log
-from batchlab.workload.logs.notes import Notes
+from batchlab.workload.logs.log import Log, opened
 from batchlab.workload.logs.reading import YEAR, Reading, RequeueAction, UnfinishedAction
 from batchlab.workload.logs.rows import Row, instant, records_of_rows, whole
-from batchlab.workload.source import text_of
 from batchlab.workload.workload import Workload
 
 __all__ = ["read_maui"]
@@ -98,8 +96,7 @@ def read_maui(
         unlimited=unlimited,
         node_names=node_names,
     )
-    name, text = text_of(source)
-    log = Log(name, Notes(), reading)
+    log, text = opened(source, reading)
     return workload_of(records_of_rows(_rows(text, log)), log, {})
 
 

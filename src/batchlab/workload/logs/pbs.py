@@ -9,12 +9,10 @@ import polars as pl
 from batchlab.errors import WorkloadError
 from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
 from batchlab.workload.logs.jobs import workload_of
-from batchlab.workload.logs.log import Log
-from batchlab.workload.logs.notes import Notes
+from batchlab.workload.logs.log import Log, opened
 from batchlab.workload.logs.pbs_attributes import attributes_in, columns_in
 from batchlab.workload.logs.pbs_records import ATTRIBUTES, PAUSE, WANTED, records_of
 from batchlab.workload.logs.reading import YEAR, Reading, RequeueAction, UnfinishedAction
-from batchlab.workload.source import text_of
 from batchlab.workload.workload import Workload
 
 __all__ = ["read_pbs", "table_of"]
@@ -101,8 +99,7 @@ def read_pbs(
         node_names=node_names,
         log_events=log_events,
     )
-    name, text = text_of(source)
-    log = Log(name, Notes(), reading)
+    log, text = opened(source, reading)
     table = table_of(text, log)
     return workload_of(records_of(table, log), log, {})
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from batchlab.workload.logs.quantities import kilobytes_of
 
-__all__ = ["REQUEST", "UNEVEN", "Request", "processors_of", "request_of", "requests"]
+__all__ = ["REQUEST", "UNEVEN", "Request", "processors_of", "request_of", "requests", "whole_number"]
 
 REQUEST = tuple(
     f"Resource_List.{name}"
@@ -117,12 +117,12 @@ def request_of(attributes: Mapping[str, str]) -> Request:
     (16.0, 2, 8, 2, True)
     """
     known = {key.removeprefix("Resource_List."): value.strip() for key, value in attributes.items()}
-    if width := _whole(known.get("mppwidth")):
+    if width := whole_number(known.get("mppwidth")):
         return _of_cray(known, width)
     nodes = known.get("nodes") or (known["nodect"] if ":" in known.get("nodect", "") else None)
     if known.get("select"):
         return _of_chunks(known, _chunks(known["select"]), known.get("place", "free"))
-    if nodes and not (nodes == "1" and _whole(known.get("procs"))):
+    if nodes and not (nodes == "1" and whole_number(known.get("procs"))):
         marks = "".join(f":{mark}" for mark in _ALONE if f"#{mark}" in nodes)
         return _of_nodes(known, _chunks(nodes.partition("#")[0]), f"scatter{marks}")
     return _of_number(known)
@@ -131,7 +131,7 @@ def request_of(attributes: Mapping[str, str]) -> Request:
 def _of_number(known: Mapping[str, str]) -> Request:
     """Read a request that is one number: ``size`` of a Cray, ``procs`` anywhere, ``ncpus`` on one host."""
     for name in ("size", "procs", "ncpus"):
-        if processors := _whole(known.get(name)):
+        if processors := whole_number(known.get(name)):
             one = Request(nodes=1, tasks_per_node=processors) if name == "ncpus" else Request()
             return _completed(known, float(processors), None, one._replace(exclusive=name == "size"))
     return _completed(known, None, None, Request())
@@ -139,9 +139,9 @@ def _of_number(known: Mapping[str, str]) -> Request:
 
 def _of_cray(known: Mapping[str, str], width: int) -> Request:
     """Read the request of a job of aprun: PEs, CPUs of each and PEs of a node; nodes are whole."""
-    depth = _whole(known.get("mppdepth")) or 1
+    depth = whole_number(known.get("mppdepth")) or 1
     processors = width * depth
-    of_node = _whole(known.get("mppnppn"))
+    of_node = whole_number(known.get("mppnppn"))
     nodes = -(-width // of_node) if of_node else None
     of_one = kilobytes_of(known.get("mppmem"))
     memory = None if of_one is None else of_one * width
@@ -158,7 +158,7 @@ def _of_cray(known: Mapping[str, str], width: int) -> Request:
 
 def _of_chunks(known: Mapping[str, str], chunks: list[_Chunk] | None, place: str) -> Request:
     """Read a select: its sums are those that the server wrote, where it did."""
-    said = _whole(known.get("ncpus"))
+    said = whole_number(known.get("ncpus"))
     counted = None if chunks is None else sum(each.count * _usual(each.processors) for each in chunks)
     processors = said or counted
     placed = _placed(chunks, place, processors)
@@ -169,7 +169,7 @@ def _of_nodes(known: Mapping[str, str], chunks: list[_Chunk] | None, place: str)
     """Read Torque's nodes: where these say processors, ncpus is the server's default."""
     counted = None if chunks is None else sum(each.count * _usual(each.processors) for each in chunks)
     if chunks is not None and all(each.processors is None for each in chunks):
-        counted = max(counted or 0, _whole(known.get("ncpus")) or 0)
+        counted = max(counted or 0, whole_number(known.get("ncpus")) or 0)
     return _completed(known, counted, chunks, _placed(chunks, place, counted))
 
 
@@ -232,7 +232,7 @@ def _equal_chunks(chunks: list[_Chunk] | None, placed: Request) -> int:
 def _gpus(known: Mapping[str, str], chunks: list[_Chunk] | None) -> int | None:
     """Return the GPUs of a job: the sum that the server wrote, else that over its chunks."""
     for name in _GPUS:
-        said = _whole(known.get(name))
+        said = whole_number(known.get(name))
         if said is not None:
             return said
     counted = sum(each.count * each.gpus for each in chunks or ())
@@ -268,18 +268,19 @@ def _chunks(text: str) -> list[_Chunk] | None:
 
 def _chunk(text: str) -> _Chunk | None:
     words = text.strip().split(":")
-    first = _whole(words[0])
+    first = whole_number(words[0])
     amounts = dict(word.split("=", 1) for word in words if "=" in word)
     processors: int | None = None
     for name in _PROCESSORS:
         if name in amounts:
-            processors = _whole(amounts[name])
+            processors = whole_number(amounts[name])
             if processors is None:
                 return None
             break
-    gpus = next((_whole(amounts[name]) or 0 for name in _GPUS if name in amounts), 0)
+    gpus = next((whole_number(amounts[name]) or 0 for name in _GPUS if name in amounts), 0)
     return _Chunk(1 if first is None else first, processors, gpus, kilobytes_of(amounts.get("mem")))
 
 
-def _whole(text: str | None) -> int | None:
+def whole_number(text: str | None) -> int | None:
+    """Return the number of a text of digits; None for other texts, and where there is none."""
     return int(text) if text is not None and _WHOLE.fullmatch(text) else None

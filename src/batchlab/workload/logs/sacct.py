@@ -12,13 +12,11 @@ from batchlab.errors import WorkloadError, shown
 from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
 from batchlab.workload.logs import sacct_rows
 from batchlab.workload.logs.jobs import workload_of
-from batchlab.workload.logs.log import Log
-from batchlab.workload.logs.notes import Notes
+from batchlab.workload.logs.log import Log, opened
 from batchlab.workload.logs.numbers import is_step
 from batchlab.workload.logs.reading import YEAR, Reading, RequeueAction, UnfinishedAction
 from batchlab.workload.logs.sacct_json import is_json, table_of_json
 from batchlab.workload.logs.slurm_records import WANTED, header_of, records_of
-from batchlab.workload.source import text_of
 from batchlab.workload.workload import Workload
 
 __all__ = ["read_sacct"]
@@ -145,8 +143,7 @@ def read_sacct(
     )
     if delimiter is not None and (not isinstance(delimiter, str) or not delimiter.strip(" \n\r")):
         raise WorkloadError(f"delimiter = {shown(delimiter)}; must be text that ends a field, as '|'.")
-    name, text = text_of(source)
-    log = Log(name, Notes(), reading)
+    log, text = opened(source, reading)
     table = table_of_json(text, WANTED, log) if is_json(text) else _table(text, delimiter, fields, log)
     return workload_of(records_of(table, log), log, header_of(table))
 
