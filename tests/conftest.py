@@ -15,3 +15,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     campaigns = [item for item in items if item.get_closest_marker("campaign")]
     items[:] = [item for item in items if item not in campaigns]
     config.hook.pytest_deselected(items=campaigns)
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name contents of files by their parameter: a packed file may hold the time, and ids must not change."""
+    return argname if isinstance(val, bytes) else None
