@@ -1,0 +1,62 @@
+"""Files of earlier versions are read: `tests/kept` has a result, a store, a snapshot and an experiment."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import batchlab as bl
+from batchlab.cli import main
+
+KEPT = Path(__file__).parent / "kept"
+
+
+@pytest.fixture(scope="module")
+def columns() -> dict[str, pl.Series]:
+    """Return the columns of the kept jobs.csv."""
+    return pl.read_csv(KEPT / "result" / "jobs.csv", infer_schema_length=None).to_dict()
+
+
+def test_results_are_read(columns: dict[str, pl.Series]) -> None:
+    """With their jobs, measures, options and system."""
+    result = bl.read_result(KEPT / "result")
+    for name in ("job_id", "submit_time", "start_time", "end_time", "state"):
+        assert result.jobs[name].to_list() == columns[name].to_list(), name
+    assert result.metrics() == json.loads((KEPT / "result" / "metrics.json").read_text("utf-8"))
+    manifest = json.loads((KEPT / "result" / "manifest.json").read_text("utf-8"))
+    assert str(result.policy) == manifest["policy"]
+    assert result.system.nodes == manifest["system"]["groups"][0]["count"]
+
+
+def test_a_run_of_today_gives_the_same_schedule(columns: dict[str, pl.Series]) -> None:
+    """The same jobs on the same system."""
+    result = bl.read_result(KEPT / "result")
+    again = bl.simulate(bl.read_table(KEPT / "jobs.csv"), result.system, str(result.policy))
+    assert again.jobs["start_time"].to_list() == columns["start_time"].to_list()
+
+
+def test_runs_in_a_store_are_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The experiment file is read, and nothing is simulated again."""
+    for name in ("experiment.toml", "jobs.csv"):
+        shutil.copy(KEPT / name, tmp_path)
+    shutil.unpack_archive(KEPT / "store.zip", tmp_path / "store")
+    journal = (tmp_path / "store" / "journal.jsonl").read_text("utf-8")
+    assert main(["experiment", str(tmp_path / "experiment.toml")]) == 0
+    assert "4 done" in capsys.readouterr().out
+    assert (tmp_path / "store" / "journal.jsonl").read_text("utf-8") == journal
+
+
+def test_snapshots_go_on() -> None:
+    """To the schedule of the kept result."""
+    result = bl.read_result(KEPT / "result")
+    data = (KEPT / "snapshot.bin").read_bytes()
+    simulation = bl.Simulation.restore(
+        data, bl.read_table(KEPT / "jobs.csv"), result.system, str(result.policy)
+    )
+    while simulation.step():
+        pass
+    assert simulation.result().jobs["start_time"].to_list() == result.jobs["start_time"].to_list()
