@@ -66,7 +66,6 @@ class Kernel:
 
     def next_instant(self) -> float:
         submissions = [job.submit_time for job in self.to_come]
-        events = [event.time for event in self.node_events]
         ends = [min(each.end, each.expiry, each.grace_end) for each in self.state.running]
         if self.state.running:
             ends += [time for time in cuts(self.state.machine) if time > self.state.now]
@@ -76,7 +75,6 @@ class Kernel:
         next_instant = min(
             [
                 *submissions,
-                *events,
                 *(event.time for event in self.events[:1] if self.is_any_left()),
                 *(job.until for job in self.to_be_cancelled() if job.until is not None),
                 *ends,
@@ -86,10 +84,24 @@ class Kernel:
             ],
             default=inf,
         )
+        if next_instant < inf or self.node_events_may_help():
+            next_instant = min([next_instant, *(event.time for event in self.node_events)])
         if self.state.sleep is None or next_instant == inf:
             # What nodes do keeps no run going.
             return next_instant
         return min(next_instant, self.state.sleep.next_instant(self.state))
+
+    def node_events_may_help(self) -> bool:
+        """Tell whether node events keep the run going when nothing else is to come."""
+        following = min(self.node_events, key=lambda event: event.time, default=None)
+        if following is None or any(event.purpose == "act" for event in self.node_events):
+            return following is not None
+        up = room_beside(replace(self.state.machine, closed=frozenset(), withheld={}), [])
+        return following.purpose == "repair" and any(
+            self.state.allocator.place(set_of, up) is not None
+            for job in self.state.queue
+            for set_of in in_each_set(job)
+        )
 
     def next_switch(self) -> float:
         return self.state.service.next_switch() if self.state.service else inf

@@ -318,6 +318,9 @@ class NodeEvent:
     `running_jobs` says what happens to the jobs on a node that is closed: they "stay", are killed ("kill"),
     or wait again and keep nothing of their run ("requeue"), all of it ("keep"), or what it had at its last
     checkpoint, every `every` seconds ("checkpoint").
+
+    `purpose` is that of its timer: only those that "act" keep a run going. If all others only "watch" or
+    "repair", each is set once the one before it has gone off.
     """
 
     time: float
@@ -326,6 +329,7 @@ class NodeEvent:
     amounts: tuple[int, ...] = ()
     running_jobs: str = "stay"
     every: float = 1.0
+    purpose: str = "act"
 
 
 @dataclass(frozen=True)
