@@ -20,6 +20,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     Overrun,
     Processors,
     Seed,
+    UseMemory,
     directory,
     log_file,
     out_directory,
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
         Submission,
         VirtualCluster,
     )
+    from batchlab.system import System
+    from batchlab.vocabulary import WalltimeAction
     from batchlab.workload import Workload
 
 __all__ = ["vnodes"]
@@ -130,6 +133,7 @@ def vnodes(
     overrun: Overrun = None,
     invalid: Invalid = "drop",
     processors: Processors = "requested",
+    use_memory: UseMemory = None,
     out: _Out = None,
     form: OutputFormat = "text",
 ) -> None:
@@ -144,17 +148,17 @@ def vnodes(
     from batchlab.bridge import slurm  # noqa: PLC0415  # --help does without
     from batchlab.policy.policy import CONFIGURED, as_policy  # noqa: PLC0415  # as above
 
-    log = LogRequest(*located(trace), overrun, invalid, processors, use_memory=False, log_events=False)
+    log = LogRequest(*located(trace), overrun, invalid, processors, use_memory, log_events=False)
     configuration = slurm.read_configuration(conf)
     time = slurm.clock_of(clock)
     model = None if mode == "real" else policy or CONFIGURED
     if policy is not None:
         # What is wrong with it shall not wait for a run of Slurm.
         as_policy(policy)
-    workload = read_log(log)
+    workload = read_log(log, None if nodes is not None else _system(configuration))
     machine = _machine(configuration, log, MachineRequest(None, nodes, cores), workload)
     jobs = slurm.submissions(workload, configuration, nodes=machine, duration=duration)
-    notes = [*slurm.notes_of(workload, configuration, jobs), *time.notes]
+    notes = [*slurm.notes_of(workload, configuration, jobs, machine), *time.notes]
     for note in notes:
         typer.echo(f"note: {note}", err=True)
 
@@ -162,7 +166,11 @@ def vnodes(
         cluster = None if mode == "model" else slurm.VirtualCluster(configuration, machine, clock=clock)
         real = None if cluster is None else _real(cluster, jobs, patience)
         stream = slurm.planned_stream(jobs) if real is None else real.jobs
-        simulated = model and slurm.run_model(stream, machine, configuration, model, seed=seed)
+        # What Slurm recorded has ended at its limit already.
+        walltime: WalltimeAction = "kill" if real is None else "run"
+        simulated = model and slurm.run_model(
+            stream, machine, configuration, model, walltime=walltime, seed=seed
+        )
         return slurm.Outcome(jobs, machine, real, simulated or None, notes, time.name)
 
     outcomes = [outcome() for _ in range(repeat)]
@@ -174,6 +182,13 @@ def vnodes(
     folders = [("written to", f"{out}: run-1 to run-{repeat}")] if out is not None and repeat > 1 else []
     single = out if repeat == 1 else None
     tell(lambda: [Facts([*found.facts()])], found.metrics, form, single, further=folders)
+
+
+def _system(configuration: Configuration) -> System | None:
+    """Return the machine that the configuration describes; None if it has no nodes."""
+    from batchlab.bridge.slurm import system_of  # noqa: PLC0415  # --help does without
+
+    return system_of(configuration.nodes, configuration) if configuration.nodes else None
 
 
 def _machine(

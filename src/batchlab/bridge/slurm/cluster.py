@@ -139,7 +139,7 @@ class VirtualCluster:
         *,
         tasks: int,
         run_time: float,
-        limit: int,
+        limit: int | None,
         cores: int = 1,
         options: Sequence[str] = (),
     ) -> int:
@@ -154,7 +154,7 @@ class VirtualCluster:
         run_time
             How long it sleeps, in seconds.
         limit
-            Its time limit, in minutes.
+            Its time limit, in minutes; None for that of its partition.
         cores
             Of each task.
         options
@@ -177,7 +177,7 @@ class VirtualCluster:
             f"--job-name={name}",
             f"--ntasks={tasks}",
             f"--cpus-per-task={cores}",
-            f"--time={limit}",
+            *([] if limit is None else [f"--time={limit}"]),
             *options,
             # Slurm kills the processes of a job; a shell would need time to see that.
             script=f"#!/bin/sh\nexec sleep {run_time:.3f}\n",

@@ -7,7 +7,7 @@ Slurm's files, `batchlab.slurm`; here is said what of it a cluster is given.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,10 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from batchlab.slurm import SlurmConfiguration
+    from batchlab.slurm.cluster import Selection
     from batchlab.slurm.nodes import GenericResource, NodeLine
     from batchlab.slurm.settings import Setting
 
-__all__ = ["Configuration", "Node", "equal_nodes", "read_configuration"]
+__all__ = ["DEVICES", "Configuration", "Node", "equal_nodes", "read_configuration"]
+
+DEVICES = "gres.conf"
+"""The file with the devices of nodes, which a cluster has of its own."""
 
 # In lower case.
 _ABOUT_MACHINES = """
@@ -73,6 +77,7 @@ class Node:
 
     ``line`` is the number of its line in ``slurm.conf``, 0 for nodes that no file describes. Nodes of one
     line are one line of the cluster's file as well: select/linear tries the nodes of a line together.
+    ``memory`` is in MiB, None for nodes without it; ``gres`` are the generic resources.
     """
 
     name: str
@@ -80,6 +85,8 @@ class Node:
     more: tuple[str, ...] = ()
     line: int = 0
     features: tuple[str, ...] = ()
+    memory: int | None = None
+    gres: tuple[GenericResource, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,6 +118,14 @@ class Configuration:
     nodes: tuple[Node, ...] = ()
     accounts: bool = False
     replaced: tuple[str, ...] = ()
+
+    @property
+    def selection(self) -> Selection:
+        """What jobs are given on a virtual cluster: cores alone unless the file says otherwise."""
+        if "selecttype" in self.settings:
+            return self.read.selection
+        memory = self.read.selection.memory and "selecttypeparameters" in self.settings
+        return replace(self.read.selection, type="cons_tres", memory=memory)
 
     @property
     def partitions(self) -> tuple[str, ...]:
@@ -148,7 +163,7 @@ def read_configuration(directory: str | os.PathLike[str]) -> Configuration:
     if not path.is_file():
         raise BridgeError(f"{path}: no such file; put Slurm's policy lines there (it may be empty).")
     read = slurm.read_configuration(path)
-    replaced: list[str] = []
+    replaced: list[str] = [DEVICES] if (path.parent / DEVICES).is_file() else []
     lines = list(_lines(read.settings, replaced))
     if not read.partitions:
         lines.append(_PARTITION)
@@ -222,7 +237,10 @@ def _nodes(line: NodeLine) -> list[Node]:
         "Gres": ",".join(map(_device, line.gres)) or None,
     }
     more = tuple(f"{key}={value}" for key, value in parts.items() if value is not None)
-    return [Node(name, line.cpus, more, line.place.line, line.features) for name in line.names]
+    return [
+        Node(name, line.cpus, more, line.place.line, line.features, line.memory, line.gres)
+        for name in line.names
+    ]
 
 
 def _device(device: GenericResource) -> str:

@@ -11,7 +11,7 @@ import polars as pl
 
 from batchlab.bridge.slurm.feed import feed
 from batchlab.bridge.slurm.stream import returned_stream
-from batchlab.bridge.slurm.submission import rounding, unused_columns
+from batchlab.bridge.slurm.submission import left_out, rounding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["RealRun", "notes_of", "run_real"]
 
 _MOST_SHOWN = 5
+_MINUTE = 60.0
 # Slurm keeps whole seconds: of fewer jobs the mean overhead says little. Above the limit (s) a clock is too
 # fast.
 _LEAST_JOBS, _MOST_OVERHEAD = 30, 0.2
@@ -137,11 +138,26 @@ def run_real(
     )
 
 
-def notes_of(workload: Workload, configuration: Configuration, jobs: list[Submission]) -> list[str]:
-    """Say what of a workload and a configuration a virtual cluster does not have, a sentence each."""
+def notes_of(
+    workload: Workload,
+    configuration: Configuration,
+    jobs: list[Submission],
+    nodes: Sequence[Node] | None = None,
+) -> list[str]:
+    """Return what of a workload and a configuration a virtual cluster does not have, a sentence each.
+
+    Parameters
+    ----------
+    workload, configuration, nodes
+        As given to `submissions`.
+    jobs
+        What it returned.
+    """
     found = []
-    if unused := unused_columns(workload, jobs):
-        found.append(f"jobs are submitted without {', '.join(unused)}")
+    if left := left_out(workload, jobs, configuration, configuration.nodes if nodes is None else nodes):
+        found.append(f"not handed on to Slurm: {'; '.join(left)}")
+    if over := sum(job.limit is not None and job.run_time > job.limit * _MINUTE for job in jobs):
+        found.append(f"jobs that run longer than their time limit, at which Slurm kills them: {over:,}")
     if configuration.replaced:
         named = ", ".join(configuration.replaced[:_MOST_SHOWN])
         others = len(configuration.replaced) - _MOST_SHOWN

@@ -9,6 +9,9 @@ import shutil
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from batchlab.bridge.slurm.configuration import DEVICES
+from batchlab.bridge.slurm.devices import device_lines, kinds_line
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["CLUSTER_NAME", "munge_arguments", "prepare", "user_name", "write_model"]
 
 CLUSTER_NAME = "vnodes"
-_NOT_COPIED = frozenset({"slurm.conf", "slurmdbd.conf", "cgroup.conf", "plugstack.conf"})
+_NOT_COPIED = frozenset({"slurm.conf", "slurmdbd.conf", "cgroup.conf", "plugstack.conf", DEVICES})
 _LONGEST_KEPT = 31_536_000
 # Where the configuration is silent; Slurm's own defaults differ between versions.
 _DEFAULTS = {
@@ -55,7 +58,10 @@ def prepare(
     key = directory / "munge.key"
     key.touch(mode=0o600)
     key.write_bytes(secrets.token_bytes(128))
+    more = [*more, *kinds_line(configuration, nodes)]
     _write_policy(directory, configuration, [*_own(directory, ports[0]), *more, *_nodes(nodes, ports[1:])])
+    if lines := device_lines(directory / "devices", nodes):
+        (directory / DEVICES).write_text("\n".join(lines) + "\n", "utf-8")
 
 
 def write_model(directory: Path, configuration: Configuration, nodes: Sequence[Node]) -> None:
@@ -68,7 +74,8 @@ def write_model(directory: Path, configuration: Configuration, nodes: Sequence[N
     configuration, nodes
         The cluster's.
     """
-    _write_policy(directory, configuration, [f"ClusterName={CLUSTER_NAME}", *_nodes(nodes)])
+    own = [f"ClusterName={CLUSTER_NAME}", *kinds_line(configuration, nodes), *_nodes(nodes)]
+    _write_policy(directory, configuration, own)
 
 
 def munge_arguments(directory: Path) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,21 +11,25 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from batchlab.bridge.slurm.configuration import Node
+from batchlab.bridge.slurm.handed_on import MODELLED
 from batchlab.bridge.slurm.layout import write_model
+from batchlab.bridge.slurm.submission import further_columns
 from batchlab.errors import BridgeError, SystemDescriptionError
 from batchlab.policy.policy import CONFIGURED, as_policy
 from batchlab.simulation import simulate
+from batchlab.slurm.nodes import GenericResource
 from batchlab.system import read_system
 from batchlab.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from batchlab.bridge.slurm.configuration import Configuration
     from batchlab.bridge.slurm.submission import Submission
     from batchlab.policy import Policy
     from batchlab.result.result import Result
     from batchlab.system import System
+    from batchlab.vocabulary import WalltimeAction
 
 __all__ = ["planned_stream", "run_model", "system_of"]
 
@@ -37,6 +42,7 @@ _COLUMNS = {
     "core": pl.Int64,
 }
 _MINUTE = 60.0
+_KIB = 1024
 
 
 def system_of(nodes: Sequence[Node], configuration: Configuration) -> System:
@@ -60,17 +66,33 @@ def system_of(nodes: Sequence[Node], configuration: Configuration) -> System:
 
 
 def nodes_of(system: System) -> tuple[Node, ...]:
-    """Make the virtual nodes of a machine: ``n1`` and so on, in its order, with its cores.
+    """Make the virtual nodes of a machine: ``n1`` and so on, in its order, with its resources.
+
+    Memory is in KiB, as in logs of Slurm, and nodes have whole MiB of it, rounded down; all other resources
+    are generic ones.
 
     Raises
     ------
     BridgeError
         If its nodes have no cores.
     """
-    each = [group.resources.get("core", 0) for group in system.groups for _ in range(group.count)]
-    if 0 in each:
+    each = [group.resources for group in system.groups for _ in range(group.count)]
+    if not all(resources.get("core", 0) for resources in each):
         raise BridgeError("virtual nodes have cores; every node of the machine must have some.")
-    return tuple(Node(f"n{number}", cores, (f"CPUs={cores}",)) for number, cores in enumerate(each, 1))
+    return tuple(_node(f"n{number}", resources) for number, resources in enumerate(each, 1))
+
+
+def _node(name: str, resources: Mapping[str, int]) -> Node:
+    memory = resources.get("mem", 0) // _KIB
+    devices = tuple(
+        GenericResource(device, amount)
+        for device, amount in resources.items()
+        if amount and device not in {"core", "mem"}
+    )
+    more = [f"CPUs={resources['core']}"]
+    more += [f"RealMemory={memory}"] if memory else []
+    more += ["Gres=" + ",".join(f"{each.name}:{each.count}" for each in devices)] if devices else []
+    return Node(name, resources["core"], tuple(more), memory=memory or None, gres=devices)
 
 
 def planned_stream(jobs: Sequence[Submission]) -> pl.DataFrame:
@@ -80,7 +102,7 @@ def planned_stream(jobs: Sequence[Submission]) -> pl.DataFrame:
             job.job_id,
             job.submit_time,
             job.run_time,
-            job.limit * _MINUTE,
+            math.inf if job.limit is None else job.limit * _MINUTE,
             job.tasks,
             job.cores,
             job.partition,
@@ -89,7 +111,7 @@ def planned_stream(jobs: Sequence[Submission]) -> pl.DataFrame:
         for job in jobs
     ]
     schema = {**_COLUMNS, "partition": pl.String, "constraint": pl.String}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return pl.DataFrame(rows, schema=schema, orient="row").with_columns(further_columns(jobs))
 
 
 def run_model(
@@ -98,6 +120,7 @@ def run_model(
     configuration: Configuration,
     policy: str | Policy | None = None,
     *,
+    walltime: WalltimeAction = "run",
     seed: int = 0,
 ) -> Result:
     """Simulate a stream under the policy of a virtual cluster.
@@ -106,21 +129,28 @@ def run_model(
     ----------
     stream
         Columns ``job_id``, ``submit_time``, ``run_time``, ``requested_time`` (s), ``tasks``, ``core`` (per
-        task), ``partition`` and, where nodes have features, ``constraint``. Its start times are not looked
-        at; jobs without a run time are left out.
+        task), ``partition`` and, where nodes have features, ``constraint``; further ones as `planned_stream`
+        and `returned_stream` make them. Its start times are not looked at; jobs without a run time are left
+        out.
     nodes, configuration
         The cluster's.
     policy
         The configured one unless given; see `Policy.on`.
+    walltime
+        Whether jobs run beyond their limits, as those of a returned stream did, or are killed there.
     seed
         For policies that use chance.
     """
     system = system_of(nodes, configuration)
     named = [pl.col("partition").fill_null(configuration.default_partition)] if system.partitions else []
     named += [pl.col("constraint")] if any(node.features for node in nodes) else []
+    others = {*MODELLED, *system.resources} - {*_COLUMNS}
+    named += [pl.col(name) for name in stream.columns if name in others]
     table = stream.filter(pl.col("run_time").is_not_null()).select(*_COLUMNS, *named)
-    if configuration.read.selection.type == "linear":
+    if configuration.selection.type == "linear":
         table = table.with_columns(exclusive=True)
     # A job that Slurm killed late has run longer than its limit, and does so here.
     workload = Workload.from_table(table, resources=["core"], overrun="keep")
-    return simulate(workload, system, as_policy(policy or CONFIGURED).on(system.policy), seed=seed)
+    return simulate(
+        workload, system, as_policy(policy or CONFIGURED).on(system.policy), walltime=walltime, seed=seed
+    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from batchlab.bridge.slurm.hosts import expand
+from batchlab.bridge.slurm.submission import further_columns
 from batchlab.vocabulary import JOB_STATES, JobState
 from batchlab.workload.logs.jobcomp_lines import fields_in, records_in
 
@@ -64,7 +65,8 @@ def returned_stream(completions: str, fed: Fed, nodes: Sequence[Node]) -> pl.Dat
         Slurm keeps them), ``run_time`` (s, from start to end), ``requested_time`` (s, the limit), ``tasks``,
         ``nodes``, ``allocated_core``. Then ``core`` (per task), ``partition``, ``constraint``,
         ``planned_submit_time``, ``planned_run_time`` (s, what the job sleeps), ``lateness`` (s, from the
-        planned instant to sbatch's answer), ``slurm_id`` and ``slurm_state``.
+        planned instant to sbatch's answer), ``slurm_id`` and ``slurm_state``; at last what Slurm was told
+        besides, as ``mem``, ``gpu``, ``exclusive``, ``account``.
     """
     places = {node.name: place for place, node in enumerate(nodes)}
     records: dict[int, list[dict[str, str]]] = {}
@@ -72,7 +74,7 @@ def returned_stream(completions: str, fed: Fed, nodes: Sequence[Node]) -> pl.Dat
         fields = fields_in(record)
         records.setdefault(int(fields["JobId"]), []).append(fields)
     rows = [_row(each, records.get(each.slurm_id or 0, []), fed.origin, places) for each in fed.issued]
-    return pl.DataFrame(rows, schema=_SCHEMA)
+    return pl.DataFrame(rows, schema=_SCHEMA).with_columns(further_columns([each.job for each in fed.issued]))
 
 
 def _row(
@@ -83,7 +85,7 @@ def _row(
         "job_id": job.job_id,
         "state": "rejected" if issued.slurm_id is None else "queued",
         "submit_time": float(math.floor(issued.returned)),
-        "requested_time": job.limit * _MINUTE,
+        "requested_time": math.inf if job.limit is None else job.limit * _MINUTE,
         "tasks": job.tasks,
         "nodes": [],
         "allocated_core": 0,

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from batchlab.errors import BridgeError, shown, suggest
-from batchlab.workload.attribute_columns import Attribute, attribute_in
-from batchlab.workload.constraints import CONSTRAINT, Constraint
+from batchlab.bridge.slurm.handed_on import CORES, handed_on
+from batchlab.errors import BridgeError
+from batchlab.workload.time_limits import time_limits
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from batchlab.bridge.slurm.configuration import Configuration, Node
     from batchlab.workload import Workload
 
-__all__ = ["Rounding", "Submission", "rounding", "submissions", "unused_columns"]
+__all__ = ["Rounding", "Submission", "further_columns", "left_out", "rounding", "submissions"]
 
 _MINUTE = 60.0
-_CONDITIONS = ("depends_on", "dependency", "begin_time", "array_id", "node_group", "reservation", "nice")
-_OWNED: tuple[Attribute, ...] = ("account", "qos")
+_CONDITIONS = ("depends_on", "dependency", "begin_time", "array_id", "reservation")
 
 
 @dataclass(frozen=True)
@@ -36,29 +35,32 @@ class Submission:
     submit_time
         When, in seconds from the first second of the stream.
     run_time, requested_time
-        In seconds.
+        What the job sleeps, and its time limit as asked, in seconds; infinite without a limit.
     limit
-        The requested time in whole minutes, rounded up, at least 1.
+        The time limit in whole minutes, rounded up, at least 1; None for a job without a limit.
     tasks, cores
         How many, and of how many cores each.
     options
         Further options of ``sbatch``.
     partition
-        The partition, where the job names one that the cluster has.
+        The partitions of the cluster that the job names, separated by commas.
     constraint
-        The features that the job asks for, where nodes of the cluster have some.
+        The features that the job asks for, if nodes of the cluster have some.
+    columns
+        What else Slurm is told, for a model of the cluster: values by the workload's columns.
     """
 
     job_id: int
     submit_time: float
     run_time: float
     requested_time: float
-    limit: int
+    limit: int | None
     tasks: int
     cores: int
     options: tuple[str, ...] = ()
     partition: str | None = None
     constraint: str | None = None
+    columns: Mapping[str, object] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
@@ -82,11 +84,12 @@ def submissions(
     Parameters
     ----------
     workload
-        Its jobs have run times, and ask for cores only.
+        Its jobs have run times.
     configuration
-        The cluster's: its partitions, and whether it has accounts.
+        The cluster's: its partitions, what it selects, and whether it has accounts.
     nodes
-        The cluster's, whose features jobs may ask for; those of the configuration unless given.
+        The cluster's, whose memory, generic resources and features jobs may ask for; those of the
+        configuration unless given.
     equivalence
         The cores of a task, where the workload does not say.
     duration
@@ -103,13 +106,49 @@ def submissions(
         If the workload has jobs that cannot be slept, or none; or one asks for a feature that no node has,
         where some have features.
     """
-    more = [name for name in workload.resources if name != "core"]
-    if more:
-        raise BridgeError(f"virtual nodes have cores only; the jobs ask for {', '.join(more)}. Leave it out.")
     if workload.applications:
         raise BridgeError(
             "virtual nodes: jobs sleep, and applications have no run time; run them on a platform."
         )
+    table = _table(workload, equivalence, math.inf if duration is None else duration)
+    chosen = configuration.nodes if nodes is None else nodes
+    return list(_each(table, configuration, chosen, workload.resources))
+
+
+def left_out(
+    workload: Workload, jobs: Sequence[Submission], configuration: Configuration, nodes: Sequence[Node]
+) -> list[str]:
+    """Return what the jobs of a workload ask for and Slurm is not told, each with the reason.
+
+    Parameters
+    ----------
+    workload
+        Given to `submissions`.
+    jobs
+        What `submissions` returned.
+    configuration, nodes
+        The cluster's.
+    """
+    table = _table(workload, 1, max((job.submit_time for job in jobs), default=0.0))
+    found = handed_on(table, configuration, nodes, workload.resources).left
+    unused = [name for name in _CONDITIONS if name in table.columns and table[name].count()]
+    return [*found, *unused]
+
+
+def rounding(jobs: Sequence[Submission]) -> Rounding:
+    """Return by how much whole minutes lengthen the limits."""
+    added = [job.limit * _MINUTE - job.requested_time for job in jobs if job.limit is not None]
+    return Rounding(sum(added) / len(added), max(added)) if added else Rounding(0.0, 0.0)
+
+
+def further_columns(jobs: Sequence[Submission]) -> list[pl.Series]:
+    """Return what Slurm is told besides, in columns of a row per job, as a simulation takes them."""
+    names = dict.fromkeys(name for job in jobs for name in job.columns)
+    return [pl.Series(name, [job.columns.get(name) for job in jobs]) for name in names]
+
+
+def _table(workload: Workload, equivalence: int, duration: float) -> pl.DataFrame:
+    """Return the jobs by time, with the columns that submissions are made of."""
     jobs = workload.jobs.sort("submit_time", maintain_order=True)
     first = jobs["submit_time"].min() if len(jobs) else None
     if first is None:
@@ -117,87 +156,27 @@ def submissions(
         raise BridgeError(f"{name} has no jobs; give one that has.")
     cores = pl.col("core") if "core" in workload.resources else pl.lit(equivalence)
     table = jobs.with_columns(
-        _submit=pl.col("submit_time") - first,
-        _run=pl.col("run_time"),
-        _requested=pl.col("requested_time"),
-        _cores=cores,
+        pl.Series("_limit", time_limits(jobs)), _submit=pl.col("submit_time") - first, **{CORES: cores}
     )
-    if duration is not None:
-        table = table.filter(pl.col("_submit") <= duration)
-    features = _features(configuration.nodes if nodes is None else nodes)
-    return list(_each(table, configuration, features))
-
-
-def rounding(jobs: Sequence[Submission]) -> Rounding:
-    """Give by how much whole minutes lengthen the limits."""
-    added = [job.limit * _MINUTE - job.requested_time for job in jobs]
-    return Rounding(sum(added) / len(added), max(added)) if added else Rounding(0.0, 0.0)
-
-
-def unused_columns(workload: Workload, jobs: Sequence[Submission]) -> list[str]:
-    """Give the columns that say what jobs wait for or ask for, and which a virtual cluster is not given."""
-    names = _CONDITIONS if any(job.constraint for job in jobs) else (*_CONDITIONS, CONSTRAINT)
-    return [name for name in names if name in workload.jobs.columns and workload.jobs[name].count()]
+    return table.filter(pl.col("_submit") <= duration)
 
 
 def _each(
-    table: pl.DataFrame, configuration: Configuration, features: Collection[str]
+    table: pl.DataFrame, configuration: Configuration, nodes: Sequence[Node], resources: Sequence[str]
 ) -> Iterator[Submission]:
-    options, partitions = _options(table, configuration), _partitions(table, configuration)
-    columns = ("job_id", "_submit", "_run", "_requested", "tasks", "_cores")
-    constraints = _constraints(table, features)
-    rows = zip(table.select(columns).iter_rows(), options, partitions, constraints, strict=True)
-    for row, more, named, asked in rows:
-        job_id, submit, run, requested, tasks, cores = row
-        limit = _minutes(requested)
-        yield Submission(job_id, submit, run, requested, limit, tasks, cores, more, named, asked)
-
-
-def _features(nodes: Sequence[Node]) -> list[str]:
-    return list(dict.fromkeys(name for node in nodes for name in node.features))
-
-
-def _constraints(table: pl.DataFrame, features: Collection[str]) -> list[str | None]:
-    """Give the features that each job asks for; none where no node has any."""
-    if not features or CONSTRAINT not in table.columns:
-        return [None] * len(table)
-    asked = table[CONSTRAINT].to_list()
-    for job, text in zip(table["job_id"], asked, strict=True):
-        if text is not None:
-            _check_constraint(text, f"job {job}: {CONSTRAINT} = {shown(text)}", features)
-    return asked
-
-
-def _check_constraint(text: str, where: str, features: Collection[str]) -> None:
-    try:
-        names = Constraint.of(text).names
-    except ValueError as broken:
-        raise BridgeError(f"{where}: {broken}.") from None
-    unknown = next((name for name in names if name not in features), None)
-    if unknown is not None:
-        raise BridgeError(
-            f"{where}: no node has the feature {unknown!r}. Give it to nodes in slurm.conf, or change the "
-            f"column.{suggest(unknown, features)}"
-        )
+    told = handed_on(table, configuration, nodes, resources)
+    columns = ("job_id", "_submit", "run_time", "_limit", "tasks", CORES)
+    for place, row in enumerate(table.select(columns).iter_rows()):
+        job_id, submit, run, asked, tasks, cores = row
+        more = {name: values[place] for name, values in told.columns.items()}
+        partition: Any = more.pop("partition", None)
+        constraint: Any = more.pop("constraint", None)
+        options = tuple(told.options[place])
+        limit = None if math.isinf(asked) else _minutes(asked)
+        job = (job_id, submit, run, asked, limit, tasks, cores)
+        yield Submission(*job, options, partition, constraint, more)
 
 
 def _minutes(seconds: float) -> int:
     """Round a limit up as Slurm takes it; 0 would be its word for no limit."""
     return max(1, math.ceil(seconds / _MINUTE))
-
-
-def _options(table: pl.DataFrame, configuration: Configuration) -> list[tuple[str, ...]]:
-    found: list[list[str]] = [[] for _ in range(len(table))]
-    for name, word in (("tasks_per_node", "--ntasks-per-node={}"), ("exclusive", "--exclusive")):
-        if name in table.columns:
-            for row, value in enumerate(table[name]):
-                found[row] += [word.format(value)] if value else []
-    for name in _OWNED if configuration.accounts else ():
-        for row, value in enumerate(attribute_in(table, name)):
-            found[row] += [f"--{name}={value}"] if value else []
-    return [tuple(each) for each in found]
-
-
-def _partitions(table: pl.DataFrame, configuration: Configuration) -> list[str | None]:
-    known = {*configuration.partitions}
-    return [name if name in known else None for name in attribute_in(table, "partition")]
