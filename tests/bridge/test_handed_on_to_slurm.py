@@ -1,5 +1,6 @@
 """A real Slurm is told what jobs ask for, and gives it to them."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -59,3 +60,51 @@ def test_memory_devices_and_whole_nodes(tmp_path: Path) -> None:
     assert real.jobs.schema["mem"] == real.jobs.schema["gpu"] == pl.Int64
     run = slurm.run_model(real.jobs, cluster.nodes, configuration)
     assert set(run.jobs.filter(pl.col("job_id") != 4)["state"]) == {"completed"}
+
+
+def test_conditions(tmp_path: Path) -> None:
+    """Jobs wait for others, for a time and for places in an array, and are cancelled, as they ask."""
+    jobs = {
+        "job_id": [1, 2, 3, 4, 5, 6, 7, 8, 9],
+        "submit_time": [float(each) for each in range(9)],
+        "run_time": [60.0, 10.0, 600.0, 10.0, 10.0, 50.0, 10.0, 0.0, 10.0],
+        "requested_time": [120.0, 60.0, 60.0, 60.0, 60.0, 60.0, 60.0, 600.0, 60.0],
+        "tasks": [1] * 9,
+        "dependency": [
+            *[None, "afterok:1", None, "afternotok:3,after:1+2", None, None],
+            *["afterok:6,afterany:6_3", None, "afterok:3"],
+        ],
+        "begin_time": [None, None, None, None, 400.0, None, None, None, None],
+        "array": [None, None, None, None, None, "0-3%1", None, None, None],
+        "cancelled_after": [None] * 7 + [90.0, None],
+    }
+    workload = bl.Workload.from_table(jobs, overrun="keep")
+    configuration = slurm.read_configuration(configured(tmp_path, "NodeName=n[1-4] CPUs=2\n"))
+    with one_at_a_time():
+        cluster = slurm.VirtualCluster(configuration, clock="auto")
+        real = slurm.run_real(cluster, slurm.submissions(workload, configuration))
+    assert none_left(str(cluster.directory))
+    found = {job["job_id"]: job for job in real.jobs.iter_rows(named=True)}
+    assert {number: job["state"] for number, job in found.items() if job["state"] != "completed"} == {
+        3: "killed",
+        8: "cancelled",
+        9: "queued",
+    }
+    # Which can never start, and is no reason to cancel others that wait for their begin.
+    assert real.left == (9,)
+    assert found[2]["start_time"] >= found[1]["end_time"]
+    assert found[4]["start_time"] >= max(found[3]["end_time"], 120.0)
+    assert found[5]["start_time"] >= 400.0
+    tasks = sorted(
+        (job for job in found.values() if job["array_id"] == 6), key=lambda job: job["array_index"]
+    )
+    assert [job["array_index"] for job in tasks] == [0, 1, 2, 3]
+    assert all(after["start_time"] >= job["end_time"] for job, after in pairwise(tasks))
+    assert found[7]["start_time"] >= tasks[-1]["end_time"]
+    assert found[8]["end_time"] == pytest.approx(97.0, abs=4.0)
+    run = slurm.run_model(real.jobs, cluster.nodes, configuration)
+    assert len(run.jobs) == len(found) - 1
+    assert not set(run.jobs["state"]) - {"completed", "cancelled"}
+    outcome = slurm.Outcome([], cluster.nodes, real, run)
+    assert outcome.comparison is not None
+    assert len(outcome.comparison) == len(found) - 2

@@ -16,6 +16,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     OUTPUT,
     RULES,
     Invalid,
+    LogEvents,
     OutputFormat,
     Overrun,
     Processors,
@@ -134,6 +135,7 @@ def vnodes(
     invalid: Invalid = "drop",
     processors: Processors = "requested",
     use_memory: UseMemory = None,
+    log_events: LogEvents = True,
     out: _Out = None,
     form: OutputFormat = "text",
 ) -> None:
@@ -148,7 +150,7 @@ def vnodes(
     from batchlab.bridge import slurm  # noqa: PLC0415  # --help does without
     from batchlab.policy.policy import CONFIGURED, as_policy  # noqa: PLC0415  # as above
 
-    log = LogRequest(*located(trace), overrun, invalid, processors, use_memory, log_events=False)
+    log = LogRequest(*located(trace), overrun, invalid, processors, use_memory, log_events=log_events)
     configuration = slurm.read_configuration(conf)
     time = slurm.clock_of(clock)
     model = None if mode == "real" else policy or CONFIGURED

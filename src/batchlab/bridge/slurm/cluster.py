@@ -17,6 +17,7 @@ from batchlab.bridge.slurm.layout import CLUSTER_NAME, munge_arguments, prepare,
 from batchlab.bridge.slurm.ports import free_ports, listens
 from batchlab.bridge.slurm.processes import MARK, Daemons
 from batchlab.bridge.slurm.programs import find_programs, version
+from batchlab.bridge.slurm.sleeping import ArrayOf, array_option, sleeping_script
 from batchlab.errors import BridgeError, ClusterError, one_line
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class VirtualCluster:
         name: str,
         *,
         tasks: int,
-        run_time: float,
+        run_time: float | ArrayOf,
         limit: int | None,
         cores: int = 1,
         options: Sequence[str] = (),
@@ -152,7 +153,7 @@ class VirtualCluster:
         tasks
             The number of its tasks.
         run_time
-            How long it sleeps, in seconds.
+            How long it sleeps, in seconds; or how long each task of a job array does.
         limit
             Its time limit, in minutes; None for that of its partition.
         cores
@@ -178,14 +179,14 @@ class VirtualCluster:
             f"--ntasks={tasks}",
             f"--cpus-per-task={cores}",
             *([] if limit is None else [f"--time={limit}"]),
+            *array_option(run_time),
             *options,
-            # Slurm kills the processes of a job; a shell would need time to see that.
-            script=f"#!/bin/sh\nexec sleep {run_time:.3f}\n",
+            script=sleeping_script(run_time),
         )
         return int(answer.strip().partition(";")[0])
 
-    def cancel(self, *jobs: int) -> None:
-        """Cancel jobs that wait or run, by Slurm's numbers."""
+    def cancel(self, *jobs: int | str) -> None:
+        """Cancel jobs that wait or run, by Slurm's numbers; ``"12_3"`` is a task of an array."""
         self.command("scancel", *map(str, jobs))
 
     def drain(self, node: str) -> None:
@@ -200,6 +201,11 @@ class VirtualCluster:
         """Give Slurm's states (``"PENDING"``, …) of the jobs that wait, run or end, by its numbers."""
         lines = self.command("squeue", "--noheader", "--array", "--format=%A %T").splitlines()
         return {int(job): state for job, state in map(str.split, lines)}
+
+    def jobs_before_their_begin(self) -> set[int]:
+        """Return Slurm's numbers of the jobs that wait for their begin times, after a requeue included."""
+        lines = self.command("squeue", "--noheader", "--array", "--format=%A %r").splitlines()
+        return {int(job) for job, reason in map(str.split, lines) if reason == "BeginTime"}
 
     def completions(self) -> str:
         """Give what Slurm's plugin jobcomp/filetxt has written of jobs that have ended."""

@@ -70,6 +70,10 @@ class RealRun:
     accounting: str = ""
     course: Course | None = None
 
+    def started(self) -> pl.DataFrame:
+        """Return the jobs that Slurm started, without those that the workload cancels."""
+        return self.jobs.filter(pl.col("run_time").is_not_null(), pl.col("state") != "cancelled")
+
     def overhead(self) -> float | None:
         """Give by how much completed jobs lasted longer than they slept, in seconds, on average."""
         ended = self.jobs.filter(pl.col("slurm_state") == "COMPLETED")
@@ -124,14 +128,16 @@ def run_real(
         course = cluster.clock.course()
         completions, accounting = cluster.completions(), cluster.accounting()
         text = text.replace(str(cluster.directory), "DIRECTORY")
+    stream = returned_stream(completions, fed, cluster.nodes)
+    waiting = stream.filter(pl.col("start_time").is_null(), pl.col("slurm_id").is_in([*fed.left]))
     return RealRun(
-        returned_stream(completions, fed, cluster.nodes),
+        stream,
         fed.origin,
         cluster.version,
         text,
         cluster.nodes,
         {each.job.job_id: each.refusal for each in fed.issued if each.refusal is not None},
-        tuple(each.job.job_id for each in fed.issued if each.slurm_id in fed.left),
+        tuple(waiting["job_id"]),
         completions,
         accounting,
         course,

@@ -7,6 +7,9 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from batchlab.bridge.slurm.conditions import begin_option
+from batchlab.bridge.slurm.dependencies import Submitted
+from batchlab.bridge.slurm.sleeping import ArrayOf
 from batchlab.errors import ClusterError
 
 if TYPE_CHECKING:
@@ -29,7 +32,10 @@ _WAITING = frozenset({"PENDING", "REQUEUE_HOLD", "SPECIAL_EXIT", "REQUEUED"})
 
 @dataclass(frozen=True)
 class Issued:
-    """How a submission went: when sbatch was called and had answered (s), and Slurm's number or refusal."""
+    """How a submission went: when sbatch was called and had answered (s), and Slurm's number or refusal.
+
+    Tasks of an array that was submitted as one have its number.
+    """
 
     job: Submission
     called: float
@@ -74,7 +80,7 @@ def feed(
         By time.
     patience
         When nothing has run for so many seconds (of the cluster's time), jobs that still wait are cancelled:
-        Slurm will never start them.
+        Slurm will never start them. Jobs that wait for their begin times are not meant.
     progress
         Called about once a second with the numbers of jobs that have ended, and of all.
 
@@ -89,43 +95,92 @@ def feed(
     """
     begin = math.ceil(cluster.clock.now() + _NOTICE) + _PHASE
     fed = Fed(math.floor(begin))
-    for job in jobs:
-        cluster.clock.wait_until(begin + job.submit_time, lambda: _show(cluster, len(jobs), progress))
-        fed.issued.append(_issue(cluster, job, begin))
+    submitted = Submitted()
+    for instant, cancels, group in _agenda(jobs):
+        cluster.clock.wait_until(begin + instant, lambda: _show(cluster, len(jobs), progress))
+        if cancels:
+            _cancel(cluster, submitted.name_of(group[0]))
+        else:
+            fed.issued += _issue(cluster, group, begin, submitted)
     fed.left = _finish(cluster, patience, lambda: _show(cluster, len(jobs), progress))
     return fed
 
 
-def _issue(cluster: VirtualCluster, job: Submission, begin: float) -> Issued:
+def _agenda(jobs: Sequence[Submission]) -> list[tuple[float, bool, list[Submission]]]:
+    """Return the instants of submissions and cancellations: of jobs, and of whole arrays."""
+    groups: dict[tuple[str, int], list[Submission]] = {}
+    for place, job in enumerate(jobs):
+        together = job.array is not None and job.array.is_whole
+        key = ("array", job.array.array) if together and job.array is not None else ("job", place)
+        groups.setdefault(key, []).append(job)
+    found = [(group[0].submit_time, False, group) for group in groups.values()]
+    found += [
+        (job.submit_time + job.cancelled_after, True, [job])
+        for job in jobs
+        if job.cancelled_after is not None
+    ]
+    return sorted(found, key=lambda each: each[:2])
+
+
+def _issue(
+    cluster: VirtualCluster, group: Sequence[Submission], begin: float, submitted: Submitted
+) -> list[Issued]:
     called = cluster.clock.now() - begin
-    named = [] if job.partition is None else [f"--partition={job.partition}"]
-    named += [] if job.constraint is None else [f"--constraint={job.constraint}"]
+    job = group[0]
     refusal = number = None
     try:
         number = cluster.submit(
             str(job.job_id),
             tasks=job.tasks,
             cores=job.cores,
-            run_time=job.run_time,
+            run_time=_run_times(group),
             limit=job.limit,
-            options=[*job.options, *named],
+            options=[*job.options, *_conditions(job, begin), *submitted.option(job)],
         )
     except ClusterError as error:
         cluster.check()
         refusal = str(error)
-    return Issued(job, called, cluster.clock.now() - begin, number, refusal)
+    submitted.add(group, number)
+    returned = cluster.clock.now() - begin
+    return [Issued(each, called, returned, number, refusal) for each in group]
+
+
+def _run_times(group: Sequence[Submission]) -> float | ArrayOf:
+    """Return how long a job sleeps, or each task of an array."""
+    array = group[0].array
+    if array is None or not array.is_whole:
+        return group[0].run_time
+    times = {each.array.place: each.run_time for each in group if each.array is not None}
+    return ArrayOf(times, array.most)
+
+
+def _conditions(job: Submission, begin: float) -> list[str]:
+    found = [] if job.partition is None else [f"--partition={job.partition}"]
+    found += [] if job.constraint is None else [f"--constraint={job.constraint}"]
+    return [*found, *([] if job.begin is None else [begin_option(math.floor(begin) + job.begin)])]
+
+
+def _cancel(cluster: VirtualCluster, job: str | None) -> None:
+    """Cancel a job that sbatch has not refused; it may have ended."""
+    if job is not None:
+        try:
+            cluster.cancel(job)
+        except ClusterError:
+            cluster.check()
 
 
 def _finish(cluster: VirtualCluster, patience: float, meanwhile: Callable[[], None]) -> frozenset[int]:
-    """Wait until the queue is empty; give the jobs that had to be cancelled for that."""
+    """Wait until the queue is empty; return the jobs that had to be cancelled for that."""
     active = cluster.clock.now()
     left: frozenset[int] = frozenset()
     while queue := cluster.queue():
         if not set(queue.values()) <= _WAITING:
             active = cluster.clock.now()
         if cluster.clock.now() - active > patience:
-            left |= frozenset(queue)
-            cluster.cancel(*queue)
+            stuck = set(queue) - cluster.jobs_before_their_begin()
+            left |= frozenset(stuck)
+            if stuck:
+                cluster.cancel(*stuck)
             active = cluster.clock.now()
         time.sleep(_PERIODS[cluster.clock.is_virtual])
         meanwhile()

@@ -2,62 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from batchlab.bridge.slurm.conditions import CONDITIONS, hand_on_conditions
+from batchlab.bridge.slurm.job_options import HandedOn
 from batchlab.bridge.slurm.memory import memory_options
+from batchlab.bridge.slurm.table import CORES
 from batchlab.errors import BridgeError, one_line, shown, suggest
 from batchlab.workload.attribute_columns import Attribute, attribute_in, columns_of
 from batchlab.workload.constraints import CONSTRAINT, Constraint
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
     from batchlab.bridge.slurm.configuration import Configuration, Node
 
-__all__ = ["CORES", "MODELLED", "HandedOn", "handed_on"]
+__all__ = ["MODELLED", "handed_on"]
 
-CORES = "_cores"
-"""The column of a table of jobs with the cores of each task."""
-
-MODELLED = ("tasks_per_node", "exclusive", "account", "qos", "nice", "requeue")
+MODELLED = ("tasks_per_node", "exclusive", "account", "qos", "nice", "requeue", *CONDITIONS)
 """Columns that are options of sbatch, and that a simulation knows by the same name, besides resources."""
 
 _MOST_SHOWN = 3
 _DEVICES = "gpu"
 _BY_NODE = "sbatch counts it by node, and their nodes may have different numbers of tasks"
-
-
-@dataclass
-class HandedOn:
-    """Options of ``sbatch`` for the rows of a table of jobs.
-
-    Attributes
-    ----------
-    options
-        The options of ``sbatch``.
-    columns
-        Values for a model of the cluster by the name of the column; None for jobs without one.
-    left
-        What is not handed on, with the reason.
-    """
-
-    options: list[list[str]]
-    columns: dict[str, list[object]] = field(default_factory=dict)
-    left: list[str] = field(default_factory=list)
-
-    def tell(self, name: str, values: Iterable[object], options: Iterable[Sequence[str]] = ()) -> None:
-        """Add a column, and options for each job or for none."""
-        self.columns[name] = list(values)
-        for row, more in zip(self.options, options, strict=False):
-            row.extend(more)
-
-    def leave(self, name: str, count: int, reason: str) -> None:
-        """Add a column that is not handed on, with the number of its jobs; nothing if there are none."""
-        if count:
-            self.left.append(f"{name} of {count:,} {'job' if count == 1 else 'jobs'} ({reason})")
 
 
 def handed_on(
@@ -68,7 +37,7 @@ def handed_on(
     Parameters
     ----------
     table
-        The jobs, with a further column `CORES`.
+        The jobs as `table_of` makes them.
     configuration, nodes
         The cluster's.
     resources
@@ -87,6 +56,7 @@ def handed_on(
     _order(found, table)
     _partitions(found, table, configuration)
     _constraints(found, table, nodes)
+    hand_on_conditions(found, table)
     return found
 
 

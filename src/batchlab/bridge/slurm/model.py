@@ -13,6 +13,7 @@ import polars as pl
 from batchlab.bridge.slurm.configuration import Node
 from batchlab.bridge.slurm.handed_on import MODELLED
 from batchlab.bridge.slurm.layout import write_model
+from batchlab.bridge.slurm.modelled import modelled_stream
 from batchlab.bridge.slurm.submission import further_columns
 from batchlab.errors import BridgeError, SystemDescriptionError
 from batchlab.policy.policy import CONFIGURED, as_policy
@@ -146,7 +147,7 @@ def run_model(
     named += [pl.col("constraint")] if any(node.features for node in nodes) else []
     others = {*MODELLED, *system.resources} - {*_COLUMNS}
     named += [pl.col(name) for name in stream.columns if name in others]
-    table = stream.filter(pl.col("run_time").is_not_null()).select(*_COLUMNS, *named)
+    table = modelled_stream(stream).select(*_COLUMNS, *named)
     if configuration.selection.type == "linear":
         table = table.with_columns(exclusive=True)
     # A job that Slurm killed late has run longer than its limit, and does so here.

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from batchlab.adequacy import compare
 from batchlab.bridge.slurm.submission import rounding
 from batchlab.errors import AdequacyError, ResultError, reason_of
@@ -19,6 +17,8 @@ from batchlab.units import format_duration
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
+
+    import polars as pl
 
     from batchlab.adequacy import Comparison
     from batchlab.bridge.slurm.clock import Course
@@ -72,8 +72,9 @@ class Outcome:
         if self.real is None or self.model is None:
             return None
         # A job that Slurm killed is given to the model with the time that it had, and completes there.
-        started = self.real.jobs.filter(pl.col("run_time").is_not_null())
-        return compare(started.drop("state"), self.model.jobs.drop("state"))
+        started = self.real.started()
+        modelled = self.model.jobs.join(started, on="job_id", how="semi")
+        return compare(started.drop("state"), modelled.drop("state"))
 
     def metrics(self) -> dict[str, object]:
         """Give the numbers: of each run waits and turnarounds (s), of both P and E (s)."""

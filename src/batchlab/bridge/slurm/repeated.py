@@ -8,14 +8,14 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from batchlab import adequacy
 from batchlab.errors import AdequacyError
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
+
+    import polars as pl
 
     from batchlab.adequacy import Comparison, Reference
     from batchlab.bridge.slurm.outcome import Outcome
@@ -94,9 +94,7 @@ class Repeated:
     def _started(self) -> list[pl.DataFrame]:
         """Give the jobs of each run that all runs started."""
         tables = [
-            outcome.real.jobs.filter(pl.col("run_time").is_not_null()).drop("state")
-            for outcome in self.outcomes
-            if outcome.real is not None
+            outcome.real.started().drop("state") for outcome in self.outcomes if outcome.real is not None
         ]
         common = tables[0].select("job_id")
         for table in tables[1:]:

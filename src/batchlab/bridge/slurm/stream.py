@@ -60,21 +60,30 @@ def returned_stream(completions: str, fed: Fed, nodes: Sequence[Node]) -> pl.Dat
     -------
     polars.DataFrame
         One row per submission, with the columns of a result's jobs: ``job_id``, ``state`` (``"completed"``;
-        ``"killed"``: ended otherwise after its start; ``"queued"``: never started; ``"rejected"``: refused by
-        sbatch), ``submit_time``, ``start_time``, ``end_time`` (whole seconds since the stream's origin, as
-        Slurm keeps them), ``run_time`` (s, from start to end), ``requested_time`` (s, the limit), ``tasks``,
-        ``nodes``, ``allocated_core``. Then ``core`` (per task), ``partition``, ``constraint``,
-        ``planned_submit_time``, ``planned_run_time`` (s, what the job sleeps), ``lateness`` (s, from the
-        planned instant to sbatch's answer), ``slurm_id`` and ``slurm_state``; at last what Slurm was told
-        besides, as ``mem``, ``gpu``, ``exclusive``, ``account``.
+        ``"killed"``: ended otherwise after its start; ``"cancelled"``, as the workload says; ``"queued"``:
+        never started; ``"rejected"``: refused by sbatch), ``submit_time``, ``start_time``, ``end_time`` (s
+        since the stream's origin, whole as Slurm keeps them), ``run_time`` (s, from start to end),
+        ``requested_time`` (s, the limit), ``tasks``, ``nodes``, ``allocated_core``. Then ``core`` (per task),
+        ``partition``, ``constraint``, ``planned_submit_time``, ``planned_run_time`` (s, what the job sleeps),
+        ``lateness`` (s, from the planned instant to sbatch's answer), ``slurm_id`` and ``slurm_state``. The
+        last columns are what else was handed on, such as ``mem``, ``gpu``, ``exclusive``, ``account``.
     """
     places = {node.name: place for place, node in enumerate(nodes)}
-    records: dict[int, list[dict[str, str]]] = {}
+    records: dict[tuple[int, int | None], list[dict[str, str]]] = {}
     for _, record in records_in(completions):
         fields = fields_in(record)
-        records.setdefault(int(fields["JobId"]), []).append(fields)
-    rows = [_row(each, records.get(each.slurm_id or 0, []), fed.origin, places) for each in fed.issued]
+        index = fields.get("ArrayTaskId")
+        key = (int(fields["ArrayJobId"]), int(index)) if index else (int(fields["JobId"]), None)
+        records.setdefault(key, []).append(fields)
+    rows = [_row(each, records.get(_key(each), []), fed.origin, places) for each in fed.issued]
     return pl.DataFrame(rows, schema=_SCHEMA).with_columns(further_columns([each.job for each in fed.issued]))
+
+
+def _key(issued: Issued) -> tuple[int, int | None]:
+    """Return by what records of a job are found: its number, of a task that of its array, and the index."""
+    array = issued.job.array
+    index = array.place if array is not None and array.is_whole else None
+    return (issued.slurm_id or 0, index)
 
 
 def _row(
@@ -102,7 +111,9 @@ def _row(
     # A job that was requeued has a record of each attempt, and its submission moves.
     last = records[-1]
     row["submit_time"] = _seconds(records[0]["SubmitTime"], origin)
-    row["slurm_state"] = last["JobState"]
+    row["slurm_id"], row["slurm_state"] = int(last["JobId"]), last["JobState"]
+    if job.cancelled_after is not None and last["JobState"].startswith("CANCELLED"):
+        row["state"] = "cancelled"
     row["partition"] = last["Partition"]
     if last["TimeLimit"].isdecimal():
         row["requested_time"] = int(last["TimeLimit"]) * _MINUTE
@@ -111,9 +122,9 @@ def _row(
     held = [places[name] for name in names if name in places]
     if start is None or end is None or not held:
         return row
-    state: JobState = "completed" if last["JobState"] == "COMPLETED" else "killed"
+    ended: JobState = "completed" if last["JobState"] == "COMPLETED" else "killed"
     return row | {
-        "state": state,
+        "state": ended if row["state"] == "queued" else row["state"],
         "start_time": start,
         "end_time": end,
         "run_time": end - start,

@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from batchlab.bridge.slurm.handed_on import CORES, handed_on
+from batchlab.bridge.slurm.handed_on import handed_on
+from batchlab.bridge.slurm.table import CORES, LIMIT, SUBMIT, table_of
 from batchlab.errors import BridgeError
-from batchlab.workload.time_limits import time_limits
+from batchlab.workload.arrays import TASK_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from batchlab.bridge.slurm.configuration import Configuration, Node
+    from batchlab.bridge.slurm.job_options import ArrayTask
     from batchlab.workload import Workload
 
 __all__ = ["Rounding", "Submission", "further_columns", "left_out", "rounding", "submissions"]
 
 _MINUTE = 60.0
-_CONDITIONS = ("depends_on", "dependency", "begin_time", "array_id", "reservation")
+_CONDITIONS = ("reservation",)
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,14 @@ class Submission:
         The features that the job asks for, if nodes of the cluster have some.
     columns
         What else Slurm is told, for a model of the cluster: values by the workload's columns.
+    begin
+        The earliest start, in seconds from the first second of the stream; None without one.
+    dependency
+        What must have become of other jobs, by the workload's numbers, in Slurm's syntax.
+    array
+        The place in an array.
+    cancelled_after
+        So many seconds after its submission the job is cancelled; it sleeps until then.
     """
 
     job_id: int
@@ -61,6 +71,10 @@ class Submission:
     partition: str | None = None
     constraint: str | None = None
     columns: Mapping[str, object] = field(default_factory=dict, hash=False)
+    begin: float | None = None
+    dependency: str | None = None
+    array: ArrayTask | None = None
+    cancelled_after: float | None = None
 
 
 @dataclass(frozen=True)
@@ -110,7 +124,7 @@ def submissions(
         raise BridgeError(
             "virtual nodes: jobs sleep, and applications have no run time; run them on a platform."
         )
-    table = _table(workload, equivalence, math.inf if duration is None else duration)
+    table = table_of(workload, equivalence, math.inf if duration is None else duration)
     chosen = configuration.nodes if nodes is None else nodes
     return list(_each(table, configuration, chosen, workload.resources))
 
@@ -129,7 +143,7 @@ def left_out(
     configuration, nodes
         The cluster's.
     """
-    table = _table(workload, 1, max((job.submit_time for job in jobs), default=0.0))
+    table = table_of(workload, 1, max((job.submit_time for job in jobs), default=0.0))
     found = handed_on(table, configuration, nodes, workload.resources).left
     unused = [name for name in _CONDITIONS if name in table.columns and table[name].count()]
     return [*found, *unused]
@@ -144,28 +158,16 @@ def rounding(jobs: Sequence[Submission]) -> Rounding:
 def further_columns(jobs: Sequence[Submission]) -> list[pl.Series]:
     """Return what Slurm is told besides, in columns of a row per job, as a simulation takes them."""
     names = dict.fromkeys(name for job in jobs for name in job.columns)
-    return [pl.Series(name, [job.columns.get(name) for job in jobs]) for name in names]
-
-
-def _table(workload: Workload, equivalence: int, duration: float) -> pl.DataFrame:
-    """Return the jobs by time, with the columns that submissions are made of."""
-    jobs = workload.jobs.sort("submit_time", maintain_order=True)
-    first = jobs["submit_time"].min() if len(jobs) else None
-    if first is None:
-        name = workload.report.named("virtual nodes: the workload")
-        raise BridgeError(f"{name} has no jobs; give one that has.")
-    cores = pl.col("core") if "core" in workload.resources else pl.lit(equivalence)
-    table = jobs.with_columns(
-        pl.Series("_limit", time_limits(jobs)), _submit=pl.col("submit_time") - first, **{CORES: cores}
-    )
-    return table.filter(pl.col("_submit") <= duration)
+    kinds = {"begin_time": pl.Float64, "cancelled_after": pl.Float64, "dependency": pl.String}
+    kinds |= dict.fromkeys(TASK_COLUMNS, pl.Int64)
+    return [pl.Series(name, [job.columns.get(name) for job in jobs], kinds.get(name)) for name in names]
 
 
 def _each(
     table: pl.DataFrame, configuration: Configuration, nodes: Sequence[Node], resources: Sequence[str]
 ) -> Iterator[Submission]:
     told = handed_on(table, configuration, nodes, resources)
-    columns = ("job_id", "_submit", "run_time", "_limit", "tasks", CORES)
+    columns = ("job_id", SUBMIT, "run_time", LIMIT, "tasks", CORES)
     for place, row in enumerate(table.select(columns).iter_rows()):
         job_id, submit, run, asked, tasks, cores = row
         more = {name: values[place] for name, values in told.columns.items()}
@@ -173,8 +175,13 @@ def _each(
         constraint: Any = more.pop("constraint", None)
         options = tuple(told.options[place])
         limit = None if math.isinf(asked) else _minutes(asked)
-        job = (job_id, submit, run, asked, limit, tasks, cores)
-        yield Submission(*job, options, partition, constraint, more)
+        begin: Any = more.get("begin_time")
+        dependency: Any = more.get("dependency")
+        cancelled: Any = more.get("cancelled_after")
+        task = told.tasks[place] if told.tasks else None
+        job = (job_id, submit, run if cancelled is None else cancelled, asked, limit, tasks, cores)
+        conditions = (begin, dependency, task, cancelled)
+        yield Submission(*job, options, partition, constraint, more, *conditions)
 
 
 def _minutes(seconds: float) -> int:
