@@ -134,14 +134,15 @@ impl Clock {
             sleep(PERIOD);
             let now = monotonic();
             processes.enter(&self.locked().entered()?);
-            if self.held.load(Ordering::SeqCst) > 0 || processes.work(now - looked) {
+            let is_slow = self.locked().rate() <= 1.0;
+            if self.held.load(Ordering::SeqCst) > 0 || processes.work(now - looked, is_slow) {
                 last_work = now;
             }
             late += ((now - looked) as f64 - PERIOD.as_nanos() as f64 - late) * SHARE;
             let highest = (MOST_LATE / late.max(1.0)).clamp(1.0, self.highest);
             let hold = HOLD.max(WAITS_IN_WORK * late) as i64;
             let rate = if now - last_work < hold { 1.0 } else { self.rate_to_awaited(highest) };
-            if self.locked().rate() <= 1.0 {
+            if is_slow {
                 self.slow.fetch_add(now - looked, Ordering::Relaxed);
             }
             self.change(rate, Some(LEASE))?;
@@ -269,12 +270,12 @@ mod tests {
         let mut child = Command::new("sleep").arg("5").spawn().unwrap();
         let entry = processes::Entry::of(child.id() as i32 * 8 + 4).unwrap();
         processes.enter(&[entry]);
-        assert!(processes.work(300_000));
+        assert!(processes.work(300_000, true));
         child.kill().unwrap();
         // Not yet waited for, it is a zombie: no work.
         let ended = (0..1000).any(|_| {
             sleep(Duration::from_millis(1));
-            !processes.work(300_000)
+            !processes.work(300_000, true)
         });
         child.wait().unwrap();
         assert!(ended, "a zombie counts as work");

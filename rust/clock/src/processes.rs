@@ -1,6 +1,8 @@
 //! The processes of a cluster, and whether they work.
 use std::collections::HashMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
@@ -11,7 +13,8 @@ const DAEMONS: f64 = 0.3;
 const CONTROLLER: f64 = 0.66;
 /// Shorter intervals (ns) are taken for this one: what was used in them says little.
 const SHORTEST: i64 = 300_000;
-/// Steps without their sleeps, and sleeps without their steps, are no launches if they last longer (ns) without work.
+/// Steps without their sleeps, and sleeps without their steps, are no launches if they last longer (ns) without work; threads
+/// more than before are no conversation.
 const LASTING: i64 = 1_000_000_000;
 
 /// What a process is, as it enters itself.
@@ -25,6 +28,8 @@ pub enum Kind {
     Job,
     /// A command of the user, a script: work as long as it is alive.
     Command,
+    /// Its threads come and go.
+    Database,
 }
 
 /// A process that has entered itself.
@@ -42,6 +47,7 @@ impl Entry {
             1 => Kind::Controller,
             2 => Kind::Step,
             3 => Kind::Job,
+            5 => Kind::Database,
             _ => Kind::Command,
         };
         (value > 0).then_some(Self { process: value >> 3, kind })
@@ -52,6 +58,36 @@ struct Process {
     kind: Kind,
     clock: ClockId,
     used: i64,
+    threads: Threads,
+}
+
+/// How many threads a daemon has: it makes one for each message that it sends or answers.
+///
+/// A thread that waits for a processor uses none: on a busy machine a message is on its way without a sign of work.
+struct Threads {
+    /// Its number of links tells how many there are, which costs less than to read.
+    folder: PathBuf,
+    usual: u64,
+    seen: u64,
+    lasting: i64,
+}
+
+impl Threads {
+    fn of(process: i32) -> Self {
+        Self { folder: format!("/proc/{process}/task").into(), usual: u64::MAX, seen: 0, lasting: 0 }
+    }
+
+    /// Whether there are more than usual, an interval (ns) after the last look.
+    fn talk(&mut self, interval: i64) -> bool {
+        let Ok(folder) = fs::metadata(&self.folder) else { return false };
+        let threads = folder.nlink();
+        self.lasting = if threads == self.seen { self.lasting + interval } else { 0 };
+        self.seen = threads;
+        if threads < self.usual || self.lasting > LASTING {
+            self.usual = threads;
+        }
+        threads > self.usual
+    }
 }
 
 /// The processes that are alive.
@@ -71,31 +107,50 @@ impl Processes {
         for entry in entries {
             if let Ok(clock) = ClockId::pid_cpu_clock_id(Pid::from_raw(entry.process)) {
                 let used = used(clock).unwrap_or(0);
-                self.alive.insert(entry.process, Process { kind: entry.kind, clock, used });
+                let threads = Threads::of(entry.process);
+                self.alive.insert(entry.process, Process { kind: entry.kind, clock, used, threads });
             }
         }
     }
 
     /// Whether any of them has worked in the interval (ns) since the last call.
-    pub fn work(&mut self, interval: i64) -> bool {
+    ///
+    /// A conversation begins in the controller; the other daemons are asked `thoroughly` only.
+    pub fn work(&mut self, interval: i64, thoroughly: bool) -> bool {
         let (mut daemons, mut controller, mut jobs) = (0, 0, 0);
         self.alive.retain(|process, each| {
             let Some(now) = used(each.clock) else { return false };
             let more = now - each.used;
             each.used = now;
             match each.kind {
-                Kind::Daemon => daemons += more,
+                Kind::Daemon | Kind::Database => daemons += more,
                 Kind::Controller => controller += more,
                 Kind::Step | Kind::Job => jobs += more,
                 Kind::Command => {}
             }
-            // Who has ended and is not yet buried has a clock still, which stands.
-            !(each.kind == Kind::Command && more == 0 && has_ended(*process))
+            // Who has ended and is not yet buried has a clock still, which stands. The end of a job is work for its step.
+            !match each.kind {
+                Kind::Command => more == 0 && has_ended(*process),
+                Kind::Job => more > 0 && has_ended(*process),
+                _ => false,
+            }
         });
         let of_interval = |time: i64| time as f64 / interval.max(SHORTEST) as f64;
         let commands = self.alive.values().any(|each| each.kind == Kind::Command);
         let launches = self.launches(interval, jobs);
-        commands || launches || of_interval(daemons) > DAEMONS || of_interval(controller) > CONTROLLER
+        let used = of_interval(daemons) > DAEMONS || of_interval(controller) > CONTROLLER;
+        let conversations = self.conversations(interval, thoroughly);
+        commands || launches || used || conversations
+    }
+
+    fn conversations(&mut self, interval: i64, thoroughly: bool) -> bool {
+        let mut found = false;
+        for each in self.alive.values_mut() {
+            if each.kind == Kind::Controller || (thoroughly && each.kind == Kind::Daemon) {
+                found |= each.threads.talk(interval);
+            }
+        }
+        found
     }
 
     /// Whether jobs are being launched or ended: their steps are there without them.

@@ -52,7 +52,7 @@ struct shared {
     _Atomic int32_t process[PLACES];    /* process id * 8 + kind */
 };
 
-enum kind { DAEMON, CONTROLLER, STEP, JOB, COMMAND };
+enum kind { DAEMON, CONTROLLER, STEP, JOB, COMMAND, DATABASE };
 
 /* The shared file; `shared` is NULL in a process that goes by real time. */
 static struct shared *table, *shared;
@@ -83,7 +83,7 @@ static enum kind kind_of(const char *name)
     if (!strcmp(name, "slurmstepd")) return STEP;
     if (!strcmp(name, "sleep")) return JOB;
     if (!strcmp(name, "slurmd") || !strcmp(name, "munged") || !strcmp(name, "slurmdbd")) return DAEMON;
-    return strcmp(name, "mariadbd") ? COMMAND : DAEMON;
+    return strcmp(name, "mariadbd") ? COMMAND : DATABASE;
 }
 
 static void enter(void)
