@@ -280,4 +280,24 @@ mod tests {
         child.wait().unwrap();
         assert!(ended, "a zombie counts as work");
     }
+
+    #[test]
+    fn the_end_of_a_job_is_work_for_its_step() {
+        let mut processes = Processes::default();
+        let mut step = Command::new("sleep").arg("5").spawn().unwrap();
+        let mut job = Command::new("sleep").arg("0.3").spawn().unwrap();
+        let entries = [(&step, 2), (&job, 3)].map(|(child, kind)| child.id() as i32 * 8 + kind);
+        processes.enter(&entries.map(|entry| processes::Entry::of(entry).unwrap()));
+        assert!(!processes.work(300_000, true));
+        // Nobody waits for the job, which is a zombie then.
+        let noticed = (0..2000).any(|_| {
+            sleep(Duration::from_millis(1));
+            processes.work(300_000, true)
+        });
+        step.kill().unwrap();
+        for child in [&mut step, &mut job] {
+            child.wait().unwrap();
+        }
+        assert!(noticed, "the end of a job counts as rest");
+    }
 }

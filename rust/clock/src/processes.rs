@@ -79,8 +79,11 @@ impl Threads {
 
     /// Whether there are more than usual, an interval (ns) after the last look.
     fn talk(&mut self, interval: i64) -> bool {
-        let Ok(folder) = fs::metadata(&self.folder) else { return false };
-        let threads = folder.nlink();
+        fs::metadata(&self.folder).is_ok_and(|folder| self.more(folder.nlink(), interval))
+    }
+
+    /// Whether so many are more than usual.
+    fn more(&mut self, threads: u64, interval: i64) -> bool {
         self.lasting = if threads == self.seen { self.lasting + interval } else { 0 };
         self.seen = threads;
         if threads < self.usual || self.lasting > LASTING {
@@ -185,4 +188,26 @@ fn used(clock: ClockId) -> Option<i64> {
 fn has_ended(process: i32) -> bool {
     let Ok(text) = fs::read_to_string(format!("/proc/{process}/stat")) else { return true };
     text.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_threads_than_usual_talk_until_they_have_lasted() {
+        let mut threads = Threads::of(0);
+        assert!(!threads.talk(LASTING), "a process that is gone");
+        assert_eq!(
+            [3, 4, 5, 4, 3, 3].map(|count| threads.more(count, 1000)),
+            [false, true, true, true, false, false]
+        );
+        // One more stays.
+        assert!(threads.more(4, 1000));
+        assert!(threads.more(4, LASTING));
+        assert!(!threads.more(4, 1000));
+        assert!(threads.more(5, 1000));
+        // And is gone.
+        assert_eq!([3, 4].map(|count| threads.more(count, 1000)), [false, true]);
+    }
 }
