@@ -15,7 +15,6 @@ from batchlab.bridge import slurm
 from batchlab.bridge.slurm.clock import Course
 from batchlab.bridge.slurm.configuration import equal_nodes
 from batchlab.bridge.slurm.feed import Fed, Issued, feed
-from batchlab.bridge.slurm.hosts import expand
 from batchlab.bridge.slurm.layout import prepare
 from batchlab.bridge.slurm.programs import find_programs
 from batchlab.bridge.slurm.stream import returned_stream
@@ -61,28 +60,6 @@ def record(job: int, state: str, start: str, end: str, nodes: str = "n1") -> str
         f"StartTime={day}{start} EndTime={day}{end} NodeList={nodes} NodeCnt=1 ProcCnt=3 WorkDir=/tmp "
         f"ReservationName= Tres=cpu=3,node=1 Account= SubmitTime={day}10:00:01 ExitCode=0:0 \n"
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("n1", ["n1"]),
-        ("n[1-3]", ["n1", "n2", "n3"]),
-        ("n[08-10,2],m", ["n08", "n09", "n10", "n2", "m"]),
-        ("r[1-2]n[0-1]x", ["r1n0x", "r1n1x", "r2n0x", "r2n1x"]),
-        ("", []),
-    ],
-)
-def test_lists_of_hosts(text: str, names: list[str]) -> None:
-    """Brackets hold numbers and ranges, whose zeros are kept."""
-    assert expand(text) == names
-
-
-@pytest.mark.parametrize("text", ["n[3-1]", "n[a-b]", "n[1-99999]"])
-def test_no_lists_of_hosts(text: str) -> None:
-    """A range that is none is one clear error."""
-    with pytest.raises(BridgeError, match=r"is no range of hosts; write e\.g\. n\[1-8\]"):
-        expand(text)
 
 
 class TestConfiguration:

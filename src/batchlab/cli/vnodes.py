@@ -161,6 +161,8 @@ def vnodes(
     machine = _machine(configuration, log, MachineRequest(None, nodes, cores), workload)
     jobs = slurm.submissions(workload, configuration, nodes=machine, duration=duration)
     notes = [*slurm.notes_of(workload, configuration, jobs, machine), *time.notes]
+    if mode == "model" and configuration.reservations:
+        notes.append("the model has no reservations without a run of Slurm")
     for note in notes:
         typer.echo(f"note: {note}", err=True)
 
@@ -171,7 +173,13 @@ def vnodes(
         # What Slurm recorded has ended at its limit already.
         walltime: WalltimeAction = "kill" if real is None else "run"
         simulated = model and slurm.run_model(
-            stream, machine, configuration, model, walltime=walltime, seed=seed
+            stream,
+            machine,
+            configuration,
+            model,
+            reservations=() if real is None else real.reservations,
+            walltime=walltime,
+            seed=seed,
         )
         return slurm.Outcome(jobs, machine, real, simulated or None, notes, time.name)
 

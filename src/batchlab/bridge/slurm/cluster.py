@@ -17,6 +17,7 @@ from batchlab.bridge.slurm.layout import CLUSTER_NAME, munge_arguments, prepare,
 from batchlab.bridge.slurm.ports import free_ports, listens
 from batchlab.bridge.slurm.processes import MARK, Daemons
 from batchlab.bridge.slurm.programs import find_programs, version
+from batchlab.bridge.slurm.reservations import control_commands
 from batchlab.bridge.slurm.sleeping import ArrayOf, array_option, sleeping_script
 from batchlab.errors import BridgeError, ClusterError, one_line
 
@@ -33,6 +34,8 @@ _PERIOD = 0.25
 _INSTALLER = "mariadb-install-db"
 _LONGEST_COMMAND = 60.0
 _LONGEST_LINE = 300
+# Slurm's reasons for jobs that will start without any other job's end.
+_OF_AN_INSTANT = ("BeginTime", "Reservation", "ReqNodeNotAvail, Reserved")
 _LONGEST_SOCKET = 100
 # Slurm's parts wait so long for each other (s), in the time of the cluster, which may be fast.
 _LONGEST_MESSAGE = 100
@@ -202,10 +205,11 @@ class VirtualCluster:
         lines = self.command("squeue", "--noheader", "--array", "--format=%A %T").splitlines()
         return {int(job): state for job, state in map(str.split, lines)}
 
-    def jobs_before_their_begin(self) -> set[int]:
-        """Return Slurm's numbers of the jobs that wait for their begin times, after a requeue included."""
+    def waiting_for_an_instant(self) -> set[int]:
+        """Return Slurm's numbers of the jobs that wait for a begin time, or for a reservation."""
         lines = self.command("squeue", "--noheader", "--array", "--format=%A %r").splitlines()
-        return {int(job) for job, reason in map(str.split, lines) if reason == "BeginTime"}
+        reasons = [line.partition(" ")[::2] for line in lines]
+        return {int(job) for job, reason in reasons if reason.startswith(_OF_AN_INSTANT)}
 
     def completions(self) -> str:
         """Give what Slurm's plugin jobcomp/filetxt has written of jobs that have ended."""
@@ -306,6 +310,8 @@ class VirtualCluster:
         for node in self.nodes:
             self._run(daemons, "slurmd", "-D", "-N", node.name, name=f"slurmd.{node.name}")
         self._wait("slurmctld", self._all_idle)
+        for arguments in control_commands(self.configuration.path.parent, user_name()):
+            self.command("scontrol", *arguments)
 
     def _start_accounting(self, daemons: Daemons, port: int) -> None:
         """Start a database and slurmdbd, and make the accounts; this user may charge all of them."""

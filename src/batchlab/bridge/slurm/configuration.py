@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from batchlab import slurm
 from batchlab.bridge.slurm.accounting import ACCOUNTS, COMMANDS
+from batchlab.bridge.slurm.reservations import control_commands, reservation_names
 from batchlab.errors import BridgeError
 
 if TYPE_CHECKING:
@@ -107,6 +108,8 @@ class Configuration:
         The nodes that it describes; empty where it describes none.
     accounts
         Whether it needs Slurm's accounting.
+    reservations
+        The names of the reservations that ``scontrol.txt`` makes.
     replaced
         The keys that were left out or replaced, as they were written.
     """
@@ -117,6 +120,7 @@ class Configuration:
     lines: tuple[str, ...]
     nodes: tuple[Node, ...] = ()
     accounts: bool = False
+    reservations: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
 
     @property
@@ -146,7 +150,8 @@ def read_configuration(directory: str | os.PathLike[str]) -> Configuration:
     ----------
     directory
         Holds ``slurm.conf``, whole or a part: scheduler, selection, priority, preemption, partitions, nodes.
-        ``sacctmgr.txt`` and ``accounts.cfg``, see `account_commands`, are taken where they are there.
+        ``sacctmgr.txt`` and ``accounts.cfg``, see `account_commands`, and ``scontrol.txt``, see
+        `control_commands`, are taken if they are there.
 
     Returns
     -------
@@ -178,6 +183,7 @@ def read_configuration(directory: str | os.PathLike[str]) -> Configuration:
         tuple(lines),
         tuple(node for line in read.nodes if "FUTURE" not in line.state for node in _nodes(line)),
         _needs_accounts(path.parent, read.settings),
+        tuple(reservation_names(control_commands(path.parent, ""))),
         tuple(dict.fromkeys(replaced)),
     )
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 import polars as pl
 
 from batchlab.bridge.slurm.feed import feed
+from batchlab.bridge.slurm.reservations import reservations_in
 from batchlab.bridge.slurm.stream import returned_stream
 from batchlab.bridge.slurm.submission import left_out, rounding
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from batchlab.bridge.slurm.cluster import VirtualCluster
     from batchlab.bridge.slurm.configuration import Configuration, Node
     from batchlab.bridge.slurm.submission import Submission
+    from batchlab.system import Reservation
     from batchlab.workload import Workload
 
 __all__ = ["RealRun", "notes_of", "run_real"]
@@ -57,6 +59,8 @@ class RealRun:
         What sacct wrote at the end, with times in UTC: for `read_sacct`. Empty without accounts.
     course
         What the cluster's clock did; None for a stream that was made by hand.
+    reservations
+        Those that were there when the stream began.
     """
 
     jobs: pl.DataFrame
@@ -69,6 +73,7 @@ class RealRun:
     completions: str = ""
     accounting: str = ""
     course: Course | None = None
+    reservations: tuple[Reservation, ...] = ()
 
     def started(self) -> pl.DataFrame:
         """Return the jobs that Slurm started, without those that the workload cancels."""
@@ -124,6 +129,7 @@ def run_real(
     """
     with cluster:
         text = Path(cluster.directory, "slurm.conf").read_text("utf-8")
+        listed = cluster.command("scontrol", "show", "reservation", "--oneliner")
         fed = feed(cluster, jobs, patience=patience, progress=progress)
         course = cluster.clock.course()
         completions, accounting = cluster.completions(), cluster.accounting()
@@ -141,6 +147,7 @@ def run_real(
         completions,
         accounting,
         course,
+        reservations_in(listed, fed.origin, [node.name for node in cluster.nodes]),
     )
 
 

@@ -80,7 +80,8 @@ def feed(
         By time.
     patience
         When nothing has run for so many seconds (of the cluster's time), jobs that still wait are cancelled:
-        Slurm will never start them. Jobs that wait for their begin times are not meant.
+        Slurm will never start them. Jobs that wait for a begin time or a
+        reservation are kept.
     progress
         Called about once a second with the numbers of jobs that have ended, and of all.
 
@@ -177,7 +178,7 @@ def _finish(cluster: VirtualCluster, patience: float, meanwhile: Callable[[], No
         if not set(queue.values()) <= _WAITING:
             active = cluster.clock.now()
         if cluster.clock.now() - active > patience:
-            stuck = set(queue) - cluster.jobs_before_their_begin()
+            stuck = set(queue) - cluster.waiting_for_an_instant()
             left |= frozenset(stuck)
             if stuck:
                 cluster.cancel(*stuck)

@@ -56,6 +56,7 @@ def handed_on(
     _order(found, table)
     _partitions(found, table, configuration)
     _constraints(found, table, nodes)
+    _reservations(found, table, configuration)
     hand_on_conditions(found, table)
     return found
 
@@ -169,6 +170,17 @@ def _partitions(found: HandedOn, table: pl.DataFrame, configuration: Configurati
     strange = dict.fromkeys(name for names in split for name in names if name not in known)
     count = sum(not known.issuperset(names) for names in split)
     found.leave(_column("partition", table), count, f"the cluster has no {_listed(strange)}")
+
+
+def _reservations(found: HandedOn, table: pl.DataFrame, configuration: Configuration) -> None:
+    """Hand on the reservations that the configuration makes, of those that jobs name."""
+    named = attribute_in(table, "reservation").to_list()
+    strange = {name: None for name in named if name not in (None, *configuration.reservations)}
+    count = sum(name in strange for name in named)
+    found.leave("reservation", count, f"scontrol.txt makes no {_listed(strange)}")
+    kept = [None if name in strange else name for name in named]
+    if any(kept):
+        found.tell("reservation", kept, ([f"--reservation={name}"] if name else [] for name in kept))
 
 
 def _constraints(found: HandedOn, table: pl.DataFrame, nodes: Sequence[Node]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from batchlab.bridge.slurm.submission import Submission
     from batchlab.policy import Policy
     from batchlab.result.result import Result
-    from batchlab.system import System
+    from batchlab.system import Reservation, System
     from batchlab.vocabulary import WalltimeAction
 
 __all__ = ["planned_stream", "run_model", "system_of"]
@@ -121,6 +122,7 @@ def run_model(
     configuration: Configuration,
     policy: str | Policy | None = None,
     *,
+    reservations: Sequence[Reservation] = (),
     walltime: WalltimeAction = "run",
     seed: int = 0,
 ) -> Result:
@@ -137,15 +139,17 @@ def run_model(
         The cluster's.
     policy
         The configured one unless given; see `Policy.on`.
+    reservations
+        Of the cluster, see `RealRun`; without them jobs that name one wait in the queue of all.
     walltime
         Whether jobs run beyond their limits, as those of a returned stream did, or are killed there.
     seed
         For policies that use chance.
     """
-    system = system_of(nodes, configuration)
+    system = replace(system_of(nodes, configuration), reservations=tuple(reservations))
     named = [pl.col("partition").fill_null(configuration.default_partition)] if system.partitions else []
     named += [pl.col("constraint")] if any(node.features for node in nodes) else []
-    others = {*MODELLED, *system.resources} - {*_COLUMNS}
+    others = {*MODELLED, *system.resources, *(["reservation"] if reservations else [])} - {*_COLUMNS}
     named += [pl.col(name) for name in stream.columns if name in others]
     table = modelled_stream(stream).select(*_COLUMNS, *named)
     if configuration.selection.type == "linear":

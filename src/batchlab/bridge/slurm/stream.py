@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from batchlab.bridge.slurm.hosts import expand
+from batchlab.bridge.slurm.node_lists import nodes_in
 from batchlab.bridge.slurm.submission import further_columns
 from batchlab.vocabulary import JOB_STATES, JobState
 from batchlab.workload.logs.jobcomp_lines import fields_in, records_in
@@ -118,8 +118,7 @@ def _row(
     if last["TimeLimit"].isdecimal():
         row["requested_time"] = int(last["TimeLimit"]) * _MINUTE
     start, end = _seconds(last["StartTime"], origin), _seconds(last["EndTime"], origin)
-    names = expand(last["NodeList"]) if "null" not in last["NodeList"] else []
-    held = [places[name] for name in names if name in places]
+    held = nodes_in(last["NodeList"], places)
     if start is None or end is None or not held:
         return row
     ended: JobState = "completed" if last["JobState"] == "COMPLETED" else "killed"

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["Rounding", "Submission", "further_columns", "left_out", "rounding", "submissions"]
 
 _MINUTE = 60.0
-_CONDITIONS = ("reservation",)
 
 
 @dataclass(frozen=True)
@@ -144,9 +143,7 @@ def left_out(
         The cluster's.
     """
     table = table_of(workload, 1, max((job.submit_time for job in jobs), default=0.0))
-    found = handed_on(table, configuration, nodes, workload.resources).left
-    unused = [name for name in _CONDITIONS if name in table.columns and table[name].count()]
-    return [*found, *unused]
+    return handed_on(table, configuration, nodes, workload.resources).left
 
 
 def rounding(jobs: Sequence[Submission]) -> Rounding:

@@ -1,0 +1,30 @@
+"""The lists of nodes in Slurm's answers, as numbers of a virtual cluster's nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from batchlab.workload.logs.hostlist import hosts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["nodes_in"]
+
+
+def nodes_in(text: str, places: Mapping[str, int]) -> list[int]:
+    """Return the numbers of the nodes in a list.
+
+    Parameters
+    ----------
+    text
+        As ``n[1-3,7]``; Slurm writes ``(null)`` where there are none.
+    places
+        The numbers by name.
+
+    Examples
+    --------
+    >>> nodes_in("n[1-2]", {"n1": 0, "n2": 1}), nodes_in("(null)", {"n1": 0})
+    ([0, 1], [])
+    """
+    return [places[name] for name in hosts(text) or () if name in places]
