@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import typer
 
 from batchlab.cli.application import application
+from batchlab.workload.log_options import ReadingOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,3 +63,19 @@ def test_formats_are_called_format() -> None:
     names = {option.opts[0] for _, option in all_options()}  # type: ignore[attr-defined]  # of click
     assert "--json" not in names
     assert "--format" in names
+
+
+def test_commands_have_all_options_of_reading() -> None:
+    """Commands that read a log leave out only what they decide on themselves."""
+    without = {
+        **dict.fromkeys(("run", "compare", "slurm fit", "slurm what-if", "generate", "vnodes"), frozenset()),
+        "mix": {"max_jobs"},
+        "adequacy": {"use_memory", "dependencies"},
+    }
+    declared = {each.name: each.default for each in fields(ReadingOptions)}
+    found: dict[str, dict[str, object]] = defaultdict(dict)
+    for command, option in all_options():
+        found[command][option.name] = option.default  # type: ignore[attr-defined]  # of click
+    for command, missing in without.items():
+        of_reading = {name: value for name, value in found[command].items() if name in declared}
+        assert of_reading == {name: value for name, value in declared.items() if name not in missing}

@@ -151,4 +151,4 @@ def test_options_of_sacct_for_other_logs(
     path = tmp_path / "log.swf"
     path.write_text("; MaxProcs: 8\n1 0 -1 60 4 -1 -1 4 100 500 1 1 1 1 1 -1 -1 -1\n")
     assert main(["run", str(path), option, value, "--log-format", "swf"]) == 2
-    assert f"{option}: is about dumps of sacct" in capsys.readouterr().err
+    assert f"{option}: is no option of logs of format swf" in capsys.readouterr().err

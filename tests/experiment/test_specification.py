@@ -361,3 +361,24 @@ def test_all_plots(tmp_path: Path, *, dispatch: bool) -> None:
     assert plots is not None
     assert {"slowdown", "plain_slowdown", "turnaround", "queue_size"} <= set(plots)
     assert ({"cpu_time", "memory"} <= set(plots)) == dispatch
+
+
+def test_a_log_has_all_options_of_reading(folder: Path) -> None:
+    """A dump of sacct without a header, in the time of a place, of which the first jobs are read."""
+    rows = [
+        f"{number}|2024-03-01T10:0{number}:00|2024-03-01T11:00:00|2024-03-01T12:00:00" for number in range(9)
+    ]
+    (folder / "dump.txt").write_text("\n".join(f"{row}|COMPLETED|4|90" for row in rows))
+    options = 'fields = "JobID,Submit,Start,End,State,ReqCPUS,TimelimitRaw", timezone = "Europe/Berlin"'
+    text = LEAST.replace(
+        '{ generator = "demo", jobs = 30 }', f'{{ path = "dump.txt", max_jobs = 3, {options} }}'
+    )
+    (folder / "case.toml").write_text(text)
+    (workload,) = read_specification(folder / "case.toml").experiment.workloads.values()
+    loaded = workload.load(0)
+    assert len(loaded) == 3
+    assert loaded.header.unix_start_time == 1709283600  # 09:00 UTC
+    (folder / "case.toml").write_text(text.replace("max_jobs = 3", 'log_format = "pbs"'))
+    (workload,) = read_specification(folder / "case.toml").experiment.workloads.values()
+    with pytest.raises(bl.WorkloadError, match=r"fields = .*; logs of format pbs have no such option"):
+        workload.load(0)

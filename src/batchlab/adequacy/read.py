@@ -11,7 +11,8 @@ from batchlab.errors import AdequacyError, WorkloadError, reason_of
 from batchlab.result.read import read_result
 from batchlab.result.record import NAME
 from batchlab.workload.event_files import read_events
-from batchlab.workload.formats import log_format, reader_of
+from batchlab.workload.formats import log_format, read_by
+from batchlab.workload.log_options import ReadingOptions
 from batchlab.workload.packing import without_packing
 from batchlab.workload.source import content_of
 from batchlab.workload.unreadable import UNREADABLE
@@ -27,11 +28,17 @@ if TYPE_CHECKING:
 __all__ = ["read"]
 
 _JOBS = "jobs.csv"
+_USUAL = ReadingOptions()
+_OF_LOGS = {"mapping", "log_format", "fields"}
 _FORMS = f"Give the folder of a run (with {_JOBS}), a table or a log"
 
 
 def read(
-    path: str | os.PathLike[str], *, overrun: OverrunAction | None = None, mapping: str | None = None
+    path: str | os.PathLike[str],
+    *,
+    overrun: OverrunAction | None = None,
+    mapping: str | None = None,
+    reading: ReadingOptions = _USUAL,
 ) -> pl.DataFrame | Workload | EventStream | Result:
     """Read a stream of jobs, as `compare` takes it.
 
@@ -47,6 +54,8 @@ def read(
         so that a log and a run of it agree.
     mapping
         Of a data set, its mapping, as for `read_mapped`; found by its columns unless given.
+    reading
+        Of a log, all options of reading; the two above come first.
 
     Returns
     -------
@@ -63,11 +72,15 @@ def read(
     file = _file(Path(path))
     if Path(path).is_dir() and (file.parent / NAME).exists():
         return read_result(path)
-    given = {} if overrun is None else {"overrun": overrun}
-    if mapping is not None or log_format(file) == "mapped":
-        return reader_of(file, "mapped")(file, mapping=mapping, **given)
+    own = {"overrun": overrun, "mapping": mapping}
+    given = {**reading.given, **{name: value for name, value in own.items() if value is not None}}
+    if not _OF_LOGS.isdisjoint(given) or log_format(file) == "mapped":
+        return read_by(file, given)
     name = file.name.lower()
     bare = without_packing(name)
+    if reading.given and (bare.endswith((".jsonl", ".csv")) or name.endswith(".parquet")):
+        option = next(iter(reading.given))
+        raise AdequacyError(f"{file}: {option} is about the fields of a log, and this is none. Leave it out.")
     try:
         if bare.endswith(".jsonl"):
             return read_events(file)
@@ -81,7 +94,7 @@ def read(
         raise AdequacyError(str(error)) from error
     except (OSError, *UNREADABLE) as error:
         raise AdequacyError(f"{file}: cannot be read: {reason_of(error)}. {_FORMS}.") from error
-    return reader_of(file)(file, **given)
+    return read_by(file, given)
 
 
 def _file(path: Path) -> Path:

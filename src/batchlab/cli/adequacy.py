@@ -10,13 +10,13 @@ import typer
 from batchlab.cli.failure import check_page, wrong_usage
 from batchlab.cli.options import (
     FormatOption,
-    MappingOption,
-    Overrun,
     whole_number,
 )  # typer reads the annotations
 from batchlab.cli.output import as_json
+from batchlab.cli.reading import takes_reading_options
 from batchlab.cli.recognised import check_kind
 from batchlab.errors import AdequacyError
+from batchlab.workload.log_options import ReadingOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,6 +65,7 @@ _First = Annotated[int | None, whole_number("Compare only the first N jobs by ar
 _Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Gets a report in HTML.")]
 
 
+@takes_reading_options("use_memory", "dependencies")
 def adequacy(
     real: _Real,
     model: _Model,
@@ -75,8 +76,7 @@ def adequacy(
     new_events: _NewEvents = "refuse",
     other_ends: _OtherEnds = "refuse",
     first: _First = None,
-    overrun: Overrun = None,
-    mapping: MappingOption = None,
+    reading: ReadingOptions,
     report: _Report = None,
     form: FormatOption = "text",
 ) -> None:
@@ -94,8 +94,9 @@ def adequacy(
     seconds, repeated = _reference(reference or (), real)
     for folder in (real, model, *map(Path, repeated)):
         protect_set(folder)
+    of_model = ReadingOptions(overrun=reading.overrun)
     runs: Mapping[str, Source] = {
-        path: measure.read(path, overrun=overrun, mapping=mapping if path == str(real) else None)
+        path: _run(path, reading if path == str(real) else of_model)
         for path in dict.fromkeys([str(real), str(model), *repeated])
     }
     _check_jobs(runs)
@@ -120,6 +121,14 @@ def adequacy(
 
         write_adequacy(comparison, report, reference=found, sources=sources)
         typer.echo(f"\nwritten to      {report}", err=form == "json")
+
+
+def _run(path: str, reading: ReadingOptions) -> Source:
+    """Read a run; of a table, which is as it is, overruns are of no interest."""
+    from batchlab import adequacy as measure  # noqa: PLC0415  # --help does without
+
+    own = {**reading.given}
+    return measure.read(path, overrun=own.pop("overrun", None), reading=ReadingOptions(**own))
 
 
 def _check_jobs(runs: Mapping[str, Source]) -> None:

@@ -18,15 +18,10 @@ from batchlab.cli.options import (  # typer reads the annotations
     RULES,
     Control,
     Cores,
-    Delimiter,
     Equivalence,
     ExternalEvents,
     FailureTimes,
-    Invalid,
     JobChecked,
-    LogEvents,
-    LogFormatOption,
-    MappingOption,
     Nodes,
     NodeWatts,
     Observers,
@@ -34,16 +29,11 @@ from batchlab.cli.options import (  # typer reads the annotations
     OrderOfEvents,
     OutputFormat,
     Overhead,
-    Overrun,
-    Processors,
     Rate,
     ReferenceRate,
-    SacctFields,
     Seed,
     Sleep,
     SystemFile,
-    Timezone,
-    UseMemory,
     Walltime,
     directory,
     log_file,
@@ -53,9 +43,11 @@ from batchlab.cli.options import (  # typer reads the annotations
 )
 from batchlab.cli.overheads import overheads_of
 from batchlab.cli.rate_control import controls_of
+from batchlab.cli.reading import takes_reading_options
 from batchlab.cli.request import LogRequest, MachineRequest, input_files, python_files
 from batchlab.options import RunOptions
 from batchlab.vocabulary import ExecutorName
+from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as above
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,6 +95,7 @@ _Report = Annotated[
 ]
 
 
+@takes_reading_options()
 def compare(
     context: typer.Context,
     trace: _Trace,
@@ -128,16 +121,7 @@ def compare(
     failures: FailureTimes = None,
     sleep: Sleep = None,
     dispatch: _Dispatch = False,
-    overrun: Overrun = None,
-    invalid: Invalid = "drop",
-    processors: Processors = "requested",
-    use_memory: UseMemory = None,
-    log_events: LogEvents = True,
-    log_format: LogFormatOption = None,
-    fields: SacctFields = None,
-    delimiter: Delimiter = None,
-    mapping: MappingOption = None,
-    timezone: Timezone = None,
+    reading: ReadingOptions,
     executor: _Executor = "threads",
     workers: _Workers = None,
     store: _Store = None,
@@ -154,20 +138,7 @@ def compare(
     machine = MachineRequest(system, nodes, cores, equivalence)
     policies = _policies(policy, machine)
     observers = observers_for(observer, power, failures, seed)
-    log = LogRequest(
-        *located(trace),
-        overrun,
-        invalid,
-        processors,
-        use_memory,
-        None,
-        log_format,
-        timezone,
-        mapping,
-        log_events,
-        fields,
-        delimiter,
-    )
+    log = LogRequest.of(located(trace), reading)
     workload, described = _read(log, machine)
     title = LogFile(log.trace).label
     options = RunOptions(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -15,15 +15,16 @@ from batchlab.cli.options import (  # typer reads the annotations
     MACHINE,
     OUTPUT,
     Equivalence,
-    MappingOption,
     SystemFile,
     existing_file,
     seed_number,
     whole_number,
 )
+from batchlab.cli.reading import takes_reading_options
 from batchlab.cli.recognised import check_kind
 from batchlab.cli.request import MachineRequest
 from batchlab.vocabulary import LublinKind
+from batchlab.workload.log_options import ReadingOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +58,7 @@ _MODELS_OF: dict[str, tuple[Model | None, ...]] = {
         (None,),
     ),
     **dict.fromkeys(("nodes", "cores"), (None, "lublin", "feitelson")),
-    "mapping": (None, "jann"),
+    **{each.name: (None, "jann") for each in fields(ReadingOptions)},
 }
 
 
@@ -136,6 +137,7 @@ _Writer = Annotated[
 ]
 
 
+@takes_reading_options()
 def generate(
     context: typer.Context,
     model: _ModelName = None,
@@ -153,7 +155,7 @@ def generate(
     period: _Period = None,
     whole_seconds: _WholeSeconds = False,
     start_time: _StartTime = None,
-    mapping: MappingOption = None,
+    reading: ReadingOptions,
     system: SystemFile = None,
     nodes: _Nodes = None,
     cores: _Cores = None,
@@ -164,7 +166,7 @@ def generate(
     """Make a workload: by a published model, or like a log for a machine that may be another one."""
     request = _Request(
         model, jobs, seed, kind, load, estimates, like, performance, performance_of_log, least, most, period,
-        whole_seconds, start_time, MachineRequest(system, nodes, cores, equivalence), mapping,
+        whole_seconds, start_time, MachineRequest(system, nodes, cores, equivalence), reading,
     )  # fmt: skip
     request.check()
     _check_given(context, model)
@@ -194,7 +196,7 @@ class _Request:
     whole_seconds: bool
     start_time: float | None
     machine: MachineRequest
-    mapping: str | None
+    reading: ReadingOptions
 
     def check(self) -> None:
         """Refuse what does not go together."""
@@ -263,21 +265,13 @@ def _like(request: _Request) -> Workload:
 
 
 def _log(request: _Request) -> Workload:
-    import batchlab  # noqa: PLC0415  # the library is imported when it is needed
-    from batchlab.cli.spooled import spooled  # noqa: PLC0415  # as above
-    from batchlab.workload.formats import is_table, reader_of  # noqa: PLC0415  # here too
+    from batchlab.cli.spooled import spooled  # noqa: PLC0415  # the library is imported when it is needed
+    from batchlab.experiment.source import LogFile  # noqa: PLC0415  # as above
 
     path = spooled(request.like or Path())
     check_kind(path, "--like", "log", "table")
-    if request.mapping is None and is_table(path):
-        workload = batchlab.read_table(path, start_time=request.start_time)
-    else:
-        known = {} if request.mapping is None else {"mapping": request.mapping}
-        workload = reader_of(path, "mapped" if known else None)(path, **known)
-        if request.start_time is not None:
-            workload = workload.starting_at(request.start_time)
-    workload.report.check_kept()
-    return workload
+    workload = LogFile(path, request.reading.given).load(request.seed)
+    return workload if request.start_time is None else workload.starting_at(request.start_time)
 
 
 def _writing(out: Path, writer: str | None) -> Callable[[Workload], None]:

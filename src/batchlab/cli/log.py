@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from batchlab.cli.failure import wrong_usage
 from batchlab.cli.progress import reading_bar
@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from batchlab.workload.mappings.mapping import LogMapping
     from batchlab.workload.workload import Workload
 
-__all__ = ["check_platform", "format_of", "is_log", "located", "mapping_of", "read_log"]
+__all__ = ["check_platform", "format_of", "is_log", "located", "mapping_of", "option_of", "read_log"]
 
 _JOBS = ".json"
+_OF_TABLES, _OF_JSON = {"overrun", "invalid", "max_jobs"}, {"max_jobs"}
 # A number of a job, and five fields or more.
 _NO_HEADER = re.compile(rb"\d+(?:_\d+|\+\d+)?(?:\.\w+)?\|(?:[^|\n]*\|){4}")
 
@@ -95,17 +96,22 @@ def _read_any(log: LogRequest, systems: Sequence[System]) -> Workload:
 
     if is_log(log):
         return _read(log, systems)
-    if log.processors != "requested" or log.use_memory:
-        option = "--use-memory" if log.use_memory else "--processors"
-        raise wrong_usage(f"is about the fields of a log; {log.trace} is none. Leave it out.", option)
-    if log.timezone is not None:
-        raise wrong_usage(f"is about the clock of a log; {log.trace} is none. Leave it out.", "--timezone")
-    if _is_json(log.trace):
-        return _read_json(log)
-    described = None if log.applications is None else _applications(log.applications)
-    return batchlab.read_table(
-        log.trace, overrun=log.swf_overrun, invalid=log.invalid, applications=described
-    )
+    is_json = _is_json(log.trace)
+    known = _OF_JSON if is_json else _OF_TABLES
+    for name, value in log.given.items():
+        # No machine needs to be told that there is no memory.
+        if name not in known and (name, value) != ("use_memory", False):
+            raise wrong_usage(
+                f"is about the fields of a log; {log.trace} is none. Leave it out.", option_of(name)
+            )
+    if is_json:
+        read = _read_json(log)
+    else:
+        described = None if log.applications is None else _applications(log.applications)
+        read = batchlab.read_table(
+            log.trace, overrun=log.swf_overrun, invalid=log.invalid, applications=described
+        )
+    return read if log.max_jobs is None else read.head(log.max_jobs)
 
 
 def _read_json(log: LogRequest) -> Workload:
@@ -123,7 +129,7 @@ def is_log(log: LogRequest) -> bool:
     """Tell a log from tables and other simulators' jobs: by the content, unless its format is given."""
     from batchlab.workload.formats import is_table  # noqa: PLC0415  # --help does without
 
-    if log.form is not None or log.mapping is not None or log.fields is not None:
+    if log.log_format is not None or log.mapping is not None or log.fields is not None:
         return True
     return format_of(log) != "swf" or not (is_table(log.trace) or _is_json(log.trace))
 
@@ -136,15 +142,13 @@ def _is_json(path: Path) -> bool:
 
 def format_of(log: LogRequest) -> LogFormat:
     """Give the format of a log: what was given, or else what its first line looks like."""
-    from batchlab.workload.formats import log_format  # noqa: PLC0415  # --help does without
+    from batchlab.workload.formats import format_by  # noqa: PLC0415  # --help does without
 
-    if log.mapping is not None and log.form not in (None, "mapped"):
+    if log.mapping is not None and log.log_format not in (None, "mapped"):
         raise wrong_usage(
             "is about files that --mapping describes; leave one of the two out.", "--log-format"
         )
-    if log.fields is not None and log.form is None and log.mapping is None:
-        return "sacct"
-    return "mapped" if log.mapping is not None else log.form or log_format(log.trace)
+    return format_by(log.trace, log.given)
 
 
 def mapping_of(log: LogRequest) -> LogMapping | None:
@@ -157,46 +161,42 @@ def mapping_of(log: LogRequest) -> LogMapping | None:
 
 
 def _read(log: LogRequest, systems: Sequence[System]) -> Workload:
-    from batchlab.workload.formats import reader_of  # noqa: PLC0415  # the library is imported when it is needed
+    from batchlab.workload.formats import foreign_option, read_by  # noqa: PLC0415  # the library, when needed
 
     if log.applications is not None:
         raise wrong_usage(f"is about jobs that name applications; {log.trace} is a log.", "--applications")
     form = format_of(log)
-    if form == "swf" and log.timezone is not None:
-        raise wrong_usage(f"is about the clocks of Slurm and PBS; {log.trace} is an SWF log.", "--timezone")
-    given: dict[str, Any] = {} if log.overrun is None else {"overrun": log.overrun}
-    if form == "mapped":
-        given |= {"mapping": log.mapping, "timezone": log.timezone}
-        given["use_memory"] = log.use_memory is not False
-    else:
-        by_default = log.use_memory is None and form != "swf" and any(map(_gives_memory, systems))
-        given["use_memory"] = bool(log.use_memory) or by_default
-        given |= {} if form == "swf" else {"timezone": log.timezone or "UTC"}
-    given["log_events"] = log.log_events
+    given = {**log.given}
+    foreign = foreign_option(form, given)
+    if foreign is not None:
+        raise wrong_usage(
+            f"is no option of logs of format {form}; {log.trace} is one. Leave it out.", option_of(foreign)
+        )
+    if form == "swf":
+        _check_header(log)
+    elif form != "mapped" and log.use_memory is None:
+        given["use_memory"] = any(map(_gives_memory, systems))
     if form in {"sacct", "jobcomp"}:
         given["partition_limits"] = _partition_limits(systems)
-    given |= _of_sacct(log, form)
-    read = reader_of(log.trace, form)(log.trace, invalid=log.invalid, processors=log.processors, **given)
+    read = read_by(log.trace, given)
     if log.use_memory is None:
         # Systems with memory take it by the name of the column; those without it leave it alone.
         return replace(read, resources=tuple(name for name in read.resources if name != "mem"))
     return read
 
 
-def _of_sacct(log: LogRequest, form: LogFormat) -> dict[str, Any]:
-    """Give the fields and the delimiter of a dump of sacct, and refuse them for other logs."""
-    names = None if log.fields is None else [name.strip() for name in log.fields.split(",") if name.strip()]
-    given = {name: value for name, value in (("fields", names), ("delimiter", log.delimiter)) if value}
-    if given and form != "sacct":
-        option = f"--{next(iter(given))}"
-        raise wrong_usage(f"is about dumps of sacct; {log.trace} is none. Leave it out.", option)
-    if form == "swf":
-        from batchlab.workload.formats import beginning  # noqa: PLC0415  # the library, when it is needed
+def option_of(name: str) -> str:
+    """Return how a command line spells an option of `ReadingOptions`."""
+    return f"--{name.replace('_', '-')}"
 
-        if _NO_HEADER.match(beginning(log.trace)):
-            step = "name its fields as in sacct --format: --fields JobID,User,Submit,…"
-            raise wrong_usage(f"{log.trace} looks like a dump of sacct without a header; {step}", "'TRACE'")
-    return given
+
+def _check_header(log: LogRequest) -> None:
+    """Refuse a dump of sacct without its header, which looks like no other log."""
+    from batchlab.workload.formats import beginning  # noqa: PLC0415  # the library, when it is needed
+
+    if _NO_HEADER.match(beginning(log.trace)):
+        step = "name its fields as in sacct --format: --fields JobID,User,Submit,…"
+        raise wrong_usage(f"{log.trace} looks like a dump of sacct without a header; {step}", "'TRACE'")
 
 
 def _gives_memory(system: System) -> bool:

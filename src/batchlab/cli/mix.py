@@ -11,7 +11,9 @@ import typer
 from batchlab.cli.failure import is_in_directory, wrong_usage
 from batchlab.cli.log import located, read_log
 from batchlab.cli.options import OUTPUT, seed_number, whole_number
+from batchlab.cli.reading import takes_reading_options
 from batchlab.cli.request import LogRequest
+from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # typer reads the annotations
 
 if TYPE_CHECKING:
     from batchlab.generate import Target
@@ -60,6 +62,7 @@ _Out = Annotated[
 ]
 
 
+@takes_reading_options("max_jobs")
 def mix(
     trace: _Trace,
     *,
@@ -70,6 +73,7 @@ def mix(
     jobs: Annotated[int | None, whole_number("Take the first jobs of the log only.")] = None,
     exclusive: _Exclusive = False,
     seed: Annotated[int, seed_number("Other seeds make other mixes.")] = 0,
+    reading: ReadingOptions,
     out: _Out,
 ) -> None:
     """Insert jobs that run an application at random points of a log; give its own jobs others at random."""
@@ -83,7 +87,7 @@ def mix(
     # What is wrong with the options shall not wait until a long log is read.
     targets = [_target(each, count) for each in target or ()]
     weights = _weights(background or [])
-    log = _log(trace, jobs)
+    log = _log(trace, reading, jobs)
     mixed = generate.mix(
         log, targets, background=weights, share=share, exclusive=exclusive or None, seed=seed
     )
@@ -116,10 +120,9 @@ def _weights(texts: list[str]) -> dict[str, float]:
     return weights
 
 
-def _log(trace: Path, jobs: int | None) -> Workload:
-    path, name = located(trace)
-    request = LogRequest(path, name, "extend", "drop", "requested", use_memory=False)
-    log = read_log(request)
+def _log(trace: Path, reading: ReadingOptions, jobs: int | None) -> Workload:
+    unlike = replace(reading, overrun=reading.overrun or "extend", use_memory=bool(reading.use_memory))
+    log = read_log(LogRequest.of(located(trace), unlike))
     return log if jobs is None else log.head(jobs)
 
 

@@ -12,13 +12,9 @@ import typer
 from batchlab.cli.completion import complete_log, complete_machine, complete_policy
 from batchlab.cli.failure import at_least_one, is_rate, is_seed
 from batchlab.vocabulary import (
-    InvalidAction,
     JobCheck,
-    LogFormat,
     OddJobAction,
     OrderAtInstant,
-    OverrunAction,
-    ProcessorField,
     WalltimeAction,
 )
 
@@ -29,18 +25,13 @@ __all__ = [
     "RULES",
     "Control",
     "Cores",
-    "Delimiter",
     "Equivalence",
     "ExternalEvents",
     "FailureTimes",
     "Fitted",
     "Format",
     "FormatOption",
-    "Invalid",
     "JobChecked",
-    "LogEvents",
-    "LogFormatOption",
-    "MappingOption",
     "NodeWatts",
     "Nodes",
     "Observers",
@@ -48,16 +39,11 @@ __all__ = [
     "OrderOfEvents",
     "OutputFormat",
     "Overhead",
-    "Overrun",
-    "Processors",
     "Rate",
     "ReferenceRate",
-    "SacctFields",
     "Seed",
     "Sleep",
     "SystemFile",
-    "Timezone",
-    "UseMemory",
     "Walltime",
     "directory",
     "existing_file",
@@ -107,7 +93,7 @@ def out_directory(text: str, panel: str | None = None) -> object:
     return typer.Option("--out", "-o", metavar="DIR", file_okay=False, rich_help_panel=panel, help=text)
 
 
-def policy_spec(text: str, panel: str | None = None) -> object:
+def policy_spec(text: str, panel: str | None = None, default: str | None = None) -> object:
     """Describe the option that takes a policy."""
     return typer.Option(
         "--policy",
@@ -116,6 +102,7 @@ def policy_spec(text: str, panel: str | None = None) -> object:
         autocompletion=complete_policy,
         rich_help_panel=panel,
         help=text,
+        show_default=default or True,
     )
 
 
@@ -283,82 +270,6 @@ ExternalEvents = Annotated[
     existing_file(
         "What comes from outside: cancelled and killed jobs, nodes down and up, … (lines of JSON, CSV).",
         RULES,
-    ),
-]
-
-Overrun = Annotated[
-    OverrunAction | None,
-    typer.Option(
-        rich_help_panel=READING,
-        help="Run time above requested time: extend the request, cut the run, keep both. "
-        "[default: keep for logs of Slurm and PBS, extend for others]",
-    ),
-]
-Invalid = Annotated[
-    InvalidAction,
-    typer.Option(rich_help_panel=READING, help="Jobs that break a rule: drop them, or stop."),
-]
-Processors = Annotated[
-    ProcessorField,
-    typer.Option(rich_help_panel=READING, help="What of a log is taken first as processors."),
-]
-UseMemory = Annotated[
-    bool | None,
-    typer.Option(
-        "--use-memory/--no-use-memory",
-        rich_help_panel=READING,
-        help="Jobs of a log ask for memory too: mem, in kB. [default: yes for accounting logs on a system of "
-        "a slurm.conf that gives memory to jobs]",
-    ),
-]
-
-LogEvents = Annotated[
-    bool,
-    typer.Option(
-        "--log-events/--no-log-events",
-        rich_help_panel=READING,
-        help="Whether jobs that were cancelled before they started in the log are cancelled after the same "
-        "wait; if not, they are jobs of 0 s.",
-    ),
-]
-LogFormatOption = Annotated[
-    LogFormat | None,
-    typer.Option("--log-format", rich_help_panel=READING, help="What the log is; known by its content."),
-]
-SacctFields = Annotated[
-    str | None,
-    typer.Option(
-        "--fields",
-        metavar="NAMES",
-        rich_help_panel=READING,
-        help="Fields of a dump of sacct without a header, as in its --format: JobID,Submit,Start,…",
-    ),
-]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(
-        "--delimiter",
-        metavar="TEXT",
-        rich_help_panel=READING,
-        help="End of a field in a dump of sacct. [default: found in the header, or |]",
-    ),
-]
-MappingOption = Annotated[
-    str | None,
-    typer.Option(
-        "--mapping",
-        metavar="NAME|FILE",
-        rich_help_panel=READING,
-        help="What the columns of a data set hold: a name (batchlab traces list) or a TOML file. "
-        "[default: found by the columns]",
-    ),
-]
-Timezone = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        rich_help_panel=READING,
-        help="Time zone of the time stamps of a log, as Europe/Berlin. [default: UTC, or the mapping's one]",
     ),
 ]
 

@@ -16,7 +16,7 @@ from batchlab.cli.machine import machine_for
 from batchlab.cli.memory import peak_memory
 from batchlab.cli.output import tell
 from batchlab.cli.progress import reading_bar, run_bar
-from batchlab.cli.stream import machine_columns, not_streamed
+from batchlab.cli.stream import STREAMED, machine_columns, not_streamed
 from batchlab.options import RunOptions
 
 if TYPE_CHECKING:
@@ -100,9 +100,7 @@ def _is_plain(request: RunRequest) -> bool:
         and options == usual
         and all(file is None for file in files)
         and not (watching.live or watching.serve or watching.pace is not None)
-        and log.timezone is None
-        and log.fields is None
-        and log.delimiter is None
+        and log.given.keys() <= STREAMED
         and is_log(log)
         and format_of(log) == "swf"
         and is_plain_or_gzip(str(log.trace))

@@ -9,43 +9,41 @@ from typing import TYPE_CHECKING
 
 from batchlab.cli.amounts import amounts
 from batchlab.cli.failure import wrong_usage
+from batchlab.workload.log_options import ReadingOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Self
 
     from batchlab.cli.options import Format
     from batchlab.observer import Observer
     from batchlab.options import RunOptions
     from batchlab.policy import Policy
     from batchlab.system import System
-    from batchlab.vocabulary import InvalidAction, LogFormat, OverrunAction, ProcessorField
+    from batchlab.vocabulary import OverrunAction
 
 __all__ = ["LogRequest", "MachineRequest", "RunRequest", "Watching", "input_files", "python_files"]
 
 
-@dataclass(frozen=True)
-class LogRequest:
+@dataclass(frozen=True, kw_only=True)
+class LogRequest(ReadingOptions):
     """Which log, and how to read it.
 
     `trace` is the file, and `name` its name in the catalogue, where it was found there; `applications` is
-    the folder with the applications of its jobs, where one was given; `overrun`, `use_memory`, `form`,
-    `timezone`, `mapping`, `fields` and `delimiter` (of a dump of sacct) are None where they were not.
-    `log_events`: whether what happened to jobs in the log happens to them again.
+    the folder with the applications of its jobs, where one was given.
     """
 
     trace: Path
-    name: str | None
-    overrun: OverrunAction | None
-    invalid: InvalidAction
-    processors: ProcessorField
-    use_memory: bool | None
+    name: str | None = None
     applications: Path | None = None
-    form: LogFormat | None = None
-    timezone: str | None = None
-    mapping: str | None = None
-    log_events: bool = True
-    fields: str | None = None
-    delimiter: str | None = None
+
+    @classmethod
+    def of(
+        cls, located: tuple[Path, str | None], reading: ReadingOptions, applications: Path | None = None
+    ) -> Self:
+        """Return the request for a log that was found, with the options of a command."""
+        trace, name = located
+        return cls(trace=trace, name=name, applications=applications, **reading.given)
 
     @property
     def swf_overrun(self) -> OverrunAction:

@@ -27,16 +27,11 @@ from batchlab.cli.options import (  # typer reads the annotations
     RULES,
     Control,
     Cores,
-    Delimiter,
     Equivalence,
     ExternalEvents,
     FailureTimes,
     Fitted,
-    Invalid,
     JobChecked,
-    LogEvents,
-    LogFormatOption,
-    MappingOption,
     Nodes,
     NodeWatts,
     Observers,
@@ -44,15 +39,10 @@ from batchlab.cli.options import (  # typer reads the annotations
     OrderOfEvents,
     OutputFormat,
     Overhead,
-    Overrun,
-    Processors,
     Rate,
     ReferenceRate,
-    SacctFields,
     Seed,
     Sleep,
-    Timezone,
-    UseMemory,
     Walltime,
     directory,
     log_file,
@@ -62,8 +52,10 @@ from batchlab.cli.options import (  # typer reads the annotations
 )
 from batchlab.cli.overheads import overheads_of
 from batchlab.cli.rate_control import check_streamed, controls_of
+from batchlab.cli.reading import takes_reading_options
 from batchlab.cli.request import LogRequest, MachineRequest, RunRequest, Watching, python_files
 from batchlab.options import RunOptions
+from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as above
 
 __all__ = ["run"]
 
@@ -87,9 +79,9 @@ _System = Annotated[
 _Policy = Annotated[
     list[str] | None,
     policy_spec(
-        "Which job runs next, and where: see batchlab policies; or of a Python file, my_policy.py:Mine. "
-        "[default: configured, the policy of slurm.conf, if --system is one; else fcfs]",
+        "Which job runs next, and where: see batchlab policies; or of a Python file, my_policy.py:Mine.",
         RULES,
+        "configured, the policy of slurm.conf, if --system is one; else fcfs",
     ),
 ]
 _Applications = Annotated[
@@ -192,6 +184,7 @@ _Stream = Annotated[
 ]
 
 
+@takes_reading_options()
 def run(
     context: typer.Context,
     trace: _Trace,
@@ -216,16 +209,7 @@ def run(
     observer: Observers = None,
     power: NodeWatts = None,
     failures: FailureTimes = None,
-    overrun: Overrun = None,
-    invalid: Invalid = "drop",
-    processors: Processors = "requested",
-    use_memory: UseMemory = None,
-    log_events: LogEvents = True,
-    log_format: LogFormatOption = None,
-    fields: SacctFields = None,
-    delimiter: Delimiter = None,
-    mapping: MappingOption = None,
-    timezone: Timezone = None,
+    reading: ReadingOptions,
     applications: _Applications = None,
     out: _Out = None,
     dispatch: _Dispatch = None,
@@ -254,26 +238,12 @@ def run(
     if stream:
         _check_streamed(
             {"--messages": messages, "--dispatch": dispatch, "--fitted": fitted, "--report": report}
-            | {"--fields": fields, "--delimiter": delimiter}
         )
         check_streamed(rate, control, reference_rate)
         check_unobserved(observer, power, failures)
     machine = MachineRequest(system, nodes, cores, equivalence)
     request = RunRequest(
-        LogRequest(
-            *located(trace, stream=stream),
-            overrun,
-            invalid,
-            processors,
-            use_memory,
-            applications,
-            log_format,
-            timezone,
-            mapping,
-            log_events,
-            fields,
-            delimiter,
-        ),
+        LogRequest.of(located(trace, stream=stream), reading, applications),
         machine,
         policy_for(chosen, machine),
         RunOptions(
@@ -322,8 +292,6 @@ _NOT_STREAMED = {
     "--dispatch": "records every pass, which --stream does without",
     "--fitted": "shifts submissions, which --stream does not",
     "--report": "shows all jobs, which --stream does without",
-    "--fields": "is about dumps of sacct, which --stream does not read",
-    "--delimiter": "is about dumps of sacct, which --stream does not read",
 }
 
 

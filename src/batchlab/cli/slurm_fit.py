@@ -13,24 +13,15 @@ from batchlab.cli.log import located, read_log
 from batchlab.cli.options import (  # typer reads the annotations
     OUTPUT,
     RULES,
-    Delimiter,
-    Invalid,
-    LogEvents,
-    LogFormatOption,
-    MappingOption,
     OutputFormat,
     Overhead,
-    Overrun,
-    Processors,
-    SacctFields,
     Seed,
-    Timezone,
-    UseMemory,
     whole_number,
 )
 from batchlab.cli.output import as_json
 from batchlab.cli.overheads import overheads_of
 from batchlab.cli.progress import progress_bar
+from batchlab.cli.reading import takes_reading_options
 from batchlab.cli.request import LogRequest
 from batchlab.cli.slurm_options import (
     PageFile,  # noqa: TC001  # here too
@@ -39,6 +30,7 @@ from batchlab.cli.slurm_options import (
     Version,  # noqa: TC001  # here too
 )
 from batchlab.options import RunOptions
+from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as above
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,6 +101,7 @@ _Out = Annotated[
 ]
 
 
+@takes_reading_options()
 def fit(
     trace: Trace,
     *,
@@ -123,16 +116,7 @@ def fit(
     seeds: _Seeds = 3,
     test_seeds: _TestSeeds = 10,
     seed: Seed = RunOptions.seed,
-    overrun: Overrun = None,
-    invalid: Invalid = "drop",
-    processors: Processors = "requested",
-    use_memory: UseMemory = None,
-    log_events: LogEvents = True,
-    log_format: LogFormatOption = None,
-    fields: SacctFields = None,
-    delimiter: Delimiter = None,
-    mapping: MappingOption = None,
-    timezone: Timezone = None,
+    reading: ReadingOptions,
     tolerance: _Tolerance = 60.0,
     out: _Out = None,
     report: PageFile = None,
@@ -147,21 +131,7 @@ def fit(
     overheads = overheads_of(overhead)
     configured = twins.read_twin(conf, overheads=overheads, submission=submission, version=version)
     sought = None if parameter is None else _sought(parameter, configured)
-    given = located(trace)
-    request = LogRequest(
-        *given,
-        overrun,
-        invalid,
-        processors,
-        use_memory,
-        None,
-        log_format,
-        timezone,
-        mapping,
-        log_events,
-        fields,
-        delimiter,
-    )
+    request = LogRequest.of(located(trace), reading)
     workload = read_log(request, configured.system)
     with progress_bar("fitting") as advance:
         found = twins.fit(

@@ -11,25 +11,16 @@ from batchlab.cli.failure import check_page, wrong_usage
 from batchlab.cli.log import located, read_log
 from batchlab.cli.options import (  # typer reads the annotations
     RULES,
-    Delimiter,
     Fitted,
-    Invalid,
-    LogEvents,
-    LogFormatOption,
-    MappingOption,
     OutputFormat,
     Overhead,
-    Overrun,
-    Processors,
-    SacctFields,
     Seed,
-    Timezone,
-    UseMemory,
     whole_number,
 )
 from batchlab.cli.output import as_json
 from batchlab.cli.overheads import overheads_of
 from batchlab.cli.progress import progress_bar
+from batchlab.cli.reading import takes_reading_options
 from batchlab.cli.request import LogRequest
 from batchlab.cli.slurm_options import (
     PageFile,  # noqa: TC001  # here too
@@ -38,6 +29,7 @@ from batchlab.cli.slurm_options import (
     Version,  # noqa: TC001  # here too
 )
 from batchlab.options import RunOptions
+from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as above
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,6 +69,7 @@ _Confidence = Annotated[
 ]
 
 
+@takes_reading_options()
 def what_if(
     trace: Trace,
     *,
@@ -90,16 +83,7 @@ def what_if(
     block: _Block = None,
     resamples: _Resamples = 1000,
     confidence: _Confidence = 0.95,
-    overrun: Overrun = None,
-    invalid: Invalid = "drop",
-    processors: Processors = "requested",
-    use_memory: UseMemory = None,
-    log_events: LogEvents = True,
-    log_format: LogFormatOption = None,
-    fields: SacctFields = None,
-    delimiter: Delimiter = None,
-    mapping: MappingOption = None,
-    timezone: Timezone = None,
+    reading: ReadingOptions,
     report: PageFile = None,
     form: OutputFormat = "text",
 ) -> None:
@@ -116,21 +100,7 @@ def what_if(
     if fitted is not None:
         values = twin.read_fitted(fitted)
         twins = [values.applied(each) for each in twins]
-    given = located(trace)
-    request = LogRequest(
-        *given,
-        overrun,
-        invalid,
-        processors,
-        use_memory,
-        None,
-        log_format,
-        timezone,
-        mapping,
-        log_events,
-        fields,
-        delimiter,
-    )
+    request = LogRequest.of(located(trace), reading)
     workload = read_log(request, *(each.system for each in twins))
     _note_ignored(workload, twins)
     with progress_bar("simulating") as advance:

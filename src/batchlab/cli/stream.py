@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from batchlab.cli.failure import wrong_usage
-from batchlab.cli.log import format_of, is_log
+from batchlab.cli.log import format_of, is_log, option_of
 from batchlab.cli.machine import machine_for
 from batchlab.cli.output import tell
 from batchlab.cli.progress import count_bar
@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     from batchlab.system import System
     from batchlab.workload.header import Header
 
-__all__ = ["machine_columns", "not_streamed", "stream"]
+__all__ = ["STREAMED", "machine_columns", "not_streamed", "stream"]
+
+STREAMED = frozenset({"overrun", "invalid", "processors", "use_memory", "log_events", "log_format"})
+"""The options of reading that the kernel's reader has, which makes no table."""
 
 _TABLES = ("partitions", "queues", "limits", "reservations", "preemption", "down")
 
@@ -54,6 +57,9 @@ def stream(request: RunRequest) -> None:
 
     if not is_log(request.log) or format_of(request.log) != "swf":
         raise wrong_usage(f"reads SWF logs; {request.log.trace} is none. Leave it out.", "--stream")
+    for name in request.log.given:
+        if name not in STREAMED:
+            raise wrong_usage("is no option of --stream; leave one of the two out.", option_of(name))
     policy = request.policy
     if not policy.is_named:
         raise wrong_usage(f"runs built-in policies; {policy} is written in Python. Leave it out.", "--stream")

@@ -15,13 +15,8 @@ from batchlab.cli.options import (  # typer reads the annotations
     MACHINE,
     OUTPUT,
     RULES,
-    Invalid,
-    LogEvents,
     OutputFormat,
-    Overrun,
-    Processors,
     Seed,
-    UseMemory,
     directory,
     log_file,
     out_directory,
@@ -30,10 +25,12 @@ from batchlab.cli.options import (  # typer reads the annotations
 )
 from batchlab.cli.output import tell
 from batchlab.cli.progress import progress_bar
+from batchlab.cli.reading import takes_reading_options
 from batchlab.cli.request import LogRequest, MachineRequest
 from batchlab.options import RunOptions
 from batchlab.text_tables import Facts
 from batchlab.units import format_duration
+from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as above
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,6 +114,7 @@ _Out = Annotated[
 ]
 
 
+@takes_reading_options()
 def vnodes(
     context: typer.Context,
     trace: _Trace,
@@ -131,11 +129,7 @@ def vnodes(
     duration: _Duration = None,
     patience: _Patience = 120.0,
     seed: Seed = RunOptions.seed,
-    overrun: Overrun = None,
-    invalid: Invalid = "drop",
-    processors: Processors = "requested",
-    use_memory: UseMemory = None,
-    log_events: LogEvents = True,
+    reading: ReadingOptions,
     out: _Out = None,
     form: OutputFormat = "text",
 ) -> None:
@@ -150,7 +144,7 @@ def vnodes(
     from batchlab.bridge import slurm  # noqa: PLC0415  # --help does without
     from batchlab.policy.policy import CONFIGURED, as_policy  # noqa: PLC0415  # as above
 
-    log = LogRequest(*located(trace), overrun, invalid, processors, use_memory, log_events=log_events)
+    log = LogRequest.of(located(trace), reading)
     configuration = slurm.read_configuration(conf)
     time = slurm.clock_of(clock)
     model = None if mode == "real" else policy or CONFIGURED

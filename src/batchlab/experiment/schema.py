@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from batchlab.errors import BatchlabError, ExperimentError, shown, suggest
 from batchlab.system.document import written
-from batchlab.vocabulary import (  # noqa: TC001  # pydantic reads the annotations
-    ExecutorName,
-    InvalidAction,
-    OverrunAction,
-    ProcessorField,
-)
+from batchlab.vocabulary import ExecutorName  # noqa: TC001  # pydantic reads the annotations
+from batchlab.workload.log_options import ReadingOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -105,17 +102,10 @@ class Description(Model):
     output: Output = Output()
 
 
-class Log(Model):
-    """A workload that is read, with the options of reading; those that are not given are the reader's."""
-
-    path: str
-    overrun: OverrunAction | None = None
-    invalid: InvalidAction | None = None
-    processors: ProcessorField | None = None
-    use_memory: bool | None = None
-    log_events: bool | None = None
-    max_jobs: int | None = Field(default=None, ge=0)
-    mapping: str | None = None
+_KINDS: dict[str, Any] = {each.name: each.type for each in fields(ReadingOptions)}
+_OF_READING: dict[str, Any] = {name: (kind | None, None) for name, kind in _KINDS.items()}
+Log = create_model("Log", __base__=Model, path=(str, ...), **_OF_READING)
+"""A workload that is read, with the options of `ReadingOptions`, unless the reader's default is right."""
 
 
 class Nodes(Model):

@@ -22,7 +22,7 @@ from batchlab.experiment.fingerprint import fingerprint
 from batchlab.result.archive import read_archive, table_digest, write_archive
 from batchlab.result.workload_members import workload_members, workload_of
 from batchlab.workload import Workload, read_table
-from batchlab.workload.formats import is_table, reader_of
+from batchlab.workload.formats import is_table, read_by
 from batchlab.workload.packing import PACKINGS
 
 if TYPE_CHECKING:
@@ -100,16 +100,19 @@ class LogFile:
 
     def load(self, seed: int) -> Workload:  # noqa: ARG002  # one workload for all seeds
         """Read the file."""
-        if "mapping" in self.options:
-            read = reader_of(self.path, "mapped")
-        else:
-            read = read_table if is_table(self.path) else reader_of(self.path)
-        try:
-            workload = read(self.path, **self.options)
-        except TypeError as error:
-            raise ExperimentError(f"{self.path}: options = {shown(dict(self.options))}: {error}.") from error
+        is_log = not {"mapping", "fields", "log_format"}.isdisjoint(self.options)
+        workload = read_by(self.path, self.options) if is_log or not is_table(self.path) else self._table()
         workload.report.check_kept()
         return workload
+
+    def _table(self) -> Workload:
+        given = dict(self.options)
+        most = given.pop("max_jobs", None)
+        try:
+            workload = read_table(self.path, **given)
+        except TypeError as error:
+            raise ExperimentError(f"{self.path}: options = {shown(dict(self.options))}: {error}.") from error
+        return workload if most is None else workload.head(most)
 
     def portable(self, store: Store) -> Source:  # noqa: ARG002  # the path is what to send
         """Give itself, with the path from the root."""

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import stat
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from batchlab.errors import WorkloadError
+from batchlab.errors import WorkloadError, shown
 from batchlab.workload.packing import PACKINGS, unpacked
 from batchlab.workload.source import pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from batchlab.vocabulary import LogFormat
     from batchlab.workload.workload import Workload
 
-__all__ = ["beginning", "is_table", "log_format", "reader_of", "table_form"]
+__all__ = [
+    "beginning",
+    "foreign_option",
+    "format_by",
+    "is_table",
+    "log_format",
+    "read_by",
+    "reader_of",
+    "table_form",
+]
 
 _TABLES = (".parquet", ".csv", *(f".csv{packing}" for packing in PACKINGS))
 _PARQUET = b"PAR1"
@@ -200,3 +210,60 @@ def reader_of(path: Path, known: LogFormat | None = None) -> Callable[..., Workl
 
     reader: Callable[..., Workload] = getattr(workload, f"read_{known or log_format(path)}")
     return reader
+
+
+def format_by(path: Path, options: Mapping[str, Any]) -> LogFormat:
+    """Return the format of a log by the options of reading it, else by its first line.
+
+    Parameters
+    ----------
+    path
+        The log.
+    options
+        Of `batchlab.workload.log_options.ReadingOptions` by name; those that are not given may be left out.
+    """
+    if options.get("mapping") is not None:
+        return "mapped"
+    known: LogFormat | None = options.get("log_format")
+    if known is None and options.get("fields") is not None:
+        return "sacct"
+    return known or log_format(path)
+
+
+def foreign_option(form: LogFormat, options: Mapping[str, Any]) -> str | None:
+    """Return the first option that logs of a format do not have; None if they have all of them."""
+    names = _keywords(form) | {"log_format", "max_jobs"}
+    return next((name for name in options if name not in names), None)
+
+
+def read_by(path: Path, options: Mapping[str, Any]) -> Workload:
+    """Read a log by options of `ReadingOptions`, and of its reader, by name.
+
+    Parameters
+    ----------
+    path
+        The log.
+    options
+        Those that are given.
+
+    Raises
+    ------
+    WorkloadError
+        If the reader of the format does not have one of the options; and as the reader does.
+    """
+    form = format_by(path, options)
+    foreign = foreign_option(form, options)
+    if foreign is not None:
+        given = f"{foreign} = {shown(options[foreign])}"
+        raise WorkloadError(f"{path}: {given}; logs of format {form} have no such option. Leave it out.")
+    keywords = _keywords(form)
+    workload = reader_of(path, form)(path, **{name: options[name] for name in options if name in keywords})
+    most = None if "max_jobs" in keywords else options.get("max_jobs")
+    return workload if most is None else workload.head(most)
+
+
+def _keywords(form: LogFormat) -> set[str]:
+    """Return the names of the keywords of a reader."""
+    from batchlab import workload  # noqa: PLC0415  # as in reader_of
+
+    return {*inspect.signature(getattr(workload, f"read_{form}")).parameters}

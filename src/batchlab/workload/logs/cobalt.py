@@ -3,18 +3,17 @@
 import os
 import re
 from collections.abc import Iterable, Mapping
-from typing import IO
+from typing import IO, Unpack
 
 import polars as pl
 
-from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
 from batchlab.workload.logs.hostlist import hosts
 from batchlab.workload.logs.jobs import workload_of
 from batchlab.workload.logs.log import opened
 from batchlab.workload.logs.pbs import table_of
 from batchlab.workload.logs.pbs_records import records_of
 from batchlab.workload.logs.pbs_requests import Request, whole_number
-from batchlab.workload.logs.reading import YEAR, Reading, RequeueAction, UnfinishedAction
+from batchlab.workload.logs.reading import AccountingKeywords, Reading, takes
 from batchlab.workload.workload import Workload
 
 __all__ = ["read_cobalt"]
@@ -25,19 +24,10 @@ _INDICES = r"^\d{1,9}(?:-\d{1,9})?(?:,\d{1,9}(?:-\d{1,9})?)*$"
 _NOT_SAID = "memory and GPUs are not in Cobalt's accounting"
 
 
+@takes(AccountingKeywords)
 def read_cobalt(
     source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes],
-    *,
-    timezone: str = "UTC",
-    overrun: OverrunAction = "keep",
-    invalid: InvalidAction = "drop",
-    processors: ProcessorField = "requested",
-    use_memory: bool = False,
-    requeues: RequeueAction = "join",
-    unfinished: UnfinishedAction = "drop",
-    log_events: bool = True,
-    unlimited: float | Mapping[str, float] = YEAR,
-    node_names: bool = False,
+    **keywords: Unpack[AccountingKeywords],
 ) -> Workload:
     """Read an accounting log of Cobalt, the scheduler of Argonne's Blue Gene and Cray machines.
 
@@ -73,18 +63,7 @@ def read_cobalt(
     >>> read_cobalt([line]).jobs.select("run_time", "requested_nodes", "tasks", "exclusive").row(0)
     (1600.5, 4, 256, True)
     """
-    reading = Reading(
-        timezone=timezone,
-        overrun=overrun,
-        invalid=invalid,
-        processors=processors,
-        use_memory=use_memory,
-        requeues=requeues,
-        unfinished=unfinished,
-        log_events=log_events,
-        unlimited=unlimited,
-        node_names=node_names,
-    )
+    reading = Reading.of(read_cobalt, keywords)
     log, text = opened(source, reading)
     # Some dumps have the time stamp twice in each line.
     table = table_of(_STAMP_TWICE.sub("", text), log)

@@ -7,17 +7,16 @@ page on the format.
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import IO
+from collections.abc import Iterable, Sequence
+from typing import IO, Unpack
 
 import polars as pl
 
 from batchlab.errors import WorkloadError
-from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
 from batchlab.workload.logs.jobs import workload_of
 from batchlab.workload.logs.log import Log
 from batchlab.workload.logs.notes import Notes
-from batchlab.workload.logs.reading import YEAR, Reading, UnfinishedAction
+from batchlab.workload.logs.reading import GwfKeywords, Reading, takes
 from batchlab.workload.logs.rows import Row, records_of_rows
 from batchlab.workload.source import text_of
 from batchlab.workload.workload import Workload
@@ -39,17 +38,10 @@ _NOT_SAID = "nodes and GPUs are not in the Grid Workloads Format: processors may
 _LARGEST = 2.0**53
 
 
+@takes(GwfKeywords)
 def read_gwf(
     source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes],
-    *,
-    timezone: str = "UTC",
-    overrun: OverrunAction = "keep",
-    invalid: InvalidAction = "drop",
-    processors: ProcessorField = "requested",
-    use_memory: bool = False,
-    unfinished: UnfinishedAction = "drop",
-    log_events: bool = True,
-    unlimited: float | Mapping[str, float] = YEAR,
+    **keywords: Unpack[GwfKeywords],
 ) -> Workload:
     """Read a log in the Grid Workloads Format: lines of 29 fields, or a table of the tasks of workflows.
 
@@ -84,17 +76,11 @@ def read_gwf(
     name, text = text_of(source)
     head = next((line for line in text.split("\n") if line.strip()), "")
     is_table = _HEADER.match(head.strip()) is not None
-    reading = Reading(
-        timezone=timezone,
-        overrun=overrun,
-        invalid=invalid,
-        processors=processors,
-        use_memory=use_memory,
+    reading = Reading.of(
+        read_gwf,
+        keywords,
         # Every line is a job.
         requeues="each",
-        unfinished=unfinished,
-        log_events=log_events,
-        unlimited=unlimited,
         dependencies=is_table,
     )
     log = Log(name, Notes(), reading)

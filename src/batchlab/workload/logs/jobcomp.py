@@ -1,18 +1,16 @@
 """The reader of the files of Slurm's plug-in jobcomp/filetxt."""
 
 import os
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
-from typing import IO
+from collections.abc import Iterable
+from typing import IO, Unpack
 
 import polars as pl
 
 from batchlab.errors import WorkloadError
-from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
 from batchlab.workload.logs.jobcomp_lines import TASK_KEYS, columns_in
 from batchlab.workload.logs.jobs import workload_of
 from batchlab.workload.logs.log import Log, opened
-from batchlab.workload.logs.reading import YEAR, Reading, RequeueAction
+from batchlab.workload.logs.reading import JobcompKeywords, Reading, takes
 from batchlab.workload.logs.slurm_records import WANTED, header_of, records_of
 from batchlab.workload.workload import Workload
 
@@ -50,20 +48,10 @@ _UNKNOWN = ["", "Unknown", "unknown", "None"]
 _ELIGIBLE = "submission unknown: the time from which it was eligible taken"
 
 
+@takes(JobcompKeywords)
 def read_jobcomp(
     source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes],
-    *,
-    timezone: str = "UTC",
-    time_format: str | None = None,
-    overrun: OverrunAction = "keep",
-    invalid: InvalidAction = "drop",
-    processors: ProcessorField = "requested",
-    use_memory: bool = False,
-    requeues: RequeueAction = "join",
-    unlimited: float | Mapping[str, float] = YEAR,
-    partition_limits: Mapping[str, float] = MappingProxyType({}),
-    node_names: bool = False,
-    log_events: bool = True,
+    **keywords: Unpack[JobcompKeywords],
 ) -> Workload:
     """Read the file that Slurm's plug-in jobcomp/filetxt writes: a line of ``Key=value`` for each job.
 
@@ -99,19 +87,7 @@ def read_jobcomp(
     >>> read_jobcomp([line]).jobs.select("job_id", "run_time", "requested_time", "tasks").row(0)
     (7, 60.0, 300.0, 4)
     """
-    reading = Reading(
-        timezone=timezone,
-        time_format=time_format,
-        overrun=overrun,
-        invalid=invalid,
-        processors=processors,
-        use_memory=use_memory,
-        requeues=requeues,
-        unlimited=unlimited,
-        partition_limits=partition_limits,
-        node_names=node_names,
-        log_events=log_events,
-    )
+    reading = Reading.of(read_jobcomp, keywords)
     log, text = opened(source, reading)
     table = _table(text, log)
     return workload_of(records_of(table, log), log, header_of(table))

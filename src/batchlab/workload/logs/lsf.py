@@ -2,19 +2,18 @@
 
 import math
 import os
-from collections.abc import Iterable, Mapping
-from typing import IO, get_args
+from collections.abc import Iterable
+from typing import IO, Unpack, get_args
 
 import polars as pl
 
 from batchlab.errors import WorkloadError
-from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
 from batchlab.workload.logs import chunks
 from batchlab.workload.logs.jobs import workload_of
 from batchlab.workload.logs.log import Log, opened
 from batchlab.workload.logs.lsf_record import LsfRecord, record_of, tokens_of
 from batchlab.workload.logs.lsf_resources import MemoryUnit, Requirement, ReservedPer, requirement_of
-from batchlab.workload.logs.reading import YEAR, Reading, RequeueAction, UnfinishedAction
+from batchlab.workload.logs.reading import AccountingKeywords, Reading, takes
 from batchlab.workload.logs.rows import Row, instant, records_of_rows, whole
 from batchlab.workload.validation import check_choice
 from batchlab.workload.workload import Workload
@@ -47,21 +46,13 @@ _STATES = {
 """The state of a job that exited, by exitInfo (IBM, lsb.acct: "Termination reasons")."""
 
 
+@takes(AccountingKeywords)
 def read_lsf(
     source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes],
     *,
-    timezone: str = "UTC",
-    overrun: OverrunAction = "keep",
-    invalid: InvalidAction = "drop",
-    processors: ProcessorField = "requested",
-    use_memory: bool = False,
-    requeues: RequeueAction = "join",
-    unfinished: UnfinishedAction = "drop",
-    log_events: bool = True,
-    unlimited: float | Mapping[str, float] = YEAR,
-    node_names: bool = False,
     memory_unit: MemoryUnit = "MB",
     reserved_per: ReservedPer = "host",
+    **keywords: Unpack[AccountingKeywords],
 ) -> Workload:
     """Read an accounting log of LSF, lsb.acct: the records JOB_FINISH of versions 5.1 to 10.1.
 
@@ -94,18 +85,7 @@ def read_lsf(
     """
     check_choice("memory_unit", memory_unit, get_args(MemoryUnit))
     check_choice("reserved_per", reserved_per, get_args(ReservedPer))
-    reading = Reading(
-        timezone=timezone,
-        overrun=overrun,
-        invalid=invalid,
-        processors=processors,
-        use_memory=use_memory,
-        requeues=requeues,
-        unfinished=unfinished,
-        log_events=log_events,
-        unlimited=unlimited,
-        node_names=node_names,
-    )
+    reading = Reading.of(read_lsf, keywords)
     log, text = opened(source, reading)
     rows = _rows(text, log, memory_unit, reserved_per)
     return workload_of(records_of_rows(rows), log, {})

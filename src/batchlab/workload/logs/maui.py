@@ -3,17 +3,16 @@
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import IO
+from collections.abc import Iterable, Iterator, Sequence
+from typing import IO, Unpack
 
 import polars as pl
 
 from batchlab.errors import WorkloadError
-from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
 from batchlab.workload.logs import chunks
 from batchlab.workload.logs.jobs import workload_of
 from batchlab.workload.logs.log import Log, opened
-from batchlab.workload.logs.reading import YEAR, Reading, RequeueAction, UnfinishedAction
+from batchlab.workload.logs.reading import AccountingKeywords, Reading, takes
 from batchlab.workload.logs.rows import Row, instant, records_of_rows, whole
 from batchlab.workload.workload import Workload
 
@@ -46,19 +45,10 @@ _SIZE = re.compile(r"(\d{1,15}(?:\.\d*)?)([KMGT]?)B?", re.IGNORECASE)
 _UNITS = {"K": 1 / 1024.0, "": 1.0, "M": 1.0, "G": 1024.0, "T": 1024.0**2}
 
 
+@takes(AccountingKeywords)
 def read_maui(
     source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes],
-    *,
-    timezone: str = "UTC",
-    overrun: OverrunAction = "keep",
-    invalid: InvalidAction = "drop",
-    processors: ProcessorField = "requested",
-    use_memory: bool = False,
-    requeues: RequeueAction = "join",
-    unfinished: UnfinishedAction = "drop",
-    log_events: bool = True,
-    unlimited: float | Mapping[str, float] = YEAR,
-    node_names: bool = False,
+    **keywords: Unpack[AccountingKeywords],
 ) -> Workload:
     """Read a workload trace of Maui, or the events of jobs of Moab (``events.*``).
 
@@ -84,18 +74,7 @@ def read_maui(
         If the source cannot be read, or no line is a record; with ``invalid="raise"``, at the first job that
         breaks a rule.
     """
-    reading = Reading(
-        timezone=timezone,
-        overrun=overrun,
-        invalid=invalid,
-        processors=processors,
-        use_memory=use_memory,
-        requeues=requeues,
-        unfinished=unfinished,
-        log_events=log_events,
-        unlimited=unlimited,
-        node_names=node_names,
-    )
+    reading = Reading.of(read_maui, keywords)
     log, text = opened(source, reading)
     return workload_of(records_of_rows(_rows(text, log)), log, {})
 

@@ -1,18 +1,17 @@
 """The reader of the accounting logs of PBS, OpenPBS and Torque."""
 
 import os
-from collections.abc import Iterable, Mapping
-from typing import IO
+from collections.abc import Iterable
+from typing import IO, Unpack
 
 import polars as pl
 
 from batchlab.errors import WorkloadError
-from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
 from batchlab.workload.logs.jobs import workload_of
 from batchlab.workload.logs.log import Log, opened
 from batchlab.workload.logs.pbs_attributes import attributes_in, columns_in
 from batchlab.workload.logs.pbs_records import ATTRIBUTES, PAUSE, WANTED, records_of
-from batchlab.workload.logs.reading import YEAR, Reading, RequeueAction, UnfinishedAction
+from batchlab.workload.logs.reading import AccountingKeywords, Reading, takes
 from batchlab.workload.workload import Workload
 
 __all__ = ["read_pbs", "table_of"]
@@ -31,19 +30,10 @@ _ARRAY = "records of whole arrays"
 _OTHERS = "records that are not of jobs, or change nothing"
 
 
+@takes(AccountingKeywords)
 def read_pbs(
     source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes],
-    *,
-    timezone: str = "UTC",
-    overrun: OverrunAction = "keep",
-    invalid: InvalidAction = "drop",
-    processors: ProcessorField = "requested",
-    use_memory: bool = False,
-    requeues: RequeueAction = "join",
-    unfinished: UnfinishedAction = "drop",
-    unlimited: float | Mapping[str, float] = YEAR,
-    node_names: bool = False,
-    log_events: bool = True,
+    **keywords: Unpack[AccountingKeywords],
 ) -> Workload:
     """Read an accounting log of PBS, OpenPBS or Torque: records ``date;type;number;attributes``.
 
@@ -87,18 +77,7 @@ def read_pbs(
     >>> read_pbs([line]).jobs.select("job_id", "run_time", "requested_time", "tasks").row(0)
     (7, 60.0, 300.0, 4)
     """
-    reading = Reading(
-        timezone=timezone,
-        overrun=overrun,
-        invalid=invalid,
-        processors=processors,
-        use_memory=use_memory,
-        requeues=requeues,
-        unfinished=unfinished,
-        unlimited=unlimited,
-        node_names=node_names,
-        log_events=log_events,
-    )
+    reading = Reading.of(read_pbs, keywords)
     log, text = opened(source, reading)
     table = table_of(text, log)
     return workload_of(records_of(table, log), log, {})

@@ -1,8 +1,9 @@
-"""How logs of batch systems are to be read: the arguments that all their readers share."""
+"""How accounting logs are to be read: the arguments that all their readers share."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Literal, get_args
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Self, TypedDict, TypeVar, get_type_hints
 
 from batchlab.errors import WorkloadError, shown
 from batchlab.units import is_finite
@@ -14,43 +15,93 @@ from batchlab.vocabulary import (
     OverrunAction,
     ProcessorField,
 )
+from batchlab.workload.log_options import (
+    REQUEUE_ACTIONS,
+    UNFINISHED_ACTIONS,
+    LogOptions,
+    RequeueAction,
+    UnfinishedAction,
+)
 from batchlab.workload.logs.clock import check_zone
 from batchlab.workload.validation import check_choice
 
-__all__ = ["YEAR", "Reading", "RequeueAction", "UnfinishedAction"]
+__all__ = [
+    "YEAR",
+    "AccountingKeywords",
+    "GwfKeywords",
+    "JobcompKeywords",
+    "LogKeywords",
+    "Reading",
+    "SacctKeywords",
+    "takes",
+]
 
 YEAR = 365 * 86_400.0
 """Seconds; what Slurm's backfill takes for a job without a time limit."""
 
-RequeueAction = Literal["join", "each"]
-UnfinishedAction = Literal["drop", "keep"]
 _LONGEST = 2.0**53
+_Reader = TypeVar("_Reader", bound=Callable[..., Any])
+
+
+class LogKeywords(TypedDict, total=False):
+    """The keywords of all readers of accounting logs; `Reading` has their defaults."""
+
+    timezone: str
+    overrun: OverrunAction
+    invalid: InvalidAction
+    processors: ProcessorField
+    use_memory: bool
+    log_events: bool
+    unlimited: float | Mapping[str, float]
+
+
+class GwfKeywords(LogKeywords, total=False):
+    """The keywords of `read_gwf`, of whose logs every line is a job."""
+
+    unfinished: UnfinishedAction
+
+
+class AccountingKeywords(GwfKeywords, total=False):
+    """The keywords of the readers of batch systems' logs."""
+
+    requeues: RequeueAction
+    node_names: bool
+
+
+class JobcompKeywords(LogKeywords, total=False):
+    """The keywords of `read_jobcomp`, which has jobs that ended only."""
+
+    time_format: str | None
+    requeues: RequeueAction
+    partition_limits: Mapping[str, float]
+    node_names: bool
+
+
+class SacctKeywords(AccountingKeywords, total=False):
+    """The keywords of `read_sacct`."""
+
+    time_format: str | None
+    partition_limits: Mapping[str, float]
+    dependencies: bool
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
-    """The arguments of `read_sacct`, checked; see there."""
+class Reading(LogOptions):
+    """The arguments of `read_sacct`, checked; see there. Their defaults are those of accounting logs."""
 
     timezone: str = "UTC"
-    time_format: str | None = None
     overrun: OverrunAction = "keep"
-    invalid: InvalidAction = "drop"
-    processors: ProcessorField = "requested"
     use_memory: bool = False
-    requeues: RequeueAction = "join"
-    unfinished: UnfinishedAction = "drop"
     unlimited: float | Mapping[str, float] = YEAR
     partition_limits: Mapping[str, float] = field(default_factory=dict)
     node_names: bool = False
-    dependencies: bool = False
-    log_events: bool = True
 
     def __post_init__(self) -> None:
         check_choice("overrun", self.overrun, OVERRUN_ACTIONS)
         check_choice("invalid", self.invalid, INVALID_ACTIONS)
         check_choice("processors", self.processors, PROCESSOR_FIELDS)
-        check_choice("requeues", self.requeues, get_args(RequeueAction))
-        check_choice("unfinished", self.unfinished, get_args(UnfinishedAction))
+        check_choice("requeues", self.requeues, REQUEUE_ACTIONS)
+        check_choice("unfinished", self.unfinished, UNFINISHED_ACTIONS)
         check_zone(self.timezone)
         values = self.unlimited.values() if isinstance(self.unlimited, Mapping) else [self.unlimited]
         _check_seconds(
@@ -60,6 +111,54 @@ class Reading:
         if not isinstance(self.partition_limits, Mapping):
             raise WorkloadError(f"partition_limits = {shown(self.partition_limits)}; must be {rule}.")
         _check_seconds("partition_limits", self.partition_limits.values(), rule)
+
+    @classmethod
+    def of(cls, reader: Callable[..., Any], keywords: Mapping[str, Any], **fixed: object) -> Self:
+        """Return the arguments that a reader got.
+
+        Parameters
+        ----------
+        reader
+            A function with the decorator `takes`.
+        keywords
+            What it was called with.
+        fixed
+            Arguments that the reader does not take, and that its logs determine.
+
+        Raises
+        ------
+        TypeError
+            If the reader takes no such keyword.
+        """
+        known = inspect.signature(reader).parameters
+        for name in keywords:
+            if name not in known:
+                raise TypeError(f"{reader.__name__}() got an unexpected keyword argument {name!r}")
+        return cls(**keywords, **fixed)  # type: ignore[arg-type]  # checked against `takes`
+
+
+def takes(keywords: type) -> Callable[[_Reader], _Reader]:
+    """Let the signature of a reader show the keywords that its ``**keywords`` stand for, with their defaults.
+
+    Parameters
+    ----------
+    keywords
+        The typed dictionary of the keywords.
+    """
+    usual = Reading()
+    defaults = {each.name: getattr(usual, each.name) for each in fields(Reading)}
+    more = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=kind)
+        for name, kind in get_type_hints(keywords).items()
+    ]
+
+    def with_signature(reader: _Reader) -> _Reader:
+        own = inspect.signature(reader)
+        named = [each for each in own.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        vars(reader)["__signature__"] = own.replace(parameters=[*named, *more])
+        return reader
+
+    return with_signature
 
 
 def _check_seconds(name: str, values: Iterable[float], rule: str) -> None:

@@ -2,19 +2,17 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
-from typing import IO
+from collections.abc import Iterable, Sequence
+from typing import IO, Unpack
 
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown
-from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
 from batchlab.workload.logs import sacct_rows
 from batchlab.workload.logs.jobs import workload_of
 from batchlab.workload.logs.log import Log, opened
 from batchlab.workload.logs.numbers import is_step
-from batchlab.workload.logs.reading import YEAR, Reading, RequeueAction, UnfinishedAction
+from batchlab.workload.logs.reading import Reading, SacctKeywords, takes
 from batchlab.workload.logs.sacct_json import is_json, table_of_json
 from batchlab.workload.logs.slurm_records import WANTED, header_of, records_of
 from batchlab.workload.workload import Workload
@@ -33,24 +31,13 @@ _NEEDED = {
 }
 
 
+@takes(SacctKeywords)
 def read_sacct(
     source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes],
     *,
-    timezone: str = "UTC",
-    time_format: str | None = None,
     delimiter: str | None = None,
-    fields: Sequence[str] | None = None,
-    overrun: OverrunAction = "keep",
-    invalid: InvalidAction = "drop",
-    processors: ProcessorField = "requested",
-    use_memory: bool = False,
-    requeues: RequeueAction = "join",
-    unfinished: UnfinishedAction = "drop",
-    unlimited: float | Mapping[str, float] = YEAR,
-    partition_limits: Mapping[str, float] = MappingProxyType({}),
-    node_names: bool = False,
-    dependencies: bool = False,
-    log_events: bool = True,
+    fields: Sequence[str] | str | None = None,
+    **keywords: Unpack[SacctKeywords],
 ) -> Workload:
     """Read a dump of ``sacct --parsable2``, ``--parsable`` or ``--json``, with fields that say what a job is.
 
@@ -72,7 +59,7 @@ def read_sacct(
     delimiter
         What ends a field (``--delimiter``); found in the header unless given.
     fields
-        The names of the fields, where the dump has no header (``--noheader``).
+        The names of the fields, as a list or between commas, if the dump has no header (``--noheader``).
     overrun, invalid
         As for `read_swf`.
     processors
@@ -126,21 +113,7 @@ def read_sacct(
     >>> read_sacct(dump).jobs.select("job_id", "run_time", "requested_time", "tasks").row(0)
     (7, 60.0, 300.0, 4)
     """
-    reading = Reading(
-        timezone=timezone,
-        time_format=time_format,
-        overrun=overrun,
-        invalid=invalid,
-        processors=processors,
-        use_memory=use_memory,
-        requeues=requeues,
-        unfinished=unfinished,
-        unlimited=unlimited,
-        partition_limits=partition_limits,
-        node_names=node_names,
-        dependencies=dependencies,
-        log_events=log_events,
-    )
+    reading = Reading.of(read_sacct, keywords)
     if delimiter is not None and (not isinstance(delimiter, str) or not delimiter.strip(" \n\r")):
         raise WorkloadError(f"delimiter = {shown(delimiter)}; must be text that ends a field, as '|'.")
     log, text = opened(source, reading)
@@ -148,12 +121,13 @@ def read_sacct(
     return workload_of(records_of(table, log), log, header_of(table))
 
 
-def _table(text: str, delimiter: str | None, given: Sequence[str] | None, log: Log) -> pl.DataFrame:
+def _table(text: str, delimiter: str | None, given: Sequence[str] | str | None, log: Log) -> pl.DataFrame:
     """Give the text of the fields of each job, whatever sacct calls them."""
     place, line, rest = _first_line(text)
     if given is not None:
         ends = delimiter or "|"
-        head, body, first = ends.join(given), text, 1
+        names = [name.strip() for name in given.split(",")] if isinstance(given, str) else given
+        head, body, first = ends.join(filter(None, names)), text, 1
         if line.rstrip().endswith(ends):
             head += ends
     else:

@@ -4,16 +4,15 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import IO, Literal, get_args
+from typing import IO, Literal, Unpack, get_args
 
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown
-from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
 from batchlab.workload.logs import chunks
 from batchlab.workload.logs.jobs import workload_of
 from batchlab.workload.logs.log import Log, opened
-from batchlab.workload.logs.reading import YEAR, Reading, RequeueAction, UnfinishedAction
+from batchlab.workload.logs.reading import AccountingKeywords, Reading, takes
 from batchlab.workload.logs.rows import Row, instant, records_of_rows, whole
 from batchlab.workload.logs.sge_requests import Category, category_of, kilobytes_of, seconds_of
 from batchlab.workload.validation import check_choice
@@ -46,22 +45,14 @@ _STATES = {"22": "NODE_FAIL", "24": "REQUEUED", "25": "REQUEUED", "37": "TIMEOUT
 _AFTER_JOB = "100"
 
 
+@takes(AccountingKeywords)
 def read_sge(
     source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes],
     *,
-    timezone: str = "UTC",
-    overrun: OverrunAction = "keep",
-    invalid: InvalidAction = "drop",
-    processors: ProcessorField = "requested",
-    use_memory: bool = False,
-    requeues: RequeueAction = "join",
-    unfinished: UnfinishedAction = "drop",
-    log_events: bool = True,
-    unlimited: float | Mapping[str, float] = YEAR,
-    node_names: bool = False,
     memory: Sequence[str] = _MEMORY,
     gpus: Sequence[str] = _GPUS,
     consumable_per: ConsumablePer = "slot",
+    **keywords: Unpack[AccountingKeywords],
 ) -> Workload:
     """Read an accounting log, or a reporting file, of Grid Engine: SGE 5.3 to 8.1, OGE and UGE.
 
@@ -94,18 +85,7 @@ def read_sge(
     for name, given in (("memory", memory), ("gpus", gpus)):
         if isinstance(given, str) or not all(isinstance(each, str) for each in given):
             raise WorkloadError(f"{name} = {shown(given)}; must be a list of names of resources.")
-    reading = Reading(
-        timezone=timezone,
-        overrun=overrun,
-        invalid=invalid,
-        processors=processors,
-        use_memory=use_memory,
-        requeues=requeues,
-        unfinished=unfinished,
-        log_events=log_events,
-        unlimited=unlimited,
-        node_names=node_names,
-    )
+    reading = Reading.of(read_sge, keywords)
     log, text = opened(source, reading)
     site = _Site(tuple(memory), tuple(gpus), consumable_per)
     rows = [_row(attempt, site) for attempt in _attempts(text, log)]

@@ -11,7 +11,7 @@ from batchlab.errors import WorkloadError
 from batchlab.workload.formats import beginning
 from batchlab.workload.logs.log import Log
 from batchlab.workload.logs.notes import Notes
-from batchlab.workload.logs.reading import YEAR, Reading, UnfinishedAction
+from batchlab.workload.logs.reading import YEAR, Reading
 from batchlab.workload.mappings.catalogue import mapping_named
 from batchlab.workload.mappings.jobs import workload_of
 from batchlab.workload.mappings.mapping import LogMapping
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
+    from batchlab.workload.log_options import UnfinishedAction
     from batchlab.workload.workload import Workload
 
 __all__ = ["mapping_of_source", "read_mapped"]
