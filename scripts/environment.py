@@ -1,6 +1,7 @@
 """The project's own virtual environment, ``.venv``: made, filled and kept up to date; never by hand.
 
-Needs Python >= 3.11 and Rust >= 1.88, and nothing else. Run alone, it prepares all for developers.
+Needs Python >= 3.11 and Rust >= 1.88, and nothing else. Run alone, it prepares all for developers; with
+``--no-kernel`` all but the kernel.
 """
 
 from __future__ import annotations  # an older Python shall get as far as the message about its age
@@ -30,13 +31,15 @@ _INSTALLED = ENVIRONMENT / "installed.json"
 _BUILT = ENVIRONMENT / "built"
 
 
-def prepare(*, development: bool) -> None:
+def prepare(*, development: bool, kernel: bool = True) -> None:
     """Make the environment, install what batchlab needs from PyPI, and build the kernel.
 
     Parameters
     ----------
     development
         Whether to install the tools of developers (pytest, ruff, mypy, …) too.
+    kernel
+        Whether to build the kernel, if it is not up to date.
     """
     _check_tools()
     if not _works(PROGRAMS / "python"):
@@ -51,7 +54,7 @@ def prepare(*, development: bool) -> None:
         _say("installing from PyPI")
         _run([*pip, *wanted], "Is there a network?")
         _INSTALLED.write_text(json.dumps(sorted({*wanted, *_installed()}), indent=2))
-    if _is_stale():
+    if kernel and _is_stale():
         _say("building the kernel; the first time takes a minute or two")
         # Editable: Python files are used where they are, and the kernel is put beside them.
         options = ["--no-build-isolation", "--no-deps", "--editable"]
@@ -61,7 +64,7 @@ def prepare(*, development: bool) -> None:
 
 def variables() -> dict[str, str]:
     """Give the environment variables under which the environment's programs run, and no other's."""
-    strangers = ("CONDA_PREFIX", "PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV")
+    strangers = ("CONDA_PREFIX", "PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV")
     kept = {name: value for name, value in os.environ.items() if name not in strangers}
     path = os.pathsep.join([str(PROGRAMS), kept.get("PATH", "")])
     return {**kept, "PATH": path, "VIRTUAL_ENV": str(ENVIRONMENT)}
@@ -147,4 +150,4 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    prepare(development=True)
+    prepare(development=True, kernel="--no-kernel" not in sys.argv[1:])

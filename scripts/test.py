@@ -3,10 +3,15 @@
 What follows the command's name is handed to pytest.
 """
 
+import os
 import sys
 
 from environment import prepare, run
 
+# One more than there are cores, because tests wait for servers, clusters and other processes.
+WORKERS = (os.cpu_count() or 1) + 1
+
 if __name__ == "__main__":
     prepare(development=True)
-    sys.exit(run("python", "-m", "pytest", "--numprocesses=auto", "--dist=worksteal", *sys.argv[1:]))
+    options = [f"--numprocesses={WORKERS}", "--dist=worksteal"]
+    sys.exit(run("python", "-m", "pytest", *options, *sys.argv[1:]))

@@ -9,12 +9,17 @@ settings.load_profile("unhurried")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave campaigns out unless `-m campaign` asks for them."""
-    if "campaign" in config.option.markexpr:
-        return
-    campaigns = [item for item in items if item.get_closest_marker("campaign")]
-    items[:] = [item for item in items if item not in campaigns]
-    config.hook.pytest_deselected(items=campaigns)
+    """Leave campaigns out unless `-m campaign` asks for them, and begin with the tests of clusters.
+
+    These run one at a time on a machine, and mostly wait. At the beginning of the list one process runs them
+    all, while the others do what there is to compute.
+    """
+    if "campaign" not in config.option.markexpr:
+        campaigns = [item for item in items if item.get_closest_marker("campaign")]
+        chosen = set(campaigns)
+        items[:] = [item for item in items if item not in chosen]
+        config.hook.pytest_deselected(items=campaigns)
+    items.sort(key=lambda item: not hasattr(getattr(item, "module", None), "one_at_a_time"))
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
