@@ -16,7 +16,7 @@ from batchlab.cli.streamed_events import scanned
 from batchlab.workload.event_rules import JOB_EVENTS, NODE_EVENTS
 
 NODES = 6
-CASES = 120
+CASES = 72
 CHUNKS = 6
 POLICIES = (
     ("--policy", "fcfs"),

@@ -12,7 +12,7 @@ import batchlab as bl
 from batchlab.errors import PlatformError
 
 # `BATCHLAB_FUZZ=100000 pytest tests/platform/test_any_file.py` is the campaign; a sample runs every time.
-EXAMPLES = int(os.environ.get("BATCHLAB_FUZZ", "300"))
+EXAMPLES = int(os.environ.get("BATCHLAB_FUZZ", "100"))
 
 XML = b"""<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">

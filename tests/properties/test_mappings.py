@@ -5,6 +5,7 @@ from collections import Counter
 
 import pytest
 
+from support.combinations import until_enough
 from support.mapping_cases import mapped, varied
 from support.schedule_cases import BACKFILLS, Case
 from support.schedule_runs import fail_if_different
@@ -44,7 +45,12 @@ def test_more_cases(begin: int) -> None:
 def test_cases_have_what_they_are_for() -> None:
     """Each rule, each way of backfilling, and jobs whose nodes do not stand by index."""
     found = Counter[str]()
-    for number in range(CASES):
+    names = ("first_fit", "contiguous", "round_robin", "dual_end", "blocks", *BACKFILLS)
+
+    def is_enough() -> bool:
+        return min(found[name] for name in (*names, "blocks of the machine", "by nodes", "out of order")) > 20
+
+    for number in until_enough(range(CASES), is_enough):
         case = case_of(number)
         found[case.allocator.partition("(")[0]] += 1
         found[case.backfill] += 1
@@ -52,5 +58,4 @@ def test_cases_have_what_they_are_for() -> None:
         found["by nodes"] += "by=nodes" in case.allocator
         placements = [outcome.placement for outcome in case.expected()] if number % 4 == 0 else []
         found["out of order"] += any(nodes != sorted(nodes) for nodes in placements)
-    names = ("first_fit", "contiguous", "round_robin", "dual_end", "blocks", *BACKFILLS)
-    assert min(found[name] for name in (*names, "blocks of the machine", "by nodes", "out of order")) > 20
+    assert is_enough(), found

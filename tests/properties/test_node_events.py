@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import batchlab as bl
 from batchlab.simulation.view import View
 from reference.model import Interruption  # noqa: TC001  # mypy wants the name
+from support.combinations import until_enough
 from support.dependent_cases import conditioned
 from support.large_cases import QUICK, big_cases, record, run
 from support.python_schedulers import Easy, FirstFit, InOrder
@@ -27,8 +28,8 @@ from support.schedule_runs import (
     simulation_of,
 )
 
-CASES = 1200
-CHUNKS = 12
+CASES = 600
+CHUNKS = 6
 RULES = ("none", "first_fit", "easy")
 
 
@@ -77,7 +78,12 @@ def test_coverage() -> None:
     choices: Counter[tuple[str, str]] = Counter()
     waiting: Counter[str] = Counter()
     cut_short: Counter[str] = Counter()
-    for number in range(0, CASES, 3):
+
+    def is_enough() -> bool:
+        of_choices = min(choices[key] for key in product(BACKFILLS, RUNNING_JOBS)) > 5
+        return of_choices and all(waiting[name] > 5 and cut_short[name] > 20 for name in BACKFILLS)
+
+    for number in until_enough(range(CASES), is_enough):
         case = numbered_case(number)
         choices.update(
             (case.backfill, event.running_jobs) for event in case.node_events if event.act == "close"
@@ -85,9 +91,7 @@ def test_coverage() -> None:
         log: list[Interruption] = []
         waiting[case.backfill] += any(outcome.state == "queued" for outcome in case.expected(log))
         cut_short[case.backfill] += len(log)
-    assert min(choices[key] for key in product(BACKFILLS, RUNNING_JOBS)) > 5
-    assert min(waiting[name] for name in BACKFILLS) > 5
-    assert min(cut_short[name] for name in BACKFILLS) > 20
+    assert is_enough(), (choices, waiting, cut_short)
 
 
 disturbed_cases = st.builds(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.combinations import UNSEEN, Combinations
+from support.combinations import UNSEEN, Combinations, until_enough
 from support.event_cases import delayed, eventful
 from support.limit_cases import with_time_limits
 from support.queue_cases import limited, queued, reserved
@@ -48,7 +48,7 @@ def test_every_job_and_node(chunk: int) -> None:
 def test_coverage() -> None:
     """Jobs are killed before what was planned, outlive it, and have no limit at all."""
     seen = dict.fromkeys(("before", "beyond", "unlimited", "unknown"), 0)
-    for number in range(0, CASES, 5):
+    for number in until_enough(range(CASES), lambda: min(seen.values()) > 10):
         case = LIMITED.case(number)
         for job, outcome in zip(case.jobs, case.expected(), strict=True):
             lasted = (outcome.end_time or 0.0) - (outcome.start_time or 0.0)

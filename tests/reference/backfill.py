@@ -15,7 +15,7 @@ from reference.partitions import Closed, place_of, places_in, places_of, within
 from reference.plan import Plan, Rectangle
 from reference.preemption import preempt_for
 from reference.reservations import instants
-from reference.room import Room, in_each_set, room_beside, slots
+from reference.room import Room, room_beside, slots
 from reference.state import State
 
 
@@ -103,7 +103,7 @@ def shadow(state: State, job: Job) -> tuple[float, Job]:
     ends = sorted({each.end for each in state.running_plan()})
     # One that does not fit on what the machine offers has no shadow time, and restrains no other job.
     starts = [
-        (next((end for end in ends if fits_at(state, each, end, [])), inf), each) for each in in_each_set(job)
+        (next((end for end in ends if fits_at(state, each, end, [])), inf), each) for each in job.in_each_set
     ]
     # The first of those that are equal.
     return min(starts, key=lambda start: start[0])

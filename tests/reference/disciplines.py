@@ -8,7 +8,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from reference.limits import over_limit
-from reference.room import in_each_set, may_use, room_beside
+from reference.room import may_use, room_beside
 
 if TYPE_CHECKING:
     from reference.model import Job
@@ -256,7 +256,7 @@ def present(state: State, job: Job, running: Running | None) -> Present:
     else:
         work = max(0.0, running.work - running.done(state.now))
     empty = room_beside(machine, [])
-    sets = [frozenset(n.number for n in empty if may_use(bound, n)) for bound in in_each_set(job)]
+    sets = [frozenset(n.number for n in empty if may_use(bound, n)) for bound in job.in_each_set]
     if running is not None:
         there = {node for node, _ in running.placement}
         sets = [next(nodes for nodes in sets if there <= nodes)]

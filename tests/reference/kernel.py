@@ -31,7 +31,7 @@ from reference.queues import routed
 from reference.rates import Control, Service
 from reference.reasons import Reasons
 from reference.reservations import cuts, in_the_way, instants
-from reference.room import Room, in_each_set, may_use, room_beside
+from reference.room import Room, may_use, room_beside
 from reference.sleep import Interval, sleeping_of
 from reference.state import Running, State
 
@@ -100,7 +100,7 @@ class Kernel:
         return following.purpose == "repair" and any(
             self.state.allocator.place(set_of, up) is not None
             for job in self.state.queue
-            for set_of in in_each_set(job)
+            for set_of in job.in_each_set
         )
 
     def next_switch(self) -> float:
@@ -386,8 +386,8 @@ class Kernel:
         if self.state.job_check == "none":
             return True
         if self.state.job_check == "nodes":
-            return any(self.state.allocator.place(each, empty) is not None for each in in_each_set(job))
-        return any(self.has_in_all(each, empty) for each in in_each_set(job))
+            return any(self.state.allocator.place(each, empty) is not None for each in job.in_each_set)
+        return any(self.has_in_all(each, empty) for each in job.in_each_set)
 
     def has_in_all(self, job: Job, empty: Room) -> bool:
         nodes = [node for node in empty if may_use(job, node)]

@@ -1,7 +1,8 @@
 """What goes in and what comes out (S3, S4)."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cached_property
 from math import floor, inf
 
 from reference.networks import Network
@@ -86,6 +87,11 @@ class Job:
     def limit(self) -> float:
         """How long it may run."""
         return self.requested_time if self.time_limit is None else self.time_limit
+
+    @cached_property
+    def in_each_set(self) -> "tuple[Job, ...]":
+        """The job bound to each of its node sets alone, in the order in which they are tried (S11)."""
+        return tuple(replace(self, node_sets=(nodes,)) for nodes in self.node_sets) or (self,)
 
     def __repr__(self) -> str:
         """Give what is not as usual, so that cases stay short."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from reference.room import in_each_set, room_beside
+from reference.room import room_beside
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
@@ -79,7 +79,7 @@ class Closed:
         names = job.in_partitions
         if len(names) > 1:
             empty = room_beside(replace(self.state.machine, closed=frozenset(), withheld={}), [])
-            tried = zip(names, in_each_set(job), strict=True)
+            tried = zip(names, job.in_each_set, strict=True)
             names = tuple(name for name, each in tried if self.state.allocator.place(each, empty) is not None)
         self.close_all(names)
 

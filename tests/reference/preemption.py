@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from reference.limits import over_limit
 from reference.reservations import opened
-from reference.room import in_each_set, may_use, room_beside
+from reference.room import may_use, room_beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ def preempt_for(state: State, job: Job) -> bool:
         return False
     candidates = [each for each in state.running if may_be_victim(state, rules, job, each)]
     candidates.sort(key=lambda each: order_of_victims(state.machine, rules, each))
-    for bound in in_each_set(job):
+    for bound in job.in_each_set:
         found = victims(state, bound, candidates)
         if found and rules.grace_time:
             for victim in found:

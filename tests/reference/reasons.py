@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from reference.limits import FALLEN, OUT_OF_TIME, over_limit
 from reference.partitions import Closed
-from reference.room import Room, in_each_set, may_use, room_beside, slots
+from reference.room import Room, may_use, room_beside, slots
 
 if TYPE_CHECKING:
     from reference.dependencies import Waiting
@@ -83,4 +83,4 @@ def may_ever_fit(job: Job, offered: Room, state: State) -> bool:
     """Tell whether the nodes of one of the job's sets have enough slots on what they offer."""
     if not state.machine.closed and not any(any(each) for each in state.machine.withheld.values()):
         return True
-    return any(sum(slots(each, node) for node in offered) >= job.tasks for each in in_each_set(job))
+    return any(sum(slots(each, node) for node in offered) >= job.tasks for each in job.in_each_set)

@@ -1,7 +1,6 @@
 """What is free on the nodes, and how many tasks of a job it admits (S3)."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -26,17 +25,21 @@ def room_beside(machine: Machine, holdings: Iterable[tuple[Job, Placement]]) -> 
     """Take what the given jobs hold from the empty machine; where a plan promises too much, 0 is free."""
     counts = machine.groups or (len(machine.capacity),)
     groups = [group for group, count in enumerate(counts) for _ in range(count)]
-    room = [
-        Node(capacity, capacity, 0, closed=False, group=group, number=index)
-        for index, (capacity, group) in enumerate(zip(machine.capacity, groups, strict=True))
-    ]
+    held = [[0] * len(capacity) for capacity in machine.capacity]
+    jobs = [0] * len(held)
+    closed = [False] * len(held)
     for job, placement in holdings:
         for index, tasks in placement:
-            node = room[index]
-            taken = node.capacity if job.exclusive else [tasks * asked for asked in job.request]
-            free = tuple(max(0, before - less) for before, less in zip(node.free, taken, strict=True))
-            closed = node.closed or job.exclusive
-            room[index] = node._replace(free=free, jobs=node.jobs + 1, closed=closed)
+            taken = machine.capacity[index] if job.exclusive else [tasks * asked for asked in job.request]
+            held[index] = [before + more for before, more in zip(held[index], taken, strict=True)]
+            jobs[index] += 1
+            closed[index] |= job.exclusive
+    room = []
+    for index, (capacity, group) in enumerate(zip(machine.capacity, groups, strict=True)):
+        free = tuple([max(0, amount - less) for amount, less in zip(capacity, held[index], strict=True)])
+        room.append(Node(capacity, free, jobs[index], closed[index], group, index))
+    if not machine.closed and not machine.withheld:
+        return room
     return [offered(machine, index, node) for index, node in enumerate(room)]
 
 
@@ -78,11 +81,6 @@ def may_use(job: Job, node: Node) -> bool:
     """Tell whether the node is in the job's groups, and in one of its node sets."""
     in_group = not job.node_groups or node.group in job.node_groups
     return in_group and (not job.node_sets or any(node.number in nodes for nodes in job.node_sets))
-
-
-def in_each_set(job: Job) -> list[Job]:
-    """Give the job bound to each of its node sets alone, in the order in which they are tried (S11)."""
-    return [replace(job, node_sets=(nodes,)) for nodes in job.node_sets] or [job]
 
 
 def load(node: Node) -> float:

@@ -7,7 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from reference.limits import over_limit
-from reference.room import in_each_set, slots
+from reference.room import slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -189,7 +189,7 @@ class Sleeping:
         if self.head is None:
             return set()
         room = state.room_now()
-        jobs = in_each_set(self.head)
+        jobs = self.head.in_each_set
         has = {node.number: max(slots(job, node) for job in jobs) for node in room}
         awake = sum(count for node, count in has.items() if self.nodes[node].is_awake)
         for node, count in has.items():

@@ -12,7 +12,7 @@ from reference.predictors import Predictor
 from reference.priorities import Priorities
 from reference.rates import Clock, Service
 from reference.reservations import in_time, instants, opened
-from reference.room import Room, in_each_set, room_beside
+from reference.room import Room, room_beside
 from reference.sleep import Sleeping, counts_from, room_awake
 
 
@@ -183,7 +183,7 @@ class State:
         prefers = self.sleep is not None and self.sleep.rules.prefer_on
         rooms = [room_awake(self, room), room] if prefers else [room]
         # In each of its sets it goes to nodes that are on alone, if it fits there.
-        placements = (self.allocator.place(each, part) for each in in_each_set(job) for part in rooms)
+        placements = (self.allocator.place(each, part) for each in job.in_each_set for part in rooms)
         return next((placement for placement in placements if placement is not None), None)
 
     def reserve(self, job: Job, plan: Plan, instants: Iterable[float]) -> Rectangle | None:
@@ -193,7 +193,7 @@ class State:
                 continue
             room = room_over(self.machine, plan, instant, self.estimate(job))
             room = opened(room, job, self.machine, instant)
-            for each in in_each_set(job):
+            for each in job.in_each_set:
                 placement = self.allocator.place(each, room)
                 if placement is not None:
                     return Rectangle(instant, instant + self.estimate(job), job, placement)

@@ -22,7 +22,7 @@ from support.slurm_configurations import FILES, mutant, written
 if TYPE_CHECKING:
     from pathlib import Path
 
-SAMPLE = 1_000
+SAMPLE = 400
 CAMPAIGN = int(os.environ.get("BATCHLAB_FUZZ", "100000"))
 LONGEST_MESSAGE = 2010
 LONGEST_TIME = 10.0

@@ -10,7 +10,6 @@ from reference.backfill import fits_at, place_again
 from reference.limits import over_limit
 from reference.plan import Plan, Rectangle, room_over
 from reference.reservations import opened
-from reference.room import in_each_set
 
 Rank = tuple[float, float, float, int]
 
@@ -88,7 +87,7 @@ def could_start_in_plan(state: State, job: Job, standing: Plan) -> bool:
     ]
     room = room_over(state.machine, running + standing, state.now, state.estimate(job))
     room = opened(room, job, state.machine, state.now)
-    return any(state.allocator.place(each, room) is not None for each in in_each_set(job))
+    return any(state.allocator.place(each, room) is not None for each in job.in_each_set)
 
 
 def keeps_shadow_time(state: State, job: Job, placement: Placement, head: Rectangle) -> bool:

@@ -14,6 +14,7 @@ from batchlab.simulation.view import View
 from reference import Interruption, Job, Multifactor, Outcome
 from reference.rates import Control
 from reference.reasons import Reasons
+from reference.state import State
 from support.schedule_cases import Case
 from support.schedule_systems import system_of
 
@@ -322,12 +323,24 @@ class Expected(NamedTuple):
     reasons: Reasons | None
 
 
-def expected_of(case: Case, *, asked_at_timers: bool = False, reasons: bool = False) -> Expected:
+def expected_of(
+    case: Case,
+    *,
+    asked_at_timers: bool = False,
+    reasons: bool = False,
+    after_pass: Callable[[State], None] | None = None,
+) -> Expected:
     """Run the reference, which is most of the work: several checks of a case may share what it gives."""
     interruptions: list[Interruption] = []
     applied: list[bool] = []
     found = Reasons() if reasons else None
-    outcomes = case.expected(interruptions, asked_at_timers=asked_at_timers, reasons=found, applied=applied)
+    outcomes = case.expected(
+        interruptions,
+        asked_at_timers=asked_at_timers,
+        reasons=found,
+        applied=applied,
+        after_pass=after_pass,
+    )
     return Expected(outcomes, interruptions, applied, found)
 
 

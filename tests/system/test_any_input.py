@@ -13,7 +13,7 @@ from batchlab.errors import PlatformError, SystemDescriptionError
 from batchlab.system import read_system, write_system
 
 # `BATCHLAB_FUZZ=100000 pytest tests/system/test_any_input.py` is the campaign; a sample runs every time.
-EXAMPLES = int(os.environ.get("BATCHLAB_FUZZ", "300"))
+EXAMPLES = int(os.environ.get("BATCHLAB_FUZZ", "100"))
 
 OWN = {
     "name": "Mixed",

@@ -13,7 +13,7 @@ from batchlab.errors import WorkloadError
 from batchlab.workload import read_swf
 
 # `BATCHLAB_FUZZ=100000 pytest tests/workload/test_any_log.py` is the campaign; a sample runs every time.
-EXAMPLES = int(os.environ.get("BATCHLAB_FUZZ", "200"))
+EXAMPLES = int(os.environ.get("BATCHLAB_FUZZ", "100"))
 
 ODD = [
     "-1",

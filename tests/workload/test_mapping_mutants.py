@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-SAMPLE = 300
+SAMPLE = 150
 CAMPAIGN = int(os.environ.get("BATCHLAB_FUZZ", "100000"))
 LONGEST_MESSAGE = 2010
 LONGEST_TIME = 10.0
