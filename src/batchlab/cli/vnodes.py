@@ -106,6 +106,14 @@ _Patience = Annotated[
         help="Cancel what still waits when nothing has run for so long.",
     ),
 ]
+_Dump = Annotated[
+    str | None,
+    typer.Option(
+        metavar="S,S,…",
+        rich_help_panel=_FEEDING,
+        help="Seconds of the stream at which squeue --json and sinfo --json are written to --out.",
+    ),
+]
 _Out = Annotated[
     Path | None,
     out_directory(
@@ -128,6 +136,7 @@ def vnodes(
     repeat: _Repeat = 1,
     duration: _Duration = None,
     patience: _Patience = 120.0,
+    dump: _Dump = None,
     seed: Seed = RunOptions.seed,
     reading: ReadingOptions,
     out: _Out = None,
@@ -139,6 +148,7 @@ def vnodes(
         raise wrong_usage("is for runs of Slurm; leave it out with --mode model.", "--repeat")
     if cores is not None and nodes is None:
         raise wrong_usage("are those of --nodes; pass both, or neither.", "--cores")
+    instants = _instants(dump, out, mode)
     # The cluster is taken down first.
     wait_no_longer()
     from batchlab.bridge import slurm  # noqa: PLC0415  # --help does without
@@ -162,7 +172,7 @@ def vnodes(
 
     def outcome() -> Outcome:
         cluster = None if mode == "model" else slurm.VirtualCluster(configuration, machine, clock=clock)
-        real = None if cluster is None else _real(cluster, jobs, patience)
+        real = None if cluster is None else _real(cluster, jobs, instants, patience)
         stream = slurm.planned_stream(jobs) if real is None else real.jobs
         # What Slurm recorded has ended at its limit already.
         walltime: WalltimeAction = "kill" if real is None else "run"
@@ -188,6 +198,23 @@ def vnodes(
     tell(lambda: [Facts([*found.facts()])], found.metrics, form, single, further=folders)
 
 
+def _instants(dump: str | None, out: Path | None, mode: Mode) -> list[float]:
+    """Read ``--dump``."""
+    if dump is None:
+        return []
+    if mode == "model":
+        raise wrong_usage("is for runs of Slurm; leave it out with --mode model.", "--dump")
+    if out is None:
+        raise wrong_usage("writes files; pass --out too.", "--dump")
+    from batchlab.bridge.slurm.dumps import check_instants  # noqa: PLC0415  # --help does without
+
+    try:
+        instants = [float(each) for each in dump.split(",")]
+    except ValueError:
+        raise wrong_usage(f"{dump!r}; must be seconds separated by commas, as 600,1200.", "--dump") from None
+    return check_instants(instants)
+
+
 def _system(configuration: Configuration) -> System | None:
     """Return the machine that the configuration describes; None if it has no nodes."""
     from batchlab.bridge.slurm import system_of  # noqa: PLC0415  # --help does without
@@ -207,14 +234,16 @@ def _machine(
     return nodes_of(machine_for(described, log, request, lambda: workload.header))
 
 
-def _real(cluster: VirtualCluster, jobs: Sequence[Submission], patience: float) -> RealRun:
+def _real(
+    cluster: VirtualCluster, jobs: Sequence[Submission], dumps: Sequence[float], patience: float
+) -> RealRun:
     """Feed a cluster, with a bar of the jobs that have ended and notes on those that were refused or left."""
     from batchlab.bridge.slurm import run_real  # noqa: PLC0415  # --help does without
 
     span = format_duration(max(job.submit_time for job in jobs))
     typer.echo(f"feeding {len(jobs):,} jobs to Slurm {cluster.version} over {span} …", err=True)
     with progress_bar("jobs ended") as advance:
-        real = run_real(cluster, jobs, patience=patience, progress=advance)
+        real = run_real(cluster, jobs, dumps=dumps, patience=patience, progress=advance)
     for note in real.notes():
         typer.echo(f"note: {note}", err=True)
     return real

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from batchlab.bridge.slurm.clock import Course
     from batchlab.bridge.slurm.cluster import VirtualCluster
     from batchlab.bridge.slurm.configuration import Configuration, Node
+    from batchlab.bridge.slurm.dumps import Dump
     from batchlab.bridge.slurm.submission import Submission
     from batchlab.system import Reservation
     from batchlab.workload import Workload
@@ -61,6 +62,8 @@ class RealRun:
         What the cluster's clock did; None for a stream that was made by hand.
     reservations
         Those that were there when the stream began.
+    dumps
+        What Slurm told of its jobs and nodes at the instants that were asked for.
     """
 
     jobs: pl.DataFrame
@@ -74,6 +77,7 @@ class RealRun:
     accounting: str = ""
     course: Course | None = None
     reservations: tuple[Reservation, ...] = ()
+    dumps: tuple[Dump, ...] = ()
 
     def started(self) -> pl.DataFrame:
         """Return the jobs that Slurm started, without those that the workload cancels."""
@@ -108,6 +112,7 @@ def run_real(
     cluster: VirtualCluster,
     jobs: Sequence[Submission],
     *,
+    dumps: Sequence[float] = (),
     patience: float = 120.0,
     progress: Callable[[int, int], None] | None = None,
 ) -> RealRun:
@@ -119,7 +124,7 @@ def run_real(
         Not started yet.
     jobs
         What is submitted, by time.
-    patience, progress
+    dumps, patience, progress
         See `feed`.
 
     Raises
@@ -130,7 +135,7 @@ def run_real(
     with cluster:
         text = Path(cluster.directory, "slurm.conf").read_text("utf-8")
         listed = cluster.command("scontrol", "show", "reservation", "--oneliner")
-        fed = feed(cluster, jobs, patience=patience, progress=progress)
+        fed = feed(cluster, jobs, dumps=dumps, patience=patience, progress=progress)
         course = cluster.clock.course()
         completions, accounting = cluster.completions(), cluster.accounting()
         text = text.replace(str(cluster.directory), "DIRECTORY")
@@ -148,6 +153,7 @@ def run_real(
         accounting,
         course,
         reservations_in(listed, fed.origin, [node.name for node in cluster.nodes]),
+        tuple(fed.dumps),
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from batchlab.bridge.slurm.conditions import begin_option
 from batchlab.bridge.slurm.dependencies import Submitted
+from batchlab.bridge.slurm.dumps import check_instants, take_dump
 from batchlab.bridge.slurm.sleeping import ArrayOf
 from batchlab.errors import ClusterError
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from batchlab.bridge.slurm.cluster import VirtualCluster
+    from batchlab.bridge.slurm.dumps import Dump
     from batchlab.bridge.slurm.submission import Submission
 
     Progress = Callable[[int, int], None]
@@ -27,6 +29,8 @@ _PHASE = 0.05
 _NOTICE = 0.5
 # How often the queue is looked at in the end, in real seconds: real time is kept meanwhile.
 _PERIODS = {False: 1.0, True: 0.25}
+# In this order at one instant.
+_SUBMIT, _CANCEL, _DUMP = range(3)
 _WAITING = frozenset({"PENDING", "REQUEUE_HOLD", "SPECIAL_EXIT", "REQUEUED"})
 
 
@@ -56,17 +60,21 @@ class Fed:
         Each submission, in order.
     left
         Slurm's numbers of the jobs that waited although nothing ran any more; they were cancelled.
+    dumps
+        The dumps that were asked for.
     """
 
     origin: int
     issued: list[Issued] = field(default_factory=list)
     left: frozenset[int] = frozenset()
+    dumps: list[Dump] = field(default_factory=list)
 
 
 def feed(
     cluster: VirtualCluster,
     jobs: Sequence[Submission],
     *,
+    dumps: Sequence[float] = (),
     patience: float = 120.0,
     progress: Progress | None = None,
 ) -> Fed:
@@ -78,6 +86,8 @@ def feed(
         Which is up.
     jobs
         By time.
+    dumps
+        When the jobs and nodes are dumped, in seconds from the stream's origin, also if all jobs have ended.
     patience
         When nothing has run for so many seconds (of the cluster's time), jobs that still wait are cancelled:
         Slurm will never start them. Jobs that wait for a begin time or a
@@ -97,29 +107,32 @@ def feed(
     begin = math.ceil(cluster.clock.now() + _NOTICE) + _PHASE
     fed = Fed(math.floor(begin))
     submitted = Submitted()
-    for instant, cancels, group in _agenda(jobs):
+    for instant, what, group in _agenda(jobs, dumps):
         cluster.clock.wait_until(begin + instant, lambda: _show(cluster, len(jobs), progress))
-        if cancels:
+        if what == _SUBMIT:
+            fed.issued += _issue(cluster, group, begin, submitted)
+        elif what == _CANCEL:
             _cancel(cluster, submitted.name_of(group[0]))
         else:
-            fed.issued += _issue(cluster, group, begin, submitted)
+            fed.dumps.append(take_dump(cluster, instant, begin))
     fed.left = _finish(cluster, patience, lambda: _show(cluster, len(jobs), progress))
     return fed
 
 
-def _agenda(jobs: Sequence[Submission]) -> list[tuple[float, bool, list[Submission]]]:
-    """Return the instants of submissions and cancellations: of jobs, and of whole arrays."""
+def _agenda(jobs: Sequence[Submission], dumps: Sequence[float]) -> list[tuple[float, int, list[Submission]]]:
+    """Return the instants of submissions, of jobs and whole arrays, of cancellations and of dumps."""
     groups: dict[tuple[str, int], list[Submission]] = {}
     for place, job in enumerate(jobs):
         together = job.array is not None and job.array.is_whole
         key = ("array", job.array.array) if together and job.array is not None else ("job", place)
         groups.setdefault(key, []).append(job)
-    found = [(group[0].submit_time, False, group) for group in groups.values()]
+    found = [(group[0].submit_time, _SUBMIT, group) for group in groups.values()]
     found += [
-        (job.submit_time + job.cancelled_after, True, [job])
+        (job.submit_time + job.cancelled_after, _CANCEL, [job])
         for job in jobs
         if job.cancelled_after is not None
     ]
+    found += [(instant, _DUMP, []) for instant in check_instants(dumps)]
     return sorted(found, key=lambda each: each[:2])
 
 

@@ -107,7 +107,8 @@ class Outcome:
         """Write ``jobs.csv``, ``metrics.json``, ``manifest.json``; ``model.csv`` where both ran.
 
         ``jobs.csv`` is the stream that Slurm returned (the model's, without Slurm); ``jobcomp.txt`` and,
-        where it has accounts, ``sacct.txt`` are what Slurm wrote itself.
+        where it has accounts, ``sacct.txt`` are what Slurm wrote itself. So are ``squeue-S.json`` and
+        ``sinfo-S.json`` of dumps at S seconds.
 
         Parameters
         ----------
@@ -153,7 +154,8 @@ class Outcome:
         if self.real is None:
             return {}
         texts = {"jobcomp.txt": self.real.completions, "sacct.txt": self.real.accounting}
-        return {name: text for name, text in texts.items() if text}
+        known = {name: text for name, text in texts.items() if text}
+        return known | {name: text for dump in self.real.dumps for name, text in dump.files.items()}
 
     def _manifest(self, inputs: Mapping[str, str | os.PathLike[str]]) -> dict[str, object]:
         model, real = self.model, self.real
@@ -176,6 +178,9 @@ class Outcome:
             "lateness": real.lateness(),
             "overhead": real.overhead(),
             "clock": self._clock(real),
+            "dumps": [
+                {"instant": dump.instant, "taken": dump.taken, "files": [*dump.files]} for dump in real.dumps
+            ],
             "limits_lengthened": {"mean": added.mean, "max": added.most},
         }
 
