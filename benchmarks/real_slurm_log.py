@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from statistics import fmean, median
 
-from batchlab.bridge.slurm.hosts import expand
+from batchlab.workload.logs.hostlist import hosts
 
 LINE = re.compile(r"\[(\S+)\] (.*)")
 STARTED = re.compile(
@@ -58,7 +58,7 @@ def measured(text: str, sleeps: dict[int, float]) -> Measured:
             if job in sleeps:
                 found.launch.append(time - begun - sleeps[job])
             ends[job] = time
-            leaving |= dict.fromkeys(expand(nodes), (job, time))
+            leaving |= dict.fromkeys(hosts(nodes) or (), (job, time))
         elif (answer := ANSWERED.match(what)) and answer[1] in leaving:
             job, left = leaving.pop(answer[1])
             last_free[job] = time - left
