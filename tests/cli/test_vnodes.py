@@ -1,12 +1,8 @@
 """`batchlab vnodes`: a stream fed to a real Slurm on virtual nodes, and to our model."""
 
 import json
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import gettempdir
 
 import polars as pl
 import pytest
@@ -15,13 +11,11 @@ import batchlab as bl
 from batchlab.cli import main
 from support.virtual_clusters import (
     FRAGMENTS,
+    clusters,
     configured,
-    left_running,
     needs_compiler,
     needs_slurm,
-    none_left,
     one_at_a_time,
-    until,
 )
 
 
@@ -114,9 +108,9 @@ class TestWithSlurm:
     def test_fed_and_compared(self, trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """The stream comes back, P is that of the two tables, and no daemon is left."""
         conf, out = configured(tmp_path, FRAGMENTS["fcfs"]), tmp_path / "out"
-        before = set(clusters())
+        before = clusters()
         assert main(["vnodes", str(trace), "--conf", str(conf), "--nodes", "8", "--out", str(out)]) == 0
-        assert set(clusters()) <= before
+        assert clusters() <= before
         printed = capsys.readouterr()
         real, model = (pl.read_csv(out / name) for name in ("jobs.csv", "model.csv"))
         assert (real["state"] == "completed").all()
@@ -138,28 +132,6 @@ class TestWithSlurm:
         assert said["version"]
         assert said["lateness"]["max"] == max(real["lateness"])
         assert "SelectType=select/linear" in said["configuration"]
-
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-    def test_killed_in_the_middle(self, trace: Path, tmp_path: Path, number: signal.Signals) -> None:
-        """Ctrl-C and SIGKILL while jobs run: no process is left that names the cluster's directory."""
-        conf = configured(tmp_path, FRAGMENTS["backfill"])
-        command = ["vnodes", str(trace), "--conf", str(conf), "--nodes", "8"]
-        before = set(clusters())
-        with subprocess.Popen(  # noqa: S603  # our own Python
-            [sys.executable, "-c", INTERRUPTIBLE, *command], stderr=subprocess.PIPE, text=True
-        ) as child:
-            try:
-                assert until(lambda: bool(set(clusters()) - before), 60)
-                (directory,) = set(clusters()) - before
-                assert until(lambda: any("sleep" in each for each in left_running(directory).values()), 60)
-            finally:
-                child.send_signal(number)
-            assert child.stderr is not None
-            said = child.stderr.read()
-        assert none_left(directory), left_running(directory)
-        if number == signal.SIGINT:
-            assert child.returncode == 130
-            assert said.splitlines()[-1] == "batchlab: interrupted."
 
     def test_jobs_that_never_start(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """What its partition never allows is cancelled; P is of the rest."""
@@ -205,10 +177,10 @@ class TestWithAccounts:
         }
         path, out = tmp_path / "three.csv", tmp_path / "out"
         pl.DataFrame(jobs).write_csv(path)
-        before = set(clusters())
+        before = clusters()
         command = ["vnodes", str(path), "--conf", str(conf), "--nodes", "1", "--cores", "2"]
         assert main([*command, "--out", str(out)]) == 0
-        assert set(clusters()) <= before
+        assert clusters() <= before
         said = capsys.readouterr().err
         assert "note: the model has no accounts" in said
         assert "note: job 3: refused: " in said
@@ -233,19 +205,6 @@ User - 'root':DefaultAccount='root':AdminLevel='Administrator':Fairshare=1
 Account - 'bio':Description='bio':Organization='lab':Fairshare=20:QOS='high,normal'
 Account - 'chem':Description='chem':Organization='lab':Fairshare=30:QOS='high,normal'
 """
-
-# A shell that starts tests in the background has them ignore Ctrl-C.
-INTERRUPTIBLE = """
-import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from batchlab.cli import main
-sys.exit(main(sys.argv[1:]))
-"""
-
-
-def clusters() -> list[str]:
-    """Give the directories of clusters that are there."""
-    return [str(path) for path in Path(gettempdir()).resolve().glob("batchlab-vnodes-*")]
 
 
 @needs_slurm()

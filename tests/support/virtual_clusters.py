@@ -16,15 +16,18 @@ from batchlab.errors import BridgeError
 
 __all__ = [
     "FRAGMENTS",
+    "clusters",
     "configured",
     "left_running",
     "needs_compiler",
     "needs_slurm",
     "none_left",
     "one_at_a_time",
+    "shared_memory_of",
     "until",
 ]
 
+_SHARED = Path("/", "dev", "shm")
 FRAGMENTS = {
     "fcfs": "SchedulerType=sched/builtin\nSelectType=select/linear\nEpilog=/bin/true\n",
     "backfill": "SchedulerType=sched/backfill\nSchedulerParameters=bf_interval=2,bf_resolution=1\n",
@@ -73,6 +76,21 @@ def left_running(directory: str) -> dict[int, str]:
                 command, environment = ((entry / name).read_bytes() for name in ("cmdline", "environ"))
                 if directory.encode() in command + environment:
                     found[int(entry.name)] = command.replace(b"\0", b" ").decode(errors="replace")
+    return found
+
+
+def clusters() -> set[str]:
+    """Return the directories of the clusters that are there."""
+    return {str(path) for path in Path(tempfile.gettempdir()).resolve().glob("batchlab-vnodes-*")}
+
+
+def shared_memory_of(directory: str) -> set[str]:
+    """Return the files in /dev/shm that processes of a cluster map; who is killed leaves them there."""
+    found = set()
+    for pid in left_running(directory):
+        with suppress(OSError):
+            words = Path(f"/proc/{pid}/maps").read_text("utf-8", "replace").split()
+            found |= {word for word in words if word.startswith(f"{_SHARED}/")}
     return found
 
 
