@@ -4,7 +4,6 @@ Iosup et al., "The Grid Workloads Archive", Future Generation Computer Systems 2
 page on the format.
 """
 
-import math
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -17,7 +16,7 @@ from batchlab.workload.logs.jobs import workload_of
 from batchlab.workload.logs.log import Log
 from batchlab.workload.logs.notes import Notes
 from batchlab.workload.logs.reading import GwfKeywords, Reading, takes
-from batchlab.workload.logs.rows import Row, records_of_rows
+from batchlab.workload.logs.rows import Row, number, records_of_rows
 from batchlab.workload.source import text_of
 from batchlab.workload.workload import Workload
 
@@ -35,7 +34,6 @@ _NO_STATUS = "status unknown: completed taken"
 _NO_WAIT = "waiting time unknown: it has no start_time"
 _LOST = "depends on a task that is not in its workflow: left out"
 _NOT_SAID = "nodes and GPUs are not in the Grid Workloads Format: processors may be on any node"
-_LARGEST = 2.0**53
 
 
 @takes(GwfKeywords)
@@ -102,7 +100,7 @@ def _jobs(text: str, log: Log) -> list[Row]:
         if len(fields) == _FIELDS + 1:
             # Some logs have one more field, of unknown meaning.
             del fields[_STRUCTURE]
-        numbers = [_number(each) for each in fields[1:11]]
+        numbers = [number(each) for each in fields[1:11]]
         if len(fields) != _FIELDS or None in numbers:
             log.refuse_line(place, line.strip(), _NO_RECORD)
             continue
@@ -160,14 +158,6 @@ def _job(line: int, fields: Sequence[str], numbers: Sequence[float]) -> tuple[Ro
     }, remark
 
 
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) and abs(value) <= _LARGEST else None
-
-
 def _tasks(text: str, log: Log) -> list[Row]:
     """Read the table of the tasks of workflows; numbers of tasks count within a workflow."""
     found: list[tuple[int, list[str], list[float]]] = []
@@ -175,15 +165,15 @@ def _tasks(text: str, log: Log) -> list[Row]:
         fields = [each.strip() for each in line.split(",")]
         if not line.strip() or _HEADER.match(line.strip()):
             continue
-        numbers = [_number(each) for each in fields[2:6]]
+        numbers = [number(each) for each in fields[2:6]]
         if len(fields) != len(_WORKFLOWS) or None in numbers or (numbers[1] or 0) < 0:
             log.refuse_line(place, line.strip(), _NO_TASK)
             continue
         found.append((place, fields, [each or 0.0 for each in numbers]))
-    number_of = {(fields[0], fields[1]): number for number, (_, fields, _) in enumerate(found, 1)}
+    number_of = {(fields[0], fields[1]): place for place, (_, fields, _) in enumerate(found, 1)}
     rows: list[Row] = []
     lost: list[int] = []
-    for number, (place, fields, (submit, run, given, asked)) in enumerate(found, 1):
+    for task, (place, fields, (submit, run, given, asked)) in enumerate(found, 1):
         names = [each for each in fields[6].split() if each != "-1"]
         known = [number_of[fields[0], each] for each in names if (fields[0], each) in number_of]
         if len(known) < len(names):
@@ -191,7 +181,7 @@ def _tasks(text: str, log: Log) -> list[Row]:
         rows.append(
             {
                 "line": place,
-                "logged_id": str(number),
+                "logged_id": str(task),
                 "submit": submit,
                 "elapsed": run,
                 "state": "COMPLETED",

@@ -1,6 +1,5 @@
 """Records of jobs that a reader parses one by one, as the table that the logs of all systems share."""
 
-import math
 from collections.abc import Iterable, Mapping
 
 import polars as pl
@@ -9,7 +8,7 @@ from batchlab.workload.logs import chunks
 from batchlab.workload.logs.generic_resources import ASKED
 from batchlab.workload.logs.jobs import RECORD
 
-__all__ = ["Row", "instant", "records_of_rows", "whole"]
+__all__ = ["Row", "amount", "instant", "is_in_bounds", "number", "records_of_rows", "whole"]
 
 Row = Mapping[str, object]
 """The columns of one record by name; what is missing is unknown."""
@@ -81,21 +80,36 @@ def records_of_rows(rows: Iterable[Row]) -> pl.DataFrame:
     return table.drop(name for name in _USUAL if name not in said)
 
 
-def instant(text: str) -> float | None:
-    """Return seconds since 1970; None for 0 and for a text that is no time."""
+def number(text: str) -> float | None:
+    """Return a number; None for another text, and for numbers that are not finite or beyond 2^53.
+
+    From 2^53 on floats are further apart than 1. Logs have no underscores in numbers, as Python has.
+    """
     try:
-        seconds = float(text)
+        value = float(text)
     except ValueError:
         return None
-    return seconds if 0 < seconds <= _LARGEST else None
+    return value if is_in_bounds(value) and "_" not in text else None
+
+
+def is_in_bounds(value: float) -> bool:
+    """Return whether a number is finite and not beyond 2^53."""
+    return -_LARGEST <= value <= _LARGEST
+
+
+def amount(text: str | None) -> float | None:
+    """Return a number >= 0; None for another text, as for `number`, and for no text."""
+    value = None if text is None else number(text)
+    return value if value is not None and value >= 0 else None
+
+
+def instant(text: str) -> float | None:
+    """Return seconds since 1970; None for 0 and for a text that is no time."""
+    seconds = number(text)
+    return seconds if seconds is not None and seconds > 0 else None
 
 
 def whole(text: str) -> int | None:
-    """Return a whole number; None for another text, and beyond 2^53."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    if not math.isfinite(number) or abs(number) > _LARGEST:
-        return None
-    return int(number)
+    """Return the whole part of a number; None for another text, as for `number`."""
+    value = number(text)
+    return None if value is None else int(value)

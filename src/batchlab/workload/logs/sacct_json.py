@@ -9,6 +9,7 @@ import polars as pl
 from batchlab.errors import WorkloadError, reason_of, shown
 from batchlab.workload.logs.log import Log
 from batchlab.workload.logs.quantities import clock_of
+from batchlab.workload.logs.rows import is_in_bounds
 
 __all__ = ["is_json", "table_of_json"]
 
@@ -17,7 +18,6 @@ _NO_JOB = "is no job of sacct --json: it has no job_id"
 # How numbers of 32 bits are written that are not set, or have no bound.
 _NOT_SET, _INFINITE = 2**32 - 2, 2**32 - 1
 _NOT_SET_64 = 2**64 - 2
-_LATER_FLAG = 2**63
 # Up to these, `time.start` may be the time from which a job was eligible, and memory lacks its upper bits.
 _EARLY = ("dbv0.0.37", "dbv0.0.38")
 
@@ -131,7 +131,7 @@ def _amount(value: object) -> float | None:
 
 def _whole(value: object) -> str | None:
     number = _amount(value)
-    return None if number is None or not 0 <= number < _LATER_FLAG else str(int(number))
+    return None if number is None or number < 0 or not is_in_bounds(number) else str(int(number))
 
 
 def _text(value: object) -> str | None:
@@ -173,7 +173,10 @@ def _times(job: Mapping[str, object], *, is_early: bool) -> dict[str, str | None
         start = end - elapsed - (suspended or 0) if elapsed else None
     times = {"submit": submit, "eligible": eligible, "start": start, "end": end}
     return {
-        **{name: str(int(time)) if time and 0 < time < _LATER_FLAG else None for name, time in times.items()},
+        **{
+            name: str(int(time)) if time and time > 0 and is_in_bounds(time) else None
+            for name, time in times.items()
+        },
         "elapsedraw": None if elapsed in {None, math.inf} else str(elapsed),
         "suspended": clock_of(suspended)
         if suspended and math.isfinite(suspended) and suspended > 0

@@ -13,7 +13,7 @@ from batchlab.workload.logs import chunks
 from batchlab.workload.logs.jobs import workload_of
 from batchlab.workload.logs.log import Log, opened
 from batchlab.workload.logs.reading import AccountingKeywords, Reading, takes
-from batchlab.workload.logs.rows import Row, instant, records_of_rows, whole
+from batchlab.workload.logs.rows import Row, amount, instant, records_of_rows, whole
 from batchlab.workload.logs.sge_requests import Category, category_of, kilobytes_of, seconds_of
 from batchlab.workload.validation import check_choice
 from batchlab.workload.workload import Workload
@@ -214,7 +214,7 @@ def _row(attempt: _Attempt, site: _Site) -> Row:
     run = end - start if start is not None and end is not None else 0.0
     status = whole(fields[12])
     hosts = _hosts(attempt)
-    gpus = site.of_job(_number(category.first(site.gpus)), slots or 1, hosts or 1)
+    gpus = site.of_job(amount(category.first(site.gpus)), slots or 1, hosts or 1)
     task = whole(fields[35])
     accounts = (each for each in (fields[31], category.project, fields[6]) if each not in _NO_ACCOUNT)
     return {
@@ -242,8 +242,8 @@ def _row(attempt: _Attempt, site: _Site) -> Row:
         "node_list": ",".join(attempt.hosts) if started and hosts else None,
         "exit_code": 0 if _is_signal(status) else status,
         "exit_signal": None if status is None else status - _OF_SIGNAL if _is_signal(status) else 0,
-        "used_memory": _share(_number(fields[_MAXVMEM] if len(fields) > _MAXVMEM else ""), slots, 1024.0),
-        "average_cpu_time": _share(_number(fields[36]), slots, 1.0),
+        "used_memory": _share(amount(fields[_MAXVMEM] if len(fields) > _MAXVMEM else ""), slots, 1024.0),
+        "average_cpu_time": _share(amount(fields[36]), slots, 1.0),
     }
 
 
@@ -251,14 +251,6 @@ def _hosts(attempt: _Attempt) -> int | None:
     """Count the hosts of a job; None if it has one record for all of its hosts."""
     is_parallel = attempt.fields[33] != _NONE
     return None if is_parallel and len(attempt.hosts) == 1 else len(attempt.hosts)
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        value = float("" if text is None else text)
-    except ValueError:
-        return None
-    return value if 0 <= value < math.inf else None
 
 
 def _share(amount: float | None, slots: int | None, unit: float) -> float | None:
