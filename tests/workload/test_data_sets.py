@@ -3,13 +3,14 @@
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from batchlab.system.machines import catalogue as machines
-from batchlab.workload import Workload, read_mapped, read_pbs
+from batchlab.workload import Workload, read_mapped, read_pbs, read_sacct, read_swf
 from batchlab.workload.formats import is_table, log_format, reader_of
 from batchlab.workload.mappings.catalogue import entries
 from batchlab.workload.mappings.read import mapping_of_source
@@ -154,3 +155,25 @@ def test_columns_that_are_not_needed_cost_no_memory(tmp_path: Path) -> None:
         done = subprocess.run([sys.executable, "-c", _MEASURED, path], capture_output=True, check=True)  # noqa: S603  # our own
         peaks.append(int(done.stdout) / 1024)
     assert peaks[1] - peaks[0] < 100
+
+
+@pytest.mark.parametrize(
+    ("name", "read"), [("frontier", read_swf), ("cc-in2p3", read_sacct)], ids=["frontier", "cc-in2p3"]
+)
+@pytest.mark.parametrize("as_lines", [False, True])
+def test_readers_of_logs_name_the_mapping(
+    name: str, read: Callable[..., Workload], tmp_path: Path, *, as_lines: bool
+) -> None:
+    """What looks like a log of another form, and has sizes or limits that its reader does not know."""
+    path = next(sample for sample in SAMPLES if sample.name == name).write(tmp_path)
+    source = path.read_text().splitlines() if as_lines else path
+    with pytest.warns(UserWarning, match=f"data set {name}.* --mapping {name}"):
+        read(source)
+
+
+def test_limits_of_unknown_unit_are_noted() -> None:
+    """Slurm writes limits as clocks; other dumps are noted in the report."""
+    head = "JobID|Submit|Start|End|State|ReqCPUS|Timelimit"
+    rows = ["7|100|160|220|COMPLETED|4|604800", "8|100|160|220|COMPLETED|4|01:00:00"]
+    (reason,) = read_sacct([head, *rows]).report.counts()["noted"]
+    assert "its unit is unknown" in reason

@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 import re
 import stat
+import warnings
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from batchlab.errors import WorkloadError, shown
 from batchlab.workload.packing import PACKINGS, unpacked
-from batchlab.workload.source import pieces
+from batchlab.workload.source import name_of, pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,6 +29,7 @@ __all__ = [
     "read_by",
     "reader_of",
     "table_form",
+    "warn_of_data_set",
 ]
 
 _TABLES = (".parquet", ".csv", *(f".csv{packing}" for packing in PACKINGS))
@@ -267,3 +269,32 @@ def _keywords(form: LogFormat) -> set[str]:
     from batchlab import workload  # noqa: PLC0415  # as in reader_of
 
     return {*inspect.signature(getattr(workload, f"read_{form}")).parameters}
+
+
+def warn_of_data_set(begin: bytes, source: object, problem: str, level: int = 3) -> None:
+    """Warn if a file that a reader of logs got is of a data set with a mapping.
+
+    Parameters
+    ----------
+    begin
+        The first bytes of the file, unpacked.
+    source
+        The file.
+    problem
+        What the reader does not know of it.
+    level
+        How many calls away the caller of the reader is.
+    """
+    from batchlab.workload.mappings.recognition import recognised  # noqa: PLC0415  # most files are of none
+
+    try:
+        found = recognised(begin, source)
+    except WorkloadError:
+        # Several fit.
+        return
+    if found is not None:
+        step = f"Read it by read_mapped(source, {found.name!r}), or batchlab run --mapping {found.name}"
+        warnings.warn(
+            f"{name_of(source)}: {problem}. Its fields are those of the data set {found.name}. {step}.",
+            stacklevel=level,
+        )

@@ -6,6 +6,7 @@ kernel reads; this module finds the bytes and says what was read.
 
 import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from batchlab.vocabulary import (
 )
 from batchlab.workload import reasons
 from batchlab.workload.cancellation import CANCELLED_AFTER
+from batchlab.workload.formats import beginning, warn_of_data_set
 from batchlab.workload.header import Header
 from batchlab.workload.packing import is_plain_or_gzip, unpacked
 from batchlab.workload.report import Report, read_out
@@ -38,6 +40,7 @@ __all__ = ["read_swf", "workload_of_log"]
 
 _MOST_JOBS = 2**63 - 1
 _NO_JOB = -(2**63)
+_BEGINNING = 1 << 16
 _NOT_A_LOG = (reasons.LINE_TOO_LONG, reasons.TOO_FEW_FIELDS, reasons.JOB_NUMBER)
 
 
@@ -118,11 +121,15 @@ def read_swf(
         "max_jobs": _limit(max_jobs),
     }
     name = name_of(source)
+    begin: list[bytes] = []
     if isinstance(source, str | os.PathLike):
         log = (_read_file if is_plain_or_gzip(name) else _read_packed)(name, options)
     else:
-        log = _read_pieces(source, name, options)
+        log = _read_pieces(source, name, options, begin)
     workload = workload_of_log(log, name, ("mem",) if use_memory else ())
+    if (workload.report.mended["reason"] == reasons.EXTRA_FIELDS).any():
+        known = begin[0] if begin else beginning(Path(name))
+        warn_of_data_set(known, source, "the fields of lines from the 19th on are not read")
     return workload if start_time is None else workload.starting_at(start_time)
 
 
@@ -151,9 +158,14 @@ def _read_packed(name: str, options: dict[str, Any]) -> "SwfColumns":
         return _read_pieces(file, name, options)
 
 
-def _read_pieces(source: object, name: str, options: dict[str, Any]) -> "SwfColumns":
+def _read_pieces(
+    source: object, name: str, options: dict[str, Any], begin: list[bytes] | None = None
+) -> "SwfColumns":
+    """Read a log piece by piece; ``begin`` gets the first."""
     parser = _kernel.SwfParser(**options)
     for piece in unpacked(pieces(source, name), name, behind=parser.note_trailing_bytes):
+        if begin is not None and not begin:
+            begin.append(piece[:_BEGINNING])
         try:
             wanted = parser.feed(piece)
         except ValueError as error:

@@ -8,6 +8,7 @@ from typing import IO, Unpack
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown
+from batchlab.workload.formats import warn_of_data_set
 from batchlab.workload.logs import sacct_rows
 from batchlab.workload.logs.jobs import workload_of
 from batchlab.workload.logs.log import Log, opened
@@ -20,6 +21,9 @@ from batchlab.workload.workload import Workload
 __all__ = ["read_sacct"]
 
 _LINES_BEFORE = 50
+_PLAIN_LIMIT = (
+    "Timelimit is a number, which sacct does not write: its unit is unknown, the limit is not taken"
+)
 _NEEDED = {
     "a number": ("jobid", "jobidraw"),
     "the submission": ("submit",),
@@ -147,9 +151,22 @@ def _table(text: str, delimiter: str | None, given: Sequence[str] | str | None, 
     log.notes.skip("steps of jobs", steps)
     log.notes.skip("headers again", headers)
     table = table.filter(~is_step(number) & ~again)
+    _note_plain_limits(table, head, log)
     return table.with_columns(
         pl.lit(None, pl.String).alias(each) for each in WANTED if each not in table.columns
     )
+
+
+def _note_plain_limits(table: pl.DataFrame, head: str, log: Log) -> None:
+    """Note limits that are plain numbers, of unknown unit: sacct writes Timelimit as a clock."""
+    if "timelimit" not in table.columns or "timelimitraw" in table.columns:
+        return
+    plain = table.filter(pl.col("timelimit").str.contains(r"^\s*\d+(?:\.\d+)?\s*$"))
+    if plain.is_empty():
+        return
+    log.notes.add("noted", _PLAIN_LIMIT, plain["line"])
+    problem = "Timelimit is a number of unknown unit, so that schedulers plan with run times"
+    warn_of_data_set(f"{head}\n".encode(), log.name, problem, level=5)
 
 
 def _first_line(text: str) -> tuple[int, str, str]:
