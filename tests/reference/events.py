@@ -133,6 +133,8 @@ def change_running(kernel: Kernel, event: ExternalEvent, job: Job) -> bool:
         kernel.state.forgo(running)
         running.work = kernel.state.now - running.begun
         running.end, running.state = kernel.state.now, "completed"
+        running.leg = None
+        kernel.state.completed_early(job)
         return True
     kernel.state.cut_short(running, kernel.kill, kills=event.kind == "kill")
     kernel.state.disturbed = True
@@ -153,6 +155,7 @@ def change_waiting(kernel: Kernel, event: ExternalEvent, job: Job) -> bool:
             (state.holds.add if event.kind == "hold" else state.holds.discard)(row)
         return applied
     if event.kind == "hold":
+        state.returns.pop(row, None)
         if waiting in kernel.waiting.submitted:
             state.holds.add(row)
         elif waiting in state.queue:
@@ -161,10 +164,8 @@ def change_waiting(kernel: Kernel, event: ExternalEvent, job: Job) -> bool:
             state.held[row] = waiting
             state.disturbed = True
     elif held is not None:
-        del state.held[row]
         state.holds.discard(row)
-        state.wait(held)
-        state.disturbed = True
+        state.return_held(row)
     elif row in state.holds:
         state.holds.discard(row)
     else:

@@ -34,6 +34,7 @@ from reference.reservations import cuts, in_the_way, instants
 from reference.room import Room, may_use, room_beside
 from reference.sleep import Interval, sleeping_of
 from reference.state import Running, State
+from reference.whole_cores import in_whole_cores
 
 
 @dataclass
@@ -77,6 +78,7 @@ class Kernel:
                 *submissions,
                 *(event.time for event in self.events[:1] if self.is_any_left()),
                 *(job.until for job in self.to_be_cancelled() if job.until is not None),
+                *self.state.returns.values(),
                 *ends,
                 *(time for time in due if time > self.state.now and not self.stopped),
                 self.waiting.next_instant(self.state.now),
@@ -124,8 +126,13 @@ class Kernel:
         return sorted((job for job in there if job.until is not None), key=lambda job: job.row)
 
     def change_nodes(self) -> None:
-        for job in [job for job in self.to_be_cancelled() if job.until == self.state.now]:
-            cancel_job(self, job)
+        cancelled = {job.row: job for job in self.to_be_cancelled() if job.until == self.state.now}
+        returned = [row for row, time in self.state.returns.items() if time == self.state.now]
+        for row in sorted([*cancelled, *returned]):
+            if row in cancelled:
+                cancel_job(self, cancelled[row])
+            else:
+                self.state.return_held(row)
         due = [event for event in self.events if event.time == self.state.now and self.is_any_left()]
         self.events = self.events[len(due) :]
         self.applied += [take(self, event) for event in due]
@@ -190,9 +197,9 @@ class Kernel:
             self.make_pass()
             self.correct_each()
         while self.turning():
-            # Jobs that the passes start end in the next round.
-            round_of = [each.job for each in self.state.running]
-            while turning := [each for each in self.turning() if each.job in round_of]:
+            # Runs that the passes start end in the next round.
+            round_of = {id(each): each for each in self.state.running}
+            while turning := [each for each in self.turning() if id(each) in round_of]:
                 if self.complete(self.first_of(turning)):
                     self.make_pass()
             self.correct_each()
@@ -297,7 +304,7 @@ class Kernel:
 
     def complete(self, running: Running) -> bool:
         """Let a job end, or go on to its next phase; tell whether it ended."""
-        gives_up = running.phase == "suspending"
+        gives_up = running.phase == "suspending" or running.is_leg
         if self.state.goes_on(running):
             return gives_up
         self.state.leave(running)
@@ -363,6 +370,7 @@ class Kernel:
             if job in waiting:
                 waiting.remove(job)
         self.state.held.pop(job.row, None)
+        self.state.returns.pop(job.row, None)
         self.state.reservations.pop(job.row, None)
         self.state.disturbed = True
         self.state.key_event("departure", job, self.state.work_left(job))
@@ -489,6 +497,7 @@ def simulate(
     of each row were on. `after_pass` is called with the state at the end of each pass.
     With `asked_at_timers` every node event has a pass, as with schedulers written in Python.
     """
+    jobs = [in_whole_cores(job, machine) for job in jobs]
     to_come = sorted(jobs, key=lambda job: job.row)
     places = Allocator(allocator, seed, resources=machine.resources)
     places.mapping = mapping_of(allocator, len(machine.capacity), machine.network)

@@ -24,6 +24,18 @@ class Dependency:
     delay: float = 0.0
 
 
+@dataclass(frozen=True)
+class Leg:
+    """What a job does until something happens to it (S18): `seconds` of its attempt, then it waits again.
+
+    It keeps what it has done where it is suspended, for `pause` seconds; otherwise its next attempt begins.
+    """
+
+    seconds: float
+    is_suspended: bool = False
+    pause: float = 0.0
+
+
 @dataclass(frozen=True, repr=False)
 class Job:
     """One row of a workload: times in seconds; `request` is the amount of each resource per task.
@@ -34,7 +46,9 @@ class Job:
     that, and from `reservation` (S14), when it is submitted. Singletons go by `user` and `name`.
     `time_limit` is the requested_time unless given, and `first_time_limit` what it was at the submission,
     where events changed it (S18). With `cancelled_after` it has no run time of its own: so many seconds after
-    its submission it is cancelled, and `run_time` is that long too.
+    its submission it is cancelled, and `run_time` is that long too. It goes through its `legs`, and then
+    `last` seconds of its last attempt, if it has legs; `run_time` is that of the longest attempt. `ends` is
+    what the job is once its last run is over.
     """
 
     row: int
@@ -72,6 +86,9 @@ class Job:
     time_limit: float | None = None
     first_time_limit: float | None = None
     cancelled_after: float | None = None
+    legs: tuple[Leg, ...] = ()
+    last: float = 0.0
+    ends: str = "completed"
 
     @property
     def until(self) -> float | None:
@@ -185,13 +202,14 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Partition:
-    """A named set of nodes."""
+    """A named set of nodes; of one that is exclusive jobs take nodes whole."""
 
     name: str
     nodes: frozenset[int]
     tier: int = 1
     admits: Conditions = field(default_factory=Conditions)
     priority_factor: float = 1.0
+    exclusive: bool = False
 
 
 @dataclass(frozen=True)
@@ -291,7 +309,7 @@ class Machine:
 
     `groups` are the numbers of nodes of the node groups, in the order of the nodes; none: one group of all.
     `sleep_states` are those of each group, the lightest first; none: no node has any. `network`: what
-    connects the nodes, where an allocator asks.
+    connects the nodes, where an allocator asks. Jobs get cores by multiples of `core_multiple`.
     """
 
     resources: tuple[str, ...]
@@ -310,6 +328,7 @@ class Machine:
     unknown: frozenset[str] = frozenset()
     sleep_states: tuple[tuple[SleepState, ...], ...] = ()
     network: Network | None = None
+    core_multiple: int = 1
 
     @property
     def known(self) -> list[Reservation]:

@@ -5,7 +5,17 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 from reference.allocators import Allocator
-from reference.model import Interruption, Job, Machine, Multifactor, Order, Overhead, Overheads, Placement
+from reference.model import (
+    Interruption,
+    Job,
+    Leg,
+    Machine,
+    Multifactor,
+    Order,
+    Overhead,
+    Overheads,
+    Placement,
+)
 from reference.orders import is_dynamic, order_key
 from reference.plan import Plan, Rectangle, room_over
 from reference.predictors import Predictor
@@ -55,11 +65,18 @@ class Running:
     kept: float = 0.0
     suspend_end: float = inf
     ready: float = 0.0
+    leg: Leg | None = None
+
+    @property
+    def is_leg(self) -> bool:
+        """Whether something happens to it where its run is over (S18), so that it waits again."""
+        return self.phase == "running" and self.leg is not None and self.state != "killed"
 
     @property
     def is_last_phase(self) -> bool:
         """Whether it ends when its present phase does."""
-        return self.phase == "completing" or (self.phase == "running" and not self.overhead.completion)
+        is_run = self.phase == "running" and not self.is_leg
+        return self.phase == "completing" or (is_run and not self.overhead.completion)
 
     def ends_at(self, now: float) -> bool:
         """Tell whether it ends at this instant."""
@@ -119,6 +136,9 @@ class State:
     overheads: Overheads = field(default_factory=Overheads)
     holds: set[int] = field(default_factory=set)
     held: dict[int, Job] = field(default_factory=dict)
+    returns: dict[int, float] = field(default_factory=dict)
+    legs_over: dict[int, int] = field(default_factory=dict)
+    ended: set[int] = field(default_factory=set)
     service: Service | None = None
     fixed: dict[int, float] = field(default_factory=dict)
     sleep: Sleeping | None = None
@@ -226,6 +246,7 @@ class State:
         if self.overheads.billed:
             self.charge(running)
         running.launch = overhead.launch + (overhead.resume if self.saved.get(job.row) else 0.0)
+        running.leg = self.next_leg(job)
         if running.launch or ready > self.now:
             running.end = ready + running.launch
         else:
@@ -281,7 +302,9 @@ class State:
         # Where the limit is reached as the work is done, the work counts.
         killed = end > running.limit
         running.end = running.limit if killed else end
-        running.state = "killed" if killed else "completed"
+        goes_on = running.leg is not None or running.job.row in self.ended
+        ends = "completed" if goes_on else running.job.ends
+        running.state = "killed" if killed else ends
 
     def follow_rates(self) -> None:
         """Let runs end as the present rates have it."""
@@ -299,8 +322,39 @@ class State:
         """Give the work that a job that does not run has left."""
         if self.service and job.until is not None:
             return 0.0
-        work = job.run_time + self.overheads.of(job).execution
-        return max(0.0, work - self.saved.get(job.row, 0.0))
+        leg = self.next_leg(job)
+        seconds = leg.seconds if leg is not None else job.last if job.legs else job.run_time
+        if leg is None or not leg.is_suspended:
+            seconds += self.overheads.of(job).execution
+        return max(0.0, seconds - self.saved.get(job.row, 0.0))
+
+    def next_leg(self, job: Job) -> Leg | None:
+        """Give what happens to a job next while it runs; None on its last run."""
+        over = self.legs_over.get(job.row, 0)
+        return job.legs[over] if over < len(job.legs) else None
+
+    def completed_early(self, job: Job) -> None:
+        """Let nothing more happen to a job whose run an event ended."""
+        self.legs_over[job.row] = len(job.legs)
+        self.ended.add(job.row)
+
+    def end_leg(self, running: Running, leg: Leg) -> None:
+        """End a run after which the job waits again: in the queue, or outside until its pause is over."""
+        row = running.job.row
+        saved = running.work if leg.is_suspended else 0.0
+        self.legs_over[row] = self.legs_over.get(row, 0) + 1
+        until = self.now + leg.pause if leg.is_suspended else self.now
+        self.give_up(running, saved, leg.seconds if leg.is_suspended else 0.0)
+        if until > self.now:
+            self.held[row], self.returns[row] = running.job, until
+        else:
+            self.wait(running.job)
+
+    def return_held(self, row: int) -> None:
+        """Let a job that was held wait in the queue."""
+        self.returns.pop(row, None)
+        self.wait(self.held.pop(row))
+        self.disturbed = True
 
     def forgo(self, running: Running) -> None:
         """Serve a running job no more: what it has left does not count."""
@@ -314,6 +368,10 @@ class State:
             return False
         if running.phase == "launching":
             self.begin_work(running)
+            return True
+        if running.is_leg and running.leg is not None:
+            self.disturbed = True
+            self.end_leg(running, running.leg)
             return True
         if running.phase == "suspending":
             self.disturbed = True
@@ -383,10 +441,14 @@ class State:
 
     def interrupt(self, running: Running, saved: float) -> None:
         """Let a running job give up its nodes and wait again."""
-        self.leave(running)
+        self.give_up(running, saved, self.saved.get(running.job.row, 0.0) + saved)
         self.wait(running.job)
+
+    def give_up(self, running: Running, saved: float, saved_in_all: float) -> None:
+        """Let a running job give up its nodes; so much of its run is kept, and so much of its attempt."""
+        self.leave(running)
         row = running.job.row
-        self.saved[row] = self.saved.get(row, 0.0) + saved
+        self.saved[row] = saved_in_all
         if self.service:
             again = self.work_left(running.job) - running.left
             self.service.change_work(self.now, running.job, again)

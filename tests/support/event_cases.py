@@ -4,11 +4,11 @@ import random
 from dataclasses import replace
 from math import inf
 
-from reference import ExternalEvent, Overhead, Overheads
+from reference import ExternalEvent, Leg, Overhead, Overheads
 from reference.events import CLOSING, OPENING
 from support.schedule_cases import Case
 
-__all__ = ["JOB_KINDS", "KINDS", "MACHINE_KINDS", "delayed", "eventful", "withdrawn"]
+__all__ = ["JOB_KINDS", "KINDS", "MACHINE_KINDS", "befallen", "delayed", "eventful", "withdrawn"]
 
 JOB_KINDS = ("cancel", "kill", "end", "requeue", "hold", "release", "requested_time", "priority")
 KINDS = (*JOB_KINDS, *sorted(CLOSING), *sorted(OPENING), "scheduler_stop", "scheduler_start")
@@ -42,6 +42,34 @@ def withdrawn(case: Case, rng: random.Random) -> Case:
     for job in case.jobs:
         after = seconds(job.submit_time) if rng.random() < 0.4 else None
         jobs.append(job if after is None else replace(job, run_time=after, cancelled_after=after))
+    return replace(case, jobs=tuple(jobs))
+
+
+def befallen(case: Case, rng: random.Random) -> Case:
+    """Let things happen to jobs while they run: they are requeued, suspended, cancelled or killed."""
+    longest = rng.choice((3, 20, 100))
+
+    def attempt(seconds: float) -> list[Leg]:
+        """Suspend an attempt up to two times, sometimes as it begins or is over, and for no time."""
+        times = sorted(rng.choice((0.0, seconds, float(rng.randint(0, int(seconds))))) for _ in range(2))
+        pauses = [float(rng.choice((0, rng.randint(1, longest)))) for _ in times]
+        return [
+            Leg(time, is_suspended=True, pause=pause)
+            for time, pause in zip(times, pauses, strict=True)
+            if rng.random() < 0.3
+        ]
+
+    jobs = []
+    for job in case.jobs:
+        if rng.random() < 0.4 or job.until is not None:
+            jobs.append(job)
+            continue
+        lengths = [float(rng.randint(0, longest)) for _ in range(rng.choice((0, 0, 1, 2)))]
+        legs = [leg for length in lengths for leg in (*attempt(length), Leg(length))]
+        legs += attempt(job.run_time)
+        ends = rng.choice(("completed", "cancelled", "killed"))
+        run_time = max([job.run_time, *lengths])
+        jobs.append(replace(job, legs=tuple(legs), last=job.run_time, run_time=run_time, ends=ends))
     return replace(case, jobs=tuple(jobs))
 
 

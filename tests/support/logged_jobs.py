@@ -120,6 +120,9 @@ def check_read_back(jobs: Iterable[LoggedJob], workload: bl.Workload, *, columns
         # What is replayed of a job that was cancelled while it waited.
         waited = job.end - job.submit if job.start is None else None
         assert row.get("cancelled_after") == waited, job
+        ends = {"cancelled": "cancel", "out_of_memory": "kill", "deadline": "kill", "node_fail": "node_kill"}
+        happened = None if job.start is None else ends.get(job.state)
+        assert row.get("run_events") == happened, job
         assert (row["user"], row["queue"]) == (job.user, job.queue)
         for name in columns:
             assert row[name] == _expected(job, name, row.get("core", 1)), (name, job)

@@ -43,9 +43,7 @@ def workload_of(case: Case) -> bl.Workload:
     columns = {
         "job_id": pl.Series([job.row for job in jobs], dtype=pl.Int64),
         "submit_time": pl.Series([job.submit_time for job in jobs], dtype=pl.Float64),
-        "run_time": pl.Series(
-            [0.0 if job.until is not None else job.run_time for job in jobs], dtype=pl.Float64
-        ),
+        "run_time": pl.Series([own_run_time(job) for job in jobs], dtype=pl.Float64),
         "requested_time": pl.Series([job.requested_time for job in jobs], dtype=pl.Float64),
         **limits_of(jobs),
         "tasks": pl.Series([job.tasks for job in jobs], dtype=pl.Int64),
@@ -81,6 +79,11 @@ def workload_of(case: Case) -> bl.Workload:
     return bl.Workload.from_table(columns, resources=resources, overrun="keep", invalid="raise")
 
 
+def own_run_time(job: Job) -> float:
+    """Give the run time of a job's last attempt; 0 where it has none of its own."""
+    return 0.0 if job.until is not None else job.last if job.legs else job.run_time
+
+
 def limits_of(jobs: Sequence[Job]) -> dict[str, pl.Series]:
     """Give the column of limits, where a job has one that is not its requested_time."""
     if all(job.time_limit is None for job in jobs):
@@ -93,6 +96,9 @@ def waiting_columns(jobs: Sequence[Job]) -> dict[str, pl.Series]:
     columns = {}
     if any(job.until is not None for job in jobs):
         columns["cancelled_after"] = pl.Series([job.cancelled_after for job in jobs], dtype=pl.Float64)
+    happened = [run_events_of(job) for job in jobs]
+    if any(happened):
+        columns["run_events"] = pl.Series(happened, dtype=pl.String)
     if any(job.begin_time for job in jobs):
         columns["begin_time"] = pl.Series([job.begin_time or None for job in jobs], dtype=pl.Float64)
     if any(job.depends_on for job in jobs):
@@ -106,6 +112,16 @@ def waiting_columns(jobs: Sequence[Job]) -> dict[str, pl.Series]:
         columns["array_index"] = pl.Series([job.row for job in jobs], dtype=pl.Int64)
         columns["array_limit"] = pl.Series([job.array_limit for job in jobs], dtype=pl.Int64)
     return columns
+
+
+def run_events_of(job: Job) -> str | None:
+    """Write what happens to a job while it runs."""
+    words = [
+        f"suspend:{leg.seconds}:{leg.pause}" if leg.is_suspended else f"requeue:{leg.seconds}"
+        for leg in job.legs
+    ]
+    words += [{"cancelled": "cancel", "killed": "kill"}[job.ends]] if job.ends != "completed" else []
+    return ",".join(words) or None
 
 
 def text_of(job: Job) -> str | None:
@@ -415,7 +431,8 @@ def readable(case: Case) -> str:
             f"    Job({job.row}, {job.submit_time!r}, {job.run_time!r}, {job.requested_time!r}, {job.tasks}, "
             f"{job.request}, {job.tasks_per_node}, {job.exclusive}, {job.node_groups}),"
             f"  # {text_of(job)} {job.depends_on} begin={job.begin_time} user={job.user} name={job.name} "
-            f"array={job.array}%{job.array_limit} limit={job.limit} cancelled={job.cancelled_after}"
+            f"array={job.array}%{job.array_limit} limit={job.limit} cancelled={job.cancelled_after} "
+            f"events={run_events_of(job)} last={job.last}"
         )
 
     events = [f"    {event}," for event in (*case.node_events, *case.events)]

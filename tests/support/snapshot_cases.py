@@ -21,6 +21,7 @@ from support.application_cases import random_case as random_elastic_case
 from support.application_runs import AsDecided, platform_of
 from support.application_runs import workload_of as elastic_workload_of
 from support.dependent_cases import conditioned
+from support.event_cases import befallen
 from support.python_policies import BusiestFirst, Greedy, LeastBusyFirst
 from support.python_schedulers import Easy, FirstFit, InOrder
 from support.schedule_cases import BACKFILLS, Case, disturbed, grouped, random_case
@@ -158,7 +159,10 @@ def temperature_outside(seconds: float) -> float:
 
 
 def built_in(rng: Random) -> Run:
-    """Give a run under a built-in policy; half have nodes that come and go, half have node groups."""
+    """Give a run under a built-in policy; half have nodes that come and go, half have node groups.
+
+    In some runs jobs are requeued and suspended as their log says.
+    """
     case = replace(random_case(rng, large=0.1), backfill=rng.choice(BACKFILLS), reservations=1)
     if case.backfill == "easy":
         case = replace(case, reservations=rng.choice((1, 1, 2, 4)))
@@ -167,7 +171,8 @@ def built_in(rng: Random) -> Run:
         case = replace(case, predictor=predictor)
     case = conditioned(case, rng) if rng.random() < 0.5 else case
     case = disturbed(case, rng) if rng.random() < 0.5 else case
-    return run_of(grouped(case, rng) if rng.random() < 0.5 else case)
+    case = grouped(case, rng) if rng.random() < 0.5 else case
+    return run_of(befallen(case, rng) if rng.random() < 0.3 else case)
 
 
 def run_of(case: Case, policy: bl.Policy | None = None, observers: Sequence[bl.Observer] = ()) -> Run:

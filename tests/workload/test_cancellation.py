@@ -69,7 +69,7 @@ def test_the_instants_of_sacct() -> None:
     workload = bl.read_sacct(dump)
     assert workload.jobs["cancelled_after"].to_list() == [None, 49.0, 0.0, None]
     assert workload.jobs["logged_wait_time"].to_list() == [0.0, 49.0, 0.0, 7.0]
-    assert workload.report.counts()["noted"] == {reasons.CANCELLED: 2}
+    assert workload.report.counts()["noted"] == {reasons.CANCELLED: 2, reasons.CUT_RUN: 1}
     assert workload.events.to_dicts() == [
         {"time": 2.0, "event": "cancel", "job_id": 3},
         {"time": 50.0, "event": "cancel", "job_id": 2},

@@ -6,7 +6,9 @@ use batchlab_kernel::cluster::{NodeSet, NodeSetId, NodeSets, Request, Requests};
 use batchlab_kernel::record::AllocationIntervals;
 use batchlab_kernel::scenario::{Alternatives, Overhead, Overheads, Scenario};
 use batchlab_kernel::state::JobRecords;
-use batchlab_kernel::workload::{Attributes, Job, JobFactors, PlaceAttributes, Rejection};
+use batchlab_kernel::workload::{
+    Attributes, Job, JobFactors, JobState, Leg, PlaceAttributes, Rejection, RunEvent, RunEvents,
+};
 use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -91,6 +93,40 @@ impl FactorColumns<'_> {
 }
 
 /// What a partition is to each of the jobs.
+/// What happens to jobs while they run, job by job, a row for each leg.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct RunEventColumns<'py> {
+    job: PyReadonlyArray1<'py, u32>,
+    until: PyReadonlyArray1<'py, f64>,
+    event: Vec<String>,
+    pause: PyReadonlyArray1<'py, f64>,
+}
+
+impl RunEventColumns<'_> {
+    fn events(&self, jobs: usize) -> PyResult<RunEvents> {
+        let mut events = RunEvents::default();
+        let rows = self.job.as_array().to_vec().into_iter().zip(self.until.as_array().to_vec());
+        let mut is_sound = self.job.len() == self.event.len() && self.pause.len() == self.event.len();
+        for ((job, until), (event, pause)) in rows.zip(self.event.iter().zip(self.pause.as_array())) {
+            let event = match event.as_str() {
+                "requeue" => RunEvent::Requeue,
+                "suspend" => RunEvent::Suspend(*pause),
+                "completed" => RunEvent::End(JobState::Completed),
+                "cancel" => RunEvent::End(JobState::Cancelled),
+                "kill" => RunEvent::End(JobState::Killed),
+                _ => return Err(PyValueError::new_err("run_events name an unknown event")),
+            };
+            is_sound &= (job as usize) < jobs && until >= 0.0 && *pause >= 0.0;
+            events.add(job, Leg { until, event });
+        }
+        if !(is_sound && events.are_whole()) {
+            return Err(PyValueError::new_err("run_events do not fit the jobs"));
+        }
+        Ok(events)
+    }
+}
+
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct PlaceColumns<'py> {
@@ -150,6 +186,8 @@ pub struct Columns<'py> {
     requeue: Option<PyReadonlyArray1<'py, bool>>,
     /// When each job is cancelled that has no run time of its own, infinite for the others; None where there is none.
     cancelled_at: Option<PyReadonlyArray1<'py, f64>>,
+    /// What happens to jobs while they run; None where nothing does.
+    run_events: Option<RunEventColumns<'py>>,
     /// Seconds that jobs may run beyond their limits in the first partition of each, in the second, and so on.
     over_time_limits: Vec<PyReadonlyArray1<'py, f64>>,
     /// The first partition of each job, then the second, and so on, where they differ.
@@ -318,7 +356,11 @@ impl Columns<'_> {
             .iter()
             .map(|(_, column)| column.as_ref().map_or(Vec::new(), |c| c.as_array().to_vec()));
         let alternatives = self.alternatives(&asked, &sets, &mut requests);
-        let records = JobRecords::new(&jobs, |job| self.rejection(job));
+        let mut records = JobRecords::new(&jobs, |job| self.rejection(job));
+        let run_events = self.run_events.as_ref().map_or(Ok(RunEvents::default()), |it| it.events(count))?;
+        for (job, leg) in run_events.first_legs() {
+            records.set_run_time(job, leg.until);
+        }
         let mut scenario = Scenario::new(jobs, columns.collect(), requests, Arc::new(node_sets));
         scenario.alternatives = alternatives;
         if let Some(limits) = &self.limits {
@@ -342,6 +384,7 @@ impl Columns<'_> {
             array: given(self.array.as_ref()),
             requeue: given(self.requeue.as_ref()),
             cancelled_at: given(self.cancelled_at.as_ref()),
+            run_events,
             over_time_limits: self.over_time_limits.iter().map(|column| given(Some(column))).collect(),
             places: self.places.iter().map(PlaceColumns::attributes).collect(),
             factors: self.factors.as_ref().map(|columns| Box::new(columns.factors())),

@@ -1,8 +1,9 @@
 """The measures of a schedule, as pure functions of a `Result`, or of a table of jobs with its columns.
 
 Per-job measures return a Series with one value per row, null where it is not defined: the job has not
-started, not ended, was rejected or cancelled (S18). Aggregates leave nulls out, so they are over the jobs
-that ran, whether completed or killed; the utilisation and the makespan count cancelled jobs that ran. Times
+started, not ended, was rejected, or was cancelled, unless that was while it ran in its log (S18). Aggregates
+leave nulls out, so they are over the jobs that ran, whether completed, killed or cancelled in their run; the
+utilisation and the makespan count all jobs that ran. Times
 are in seconds. A number that does not exist (the mean of nothing) is ``None``, never NaN.
 """
 
@@ -13,6 +14,7 @@ import polars as pl
 from batchlab.errors import ResultError
 from batchlab.lazy import listing
 from batchlab.result.efficiency import allocation_efficiency
+from batchlab.result.measured_jobs import is_measured
 from batchlab.result.measures import of_jobs, of_system
 from batchlab.result.timeline import before_resizes, demands, steps
 from batchlab.system.system import System
@@ -245,7 +247,7 @@ def makespan(jobs: pl.DataFrame) -> float | None:
 
 @of_jobs
 def throughput(jobs: pl.DataFrame) -> float | None:
-    """Give the number of jobs that ran over the makespan; cancelled jobs do not count.
+    """Give the number of jobs that ran over the makespan; jobs that were cancelled do not count (S18, 10).
 
     Parameters
     ----------
@@ -434,8 +436,8 @@ _TURNAROUND = pl.col("end_time") - pl.col("submit_time")
 
 
 def _counted(jobs: pl.DataFrame, measured: pl.Expr) -> pl.Expr:
-    """Leave out cancelled jobs, which did not start as far as is known."""
-    return pl.when(pl.col("state") != "cancelled").then(measured) if "state" in jobs.columns else measured
+    """Leave out jobs that were cancelled before they started, as far as is known."""
+    return pl.when(is_measured(jobs)).then(measured)
 
 
 def _check(threshold: float) -> None:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 
 from batchlab.result import metrics
+from batchlab.result.measured_jobs import is_measured
 from batchlab.result.unlike_log import LogFacts, unlike_log
 from batchlab.workload.logged import logged_times
+from batchlab.workload.run_events import last_starts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,12 +42,11 @@ def both_schedules(workload: Workload, jobs: pl.DataFrame) -> tuple[pl.DataFrame
     if logged is None:
         return None
     table = jobs.with_row_index("row").with_columns(
-        log_start=logged["start_time"], log_end=logged["end_time"]
+        log_start=last_starts(workload.jobs, logged), log_end=logged["end_time"]
     )
     ran = [pl.col(name).is_not_null() for name in ("start_time", "end_time", "log_start", "log_end")]
-    # Cancelled jobs count in no mean wait (S18).
-    ran += [pl.col("state") != "cancelled"] if "state" in jobs.columns else []
-    both = table.filter(*ran)
+    # Jobs that were cancelled before they started count in no mean wait (S18).
+    both = table.filter(*ran, is_measured(table))
     if both.is_empty():
         return None
     log_start, log_end = pl.col("log_start"), pl.col("log_end")

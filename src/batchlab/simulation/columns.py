@@ -22,6 +22,7 @@ from batchlab.workload.preemption import preemption_columns
 from batchlab.workload.requests import amounts, counts_processors
 from batchlab.workload.reservations import Reserved, reserved
 from batchlab.workload.routing import Routes, routes
+from batchlab.workload.run_events import longest_attempts, run_event_columns
 from batchlab.workload.time_limits import TIME_LIMIT, time_limits
 from batchlab.workload.unknown import UNKNOWN
 from batchlab.workload.work import work_of_jobs
@@ -83,10 +84,12 @@ def job_columns(
     jobs = workload.jobs
     routed = routes(workload, system)
     kept = reserved(workload, system)
-    work = longest_runs(jobs, work_of_jobs(workload, reference_rate))
+    own = work_of_jobs(workload, reference_rate)
+    execution = None if overheads is None else overheads.execution
+    work = longest_attempts(jobs, longest_runs(jobs, own), reference_rate)
     return {
         "submit_time": jobs["submit_time"].to_numpy(),
-        "run_time": work if overheads is None else work + overheads.execution,
+        "run_time": work if execution is None else work + execution,
         "requested_time": jobs["requested_time"].to_numpy(),
         "time_limit": time_limits(jobs) if TIME_LIMIT in jobs.columns else None,
         "tasks": jobs["tasks"].to_numpy(),
@@ -100,6 +103,7 @@ def job_columns(
         **owner_columns(workload, policy),
         "requeue": _requeue(jobs, system),
         "cancelled_at": cancellation_times(jobs),
+        "run_events": run_event_columns(jobs, own, reference_rate, execution),
         "over_time_limits": over_time_columns(system, policy, routed),
         "places": place_columns(workload, system, policy, routed),
         "factors": factor_columns(workload, system, policy, routed),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from batchlab import _kernel
 from batchlab.errors import DecisionError, suggest
 from batchlab.options.invocation import Cause
+from batchlab.workload.run_events import longest_attempts
 from batchlab.workload.time_limits import TIME_LIMIT, time_limits
 
 if TYPE_CHECKING:
@@ -188,6 +189,7 @@ HIDDEN = frozenset(
         "end_time",
         "logged_wait_time",
         "cancelled_after",
+        "run_events",
         "average_cpu_time",
         "used_memory",
         "status",
@@ -257,6 +259,7 @@ class Columns(Mapping[str, "npt.NDArray[Any]"]):
             raise KeyError(f"the workload has no column {name!r}.{suggest(name, self)}")
         else:
             array = self._jobs[name].to_numpy()
+            array = longest_attempts(self._jobs, array) if name == "run_time" else array
         array.flags.writeable = False
         return array
 

@@ -20,7 +20,7 @@ __all__ = ["anonymise"]
 # Texts of the workload itself and names that a system's description has, which do not tell persons.
 _KEPT = frozenset(
     ("state", "logged_id", "logged_reason", "dependency", "logged_dependency", "array", "node_group")
-) | frozenset(("qos", "queue", "partition", "constraint", "application", "job_type"))
+) | frozenset(("qos", "queue", "partition", "constraint", "application", "job_type", "run_events"))
 _NUMBERS = {"user_id": "user_id", "cancelled_by": "user_id", "group_id": "group_id"}
 _HOSTS = ("node_list", "node_names")
 _WORDS = {"job_name": "job"}

@@ -26,6 +26,7 @@ REQUESTED_TIME_RAISED = "run_time > requested_time: requested_time raised to run
 RUN_TIME_CUT = "run_time > requested_time: run_time cut to requested_time"
 
 # Noted.
+CUT_RUN = "cancelled or killed while it ran: ends so after the same run time"
 CANCELLED = "cancelled before it started: cancelled after the same wait"
 OVERRUN_KEPT = "run_time > requested_time: both kept"
 OUT_OF_ORDER = "submitted before the job above it"

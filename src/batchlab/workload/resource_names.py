@@ -15,7 +15,7 @@ _JOB_COLUMNS = frozenset(
 # In logs of Slurm these columns have a meaning of their own, too.
 _LOG_COLUMNS = frozenset(
     {"account", "attempts", "begin_time", "cluster", "core", "dependency", "group", "job_name", "mem"}
-    | {"node_list", "partition", "qos", "queue", "reservation", "status", "user"}
+    | {"node_list", "partition", "qos", "queue", "reservation", "run_events", "status", "user"}
 )
 
 

@@ -18,6 +18,7 @@ from batchlab.workload import (
     dependency_column,
     node_groups,
     reasons,
+    run_events,
     scheduling_columns,
 )
 from batchlab.workload.report import NOTES_SCHEMA, Report, read_out
@@ -80,7 +81,7 @@ def admit(
     check_choice("overrun", overrun, OVERRUN_ACTIONS)
     check_choice("invalid", invalid, INVALID_ACTIONS)
     table = _with_defaults(table, source, has_applications=applications is not None)
-    table = cancellation.with_cancellations(table, source)
+    table = run_events.with_run_events(cancellation.with_cancellations(table, source), source)
     if applications is not None:
         table = application_columns.prepared(
             table, application_columns.check_applications(applications), source

@@ -14,6 +14,7 @@ from batchlab.workload import application_columns, constraints, description, nod
 from batchlab.workload.cancellation import cancellation_events
 from batchlab.workload.header import Header
 from batchlab.workload.report import Report
+from batchlab.workload.run_events import without_node_failures
 from batchlab.workload.skeleton_columns import with_skeletons
 from batchlab.workload.validation import admit, as_polars
 
@@ -67,8 +68,9 @@ class Workload:
         any workload ``depends_on`` (List(Int64)) holds the ``job_id`` of the jobs that must end before,
         ``dependency`` (String) what must have become of others, in Slurm's syntax, ``begin_time`` (Float64,
         seconds) the earliest start, ``cancelled_after`` (Float64, seconds
-        after the submission) when a job was cancelled that did not start, whose ``run_time`` is 0, and
-        ``array_id``, ``array_index`` and ``array_limit`` (Int64) the place of a task in a job array.
+        after the submission) when a job was cancelled that did not start, whose ``run_time`` is 0,
+        ``run_events`` (String, as ``requeue:600,suspend:60:30,cancel``) what happens to a job while it runs,
+        and ``array_id``, ``array_index`` and ``array_limit`` (Int64) the place of a task in a job array.
 
     Raises
     ------
@@ -270,12 +272,22 @@ class Workload:
         jobs = transform.whole_nodes(self.jobs, self.resources, processors_per_node)
         return replace(self, jobs=jobs)
 
+    def without_node_failures(self) -> "Workload":
+        """Return the workload without what its log says of jobs whose nodes failed (S18).
+
+        For simulations that are given the outages of the nodes as events (`read_node_events`): these cut
+        short the jobs that are there in the simulation. Of a job that a failed node ended in the log, the
+        run time is the time that it ran there.
+        """
+        return replace(self, jobs=without_node_failures(self.jobs))
+
     @property
     def events(self) -> "EventStream":
-        """What happened to jobs, as external events (S18): the cancellations that the log tells.
+        """What happened to jobs, as external events (S18): the cancellations of jobs that did not start.
 
         The column ``cancelled_after`` says the same of each job, and a simulation goes by it without being
-        given these events.
+        given these events. What happened to jobs while they ran has no instant of its own before they start
+        in a simulation: it is in the column ``run_events``.
         """
         from batchlab.workload.event_stream import EventStream  # noqa: PLC0415  # few workloads need it
 

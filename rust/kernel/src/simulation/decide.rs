@@ -2,8 +2,9 @@
 use crate::cluster::{NodeTasks, Place, PlacementRequest, place_at, placement_of_ranks};
 use crate::decision::{Decision, Effect, Preemption, Where};
 use crate::record::{Change, PowerMeter, PricedKind, ThermalModel};
+use crate::scenario::Scenario;
 use crate::scheduler::{PolicyParts, SchedulingRule};
-use crate::state::{OUT_OF_TIME, Phase};
+use crate::state::{OUT_OF_TIME, Phase, State};
 use crate::time::Time;
 use crate::workload::JobState;
 
@@ -181,6 +182,8 @@ impl<F: Feed> Simulation<F> {
         } else if !self.state.queue.on_hold.contains(&job) {
             self.leave_queue(job);
             self.state.queue.on_hold.insert(job);
+        } else if self.state.legs.returns.contains_key(&job) {
+            self.forget_own_event(job);
         }
         Ok(())
     }
@@ -194,6 +197,9 @@ impl<F: Feed> Simulation<F> {
             }
         }
         if self.state.queue.on_hold.remove(&job) {
+            if self.state.legs.returns.contains_key(&job) {
+                self.forget_own_event(job);
+            }
             self.state.enqueue(&self.scenario, &self.priority, job);
             self.disturb();
         }
@@ -249,7 +255,8 @@ impl<F: Feed> Simulation<F> {
         self.note_short_run(job);
         self.release_nodes(job);
         self.disturb();
-        self.end(job, if killed { JobState::Killed } else { JobState::Completed });
+        let state = if killed { JobState::Killed } else { self.state.state_when_done(&self.scenario, job) };
+        self.end(job, state);
         true
     }
 
@@ -279,6 +286,16 @@ impl<F: Feed> Simulation<F> {
 
     /// A running job gives up its nodes, and keeps this much of its run.
     pub(super) fn leave_nodes(&mut self, job: u32, saved: f64) {
+        self.leave_nodes_with(job, saved, |_, _| {});
+    }
+
+    /// The same, where what the job is to do next changes with it.
+    pub(super) fn leave_nodes_with(
+        &mut self,
+        job: u32,
+        saved: f64,
+        goes_on: impl FnOnce(&mut State, &Scenario),
+    ) {
         self.release_nodes(job);
         let view = View { scenario: &self.scenario, state: &self.state };
         if F::KEEPS_JOBS {
@@ -289,6 +306,7 @@ impl<F: Feed> Simulation<F> {
         let left = self.state.work_remaining(&self.scenario, job);
         self.state.leave_running(&self.scenario, job);
         self.state.jobs.requeue(job, saved);
+        goes_on(&mut self.state, &self.scenario);
         if let Some(left) = left {
             let again = self.state.work_remaining(&self.scenario, job).unwrap_or_default();
             self.state.change_work(&self.scenario, job, again - left);

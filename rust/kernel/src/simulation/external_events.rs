@@ -11,14 +11,14 @@ use super::{Feed, Simulation};
 impl<F: Feed> Simulation<F> {
     /// When the next external event is; never where no job is left that it could bear on.
     pub(super) fn next_external_event(&self) -> Time {
-        let (next, cancellation) = (self.feed.next_event_time(), self.next_cancellation());
+        let (next, own) = (self.feed.next_event_time(), self.next_own_event());
         let is_any_left = || {
             self.feed.next_time() != Time::NEVER
                 || !self.state.running.is_empty()
                 || !self.state.queue.has_none_waiting()
         };
         let next = if next == Time::NEVER || is_any_left() { next } else { Time::NEVER };
-        next.min(cancellation)
+        next.min(own)
     }
 
     /// Whether an external event happens at an instant. One that had nothing to bear on when it was due does not happen when
@@ -27,16 +27,21 @@ impl<F: Feed> Simulation<F> {
         self.feed.next_event_time() == now || self.next_external_event() <= now
     }
 
-    /// When the next job is cancelled that has no run time of its own.
-    pub(super) fn next_cancellation(&self) -> Time {
-        self.state.cancellations.first().map_or(Time::NEVER, |(time, ..)| *time)
+    /// When the next job is cancelled that has no run time of its own, or returns to the queue after it was suspended.
+    pub(super) fn next_own_event(&self) -> Time {
+        self.state.own_events.first().map_or(Time::NEVER, |(time, ..)| *time)
     }
 
-    /// Takes the next external event, which is due; cancellations of the workload come before those from outside.
+    /// Takes the next external event, which is due; what the workload says of its jobs comes before what is from outside.
     pub(super) fn take_external_event(&mut self) -> Result<(), F::Error> {
-        if self.next_cancellation() <= Time(self.state.now) {
-            if let Some((.., job)) = self.state.cancellations.pop_first() {
-                self.cancel(job);
+        if self.next_own_event() <= Time(self.state.now) {
+            if let Some((.., job)) = self.state.own_events.pop_first() {
+                if self.state.legs.returns.remove(&job).is_some() {
+                    let released = self.apply(Decision::Release(job));
+                    debug_assert!(released.is_ok(), "a job that was suspended is held: {released:?}");
+                } else {
+                    self.cancel(job);
+                }
             }
             return Ok(());
         }
@@ -130,6 +135,7 @@ impl<F: Feed> Simulation<F> {
         }
         self.stop_application(job);
         self.state.forgo_work(&self.scenario, job);
+        self.state.end_legs(&self.scenario, job);
         let work_start = self.view().work_begin(job);
         self.state.note_short_run(job, work_start, self.state.now, true);
         let (now, sequence) = (self.state.now, self.state.running.get(run).sequence);

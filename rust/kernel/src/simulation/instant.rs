@@ -20,6 +20,7 @@ impl<F: Feed> Simulation<F> {
             EventKind::External => {
                 self.feed.next_event_time() != Time::NEVER
                     || !self.scenario.attributes.cancelled_at.is_empty()
+                    || !self.scenario.attributes.run_events.is_empty()
             }
             EventKind::GraceEnd => self.view().victims_run_on(),
             EventKind::Cut => self.scenario.calendar.is_some(),

@@ -6,7 +6,7 @@ use crate::scenario::{JobCheck, WallTime};
 use crate::scheduler::{Scheduler, SchedulingRule};
 use crate::state::{Phase, Violation};
 use crate::time::Time;
-use crate::workload::{JobState, Rejection};
+use crate::workload::{JobState, Rejection, RunEvent};
 
 use super::agenda::EndTies;
 use super::triggers::Trigger;
@@ -46,7 +46,7 @@ impl<F: Feed> Simulation<F> {
     /// A job is cancelled at a time, or now where that is the instant of its submission.
     fn cancel_at(&mut self, job: u32, time: Time) {
         if time > Time(self.state.now) {
-            self.state.cancellations.insert((time, self.scenario.job(job).row, job));
+            self.state.own_events.insert((time, self.scenario.job(job).row, job));
             return;
         }
         let cancelled = self.end_early(job, JobState::Cancelled);
@@ -118,7 +118,7 @@ impl<F: Feed> Simulation<F> {
     pub(super) fn reject_alone(&mut self, job: u32, reason: Rejection) {
         if self.state.jobs.state(job) == JobState::Queued {
             self.state.count_submitted(&self.scenario, job, -1);
-            self.forget_cancellation(job);
+            self.forget_own_event(job);
             self.key_event(job, KeyEvent::Departure);
         }
         self.state.jobs.reject(job, reason);
@@ -126,11 +126,34 @@ impl<F: Feed> Simulation<F> {
         self.recorders.changes.notify(Change::Rejected, job);
     }
 
-    /// A job is over before it is cancelled, or with that.
-    fn forget_cancellation(&mut self, job: u32) {
+    /// A job is over before it is cancelled, or with that; or it waits no more for its return to the queue.
+    pub(super) fn forget_own_event(&mut self, job: u32) {
+        let row = self.scenario.job(job).row;
         if let Some(time) = self.scenario.attributes.cancelled_at(job) {
-            self.state.cancellations.remove(&(Time(time), self.scenario.job(job).row, job));
+            self.state.own_events.remove(&(Time(time), row, job));
         }
+        if let Some(time) = self.state.legs.returns.remove(&job) {
+            self.state.own_events.remove(&(time, row, job));
+        }
+    }
+
+    /// Something happens to a running job at the end of its run: it gives up its nodes, and waits again, in the queue or outside.
+    #[inline(never)]
+    fn end_leg(&mut self, job: u32, event: RunEvent) {
+        let (until, saved, done) = match (event, self.state.leg(&self.scenario, job)) {
+            (RunEvent::Suspend(pause), Some(leg)) => {
+                (self.state.now + pause, self.state.jobs.work_left(job), leg.until)
+            }
+            _ => (self.state.now, 0.0, 0.0),
+        };
+        self.leave_nodes_with(job, saved, |state, scenario| state.begin_next_leg(scenario, job, done));
+        if until <= self.state.now {
+            return self.wait_again(job);
+        }
+        self.state.put_on_hold(&self.scenario, &self.priority, job);
+        self.feed.enqueued(View { scenario: &self.scenario, state: &self.state }, job);
+        self.state.legs.returns.insert(job, Time(until));
+        self.state.own_events.insert((Time(until), self.scenario.job(job).row, job));
     }
 
     /// Begins the course of a job that has just been given its nodes: its launch, or its run where that takes no time.
@@ -265,7 +288,13 @@ impl<F: Feed> Simulation<F> {
                 self.begin_work(job, run, self.state.now);
                 true
             }
-            Phase::Running => self.begin_completion(job, run, false),
+            Phase::Running => match self.state.run_event(&self.scenario, job) {
+                Some(event) => {
+                    self.end_leg(job, event);
+                    true
+                }
+                None => self.begin_completion(job, run, false),
+            },
             Phase::Suspending => {
                 let done = self.work_done(job);
                 self.leave_nodes(job, done);
@@ -284,7 +313,8 @@ impl<F: Feed> Simulation<F> {
             self.phases_mean_more() || self.state.sleep.is_some() || self.scenario.calendar.is_some();
         let phase = self.state.running.get(run).phase;
         let is_heeded = phase == Phase::Running && self.scheduler.heeds_completing();
-        let means_more = means_more || is_heeded || phase == Phase::Suspending;
+        let means_more =
+            means_more || is_heeded || phase == Phase::Suspending || self.view().waits_again(run);
         if end >= besides || means_more || self.view().is_last_phase(run) {
             return false;
         }
@@ -346,7 +376,9 @@ impl<F: Feed> Simulation<F> {
             self.note_cut_application(job);
             self.stop_application(job);
         }
-        self.end(job, if at_limit || was_killed { JobState::Killed } else { JobState::Completed });
+        let state = || self.state.state_when_done(&self.scenario, job);
+        let state = if at_limit || was_killed { JobState::Killed } else { state() };
+        self.end(job, state);
     }
 
     /// Gives back the nodes of a running job, unless it gave them back at the beginning of this instant.
@@ -379,7 +411,7 @@ impl<F: Feed> Simulation<F> {
             return self.state.violates(job, Violation::EndedTwice(before));
         }
         self.state.count_submitted(&self.scenario, job, -1);
-        self.forget_cancellation(job);
+        self.forget_own_event(job);
         self.key_event(job, KeyEvent::Departure);
         self.state.leave_running(&self.scenario, job);
         self.state.forget_priority(job);

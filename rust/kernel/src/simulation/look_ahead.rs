@@ -23,7 +23,7 @@ impl<F: Feed> Simulation<F> {
     pub fn assume_estimates(&mut self) {
         self.feed.close();
         self.state.assumes_estimates = true;
-        self.state.cancellations.clear();
+        self.state.own_events.clear();
         self.state.changed();
         self.complete_queue();
         let held: Vec<u32> = self.state.queue.on_hold.iter().copied().collect();

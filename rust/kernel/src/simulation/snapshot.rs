@@ -107,7 +107,11 @@ impl<F: Feed + Serialize + DeserializeOwned> Simulation<F> {
             asked,
         };
         let bytes = postcard::to_extend(&header, MARK.to_vec()).map_err(broken)?;
-        postcard::to_extend(&changing, bytes).map_err(broken)
+        let bytes = postcard::to_extend(&changing, bytes).map_err(broken)?;
+        if self.scenario.attributes.run_events.is_empty() {
+            return Ok(bytes);
+        }
+        postcard::to_extend(&self.state.legs, bytes).map_err(broken)
     }
 
     /// The simulation of a snapshot, restored into one that was made of the same jobs, system, policy and options; and the
@@ -126,7 +130,10 @@ impl<F: Feed + Serialize + DeserializeOwned> Simulation<F> {
         if header.digest != self.scenario.digest()? {
             return Err(SnapshotError::OtherScenario);
         }
-        let mut changed: Changed<F> = postcard::from_bytes(bytes).map_err(broken)?;
+        let (mut changed, rest): (Changed<F>, _) = postcard::take_from_bytes(bytes).map_err(broken)?;
+        if !self.scenario.attributes.run_events.is_empty() {
+            changed.state.legs = postcard::from_bytes(rest).map_err(broken)?;
+        }
         changed.state.rejoin(&self.state);
         let feed = rejoin(&self.feed, changed.feed);
         let mut simulation = Self {

@@ -216,6 +216,13 @@ impl JobRecords {
         self.of(slot).saved
     }
 
+    /// Gives a job other work, of which so much is done.
+    pub fn begin_leg(&mut self, slot: u32, run_time: f64, saved: f64) {
+        let record = self.of_mut(slot);
+        record.run_time = run_time;
+        record.saved = saved;
+    }
+
     /// What is left of the job's work when it starts.
     #[must_use]
     pub fn work_left(&self, slot: u32) -> f64 {

@@ -16,6 +16,7 @@ mod reason;
 mod request_values;
 mod requests_asked;
 mod revision;
+mod run_events;
 mod running;
 mod service;
 mod short_runs;
@@ -52,6 +53,7 @@ pub use queue::{JobQueue, QueueIndex};
 pub use rank::Rank;
 pub use reason::Reason;
 pub use requests_asked::{LeastAsked, RequestsAsked, each_asked};
+pub use run_events::LegState;
 pub use running::{ExpectedEnd, ExpectedEnds, Phase, Run, RunningJobs};
 pub use service::{RateChange, ServiceState};
 pub use short_runs::{ShortRun, ShortRuns};
@@ -107,8 +109,12 @@ pub struct State {
     pub is_stopped: bool,
     /// The jobs that are held from their submission on, which is to come.
     pub held_ahead: BTreeSet<u32>,
-    /// The jobs there that have no run time of their own: when each is cancelled, its row and its slot.
-    pub cancellations: BTreeSet<(Time, u64, u32)>,
+    /// What the workload says of jobs that are there: when those without a run time of their own are cancelled, and those that
+    /// were suspended return to the queue; time, row and slot.
+    pub own_events: BTreeSet<(Time, u64, u32)>,
+    /// How far jobs are to which something happens while they run. Snapshots have it last, and only where there is any.
+    #[serde(skip)]
+    pub legs: LegState,
     /// The priorities of jobs that external events have fixed, by slot.
     fixed_priorities: BTreeMap<u32, f64>,
     /// How often nodes were given back or changed so far: where it stands still, nothing that did not fit fits now.
@@ -157,7 +163,8 @@ impl State {
             assumes_estimates: false,
             is_stopped: false,
             held_ahead: BTreeSet::new(),
-            cancellations: BTreeSet::new(),
+            own_events: BTreeSet::new(),
+            legs: LegState::default(),
             fixed_priorities: BTreeMap::new(),
             releases: 0,
             revision: 0,

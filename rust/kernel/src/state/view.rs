@@ -367,12 +367,23 @@ impl<'a> View<'a> {
 
     /// Whether a running job ends when its present phase does.
     #[must_use]
-    pub fn is_last_phase(self, run: u32) -> bool {
-        let run = self.state.running.get(run);
+    pub fn is_last_phase(self, place: u32) -> bool {
+        let run = self.state.running.get(place);
         match run.phase {
             Phase::Launching | Phase::Suspending => false,
-            Phase::Running => self.overhead(run.job).completion <= 0.0,
+            Phase::Running => self.overhead(run.job).completion <= 0.0 && !self.waits_again(place),
             Phase::Completing(_) => true,
+        }
+    }
+
+    /// Whether something happens to a job at the end of its present run, so that it waits again: not if its limit comes first.
+    #[must_use]
+    pub fn waits_again(self, run: u32) -> bool {
+        let is_event = self.state.run_event(self.scenario, self.state.running.get(run).job).is_some();
+        is_event && {
+            let work = self.state.work.end_key(run).map(|(time, _)| time);
+            let limit = self.state.limits.key(run).map(|(time, _)| time);
+            limit.is_none_or(|limit| work.is_some_and(|work| work <= limit))
         }
     }
 

@@ -1,6 +1,8 @@
 //! What jobs are called and belong to: numbers that stand for names, for rules that go by them.
 use serde::{Deserialize, Serialize};
 
+use super::RunEvents;
+
 /// Attributes by slot, a column each; a column is empty where nothing asks for it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Attributes {
@@ -20,6 +22,9 @@ pub struct Attributes {
     pub requeue: Vec<bool>,
     /// When a job that has no run time of its own is cancelled, seconds; infinite for the others. Empty where there is none.
     pub cancelled_at: Vec<f64>,
+    /// What happens to jobs while they run.
+    #[serde(default, skip_serializing_if = "RunEvents::is_empty")]
+    pub run_events: RunEvents,
     /// Seconds that jobs may run beyond their limits: in the first partition of each, in the second, and so on. Empty where no
     /// partition says so, or nothing asks for it.
     pub over_time_limits: Vec<Vec<f64>>,

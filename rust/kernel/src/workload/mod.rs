@@ -5,6 +5,7 @@ pub mod eligibility;
 pub mod external_event;
 pub mod job;
 pub mod preemption;
+mod run_events;
 pub mod swf;
 
 pub use attributes::{Attributes, JobFactors, PlaceAttributes, value_of};
@@ -13,3 +14,4 @@ pub use eligibility::{Awaited, ConditionState, Conditions, NO_ARRAY};
 pub use external_event::{EVENT_NAMES, Evacuation, EventSubject, ExternalEvent, LimitedQuantity, TimedEvent};
 pub use job::{Job, JobState, Rejection};
 pub use preemption::{PreemptionMode, PreemptionRules};
+pub use run_events::{Leg, RunEvent, RunEvents};

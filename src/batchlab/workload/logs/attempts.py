@@ -3,6 +3,8 @@
 import polars as pl
 
 from batchlab.workload.logs.notes import Notes
+from batchlab.workload.logs.run_events import attempt_terms, note_preempted
+from batchlab.workload.run_events import RUN_EVENTS
 
 __all__ = ["joined"]
 
@@ -56,12 +58,21 @@ def joined(records: pl.DataFrame, notes: Notes, *, each: bool) -> pl.DataFrame:
         pl.col("submit").first().over(generation),
         pl.len().over(generation).cast(pl.Int64).alias("attempts"),
         pl.col("eligible").first().over(generation),
+        *_run_events(generation),
     ).filter(pl.int_range(pl.len()).over(generation) == pl.len().over(generation) - 1)
+    note_preempted(ordered, generation, notes)
     merged = made.filter(pl.col("attempts") > 1)
     notes.add("noted", _MERGED, merged["line"], merged["base"])
     notes.skip("records of attempts before the last", ordered.height - made.height)
     made = made.with_columns(_is_over(pl.lit(value=True)))
     return made.drop("generation").sort("line", maintain_order=True)
+
+
+def _run_events(generation: list[str]) -> list[pl.Expr]:
+    """Put together what happened in the attempts of each job, one after the other."""
+    last = pl.int_range(pl.len()).over(generation) == pl.len().over(generation) - 1
+    terms = pl.when(last).then(RUN_EVENTS).otherwise(attempt_terms())
+    return [terms.str.join(",", ignore_nulls=True).over(generation).replace("", None).alias(RUN_EVENTS)]
 
 
 def _is_over(last: pl.Expr) -> pl.Expr:

@@ -18,9 +18,11 @@ from batchlab.workload.logs.log import Log
 from batchlab.workload.logs.notes import COMPONENT, NEVER_STARTED, Notes
 from batchlab.workload.logs.numbers import expanded, highest, numbered, with_parts
 from batchlab.workload.logs.reading import Reading
+from batchlab.workload.logs.run_events import note_run_events, with_ends
 from batchlab.workload.logs.states import STATUS_OF, is_ended, note_unknown, word
 from batchlab.workload.logs.waiting import with_begin_times, with_dependency
 from batchlab.workload.report import Report
+from batchlab.workload.run_events import RUN_EVENTS
 from batchlab.workload.time_limits import TIME_LIMIT
 from batchlab.workload.validation import admit
 from batchlab.workload.workload import Workload
@@ -38,6 +40,7 @@ RECORD: Mapping[str, pl.DataType] = {
     "end": pl.Float64(),
     "elapsed": pl.Float64(),
     "suspended": pl.Float64(),
+    RUN_EVENTS: pl.String(),
     "limit": pl.Float64(),
     "state": pl.String(),
     "requested": pl.Float64(),
@@ -63,7 +66,7 @@ _OTHER_FIELD = "processors unknown: the other processor field taken"
 _FROM_ELAPSED = "ended before it started: the end is the start and the time elapsed"
 _EARLY_START = "started before it was submitted"
 _OWN = ("line", "raw", "cluster", "eligible", "elapsed", "suspended", "limit", "requested", "allocated")
-_PARTS = ("base", "range", "component", "ended", "never_started", "memory", TIME_LIMIT)
+_PARTS = ("restarts", "base", "range", "component", "ended", "never_started", "memory", TIME_LIMIT)
 
 
 def workload_of(records: pl.DataFrame, log: Log, header: Mapping[str, object]) -> Workload:
@@ -93,6 +96,10 @@ def workload_of(records: pl.DataFrame, log: Log, header: Mapping[str, object]) -
         raise WorkloadError(
             f"{log.name}: has no record of a job. Write the log anew, for a time with jobs in it."
         )
+    unsaid = {RUN_EVENTS: pl.String, "restarts": pl.Float64}
+    records = records.with_columns(
+        pl.lit(None, kind).alias(name) for name, kind in unsaid.items() if name not in records.columns
+    )
     records = with_parts(records).with_columns(word("state"))
     known = highest(records)
     records = log.refuse(records, pl.col("base").is_not_null(), "logged_id", _NUMBER)
@@ -150,8 +157,10 @@ def _with_run_times(jobs: pl.DataFrame, notes: Notes, reading: Reading) -> pl.Da
     jobs = jobs.with_columns(pl.when(backwards).then(later).otherwise("end").alias("end"))
     if reading.log_events:
         waited = pl.when(never).then(pl.col("end") - pl.col("submit"))
-        jobs = jobs.with_columns(waited.alias(CANCELLED_AFTER))
+        jobs = with_ends(jobs.with_columns(waited.alias(CANCELLED_AFTER)))
+        note_run_events(jobs, notes)
     else:
+        jobs = jobs.drop(RUN_EVENTS)
         queued = jobs.filter("never_started")
         notes.add("mended", NEVER_STARTED, queued["line"], queued["job_id"])
     if reading.unfinished == "keep":
@@ -226,6 +235,7 @@ def _columns(jobs: pl.DataFrame, begin: int, amounts: Sequence[str]) -> list[pl.
     """Give the columns of the workload: those of any, what was asked for, what became of the jobs."""
     first = [*amounts, *(name for name in ("tasks_per_node", "exclusive") if name in jobs.columns)]
     known = {*_OWN, *_PARTS, *RECORD, "job_id", "run_time", "requested_time", "tasks", "attempts", *first}
+    happened = [RUN_EVENTS] if RUN_EVENTS in jobs.columns and jobs[RUN_EVENTS].count() else []
     others = [each for each in jobs.columns if each not in known and not each.endswith("_text")]
     outcome = ["state", "status", "exit_code", "exit_signal", "cancelled_by", "logged_reason", "node_list"]
     asked = [each for each in others if each not in outcome]
@@ -256,6 +266,7 @@ def _columns(jobs: pl.DataFrame, begin: int, amounts: Sequence[str]) -> list[pl.
         pl.col("state").str.to_lowercase(),
         pl.col("state").replace_strict(STATUS_OF, default=-1, return_dtype=whole).alias("status"),
         pl.col("attempts"),
+        *happened,
         *(pl.col(each) for each in outcome[2:-1] if each in jobs.columns and jobs[each].count()),
         *([nodes] if jobs["node_list"].count() else []),
     ]

@@ -11,6 +11,7 @@ from batchlab.workload.logs.clock import SHIFTED, Instants, instants, settled
 from batchlab.workload.logs.generic_resources import ASKED
 from batchlab.workload.logs.log import Log
 from batchlab.workload.logs.pbs_requests import REQUEST, UNEVEN, Request, processors_of, request_of, requests
+from batchlab.workload.run_events import RUN_EVENTS
 
 __all__ = ["ATTRIBUTES", "PAUSE", "WANTED", "records_of"]
 
@@ -94,7 +95,7 @@ def records_of(
         end.alias("ended at"),
         asked["processors"].alias("requested"),
         _allocated(table),
-        _suspended(table, log),
+        *_suspensions(table, log, start).get_columns(),
         *(asked[name].alias(f"asked {name}") for name in asked.columns),
     )
     processors = pl.coalesce(pl.when(pl.col("requested") >= 1).then("requested"), "allocated")
@@ -109,6 +110,7 @@ def records_of(
         pl.coalesce("end", "ended").alias("end_text"),
         _elapsed().alias("elapsed"),
         "suspended",
+        RUN_EVENTS,
         _limit().alias("limit"),
         _state(aborted).alias("state"),
         "requested",
@@ -163,19 +165,32 @@ def _limit() -> pl.Expr:
     return pl.when(seconds >= 0).then(seconds).otherwise(math.inf)
 
 
-def _suspended(table: pl.DataFrame, log: Log) -> pl.Series:
-    """Return for how many seconds each run was suspended; null if it was not."""
-    stood = table.select(pl.int_range(pl.len()).alias("row"), "pauses").filter(pl.col("pauses").is_not_null())
+def _suspensions(table: pl.DataFrame, log: Log, start: pl.Series) -> pl.DataFrame:
+    """Return for how many seconds each run was suspended, and when, as `RUN_EVENTS`; null if it was not."""
+    stood = table.select(pl.int_range(pl.len()).alias("row"), "pauses", start.alias("start"))
+    rows = stood.select("row")
+    stood = stood.filter(pl.col("pauses").is_not_null())
     if stood.is_empty():
-        return pl.repeat(None, table.height, dtype=pl.Float64, eager=True).alias("suspended")
+        nothing = {"suspended": pl.Float64, RUN_EVENTS: pl.String}
+        return rows.with_columns(pl.lit(None, kind).alias(name) for name, kind in nothing.items()).drop("row")
+    # The words of a run come in pairs: suspended, resumed.
     words = stood.with_columns(pl.col("pauses").str.split(PAUSE)).explode("pauses")
-    texts = words.select("row", kind=pl.col("pauses").str.head(1), date=pl.col("pauses").str.slice(1))
+    texts = words.select(
+        "row", "start", kind=pl.col("pauses").str.head(1), date=pl.col("pauses").str.slice(1)
+    )
     texts = texts.with_columns(pl.col("date").str.replace("T", " ", literal=True))
-    at = instants(texts, ["date"], log.reading.timezone, _DATE)["date"].early
-    seconds = pl.col("at") * pl.when(pl.col("kind") == "z").then(-1).otherwise(1)
-    sums = texts.with_columns(at.alias("at")).group_by("row").agg(seconds.sum().alias("suspended"))
-    rows = table.select(pl.int_range(pl.len()).alias("row"))
-    return rows.join(sums, on="row", how="left", maintain_order="left")["suspended"].clip(lower_bound=0.0)
+    texts = texts.with_columns(
+        instants(texts, ["date"], log.reading.timezone, _DATE)["date"].early.alias("at")
+    )
+    pause = (pl.col("at").shift(-1).over("row") - pl.col("at")).clip(lower_bound=0.0).alias("pause")
+    pauses = texts.with_columns(pause).filter(kind="z")
+    before = pl.col("pause").cum_sum().over("row") - pl.col("pause")
+    after = (pl.col("at") - pl.col("start") - before).clip(lower_bound=0.0)
+    pauses = pauses.with_columns(pl.format("suspend:{}:{}", after, "pause").alias(RUN_EVENTS))
+    found = pauses.group_by("row").agg(
+        pl.col("pause").sum().alias("suspended"), pl.col(RUN_EVENTS).str.join(",")
+    )
+    return rows.join(found, on="row", how="left", maintain_order="left").drop("row")
 
 
 def _times(table: pl.DataFrame, log: Log) -> list[pl.Series]:

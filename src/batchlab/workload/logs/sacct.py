@@ -89,7 +89,9 @@ def read_sacct(
         that the dump does not have.
     log_events
         Whether jobs that ended before they started wait until they are cancelled: column ``cancelled_after``,
-        the seconds from their submission to their end. If False, they are jobs of 0 s.
+        the seconds from their submission to their end, and jobs that were cancelled, killed or requeued while
+        they ran are so after the same run time: column ``run_events``. If False, jobs that never started are
+        jobs of 0 s, and all others complete.
 
     Returns
     -------

@@ -94,6 +94,7 @@ def _fields(job: Mapping[str, object], *, is_early: bool) -> dict[str, str]:
         "nodelist": _text(_at(job, "nodes")),
         "reason": _text(_at(job, "state", "reason")),
         "state": _state(_at(job, "state", "current")),
+        "restarts": _whole(_at(job, "restart_cnt")),
         "submitline": _text(_at(job, "submit_line")),
         "nnodes": _whole(_at(job, "allocation_nodes")),
         "reqcpus": _whole(_at(job, "required", "CPUs")),

@@ -34,6 +34,7 @@ _NO_ACCOUNT = ("NONE", "sge", "", None)
 _NO_RECORD = "is no record of Grid Engine's accounting: 43 fields or more between colons"
 _OTHERS = "records of Grid Engine's reporting that are not of jobs that ended"
 _NO_WAITS = "a job that is deleted while it waits has no record in Grid Engine's accounting: the log has none"
+_NO_SUSPENSIONS = "suspensions are not in Grid Engine's accounting"
 _NO_NODES = "nodes of parallel jobs are not in Grid Engine's accounting: slots may be on any node"
 _SLAVES = "records of tasks of parallel jobs"
 _NONE = "NONE"
@@ -184,7 +185,9 @@ def _of_tasks_alone(
 
 def _remark(found: Sequence[_Attempt], log: Log) -> None:
     """Note once which facts the format does not hold."""
-    log.notes.add("noted", _NO_WAITS, pl.Series([min(attempt.line for attempt in found)]))
+    first = pl.Series([min(attempt.line for attempt in found)])
+    log.notes.add("noted", _NO_WAITS, first)
+    log.notes.add("noted", _NO_SUSPENSIONS, first)
     parallel = [each.line for each in found if each.fields[33] != _NONE and len(each.hosts) == 1]
     if parallel:
         log.notes.add("noted", _NO_NODES, pl.Series(parallel[:1]))

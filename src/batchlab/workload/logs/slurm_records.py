@@ -37,6 +37,7 @@ _NUMBERS = (
     "timelimit",
     "timelimitraw",
     "exitcode",
+    "restarts",
 )
 _AMOUNTS = (
     "ncpus",
@@ -121,6 +122,7 @@ def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
         pl.col("end").alias("end_text"),
         pl.col("ran").alias("elapsed"),
         pl.col("stood").alias("suspended"),
+        pl.col("restarts").str.strip_chars().cast(pl.Float64, strict=False).alias("restarts"),
         _limit().alias("limit"),
         _is_of_partition().alias(OF_PARTITION),
         pl.col("state"),

@@ -13,11 +13,13 @@ from batchlab.workload.cancellation import CANCELLED_AFTER
 from batchlab.workload.header import Header
 from batchlab.workload.logs.limits import with_limits
 from batchlab.workload.logs.notes import COMPONENT, NEVER_STARTED
+from batchlab.workload.logs.run_events import note_run_events, with_ends
 from batchlab.workload.logs.states import STATUS_OF, is_ended, note_unknown, word
 from batchlab.workload.logs.waiting import with_begin_times
 from batchlab.workload.mappings.instants import span_of
 from batchlab.workload.mappings.sizes import sizes_of
 from batchlab.workload.report import Report
+from batchlab.workload.run_events import RUN_EVENTS
 from batchlab.workload.time_limits import TIME_LIMIT
 from batchlab.workload.validation import admit
 from batchlab.workload.workload import Workload
@@ -164,6 +166,9 @@ def _with_cancellations(jobs: pl.DataFrame, reader: Reader, log: Log) -> pl.Data
         return jobs
     waited = pl.col("end") - pl.col("submit")
     jobs = jobs.with_columns(pl.when("never_started").then(waited).alias(CANCELLED_AFTER))
+    jobs = with_ends(jobs)
+    unsaid = pl.lit(None, pl.Float64)
+    note_run_events(jobs.with_columns(unsaid.alias("suspended"), unsaid.alias("restarts")), log.notes)
     known = ~pl.col("never_started") | (pl.col(CANCELLED_AFTER) >= 0)
     return log.refuse(jobs, known, "end", reasons.CANCELLED_UNKNOWN_WAIT, is_usual=True)
 
@@ -233,6 +238,7 @@ _OUTCOMES = (
     "ended",
     "never_started",
     CANCELLED_AFTER,
+    RUN_EVENTS,
     "requested_time",
     "allocated_processors",
     "allocated_nodes",
@@ -260,8 +266,8 @@ def _columns(jobs: pl.DataFrame, origin: int) -> list[pl.Expr]:
         pl.col("state").replace_strict(STATUS_OF, default=-1, return_dtype=pl.Int64).alias("status"),
         pl.col("attempts"),
         *(
-            [pl.col(CANCELLED_AFTER)]
-            if CANCELLED_AFTER in jobs.columns and jobs[CANCELLED_AFTER].count()
-            else []
+            pl.col(name)
+            for name in (CANCELLED_AFTER, RUN_EVENTS)
+            if name in jobs.columns and jobs[name].count()
         ),
     ]

@@ -38,6 +38,7 @@ _OF_WORKLOADS = {
         "allocated_processors",
         "allocated_nodes",
         "cancelled_after",
+        "run_events",
         "suspended_time",
         "depends_on",
         "dependency",
