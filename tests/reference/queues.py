@@ -46,7 +46,8 @@ def in_partitions(job: Job, machine: Machine) -> Job | str:
     tier = max(each.tier for each in allowed)
     names = tuple(each.name for each in allowed)
     node_sets = tuple(each.nodes for each in allowed)
-    return replace(job, node_sets=node_sets, tier=tier, in_partitions=names)
+    whole = job.exclusive or any(each.exclusive for each in allowed)
+    return replace(job, node_sets=node_sets, tier=tier, in_partitions=names, exclusive=whole)
 
 
 def admits(conditions: Conditions, job: Job, machine: Machine) -> bool:

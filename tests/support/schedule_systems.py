@@ -34,6 +34,7 @@ def system_of(machine: Machine) -> bl.System:
         preemption=None if machine.preemption is None else bl.Preemption(**vars(machine.preemption)),
         reservations=reservations_of(machine),
         down=ranges_of(machine.closed),
+        core_multiple=machine.core_multiple,
     )
 
 
@@ -79,6 +80,7 @@ def partitions_of(machine: Machine) -> tuple[bl.Partition, ...]:
             tier=each.tier,
             admits=conditions_of(each.admits),
             priority_factor=each.priority_factor,
+            exclusive=each.exclusive,
         )
         for each in machine.partitions
     )

@@ -46,11 +46,17 @@ def in_multiples(workload: Workload, multiple: int) -> Workload:
     together = _together(given, tasks, most, multiple)
     made = -(-tasks // together)
     cores = -(-(given * together) // multiple) * multiple
-    others = [name for name in workload.resources if name != _CORE]
+    # What a job asks for does not depend on the other jobs.
+    changed = given % multiple != 0
+
+    def share(name: str) -> Whole:
+        asked = jobs[name].to_numpy()
+        return np.where(changed, _share(asked * tasks, made, name, cores), asked)
+
     columns = [
         pl.Series("tasks", made),
         pl.Series(_CORE, cores),
-        *(pl.Series(name, _share(jobs[name].to_numpy() * tasks, made, name, cores)) for name in others),
+        *(pl.Series(name, share(name)) for name in workload.resources if name != _CORE),
         *([pl.Series(_MOST, -(-most // together))] if _MOST in jobs.columns else []),
     ]
     resources = workload.resources if _CORE in workload.resources else (*workload.resources, _CORE)
