@@ -6,7 +6,7 @@ import polars as pl
 
 from batchlab.workload.run_events import RUN_EVENTS
 
-__all__ = ["is_measured"]
+__all__ = ["counted", "is_measured"]
 
 
 def is_measured(jobs: pl.DataFrame) -> pl.Expr:
@@ -28,3 +28,16 @@ def is_measured(jobs: pl.DataFrame) -> pl.Expr:
     if RUN_EVENTS in jobs.columns:
         measured |= pl.col(RUN_EVENTS).str.ends_with("cancel").fill_null(value=False)
     return measured
+
+
+def counted(jobs: pl.DataFrame, measured: pl.Expr) -> pl.Expr:
+    """Return a measure of the jobs that are measured; null for the others.
+
+    Parameters
+    ----------
+    jobs
+        As for `is_measured`.
+    measured
+        The measure of all jobs.
+    """
+    return pl.when(is_measured(jobs)).then(measured)

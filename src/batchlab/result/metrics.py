@@ -14,7 +14,7 @@ import polars as pl
 from batchlab.errors import ResultError
 from batchlab.lazy import listing
 from batchlab.result.efficiency import allocation_efficiency
-from batchlab.result.measured_jobs import is_measured
+from batchlab.result.measured_jobs import counted
 from batchlab.result.measures import of_jobs, of_system
 from batchlab.result.timeline import before_resizes, demands, steps
 from batchlab.system.system import System
@@ -60,7 +60,7 @@ def wait(jobs: pl.DataFrame) -> pl.Series:
     polars.Series
         Float64, seconds, one per row; null for jobs that have not started, and for cancelled ones.
     """
-    return jobs.select(_counted(jobs, _WAIT).cast(pl.Float64).alias("wait")).to_series()
+    return jobs.select(counted(jobs, _WAIT).cast(pl.Float64).alias("wait")).to_series()
 
 
 @of_jobs
@@ -77,7 +77,7 @@ def turnaround(jobs: pl.DataFrame) -> pl.Series:
     polars.Series
         Float64, seconds, one per row; null for jobs that have not ended, and for cancelled ones.
     """
-    return jobs.select(_counted(jobs, _TURNAROUND).cast(pl.Float64).alias("turnaround")).to_series()
+    return jobs.select(counted(jobs, _TURNAROUND).cast(pl.Float64).alias("turnaround")).to_series()
 
 
 @of_jobs
@@ -106,7 +106,7 @@ def slowdown(jobs: pl.DataFrame) -> pl.Series:
     job scheduling", JSSPP 1997.
     """
     ran = _run_time(jobs)
-    ratio = pl.when(ran > 0).then(_counted(jobs, _TURNAROUND) / ran)
+    ratio = pl.when(ran > 0).then(counted(jobs, _TURNAROUND) / ran)
     return jobs.select(ratio.cast(pl.Float64).alias("slowdown")).to_series()
 
 
@@ -139,7 +139,7 @@ def bounded_slowdown(jobs: pl.DataFrame, threshold: float = USUAL_THRESHOLD) -> 
     job scheduling", JSSPP 1997.
     """
     _check(threshold)
-    ratio = _counted(jobs, _TURNAROUND) / _at_least(_run_time(jobs), threshold)
+    ratio = counted(jobs, _TURNAROUND) / _at_least(_run_time(jobs), threshold)
     return jobs.select(_at_least(ratio, 1).cast(pl.Float64).alias("bounded_slowdown")).to_series()
 
 
@@ -171,7 +171,7 @@ def per_processor_slowdown(jobs: pl.DataFrame, threshold: float = USUAL_THRESHOL
     """
     _check(threshold)
     processors = pl.col("allocated_core" if "allocated_core" in jobs.columns else "tasks").clip(lower_bound=1)
-    ratio = _counted(jobs, _TURNAROUND) / (processors * _at_least(_run_time(jobs), threshold))
+    ratio = counted(jobs, _TURNAROUND) / (processors * _at_least(_run_time(jobs), threshold))
     return jobs.select(_at_least(ratio, 1).cast(pl.Float64).alias("per_processor_slowdown")).to_series()
 
 
@@ -433,11 +433,6 @@ def overview(
 
 _WAIT = pl.col("start_time") - pl.col("submit_time")
 _TURNAROUND = pl.col("end_time") - pl.col("submit_time")
-
-
-def _counted(jobs: pl.DataFrame, measured: pl.Expr) -> pl.Expr:
-    """Leave out jobs that were cancelled before they started, as far as is known."""
-    return pl.when(is_measured(jobs)).then(measured)
 
 
 def _check(threshold: float) -> None:

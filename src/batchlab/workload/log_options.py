@@ -59,8 +59,9 @@ class LogOptions:
     log_events: Annotated[
         bool,
         Help(
-            "Whether jobs that were cancelled before they started in the log are cancelled after the same "
-            "wait; if not, they are jobs of 0 s."
+            "Replay what happened to jobs in the log: those that were cancelled before they started are "
+            "cancelled after the same wait, else they are jobs of 0 s; those that were cancelled, killed, "
+            "requeued or suspended while they ran are so after the same run time, else they complete."
         ),
     ] = True
     timezone: Annotated[

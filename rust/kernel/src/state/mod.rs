@@ -6,6 +6,7 @@ mod closed;
 mod closed_partitions;
 mod defect;
 mod job_records;
+mod known_reservations;
 mod limited;
 mod ordering;
 mod partition_values;
@@ -33,7 +34,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{JobCalendar, Machine, NodeTasks, Occurrences};
+use crate::cluster::{Machine, NodeTasks, Occurrences};
 use crate::execution::{EndKey, FixedWork};
 use crate::index::IndexedHeap;
 use crate::scenario::{JobCheck, Scenario};
@@ -460,30 +461,6 @@ impl State {
                 }
             }
         }
-    }
-
-    /// When which nodes are reserved, as far as that is known; None where the machine has no reservations.
-    #[must_use]
-    pub fn occurrences<'a>(&'a self, scenario: &'a Scenario) -> Option<&'a Occurrences> {
-        let calendar = scenario.calendar.as_deref()?;
-        Some(self.known_reservations.as_deref().unwrap_or_else(|| calendar.occurrences()))
-    }
-
-    /// The reservations of the machine as a job sees them; None where there are none.
-    #[must_use]
-    pub fn calendar_of<'a>(&'a self, scenario: &'a Scenario, job: u32) -> Option<JobCalendar<'a>> {
-        let own = scenario.calendar.as_deref()?.used_by(job);
-        Some(self.occurrences(scenario)?.of(own, self.jobs.time_limit(job)))
-    }
-
-    /// Lets a reservation be known from now on, or no longer; whether that is a change. O(k log k) for k occurrences in all.
-    pub fn set_known(&mut self, scenario: &Scenario, reservation: u32, is_known: bool) -> bool {
-        let Some((calendar, before)) = scenario.calendar.as_deref().zip(self.occurrences(scenario)) else {
-            return false;
-        };
-        let Some(changed) = calendar.with(before, reservation, is_known) else { return false };
-        self.known_reservations = Some(Arc::new(changed));
-        true
     }
 
     /// Puts into `amounts` what a placed job holds of each resource.
