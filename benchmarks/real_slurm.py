@@ -13,6 +13,7 @@ virtual time goes on.
 import argparse
 import gzip
 import json
+import math
 import time
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -24,7 +25,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from real_slurm_cases import CASES, Case
-from real_slurm_log import measured
+from real_slurm_log import Measured, measured
 
 import batchlab as bl
 from batchlab.bridge.slurm import VirtualCluster, read_configuration, run_real, submissions
@@ -32,8 +33,6 @@ from batchlab.errors import BatchlabError
 
 SEEDS = range(20)
 APART = 60.0
-PHASE = 0.05
-"""When in its second a stream begins."""
 COLUMNS = (
     *("stream", "jobs", "P real, real", "P model, real", "starts > 60 s, real", "model"),
     *("mean waits, real", "twin", "factor", "launch, s"),
@@ -77,7 +76,7 @@ class Watched(VirtualCluster):
 
 @dataclass(frozen=True)
 class Row:
-    """A run: what it was, how it went, and what was measured."""
+    """A run: what it was, and how it went."""
 
     case: str
     run: int
@@ -88,10 +87,6 @@ class Row:
     overhead: float | None
     states: dict[str, int]
     kept: dict[str, float]
-    launch: list[float]
-    completion: list[float]
-    lag: float
-    test: float
     load: float
 
 
@@ -106,7 +101,7 @@ def run(case: Case, number: int, jobs: int, out: Path, clock: str) -> Row:
         (given / "sacctmgr.txt").write_text("\n".join(case.accounts) + "\n", "utf-8")
     configuration = read_configuration(given)
     stream = case.stream(jobs)
-    planned = submissions(workload_of(stream), configuration)
+    planned = submissions(bl.Workload.from_table(stream, overrun="keep"), configuration)
     begin = time.monotonic()
     cluster = Watched(case, given, clock)
     real = run_real(cluster, planned)
@@ -115,9 +110,6 @@ def run(case: Case, number: int, jobs: int, out: Path, clock: str) -> Row:
         (twin / name).write_text(text, "utf-8")
     real.jobs.write_parquet(folder / f"run-{number}.parquet")
     (folder / f"run-{number}.log.gz").write_bytes(gzip.compress(cluster.log.encode()))
-    ended = real.jobs.filter(slurm_state="COMPLETED")
-    sleeps = dict(zip(ended["slurm_id"], ended["planned_run_time"], strict=True))
-    found = measured(cluster.log, sleeps)
     return Row(
         case.name,
         number,
@@ -128,52 +120,69 @@ def run(case: Case, number: int, jobs: int, out: Path, clock: str) -> Row:
         real.overhead(),
         dict(real.jobs["slurm_state"].value_counts().rows()),
         {name: instant - real.origin for name, instant in cluster.kept.items()},
-        found.launch,
-        found.completion,
-        found.lag,
-        found.test,
         float(Path("/proc/loadavg").read_text("ascii").split()[0]),
     )
 
 
-def workload_of(stream: pl.DataFrame) -> bl.Workload:
-    """Make the workload of a stream."""
-    return bl.Workload.from_table(stream, overrun="keep")
+def measured_in(folder: Path, number: int) -> Measured:
+    """Measure what the work of a run's controller took."""
+    jobs = pl.read_parquet(folder / f"run-{number}.parquet").filter(slurm_state="COMPLETED")
+    sleeps = dict(zip(jobs["slurm_id"], jobs["planned_run_time"], strict=True))
+    return measured(gzip.decompress((folder / f"run-{number}.log.gz").read_bytes()).decode(), sleeps)
 
 
-def twin_runs(case: Case, rows: list[dict[str, Any]], out: Path) -> list[pl.DataFrame]:
-    """Run the stream in the twin with each seed, with what was measured on the real runs."""
+def twin_runs(case: Case, row: dict[str, Any], found: Measured, out: Path) -> list[pl.DataFrame]:
+    """Run the stream of a real run in the twin with each seed, with its submissions and durations."""
     system = bl.read_system(out / case.name / "twin")
-    starts = {name: fmean(row["kept"][name] for row in rows) for name in rows[0]["kept"]}
     kept = tuple(
         bl.Reservation(
             each.name,
-            start=starts[each.name],
+            start=row["kept"][each.name],
             duration=60.0 * each.minutes,
             nodes=f"{each.nodes[0] - 1}-{each.nodes[1] - 1}",
             admits=None,
         )
         for each in case.kept
     )
-    stream = case.stream(rows[0]["jobs"])
-    if "mem" in stream.columns and "mem" not in system.resources:
-        stream = stream.drop("mem")
+    stream = case.stream(row["jobs"])
     if case.accounts:
         stream = stream.with_columns(user=pl.lit("root"))
-    late = PHASE + fmean(row["lateness"] for row in rows)
-    workload = workload_of(stream.with_columns(pl.col("submit_time") + late))
-    measures = {name: fmean(row[name] for row in rows) for name in ("lag", "test")}
-    policy = f"slurm(main_lag={measures['lag']:.5f}, bf_test_time={measures['test']:.5f})"
-    overheads = bl.Overheads(
-        launch=[max(each, 0.0) for row in rows for each in row["launch"]],
-        completion=[max(each, 0.0) for row in rows for each in row["completion"]],
-    )
-    system = replace(system, reservations=kept)
-    on_system = bl.Policy.parse(policy).on(system.policy)
+    jobs = pl.read_parquet(out / case.name / f"run-{row['run']}.parquet")
+    origin = origin_of(jobs, found)
+    workload = bl.Workload.from_table(arrived(stream, jobs, found, origin), overrun="keep")
+    # Backfill rounds times of the clock.
+    measures = f"epoch={origin}, main_lag={found.lag:.5f}, bf_test_time={found.test:.5f}"
+    policy = bl.Policy.parse(f"slurm({measures})")
+    overheads = bl.Overheads(completion=found.completion)
     return [
-        bl.simulate(workload, system, on_system, seed=seed, overheads=overheads, walltime="kill").jobs
+        bl.simulate(
+            workload,
+            replace(system, reservations=kept),
+            policy.on(system.policy),
+            seed=seed,
+            overheads=overheads,
+            walltime="kill",
+        ).jobs
         for seed in SEEDS
     ]
+
+
+def origin_of(jobs: pl.DataFrame, found: Measured) -> int:
+    """Give the second of the clock that is 0 in the stream of a run."""
+    whole = dict(zip(jobs["slurm_id"], jobs["submit_time"], strict=True))
+    return int(median(math.floor(time) - whole[each] for each, time in found.submitted.items()))
+
+
+def arrived(stream: pl.DataFrame, jobs: pl.DataFrame, found: Measured, origin: int) -> pl.DataFrame:
+    """Give a stream the submissions of a run, and the jobs that completed there their durations."""
+    numbers = dict(zip(jobs["slurm_id"], jobs["job_id"], strict=True))
+    submit = {numbers[each]: time - origin for each, time in found.submitted.items()}
+    lasted = {numbers[each]: time for each, time in found.lasted.items()}
+    job = pl.col("job_id")
+    return stream.with_columns(
+        submit_time=job.replace_strict(submit, default=pl.col("submit_time"), return_dtype=pl.Float64),
+        run_time=job.replace_strict(lasted, default=pl.col("run_time"), return_dtype=pl.Float64),
+    )
 
 
 def times_of(jobs: pl.DataFrame) -> pl.DataFrame:
@@ -195,27 +204,37 @@ def mean_wait(jobs: pl.DataFrame) -> float:
 
 
 def span(values: list[float]) -> str:
-    """Write a median with its range."""
+    """Write a median with its range; nothing of nothing."""
+    if not values:
+        return ""
     return f"{median(values):.1f} ({min(values):.1f}–{max(values):.1f})"
 
 
 def line_of(case: Case, rows: list[dict[str, Any]], out: Path) -> str:
     """Write the line of the table of a case."""
-    real = [times_of(pl.read_parquet(out / case.name / f"run-{row['run']}.parquet")) for row in rows]
-    twin = [times_of(each) for each in twin_runs(case, rows, out)]
+    folder = out / case.name
+    real = [times_of(pl.read_parquet(folder / f"run-{row['run']}.parquet")) for row in rows]
+    found = [measured_in(folder, row["run"]) for row in rows]
+    twins = [
+        [times_of(each) for each in twin_runs(case, row, measure, out)]
+        for row, measure in zip(rows, found, strict=True)
+    ]
     pairs = [distance(one, other) for one, other in combinations(real, 2)]
-    against = [distance(one, other) for one in real for other in twin]
-    waits = ", ".join(f"{mean_wait(each):.1f}" for each in real)
-    of_twin = [mean_wait(each) for each in twin]
-    overhead = fmean(each for row in rows for each in row["launch"])
-    between = span([each[0] for each in pairs]) if pairs else ""
-    starts = f"{median([each[1] for each in pairs]):.0f}" if pairs else ""
-    return (
-        f"| {case.name} | {rows[0]['jobs']} | {between} | {span([each[0] for each in against])} | "
-        f"{starts} | {median([each[1] for each in against]):.0f} | {waits} | "
-        f"{min(of_twin):.1f}–{max(of_twin):.1f} ({fmean(of_twin):.1f}) | "
-        f"{fmean(row['factor'] for row in rows):.0f} | {overhead:.2f} |"
+    against = [distance(one, each) for one, twin in zip(real, twins, strict=True) for each in twin]
+    waits = [mean_wait(each) for twin in twins for each in twin]
+    cells = (
+        case.name,
+        rows[0]["jobs"],
+        span([each[0] for each in pairs]),
+        span([each[0] for each in against]),
+        f"{median([each[1] for each in pairs]):.0f}" if pairs else "",
+        f"{median([each[1] for each in against]):.0f}",
+        ", ".join(f"{mean_wait(each):.1f}" for each in real),
+        f"{min(waits):.1f}–{max(waits):.1f} ({fmean(waits):.1f})",
+        f"{fmean(row['factor'] for row in rows):.0f}",
+        f"{median(time for each in found for time in each.launch):.2f}",
     )
+    return f"| {' | '.join(map(str, cells))} |"
 
 
 def table(rows: list[dict[str, Any]], cases: list[Case], out: Path) -> None:

@@ -23,6 +23,8 @@ MADE = "made"
 USERS = 12
 SECONDS_A_JOB = 10.0
 SHORT, FEW = 300, 4
+LONGEST = 0.25
+"""The longest run time, of the time within which jobs are submitted."""
 MIB = 1024
 LINEAR = "SelectType=select/linear"
 CORES = "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core"
@@ -102,7 +104,7 @@ class Case:
         table = given.select(
             job_id=pl.int_range(1, pl.len() + 1),
             submit_time=(pl.col("submit_time") * later).floor(),
-            run_time=(pl.col("run_time") * slower).floor().clip(1.0),
+            run_time=(pl.col("run_time") * slower).floor().clip(1.0, LONGEST * span),
             # Limits are whole minutes; jobs that would reach theirs are those of the log.
             requested_time=(pl.col("requested_time") * slower / 60).ceil().clip(1.0) * 60,
             tasks=tasks.cast(pl.Int64),

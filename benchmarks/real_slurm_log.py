@@ -10,6 +10,7 @@ from statistics import fmean, median
 from batchlab.workload.logs.hostlist import hosts
 
 LINE = re.compile(r"\[(\S+)\] (.*)")
+SUBMITTED = re.compile(r"_slurm_rpc_submit_batch_job: JobId=(\d+) ")
 STARTED = re.compile(
     r"(?:sched: Allocate|sched/backfill: _start_job: Started) JobId=(\d+) .*?(?:NodeList=| on )(\S+)"
 )
@@ -24,11 +25,15 @@ TURN = 30
 
 @dataclass
 class Measured:
-    """Seconds that each job lasted beyond its sleep, and its nodes were busy beyond its end.
+    """What became of the jobs that completed, by Slurm's number: UNIX times of their submissions, seconds.
 
+    `lasted` is from the allocation to the end, `launch` that without the sleep, `completion` from the end
+    until the last node is free.
     `lag` is by how much the main thread wakes later each second, `test` what backfill takes for each entry.
     """
 
+    submitted: dict[int, float] = field(default_factory=dict)
+    lasted: dict[int, float] = field(default_factory=dict)
     launch: list[float] = field(default_factory=list)
     completion: list[float] = field(default_factory=list)
     lag: float = 0.0
@@ -51,11 +56,14 @@ def measured(text: str, sleeps: dict[int, float]) -> Measured:
     last_free: dict[int, float] = {}
     turns: list[float] = []
     for time, what in events(text):
-        if start := STARTED.match(what):
+        if submission := SUBMITTED.match(what):
+            found.submitted[int(submission[1])] = time
+        elif start := STARTED.match(what):
             started[int(start[1])] = time, start[2]
         elif (end := ENDED.match(what)) and (job := int(end[1])) in started:
             begun, nodes = started.pop(job)
             if job in sleeps:
+                found.lasted[job] = time - begun
                 found.launch.append(time - begun - sleeps[job])
             ends[job] = time
             leaving |= dict.fromkeys(hosts(nodes) or (), (job, time))

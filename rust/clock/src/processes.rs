@@ -13,9 +13,11 @@ const DAEMONS: f64 = 0.3;
 const CONTROLLER: f64 = 0.66;
 /// Shorter intervals (ns) are taken for this one: what was used in them says little.
 const SHORTEST: i64 = 300_000;
-/// Steps without their sleeps, and sleeps without their steps, are no launches if they last longer (ns) without work; threads
-/// more than before are no conversation.
-const LASTING: i64 = 1_000_000_000;
+/// Steps without their sleeps, and sleeps without their steps, are no launches if they last longer (ns) without work. A step
+/// may wait so long for a busy disk or a processor.
+const STUCK: i64 = 10_000_000_000;
+/// Threads more than usual are no conversation if they last longer (ns).
+const LASTING: i64 = 2_000_000_000;
 
 /// What a process is, as it enters itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,7 +168,7 @@ impl Processes {
         let lasts = difference == self.difference && used == 0;
         self.lasting = if lasts { self.lasting + interval } else { 0 };
         self.difference = difference;
-        if difference == 0 || self.lasting > LASTING {
+        if difference == 0 || self.lasting > STUCK {
             self.usual = difference;
         }
         difference != self.usual
