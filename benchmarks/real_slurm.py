@@ -33,6 +33,7 @@ from batchlab.errors import BatchlabError
 
 SEEDS = range(20)
 APART = 60.0
+PATIENCE = 1800.0
 COLUMNS = (
     *("stream", "jobs", "P real, real", "P model, real", "starts > 60 s, real", "model"),
     *("mean waits, real", "twin", "factor", "launch, s"),
@@ -104,7 +105,8 @@ def run(case: Case, number: int, jobs: int, out: Path, clock: str) -> Row:
     planned = submissions(bl.Workload.from_table(stream, overrun="keep"), configuration)
     begin = time.monotonic()
     cluster = Watched(case, given, clock)
-    real = run_real(cluster, planned)
+    # While nodes are kept, nothing may run for long.
+    real = run_real(cluster, planned, patience=PATIENCE)
     seconds = time.monotonic() - begin
     for name, text in {"slurm.conf": real.configuration, **cluster.listings}.items():
         (twin / name).write_text(text, "utf-8")

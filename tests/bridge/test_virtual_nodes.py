@@ -330,6 +330,32 @@ def test_model_of_a_stream(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["run-1", "run-2", "run-3"]
 
 
+def test_the_model_rounds_times_of_the_clock(tmp_path: Path) -> None:
+    """Plans begin at multiples of bf_resolution on the clock; job 5 fits before one of them."""
+    configuration = slurm.read_configuration(configured(tmp_path, "SelectType=select/linear\n"))
+    stream = pl.DataFrame(
+        {
+            "job_id": range(1, 7),
+            "submit_time": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
+            "run_time": [60.0, 30.0, 100.0, 30.0, 60.0, 120.0],
+            "requested_time": [120.0, 180.0, 120.0, 60.0, 60.0, 120.0],
+            "tasks": [1, 1, 1, 2, 1, 2],
+            "core": [1] * 6,
+            "partition": ["batch"] * 6,
+        }
+    )
+    policy = "slurm(main_phase=0.3, backfill_phase=0.5)"
+
+    def fifth(origin: int | None, policy: str | None = policy) -> float:
+        run = slurm.run_model(stream, equal_nodes(2, 1), configuration, policy, origin=origin)
+        return cast("float", run.jobs["start_time"][4])
+
+    assert fifth(None) == fifth(0) == fifth(600) == pytest.approx(163.3)
+    assert fifth(30) == pytest.approx(60.5)
+    # What the user says counts.
+    assert fifth(30, f"{policy[:-1]}, epoch=0)") == pytest.approx(163.3)
+
+
 def test_overhead() -> None:
     """A note warns where jobs last longer than they sleep, unless there are too few jobs to say so."""
 

@@ -182,6 +182,7 @@ def vnodes(
             configuration,
             model,
             reservations=() if real is None else real.reservations,
+            origin=None if real is None else real.origin,
             walltime=walltime,
             seed=seed,
         )

@@ -17,7 +17,7 @@ from batchlab.bridge.slurm.layout import write_model
 from batchlab.bridge.slurm.modelled import modelled_stream
 from batchlab.bridge.slurm.submission import further_columns
 from batchlab.errors import BridgeError, SystemDescriptionError
-from batchlab.policy.policy import CONFIGURED, as_policy
+from batchlab.policy.policy import CONFIGURED, Policy, as_policy
 from batchlab.simulation import simulate
 from batchlab.slurm.nodes import GenericResource
 from batchlab.system import read_system
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from batchlab.bridge.slurm.configuration import Configuration
     from batchlab.bridge.slurm.submission import Submission
-    from batchlab.policy import Policy
     from batchlab.result.result import Result
     from batchlab.system import Reservation, System
     from batchlab.vocabulary import WalltimeAction
@@ -123,6 +122,7 @@ def run_model(
     policy: str | Policy | None = None,
     *,
     reservations: Sequence[Reservation] = (),
+    origin: int | None = None,
     walltime: WalltimeAction = "run",
     seed: int = 0,
 ) -> Result:
@@ -141,6 +141,9 @@ def run_model(
         The configured one unless given; see `Policy.on`.
     reservations
         Of the cluster, see `RealRun`; without them jobs that name one wait in the queue of all.
+    origin
+        The second of the clock (UNIX time) that is 0 in the stream, for Slurm's controller: backfill rounds
+        times of the clock.
     walltime
         Whether jobs run beyond their limits, as those of a returned stream did, or are killed there.
     seed
@@ -156,6 +159,12 @@ def run_model(
         table = table.with_columns(exclusive=True)
     # A job that Slurm killed late has run longer than its limit, and does so here.
     workload = Workload.from_table(table, resources=["core"], overrun="keep")
-    return simulate(
-        workload, system, as_policy(policy or CONFIGURED).on(system.policy), walltime=walltime, seed=seed
-    )
+    chosen = as_policy(policy or CONFIGURED).on(_on_the_clock(system.policy, origin))
+    return simulate(workload, system, chosen, walltime=walltime, seed=seed)
+
+
+def _on_the_clock(policy: str, origin: int | None) -> str:
+    """Give the configured policy the origin of a run, if it plans."""
+    configured = Policy.parse(policy)
+    plans = configured.slurm is not None and configured.slurm.backfill
+    return str(Policy.parse(f"slurm(epoch={origin})").on(policy)) if origin is not None and plans else policy
