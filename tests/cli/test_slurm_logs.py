@@ -120,6 +120,54 @@ def test_plain_runs_name_memory_too(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert (said in capsys.readouterr().out) == told
 
 
+SHARED = """JobIDRaw|User|State|Submit|Start|End|ElapsedRaw|Timelimit|ReqCPUS|NNodes|NodeList|Partition
+1|ann|NODE_FAIL|2024-03-01T10:00:00|2024-03-01T10:00:00|2024-03-01T10:10:00|600|02:00:00|8|1|n1|batch
+2|ann|CANCELLED by 7|2024-03-01T10:00:01|2024-03-01T10:00:01|2024-03-01T10:05:01|300|02:00:00|8|1|n2|batch
+3|ann|COMPLETED|2024-03-01T10:00:02|2024-03-01T10:10:00|2024-03-01T10:40:00|1800|02:00:00|8|1|n2|batch
+"""
+LISTING = """Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User
+c1|n1|2024-03-01T10:20:00|2024-03-01T10:30:00|DOWN*|Not responding|slurm(64030)
+c1|n2|2024-03-01T10:15:00|2024-03-01T10:30:00|DOWN*|Not responding|slurm(64030)
+c1|old|2024-03-01T10:15:00|2024-03-01T10:30:00|DOWN*|Not responding|slurm(64030)
+"""
+
+
+def test_node_events(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nodes go down as in the listing, with the jobs that are there; the log's failure ends no job."""
+    system = configuration(tmp_path / "conf", "CR_Core")
+    (tmp_path / "jobs.txt").write_text(SHARED)
+    (tmp_path / "nodes.txt").write_text(LISTING)
+    trace, listing = str(tmp_path / "jobs.txt"), str(tmp_path / "nodes.txt")
+    plain = metrics(capsys, "run", trace, "--system", system)
+    assert plain["jobs"]["killed"] == 1  # type: ignore[index]
+    assert "interrupted" not in plain
+    assert main(["run", trace, "--system", system, "--node-events", listing, "--format", "json"]) == 0
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    assert found["jobs"]["completed"] == 2
+    assert found["jobs"]["cancelled"] == 1
+    # Job 3 was on n2 from 10:05 on, and begins again.
+    assert found["interrupted"]["jobs"] == 1
+    assert "1 nodes that the machine does not have: not used" in err
+    compared = ["compare", trace, "--system", system, "--node-events", listing, "--policy", "fcfs"]
+    assert main([*compared, "--format", "json"]) == 0
+    capsys.readouterr()
+    conf = ["--conf", f"{system}/slurm.conf", "--seeds", "1", "--resamples", "2"]
+    study = metrics(capsys, "slurm", "what-if", trace, *conf, "--node-events", listing)
+    waits = {row["statistic"]: row["wait"] for row in study["waits"] if row["by"] == "all"}  # type: ignore[attr-defined]
+    assert waits["p95"] >= 1500
+
+
+def test_node_events_need_names(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only a slurm.conf has the names of the nodes; --stream reads no log of Slurm."""
+    (tmp_path / "nodes.txt").write_text(LISTING)
+    listing = ["--node-events", str(tmp_path / "nodes.txt")]
+    assert main(["run", str(log), "--nodes", "2", "--cores", "8", *listing]) == 2
+    assert "names nodes as slurm.conf does" in capsys.readouterr().err
+    assert main(["run", str(log), "--nodes", "2", "--stream", *listing]) == 2
+    assert "--node-events" in capsys.readouterr().err
+
+
 def test_limits_of_partitions(log: Path, tmp_path: Path) -> None:
     """A job with Partition_Limit asked for MaxTime."""
     system = configuration(tmp_path / "conf", "CR_Core")

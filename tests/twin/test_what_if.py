@@ -180,6 +180,28 @@ def test_waits_of_the_log_stand_beside(tmp_path: Path) -> None:
     assert bl.twin.what_if(jobs, [one], seeds=(7,), resamples=2).log is None
 
 
+def test_a_configuration_that_starts_no_job(tmp_path: Path) -> None:
+    """The others are compared without it, and the answer says which requests do not fit, and where."""
+    one = twin(tmp_path)
+    system = bl.System.homogeneous(nodes=2, resources={"core": 1})
+    small = bl.twin.Twin(name="small", system=system, policy=bl.Policy.parse("slurm"))
+    table = {"submit_time": [0, 1], "run_time": 1, "tasks": 1, "core": 2, "requested_time": 60}
+    jobs = bl.Workload.from_table(table, resources=["core"])
+    for twins in ([one, small], [small, one]):
+        found = bl.twin.what_if(jobs, twins, seeds=(0, 1), resamples=2)
+        assert found.first == "usual"
+        assert found.jobs == 2
+        assert found.not_started == {"usual": 0, "small": 2}
+        assert set(found.table["configuration"]) == {"usual"}
+        assert found.mean_waits["small"] == ()
+        reason = "2 jobs rejected, never_fits: a task asks for 2 of core, a node has at most 1"
+        assert found.reasons == {"usual": (), "small": (reason,)}
+        assert reason in str(found)
+        assert found.to_dict()["configurations"]["small"]["reasons"] == [reason]  # type: ignore[index]
+        bl.report.write_what_if(found, tmp_path / "page.html")
+        assert reason in (tmp_path / "page.html").read_text("utf-8")
+
+
 def test_refusals(tmp_path: Path) -> None:
     """Each error names what is wrong, where, and the next step."""
     one = twin(tmp_path)

@@ -11,6 +11,7 @@ from batchlab.cli.experiment_command import ExperimentRequest, carry_out
 from batchlab.cli.failure import check_directory, check_report, wrong_usage
 from batchlab.cli.log import located, read_log
 from batchlab.cli.machine import machine_for
+from batchlab.cli.node_events import with_outages
 from batchlab.cli.node_sleep import check_nodes, sleep_of
 from batchlab.cli.observers import observers_for
 from batchlab.cli.options import (  # typer reads the annotations
@@ -22,6 +23,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     ExternalEvents,
     FailureTimes,
     JobChecked,
+    NodeEvents,
     Nodes,
     NodeWatts,
     Observers,
@@ -116,6 +118,7 @@ def compare(
     control: Control = None,
     reference_rate: ReferenceRate = RunOptions.reference_rate,
     external_events: ExternalEvents = None,
+    node_events: NodeEvents = None,
     observer: Observers = None,
     power: NodeWatts = None,
     failures: FailureTimes = None,
@@ -140,6 +143,7 @@ def compare(
     observers = observers_for(observer, power, failures, seed)
     log = LogRequest.of(located(trace), reading)
     workload, described = _read(log, machine)
+    workload, events = with_outages(node_events, log, machine, workload, external_events)
     title = LogFile(log.trace).label
     options = RunOptions(
         walltime=walltime,
@@ -159,12 +163,13 @@ def compare(
         policies,
         seeds=seed,
         replications=replications,
-        events=external_events,
+        events=events,
         observers=tuple(observers.values()),
         options=options,
     )
     known = python_files(policy, observer or [])
-    known |= {} if external_events is None else {"external_events": external_events}
+    given = {"external_events": external_events, "node_events": node_events}
+    known |= {role: path for role, path in given.items() if path is not None}
     request = ExperimentRequest(
         title=title,
         executor=executor,

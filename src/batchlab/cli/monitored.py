@@ -14,12 +14,14 @@ from batchlab.cli.progress import run_bar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from batchlab.cli.request import RunRequest, Watching
     from batchlab.monitor import Monitor
     from batchlab.policy.policy import Policy
     from batchlab.simulation import Simulation
     from batchlab.system.system import System
+    from batchlab.workload.event_stream import EventStream
     from batchlab.workload.workload import Workload
 
 __all__ = ["check_watching", "keep_serving", "monitored"]
@@ -51,15 +53,21 @@ def check_watching(watching: Watching, *, stream: bool) -> None:
 
 
 @contextmanager
-def monitored(request: RunRequest, workload: Workload, system: System, policy: Policy) -> Iterator[Monitor]:
+def monitored(
+    request: RunRequest,
+    workload: Workload,
+    system: System,
+    policy: Policy,
+    events: EventStream | Path | None = None,
+) -> Iterator[Monitor]:
     """Prepare a run that can be looked at.
 
     Parameters
     ----------
     request
         What ``batchlab run`` was asked to do.
-    workload, system, policy
-        What to simulate.
+    workload, system, policy, events
+        What to simulate; the events are those of the request unless given.
 
     Yields
     ------
@@ -76,7 +84,7 @@ def monitored(request: RunRequest, workload: Workload, system: System, policy: P
         system,
         policy,
         observers=tuple(request.observers.values()),
-        events=request.external_events,
+        events=request.external_events if events is None else events,
         options=request.options,
     )
     with ExitStack() as stack:

@@ -32,6 +32,7 @@ __all__ = [
     "Format",
     "FormatOption",
     "JobChecked",
+    "NodeEvents",
     "NodeWatts",
     "Nodes",
     "Observers",
@@ -269,6 +270,15 @@ ExternalEvents = Annotated[
     Path | None,
     existing_file(
         "What comes from outside: cancelled and killed jobs, nodes down and up, … (lines of JSON, CSV).",
+        RULES,
+    ),
+]
+
+NodeEvents = Annotated[
+    Path | None,
+    existing_file(
+        "When nodes of a Slurm cluster were down or drained: what sacctmgr --parsable2 show event prints. "
+        "Jobs there in the simulation are requeued, and failures of nodes in the log do not end its jobs.",
         RULES,
     ),
 ]

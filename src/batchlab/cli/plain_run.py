@@ -90,6 +90,7 @@ def _is_plain(request: RunRequest) -> bool:
         request.dispatch,
         request.events,
         request.external_events,
+        request.node_events,
         request.fitted,
         request.report,
         log.applications,

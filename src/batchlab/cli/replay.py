@@ -9,6 +9,7 @@ from batchlab.cli.fitted import with_fitted
 from batchlab.cli.log import check_counting, check_platform, read_log
 from batchlab.cli.machine import machine_for
 from batchlab.cli.monitored import keep_serving, monitored
+from batchlab.cli.node_events import with_outages
 from batchlab.cli.node_sleep import check_nodes
 from batchlab.cli.output import tell_result
 
@@ -37,10 +38,13 @@ def replay(request: RunRequest) -> None:
         _check_events(request.events)
     policy = request.policy
     workload, system = _read(request)
+    workload, events = with_outages(
+        request.node_events, request.log, request.machine, workload, request.external_events
+    )
     if request.fitted is not None:
         workload, policy, options = with_fitted(request.fitted, workload, system, policy, request.options)
         request = replace(request, options=options)
-    with monitored(request, workload, system, policy) as monitor:
+    with monitored(request, workload, system, policy, events) as monitor:
         result = monitor.run()
         _write(request, result)
         tell_result(result, request.form, request.out, _further(request))

@@ -116,8 +116,8 @@ class RunRequest:
 
     `dispatch` is the file that gets the cost of every scheduling pass, if any, `events` the one that gets
     what happened, `report` the one that gets a page about the run; `external_events` says what comes from
-    outside, `fitted` has fitted values, `parquet` says whether ``jobs.parquet`` is wanted too; `python_files`
-    are those that define the policy and observers.
+    outside, `node_events` when nodes were down, `fitted` has fitted values, `parquet` says whether
+    ``jobs.parquet`` is wanted too; `python_files` are those that define the policy and observers.
     """
 
     log: LogRequest
@@ -130,6 +130,7 @@ class RunRequest:
     command: str
     dispatch: Path | None = None
     external_events: Path | None = None
+    node_events: Path | None = None
     events: Path | None = None
     fitted: Path | None = None
     parquet: bool = False
@@ -140,7 +141,11 @@ class RunRequest:
     @property
     def inputs(self) -> dict[str, Path]:
         """The files that are read, by role."""
-        given = {"external_events": self.external_events, "fitted": self.fitted}
+        given = {
+            "external_events": self.external_events,
+            "node_events": self.node_events,
+            "fitted": self.fitted,
+        }
         known = {role: path for role, path in given.items() if path is not None}
         return input_files(self.log, self.machine) | known | dict(self.python_files)
 

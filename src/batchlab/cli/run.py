@@ -32,6 +32,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     FailureTimes,
     Fitted,
     JobChecked,
+    NodeEvents,
     Nodes,
     NodeWatts,
     Observers,
@@ -206,6 +207,7 @@ def run(
     reference_rate: ReferenceRate = RunOptions.reference_rate,
     sleep: Sleep = None,
     external_events: ExternalEvents = None,
+    node_events: NodeEvents = None,
     observer: Observers = None,
     power: NodeWatts = None,
     failures: FailureTimes = None,
@@ -238,6 +240,7 @@ def run(
     if stream:
         _check_streamed(
             {"--messages": messages, "--dispatch": dispatch, "--fitted": fitted, "--report": report}
+            | {"--node-events": node_events}
         )
         check_streamed(rate, control, reference_rate)
         check_unobserved(observer, power, failures)
@@ -267,6 +270,7 @@ def run(
         command=cast("str", context.obj),
         dispatch=dispatch,
         external_events=external_events,
+        node_events=node_events,
         events=events,
         fitted=fitted,
         parquet=parquet,
@@ -292,6 +296,7 @@ _NOT_STREAMED = {
     "--dispatch": "records every pass, which --stream does without",
     "--fitted": "shifts submissions, which --stream does not",
     "--report": "shows all jobs, which --stream does without",
+    "--node-events": "is about logs of Slurm, which --stream does not read",
 }
 
 

@@ -9,9 +9,11 @@ import typer
 
 from batchlab.cli.failure import check_page, wrong_usage
 from batchlab.cli.log import located, read_log
+from batchlab.cli.node_events import outages_of
 from batchlab.cli.options import (  # typer reads the annotations
     RULES,
     Fitted,
+    NodeEvents,
     OutputFormat,
     Overhead,
     Seed,
@@ -83,6 +85,7 @@ def what_if(
     block: _Block = None,
     resamples: _Resamples = 1000,
     confidence: _Confidence = 0.95,
+    node_events: NodeEvents = None,
     reading: ReadingOptions,
     report: PageFile = None,
     form: OutputFormat = "text",
@@ -102,6 +105,12 @@ def what_if(
         twins = [values.applied(each) for each in twins]
     request = LogRequest.of(located(trace), reading)
     workload = read_log(request, *(each.system for each in twins))
+    events = None
+    if node_events is not None:
+        configured = {each.name: each.configuration for each in twins}
+        names = {name: each.in_service for name, each in configured.items() if each is not None}
+        events = {name: outages_of(node_events, nodes, request, workload) for name, nodes in names.items()}
+        workload = workload.without_node_failures()
     _note_ignored(workload, twins)
     with progress_bar("simulating") as advance:
         found = twin.what_if(
@@ -111,6 +120,7 @@ def what_if(
             block=block,
             resamples=resamples,
             confidence=confidence,
+            events=events,
             progress=advance,
         )
     typer.echo(str(found) if form == "text" else as_json(found.to_dict()))

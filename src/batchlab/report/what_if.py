@@ -110,8 +110,16 @@ def _summary(found: WhatIf, source: str | None) -> Html:
         "seeds": seeds,
         **{name: _said(twin) for name, twin in found.twins.items()},
     }
-    rows = ([name, f"{found.not_started[name]:,}", amounts(found.mean_waits[name])] for name in found.twins)
-    titles = ("configuration", "jobs that did not start", "mean wait by seed")
+    rows = (
+        [
+            name,
+            f"{found.not_started[name]:,}",
+            "; ".join(found.reasons[name]),
+            amounts(found.mean_waits[name]) if found.mean_waits[name] else "",
+        ]
+        for name in found.twins
+    )
+    titles = ("configuration", "jobs that did not start", "reasons", "mean wait by seed")
     return Html(facts(summary) + table("Runs", titles, rows, class_="numbers"))
 
 

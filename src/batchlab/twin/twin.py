@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from batchlab.slurm import SlurmConfiguration
     from batchlab.system import System
     from batchlab.workload import Workload
+    from batchlab.workload.event_stream import EventStream
 
 __all__ = ["Twin", "read_twin", "waits_of"]
 
@@ -73,7 +74,7 @@ class Twin:
         given += [] if self.overheads is None else [str(self.overheads)]
         return ", ".join(given)
 
-    def run(self, workload: Workload, *, seed: int = 0) -> Result:
+    def run(self, workload: Workload, *, seed: int = 0, events: EventStream | None = None) -> Result:
         """Run jobs.
 
         Parameters
@@ -82,6 +83,8 @@ class Twin:
             The jobs.
         seed
             Of the phases of the controller's threads, and of overheads that are drawn.
+        events
+            External events, as outages of nodes.
 
         Returns
         -------
@@ -95,7 +98,9 @@ class Twin:
         """
         known = workload.shift(self.submission) if self.submission else workload
         try:
-            return simulate(known, self.system, self.policy, seed=seed, overheads=self.overheads)
+            return simulate(
+                known, self.system, self.policy, seed=seed, overheads=self.overheads, events=events
+            )
         except (WorkloadError, PolicyError, SimulationError) as error:
             raise TwinError(f"{self.name} cannot run the log: {error}") from error
 

@@ -14,6 +14,7 @@ from batchlab.text_tables import Table, drawn
 from batchlab.twin.durations import amount, amounts, unit_of
 from batchlab.twin.groups import GROUPED_BY
 from batchlab.twin.lines import wrapped
+from batchlab.twin.not_started import reasons_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,13 +47,14 @@ class WhatIf:
         ``wait``, ``low``, ``high`` (s), and ``difference``, ``difference_low``, ``difference_high`` (s): by
         how much it is above that of the first configuration; null for the first.
     jobs
-        How many jobs were compared: those that started under all configurations and seeds.
+        How many jobs were compared: those that started under all seeds and configurations. A configuration
+        under which no job starts is left out, and has no rows in the table.
     not_started
         How many jobs did not start, by configuration.
     seeds
         Of the runs under each configuration.
     mean_waits
-        The mean wait of the compared jobs with each seed, seconds, by configuration.
+        The mean wait of the compared jobs with each seed, seconds, by configuration; empty if no job starts.
     confidence, block, resamples
         Of the intervals: their level, the length of the blocks of time (s), and how often these were drawn.
     results
@@ -88,8 +90,13 @@ class WhatIf:
 
     @property
     def first(self) -> str:
-        """The name of the configuration with which the others are compared."""
-        return next(iter(self.twins))
+        """The name of the configuration with which the others are compared: the first that starts jobs."""
+        return next((name for name, waits in self.mean_waits.items() if waits), next(iter(self.twins)))
+
+    @cached_property
+    def reasons(self) -> Mapping[str, tuple[str, ...]]:
+        """Why jobs did not start under each configuration, with the first seed."""
+        return {name: reasons_of(result) for name, result in self.results.items()}
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
@@ -105,6 +112,7 @@ class WhatIf:
                     "nodes": twin.system.nodes,
                     "note": twin.system.note,
                     "not_started": self.not_started[name],
+                    "reasons": list(self.reasons[name]),
                     "mean_waits": list(self.mean_waits[name]),
                 }
                 for name, twin in self.twins.items()
@@ -148,12 +156,14 @@ def _head(found: WhatIf) -> Iterator[str]:
             yield from wrapped(f"  {twin.system.note}")
         if twin.delays:
             yield from wrapped(f"  overheads: {twin.delays}")
-        if len(found.seeds) > 1:
-            yield f"  mean wait by seed: {amounts(found.mean_waits[name])}"
+        waits = found.mean_waits[name]
+        if len(found.seeds) > 1 and waits:
+            yield f"  mean wait by seed: {amounts(waits)}"
         if found.not_started[name]:
-            yield from wrapped(
-                f"  {_jobs(found.not_started[name])} did not start, and are left out for all configurations"
-            )
+            left = "and are left out for all configurations" if waits else "none did: there are no waits"
+            yield from wrapped(f"  {_jobs(found.not_started[name])} did not start, {left}")
+            for reason in found.reasons[name]:
+                yield from wrapped(f"  {reason}")
 
 
 def _differences(found: WhatIf) -> Iterator[str]:
@@ -180,7 +190,7 @@ def _groups(found: WhatIf, by: GroupedBy) -> Iterator[str]:
     table = found.table.filter(by=by)
     groups = table.unique("group", maintain_order=True).select("group", "jobs")
     shown = table.filter(pl.col("group").is_in(groups["group"].head(_MOST_GROUPS).implode()))
-    apart = len(found.twins) > 1
+    apart = table["configuration"].n_unique() > 1
     units = {name: unit_of(shown.filter(statistic=name)["wait"]) for name in _STATISTICS}
     means = shown.filter(statistic="mean")
     last = unit_of([*means["difference_low"], *means["difference_high"]]) if apart else units["mean"]

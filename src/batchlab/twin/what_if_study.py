@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from batchlab.twin.groups import Grouping
     from batchlab.twin.twin import Twin
     from batchlab.workload import Workload
+    from batchlab.workload.event_stream import EventStream
 
     Floats = npt.NDArray[np.float64]
     Integers = npt.NDArray[np.int64]
@@ -43,6 +44,7 @@ def what_if(
     block: float | None = None,
     resamples: int = 1000,
     confidence: float = 0.95,
+    events: Mapping[str, EventStream] | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> WhatIf:
     """Run the same jobs under several configurations, and compare how long they wait.
@@ -60,6 +62,8 @@ def what_if(
         Of the intervals, as for `batchlab.queueing.block_bootstrap`: blocks of time are drawn with the jobs
         submitted in them, the same for all configurations. They allow for what other jobs might have come,
         not for what the model leaves out.
+    events
+        External events of the runs under each configuration, by its name, as outages of nodes.
     progress
         Called after each run with the number of runs done and that of all.
 
@@ -72,8 +76,8 @@ def what_if(
     Raises
     ------
     TwinError
-        If there are no jobs, a configuration cannot run them, none starts under all of them, or names are not
-        different.
+        If there are no jobs, a configuration cannot run them, no job starts under all configurations that
+        start any, or names are not different.
     QueueingError
         If a value for the intervals breaks its rule.
 
@@ -98,12 +102,14 @@ def what_if(
     if block is not None:
         positive("block", block)
     log = checked_name(workload)
-    waits, results = _run(workload, named, seeds, progress)
+    waits, results = _run(workload, named, seeds, events or {}, progress)
     absent = {name: np.isnan(each).any(axis=0) for name, each in waits.items()}
     missing = {name: int(np.count_nonzero(each)) for name, each in absent.items()}
-    started = ~np.any([*absent.values()], axis=0)
+    # A configuration under which no job starts has no waits; the others are compared without it.
+    compared_names = [name for name, each in absent.items() if not each.all()] or [*named]
+    started = ~np.any([absent[name] for name in compared_names], axis=0)
     _check_started(log, started, missing)
-    kept = {name: each[:, started] for name, each in waits.items()}
+    kept = {name: waits[name][:, started] for name in compared_names}
     compared = workload.filter(pl.lit(pl.Series(started)))
     grouped = groupings(compared)
     found = block_bootstrap(
@@ -116,11 +122,11 @@ def what_if(
     )
     return WhatIf(
         twins=named,
-        table=_table(grouped, tuple(named), found),
+        table=_table(grouped, tuple(kept), found),
         jobs=len(compared),
         not_started=missing,
         seeds=tuple(seeds),
-        mean_waits={name: tuple(each.mean(axis=1).tolist()) for name, each in kept.items()},
+        mean_waits={name: tuple(kept[name].mean(axis=1).tolist()) if name in kept else () for name in named},
         confidence=found.confidence,
         block=found.block,
         resamples=found.resamples,
@@ -165,6 +171,7 @@ def _run(
     workload: Workload,
     twins: Mapping[str, Twin],
     seeds: Sequence[int],
+    events: Mapping[str, EventStream],
     progress: Callable[[int, int], object] | None,
 ) -> tuple[dict[str, Floats], dict[str, Result]]:
     """Give the waits of each configuration, of shape (seeds, jobs), and its first result."""
@@ -174,7 +181,7 @@ def _run(
     for name, twin in twins.items():
         rows = []
         for seed in seeds:
-            result = twin.run(workload, seed=seed)
+            result = twin.run(workload, seed=seed, events=events.get(name))
             results.setdefault(name, result)
             rows.append(waits_of(result, workload))
             done += 1

@@ -1,0 +1,96 @@
+"""The option ``--node-events``: the outages of nodes in a log of Slurm, as external events of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from batchlab.cli.failure import wrong_usage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from batchlab.cli.request import LogRequest, MachineRequest
+    from batchlab.workload import Workload
+    from batchlab.workload.event_stream import EventStream
+
+__all__ = ["names_of_nodes", "outages_of", "with_outages"]
+
+
+def with_outages(
+    listing: Path | None,
+    log: LogRequest,
+    machine: MachineRequest,
+    workload: Workload,
+    external: Path | None,
+) -> tuple[Workload, EventStream | Path | None]:
+    """Return the jobs and the external events of a run, with the outages of a listing.
+
+    Parameters
+    ----------
+    listing
+        The file of ``--node-events``; None for none.
+    log, machine
+        What the command was asked to read. The machine is that of a ``slurm.conf``, which names its nodes.
+    workload
+        The jobs of the log.
+    external
+        The file of ``--external-events``.
+
+    Returns
+    -------
+    tuple
+        The jobs without what the log says of failed nodes, as these fail in the run (S18), and the events. As
+        given without a listing.
+    """
+    if listing is None:
+        return workload, external
+    from batchlab.workload.event_files import read_events  # noqa: PLC0415  # few runs have events
+    from batchlab.workload.event_stream import EventStream  # noqa: PLC0415  # as above
+
+    outages = outages_of(listing, names_of_nodes(machine), log, workload)
+    events = outages if external is None else EventStream([*outages, *read_events(external)])
+    return workload.without_node_failures(), events
+
+
+def names_of_nodes(machine: MachineRequest) -> Sequence[str]:
+    """Return the names of the nodes of a machine, by their numbers."""
+    described = machine.described
+    if machine.system is None or described is None or not described.policy:
+        raise wrong_usage("names nodes as slurm.conf does; pass that file as --system.", "--node-events")
+    from batchlab.slurm import read_configuration  # noqa: PLC0415  # --help does without
+
+    return read_configuration(machine.system).in_service
+
+
+def outages_of(listing: Path, nodes: Sequence[str], log: LogRequest, workload: Workload) -> EventStream:
+    """Read a listing of node events, and say which of its rows are not used.
+
+    Parameters
+    ----------
+    listing
+        What ``sacctmgr --parsable2 show event`` prints.
+    nodes
+        The names of the machine's nodes, by their numbers.
+    log, workload
+        The log, in whose time zone the listing is, and its jobs.
+
+    Raises
+    ------
+    WorkloadError
+        If the listing cannot be read.
+    """
+    from batchlab.workload.logs.node_events import read_node_events  # noqa: PLC0415  # --help does without
+
+    origin = workload.header.unix_start_time
+    if origin is None:
+        raise wrong_usage(
+            f"has dates, and {log.trace} does not say when it begins (UnixStartTime). Leave it out.",
+            "--node-events",
+        )
+    found = read_node_events(listing, nodes, origin=origin, timezone=log.timezone or "UTC")
+    for reason, count in found.skipped.items():
+        typer.echo(f"note: {listing}: {count:,} {reason}: not used", err=True)
+    return found.events
