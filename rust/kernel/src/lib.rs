@@ -46,3 +46,6 @@ pub mod simulation;
 
 pub mod replay;
 pub mod stream;
+
+#[cfg(test)]
+mod tests;

@@ -1,11 +1,11 @@
 //! Whatever bytes a parser of the kernel gets, it ends: in values that are sound, or in one error that can be shown.
 //!
 //! A mutant is made of sound inputs by a seeded generator, so that its number is all that is needed to see it again.
-//! A sample runs every time; `cargo test --release --test any_input -- --ignored` runs a million of each parser.
+//! A sample runs every time; `cargo test --release any_input -- --ignored` runs a million of each parser.
 
-use batchlab_kernel::expression::{Dialect, Item, MODELS, ORDERS, Program};
-use batchlab_kernel::random::mix;
-use batchlab_kernel::workload::swf::{Invalid, Outcome, SwfOptions, SwfParser};
+use crate::expression::{Dialect, Item, MODELS, ORDERS, Program};
+use crate::random::mix;
+use crate::workload::swf::{Invalid, Outcome, SwfOptions, SwfParser, SwfRecord};
 
 const SAMPLE: u64 = 5_000;
 const CAMPAIGN: u64 = 1_000_000;
@@ -106,7 +106,7 @@ fn read_logs(numbers: std::ops::Range<u64>) -> u64 {
         let mut jobs = 0;
         let bytes = mutant(&LOGS, number);
         let (first, second) = bytes.split_at(bytes.len() / 2);
-        let mut take = |record: batchlab_kernel::workload::swf::SwfRecord| {
+        let mut take = |record: SwfRecord| {
             jobs += 1;
             assert!(record.tasks >= 1 && record.run_time >= 0.0 && record.submit_time >= 0.0, "{number}");
             assert!(record.requested_time.is_finite(), "{number}");

@@ -1,0 +1,2 @@
+//! Tests of the kernel that belong to no single module.
+mod any_input;
