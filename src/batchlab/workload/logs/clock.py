@@ -71,8 +71,9 @@ def instants(
         The `Instants` of each column. A time of day that the clocks skipped is read by the offset of the day
         before.
     """
-    # All at once: most of the time goes by the number of calls, where there are few jobs.
-    texts = pl.concat([table.select(pl.col(name).cast(pl.String).alias("text")) for name in names])
+    # All that have a text, at once: most of the time goes by the number of calls, where there are few jobs.
+    told = [name for name in names if table[name].null_count() < table.height] or [*names[:1]]
+    texts = pl.concat([table.select(pl.col(name).cast(pl.String).alias("text")) for name in told])
     text = pl.col("text").str.strip_chars()
     is_none = text.str.to_lowercase().is_in(_NO_TIMES).fill_null(value=True)
     frame = (
@@ -93,11 +94,19 @@ def instants(
             f"time_format = {shown(time_format)}; must be a date and a time in the letters of strftime, "
             "as '%d.%m.%Y %H:%M:%S'."
         ) from None
-    parts = (read.slice(index * table.height, table.height) for index in range(len(names)))
-    return {
+    parts = (read.slice(index * table.height, table.height) for index in range(len(told)))
+    found = {
         name: Instants(part["early"], part["late"], part["skipped"].fill_null(value=False), part["bad"])
-        for name, part in zip(names, parts, strict=True)
+        for name, part in zip(told, parts, strict=True)
     }
+    return {name: found[name] if name in found else _none(table.height) for name in names}
+
+
+def _none(height: int) -> Instants:
+    """Return the instants of a column without any."""
+    never = pl.repeat(None, height, dtype=pl.Float64, eager=True)
+    no = pl.repeat(value=False, n=height, dtype=pl.Boolean, eager=True)
+    return Instants(never, never, no, no)
 
 
 def _naive(time_format: str | None) -> pl.Expr:

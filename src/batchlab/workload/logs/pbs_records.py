@@ -219,7 +219,7 @@ def _identity() -> list[pl.Expr]:
 
 def _again(table: pl.DataFrame) -> pl.Series:
     """Tell which rows are of a run after the first: those were queued when the run before ended."""
-    return table.select((pl.int_range(pl.len()).over("number") > 0).alias("again")).to_series()
+    return ~table["number"].is_first_distinct()
 
 
 def _first(read: Mapping[str, Instants], *names: str) -> Instants:
@@ -294,8 +294,9 @@ def _allocated(table: pl.DataFrame) -> pl.Series:
 
 def _counted(texts: pl.Series, count: Callable[[str], float | None]) -> pl.Series:
     """Count the processors of each text, once for all that are equal."""
-    known = {text: count(text) for text in texts.unique().drop_nulls()}
-    return pl.Series([known.get(text) for text in texts], dtype=pl.Float64)
+    distinct = texts.unique().drop_nulls()
+    counts = pl.Series([count(text) for text in distinct], dtype=pl.Float64)
+    return texts.replace_strict(distinct, counts, default=None, return_dtype=pl.Float64)
 
 
 def _given(text: str) -> float | None:
