@@ -40,10 +40,18 @@ def test_a_timeout_is_compared(walltime: str) -> None:
     assert (len(found), found.P) == (3, 0.0)
 
 
+@pytest.mark.parametrize("state", [state for state in LOST if state != "PREEMPTED"])
+def test_ends_that_are_replayed_are_compared(state: str) -> None:
+    """A job that the simulation ends as the log does is compared as any other."""
+    log = bl.read_sacct(log_of(state, "COMPLETED"))
+    found = compare(log, bl.simulate(log, SYSTEM, "fcfs"))
+    assert (len(found), found.P) == (3, 0.0)
+
+
 @pytest.mark.parametrize("state", LOST)
 def test_lost_jobs_are_left_out_and_counted(state: str) -> None:
     """By the option that the error names."""
-    log = bl.read_sacct(log_of(state, "COMPLETED"))
+    log = bl.read_sacct(log_of(state, "COMPLETED"), log_events=False)
     result = bl.simulate(log, SYSTEM, "fcfs")
     with pytest.raises(bl.AdequacyError, match=r"killed in real, completed in model.*other_ends='leave_out'"):
         compare(log, result)
@@ -56,7 +64,7 @@ def test_lost_jobs_are_left_out_and_counted(state: str) -> None:
 
 def test_jobs_of_one_stream_only() -> None:
     """They are left out too, if the jobs have numbers."""
-    log = bl.read_sacct(log_of("COMPLETED", "NODE_FAIL", "COMPLETED"))
+    log = bl.read_sacct(log_of("COMPLETED", "NODE_FAIL", "COMPLETED"), log_events=False)
     result = bl.simulate(log.filter(pl.col("job_id") != 2), SYSTEM, "fcfs")
     with pytest.raises(bl.AdequacyError, match="in real only"):
         compare(log, result)
@@ -73,7 +81,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     """A log with every odd end, and its run."""
     path, out = tmp_path / "jobs.txt", tmp_path / "out"
     path.write_text("\n".join(log_of(*LOST, "TIMEOUT")))
-    assert main(["run", str(path), "--nodes", "8", "--cores", "1", "--out", str(out)]) == 0
+    run = ["run", str(path), "--nodes", "8", "--cores", "1", "--no-log-events", "--out", str(out)]
+    assert main(run) == 0
     assert main(["adequacy", str(path), str(out)]) == 2
     assert "--other-ends leave_out" in capsys.readouterr().err
     words = ["adequacy", str(path), str(out), "--other-ends", "leave_out", "--format", "json"]
