@@ -200,3 +200,13 @@ def test_options_of_sacct_for_other_logs(
     path.write_text("; MaxProcs: 8\n1 0 -1 60 4 -1 -1 4 100 500 1 1 1 1 1 -1 -1 -1\n")
     assert main(["run", str(path), option, value, "--log-format", "swf"]) == 2
     assert f"{option}: is no option of logs of format swf" in capsys.readouterr().err
+
+
+def test_processors_that_do_not_fill_their_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A job of 7 processors on 2 nodes stops nothing: they may be on any nodes."""
+    path = tmp_path / "jobs.txt"
+    path.write_text(f"{HEAD}\n1|{TIMES.format(1)}|01:30:00|7|2|0|cpu=7,node=2|batch\n")
+    folder = configuration(tmp_path / "conf", "CR_Core")
+    for command in (["run"], ["compare", "--policy", "easy"]):
+        assert main([*command, str(path), "--system", folder]) == 0
+        assert "note: 1 job of the log does not divide" in capsys.readouterr().err

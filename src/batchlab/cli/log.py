@@ -6,6 +6,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import typer
+
 from batchlab.cli.failure import wrong_usage
 from batchlab.cli.progress import reading_bar
 from batchlab.cli.recognised import check_kind, kind_of
@@ -179,6 +181,8 @@ def _read(log: LogRequest, systems: Sequence[System]) -> Workload:
     if form in {"sacct", "jobcomp"}:
         given["partition_limits"] = _partition_limits(systems)
     read = read_by(log.trace, given)
+    if any(map(_selects_cores, systems)):
+        read = _spread_uneven(read)
     if log.use_memory is None:
         # Systems with memory take it by the name of the column; those without it leave it alone.
         return replace(read, resources=tuple(name for name in read.resources if name != "mem"))
@@ -202,6 +206,35 @@ def _check_header(log: LogRequest) -> None:
 def _gives_memory(system: System) -> bool:
     """Tell whether a system is of a slurm.conf that gives memory to jobs."""
     return "mem" in system.resources and system.policy.startswith("slurm")
+
+
+def _selects_cores(system: System) -> bool:
+    """Tell whether a system is of a slurm.conf that gives cores rather than whole nodes to jobs."""
+    return system.policy.startswith("slurm(") and "select=cores" in system.policy
+
+
+def _spread_uneven(workload: Workload) -> Workload:
+    """Let processors that do not fill the nodes of their job be on any nodes, and say so.
+
+    The policy slurm(select=cores) has equal tasks on each node: 32 processors on 3 nodes would stop the run.
+    """
+    if "tasks_per_node" not in workload.jobs.columns:
+        return workload
+    import polars as pl  # noqa: PLC0415  # the library is imported when it is needed
+
+    per_node = pl.min_horizontal("tasks_per_node", "tasks")
+    is_uneven = (per_node > 0) & (pl.col("tasks") % per_node != 0)
+    if "exclusive" in workload.jobs.columns:
+        is_uneven &= ~pl.col("exclusive")
+    count = workload.jobs.select(is_uneven.sum()).item()
+    if not count:
+        return workload
+    rule = "not divide processors evenly among nodes: under select=cores these may be on any node"
+    typer.echo(
+        f"note: {count:,} {'job of the log does' if count == 1 else 'jobs of the log do'} {rule}", err=True
+    )
+    free = pl.when(is_uneven).then(0).otherwise("tasks_per_node").alias("tasks_per_node")
+    return replace(workload, jobs=workload.jobs.with_columns(free))
 
 
 def _partition_limits(systems: Sequence[System]) -> dict[str, float]:
