@@ -80,6 +80,14 @@ def test_no_memory(tmp_path: Path) -> None:
     assert note.endswith("mem of 1 job (they ask for none: Slurm gives them all memory of their nodes)")
 
 
+def test_memory_by_default(tmp_path: Path) -> None:
+    """The model gives jobs that ask for no memory DefMemPerCPU, as Slurm does."""
+    jobs = {"submit_time": [0, 0], "run_time": [1, 1], "tasks": [1, 1], "core": [2, 2], "mem": [0, MIB]}
+    configuration = slurm.read_configuration(configured(tmp_path, MACHINE))
+    found = slurm.submissions(bl.Workload.from_table(jobs, resources=["core"]), configuration)
+    assert slurm.planned_stream(found)["mem"].to_list() == [200 * MIB, MIB]
+
+
 def test_devices(tmp_path: Path) -> None:
     """Devices are asked for by node where each has as many tasks, GPUs else by task; the rest is named."""
     jobs = {

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from batchlab.bridge.slurm.configuration import Configuration, Node
+    from batchlab.slurm.cluster import Selection
 
 __all__ = ["MODELLED", "handed_on"]
 
@@ -25,6 +26,7 @@ MODELLED = ("tasks_per_node", "exclusive", "account", "qos", "nice", "requeue", 
 """Columns that are options of sbatch, and that a simulation knows by the same name, besides resources."""
 
 _MOST_SHOWN = 3
+_KIB = 1024
 _DEVICES = "gpu"
 _BY_NODE = "sbatch counts it by node, and their nodes may have different numbers of tasks"
 
@@ -79,12 +81,19 @@ def _memory(
     if any(node.memory for node in nodes):
         if asking:
             options = memory_options(table, selection, nodes, CORES)
-            found.tell("mem", table["mem"].to_list(), options)
+            found.tell("mem", _with_default(table, selection), options)
         if selection.memory and not selection.default_memory and asking < len(table):
             lacking = len(table) - asking
             found.leave("mem", lacking, "they ask for none: Slurm gives them all memory of their nodes")
     else:
         found.leave("mem", asking, "no node has RealMemory")
+
+
+def _with_default(table: pl.DataFrame, selection: Selection) -> list[int]:
+    """Return the memory of each task (KiB) for the model: of jobs that ask for none DefMemPerCPU."""
+    each = _KIB * selection.default_memory.get("per_cpu", 0) if selection.memory else 0
+    asked = table["mem"] if "mem" in table.columns else [0] * len(table)
+    return [amount or each * cores for amount, cores in zip(asked, table[CORES], strict=True)]
 
 
 def _devices(

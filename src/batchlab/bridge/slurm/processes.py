@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,12 +19,15 @@ from batchlab.errors import ClusterError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["MARK", "Daemons"]
+__all__ = ["MARK", "Daemons", "marked"]
 
 MARK = "BATCHLAB_VIRTUAL_CLUSTER"
 """The environment variable of everything that belongs to a cluster: its directory."""
 
 _LONGEST_ANSWER = 60.0
+_LONGEST_END = 30.0
+# How often processes are looked for that an orphaned cluster has left, and how long apart (s).
+_LOOKS, _PERIOD = 5, 0.1
 
 
 class Daemons:
@@ -96,8 +100,8 @@ class Daemons:
                 self._ask({"stop": True})
             self._close()
             self._supervisor.wait()
-        # If the supervisor itself was killed, jobs and files may be left.
-        _end_marked(self._directory)
+        # If the supervisor itself was killed, jobs and files may be left, and jobs may just be starting.
+        _end_marked(self._directory, 1 if self._supervisor.returncode == 0 else _LOOKS)
         shutil.rmtree(self._directory, ignore_errors=True)
 
     def _close(self) -> None:
@@ -125,11 +129,30 @@ class Daemons:
         return answer
 
 
-def _end_marked(directory: Path) -> None:
-    """Kill the processes that have a cluster's mark in their environments."""
+def _end_marked(directory: Path, looks: int) -> None:
+    """Kill the processes of a cluster until so many looks in a row find none."""
+    deadline = time.monotonic() + _LONGEST_END
+    empty = 0
+    while empty < looks and time.monotonic() < deadline:
+        found = marked(directory)
+        empty = 0 if found else empty + 1
+        for pid in found:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        if empty < looks:
+            time.sleep(_PERIOD)
+
+
+def marked(directory: Path) -> list[int]:
+    """Return the ids of the processes that have a cluster's mark in their environments.
+
+    A process that is just executing another program shows no environment, and is not among them.
+    """
     mark = f"{MARK}={directory}".encode()
+    found = []
     for entry in Path("/proc").glob("[0-9]*"):
         if int(entry.name) != os.getpid():
             with suppress(OSError):
                 if mark in (entry / "environ").read_bytes().split(b"\0"):
-                    os.kill(int(entry.name), signal.SIGKILL)
+                    found.append(int(entry.name))
+    return found
