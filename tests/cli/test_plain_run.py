@@ -127,11 +127,24 @@ def test_nothing_is_imported_that_is_not_used(options: list[str], log: Path) -> 
     assert not [name for name in loaded if name.startswith("batchlab.monitor")]
 
 
-def test_a_described_machine_needs_no_platform(log: Path, tmp_path: Path) -> None:
-    """A description in JSON is read with pydantic, and without what reads platforms or Slurm's files."""
-    machine = tmp_path / "machine.json"
-    machine.write_text('{"groups": [{"name": "n", "count": 16, "resources": {"core": 1}}]}')
-    loaded = modules_of("run", log, "--system", machine)
+@pytest.mark.parametrize("options", [[], ["--stream"]], ids=" ".join)
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("machine.json", '{"groups": [{"name": "n", "count": 16, "resources": {"core": 1}}]}'),
+        ("machine.toml", '[[groups]]\nname = "n"\ncount = 16\nresources = { core = 1 }\n'),
+    ],
+    ids=["json", "toml"],
+)
+def test_a_described_machine_needs_no_platform(
+    name: str, text: str, options: list[str], log: Path, tmp_path: Path
+) -> None:
+    """A description is read with pydantic, and without what reads platforms or Slurm's files."""
+    jobs = sorted(log.read_text().splitlines()[2:], key=lambda line: int(line.split()[1]))
+    log.write_text("\n".join(jobs) + "\n")
+    machine = tmp_path / name
+    machine.write_text(text)
+    loaded = modules_of("run", log, "--system", machine, *options)
     others = {"batchlab.platform", "batchlab.slurm", "batchlab.system.slurm"}
     assert not ((LEFT_OUT - {"pydantic"}) | others).intersection(loaded)
 

@@ -142,11 +142,14 @@ class Elastic:
         self.killed = False
         # The clock asks after each interval since an instant, but not before the first submission.
         first = self.to_come[0].submit_time if self.to_come else 0.0
-        since = first if self.settings.since is None else self.settings.since
-        interval = self.settings.interval or inf
-        passed = max(ceil((first - since) / interval), 1) if interval < inf else 0
-        self.periodic = since + interval * passed if interval < inf else inf
+        self.since = first if self.settings.since is None else self.settings.since
+        self.intervals = max(ceil((first - self.since) / (self.settings.interval or inf)), 1)
         self.changed_nodes = list(range(len(self.nodes)))
+
+    @property
+    def periodic(self) -> float:
+        """When the clock asks next."""
+        return self.since + self.settings.interval * self.intervals if self.settings.interval else inf
 
     def next_time(self) -> Moment:
         submission = self.to_come[0].submit_time if self.to_come else inf
@@ -217,7 +220,7 @@ class Elastic:
             if self.settings.on_finalise:
                 self.ask("killed", late[0])
         elif self.periodic <= now:
-            self.periodic += self.settings.interval
+            self.intervals += 1
             self.ask("periodic")
         elif self.to_come and self.to_come[0].submit_time <= now:
             self.submit(self.to_come.popleft())

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
 import batchlab as bl
 from batchlab import tasks
 from support.resizing import SYSTEM, Scripted, job
+
+if TYPE_CHECKING:
+    from batchlab.vocabulary import OrderAtInstant
 
 THREE_STEPS = bl.Application([bl.Phase([tasks.Delay(seconds=2)], iterations=3, scheduling_point=True)])
 
@@ -173,3 +177,22 @@ def test_accounts_are_charged_after_a_resize(billed: bool) -> None:  # a case
     overheads = bl.Overheads(billed=billed)
     usage = bl.simulate(workload, system, policy, overheads=overheads, usage=True).usage
     assert usage.filter(usage["user"] == "ann")["usage"].to_list()[-1] == pytest.approx(2 * 6 + 4 * 9)
+
+
+@pytest.mark.parametrize("order", ["completions_first", "arrivals_first", "event_by_event"])
+@pytest.mark.parametrize("policy", ["malleable", "equipartition"])
+def test_none_grows_at_the_instant_of_its_end(policy: str, order: OrderAtInstant) -> None:
+    """An event ends its run, another one frees nodes: a pass between both leaves the job as it is."""
+    grows = bl.JobDescription(
+        job_id=2, tasks=2, tasks_min=2, tasks_max=4, job_type="malleable", application=THREE_STEPS
+    )
+    other = bl.JobDescription(job_id=1, run_time=100, tasks=2)
+    events = [{"time": 5, "event": event, "job_id": job} for event, job in (("end", 2), ("kill", 1))]
+    system = bl.System.of(bl.Platform.crossbar(4, speed="1Gf", bandwidth="1GBps"))
+    result = bl.simulate(
+        bl.Workload.from_jobs([other, grows]), system, policy, events=events, order_at_instant=order
+    )
+    assert result.jobs.select("state", "end_time", "nodes").rows() == [
+        ("killed", 5.0, [0, 1]),
+        ("completed", 5.0, [2, 3]),
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from contextlib import suppress
 from random import Random
@@ -235,6 +236,7 @@ class Anything(bl.Scheduler):
         self.chance = Chance(seed)
         self.counted = counted
         self.has_reserved = False
+        self.decided_at = -math.inf
         self.__dict__["clairvoyant"] = clairvoyant
 
     @property
@@ -246,7 +248,9 @@ class Anything(bl.Scheduler):
         """Check, act, start, look ahead, act again."""
         chance = self.chance
         check_view(view)
-        self.has_reserved = False
+        # A fork that is made in a pass is asked in the same pass: what was reserved there stands.
+        self.has_reserved &= chance.is_ahead and view.now == self.decided_at
+        self.decided_at = view.now
         if chance.is_over(view):
             chance.calm(view)
         else:

@@ -37,9 +37,9 @@ def shift_of(seed: int) -> float:
     return float(MINUTE * rng.choice((1, rng.randrange(1, 10_000), rng.randrange(1, LONGEST // MINUTE))))
 
 
-def shifted_run(seed: int, shift: float) -> Run:
-    """Return a run without applications; the same for the same seed, with all times later by `shift`."""
-    run = random_run(seed, with_applications=False)
+def shifted_run(seed: int, shift: float, *, with_applications: bool = False) -> Run:
+    """Return a run of everything; the same for the same seed, with all times later by `shift`."""
+    run = random_run(seed, with_applications=with_applications)
     rng = Random(f"shifted/{seed}")  # noqa: S311 - no secret
     # What is given up to 3 s before the first submission must not be before time 0.
     begin = shift + 3 + UNIT * rng.randrange(1, 10_000)
@@ -130,9 +130,17 @@ def outcome_of(run: Run, shift: float) -> Outcome:
         bl.service.describe(result),
         seen.now - shift,
         seen.finished,
-        seen.remembered,
+        _earlier_questions(seen.remembered, shift),
     )
     return found | dict(zip(("metrics", "measures", "now", "finished", "deeds"), measures, strict=True))
+
+
+def _earlier_questions(remembered: object, shift: float) -> object:
+    """Return what a scheduler remembers, with the times at which it was asked earlier by `shift`."""
+    if isinstance(remembered, dict) and remembered.get("questions"):
+        asked = [(time - shift, seen) for time, seen in remembered["questions"]]
+        return {**remembered, "questions": asked}
+    return remembered
 
 
 def _earlier(table: pl.DataFrame, shift: float) -> pl.DataFrame:

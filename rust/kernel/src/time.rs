@@ -126,6 +126,49 @@ impl FineTime {
     }
 }
 
+/// A clock that goes off at equal intervals. Its instants follow from their numbers, so that rounding does not add up.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IntervalClock {
+    origin: f64,
+    interval: f64,
+    /// The number of the next instant.
+    number: f64,
+}
+
+impl IntervalClock {
+    /// A clock whose next instant is this many intervals, which are finite, after the origin.
+    #[must_use]
+    pub fn new(origin: f64, interval: f64, number: f64) -> Self {
+        Self { origin, interval, number }
+    }
+
+    /// A clock that goes off at the last of its instants that is not after the first submission for the first time. It counts
+    /// from the first submission unless an origin is given.
+    #[must_use]
+    pub fn from_first_submission(origin: Option<f64>, interval: f64, first_submission: f64) -> Self {
+        let origin = origin.unwrap_or(first_submission);
+        Self::new(origin, interval, ((first_submission - origin) / interval).floor())
+    }
+
+    /// When it goes off next, seconds.
+    #[must_use]
+    pub fn next(&self) -> f64 {
+        self.origin + self.number * self.interval
+    }
+
+    /// Its next instant has come.
+    pub fn go_on(&mut self) {
+        self.number += 1.0;
+    }
+
+    /// All its instants until now have come.
+    pub fn pass(&mut self, now: f64) {
+        while self.next() <= now {
+            self.number = ((now - self.origin) / self.interval).floor().max(self.number + 1.0);
+        }
+    }
+}
+
 /// The sum of two numbers, and what rounding has taken off it (Knuth's `TwoSum`).
 fn exact_sum(one: f64, other: f64) -> (f64, f64) {
     let sum = one + other;
@@ -171,6 +214,21 @@ mod tests {
         assert!((now.since(begin) / 1e-3 - 1.0).abs() < 1e-12);
         assert!(begin < now && now.floor() <= now.rounded());
         assert_eq!(Time(begin.after(f64::INFINITY).rounded()), Time::NEVER);
+    }
+
+    #[test]
+    fn clocks_with_an_interval_do_not_add_up_what_rounding_takes_off() {
+        let begin = 1_700_000_000.25;
+        let mut clock = IntervalClock::from_first_submission(None, 0.1, begin);
+        assert_eq!(Time(clock.next()), Time(begin));
+        for _ in 0..1_000_000 {
+            let now = clock.next();
+            clock.pass(now);
+            assert!(clock.next() > now);
+        }
+        assert_eq!(Time(clock.next()), Time(begin + 1_000_000.0 * 0.1));
+        let since = IntervalClock::from_first_submission(Some(3.0), 2.0, 10.5);
+        assert_eq!(Time(since.next()), Time(9.0));
     }
 
     #[test]

@@ -60,11 +60,7 @@ struct SensorNumbers {
 impl ApplicationInputs<'_> {
     /// The jobs that carry applications, what runs them, and what samples the platform.
     pub fn parts(self) -> PyResult<(scenario::ApplicationJobs, Execution, Option<PlatformSensor>)> {
-        let options = Options {
-            clip_requests: self.clip_requests,
-            log_tasks: self.log_tasks,
-            look_interval: self.sensors.as_ref().map_or(f64::INFINITY, |sensors| sensors.interval),
-        };
+        let options = Options { clip_requests: self.clip_requests, log_tasks: self.log_tasks };
         let network = network(self.network)?;
         let mut execution = Execution::with_options(Arc::clone(&self.platform.kernel), network, options);
         if let Some(hop_links) = self.hop_links {

@@ -126,7 +126,8 @@ class Temperature(Observer):
         if self._rows and (wrong := too_many(self._rows[0][0], view.now, self.every)):
             raise ObserverError(f"Temperature: {wrong}")
         self._rows.append(_row(view))
-        view.wake(view.now + self.every, watching=True)
+        # Counted from the first look, so that rounding does not add up.
+        view.wake(self._rows[0][0] + len(self._rows) * self.every, watching=True)
 
     def value(self, view: View) -> npt.NDArray[np.float64]:
         """Give degrees Celsius, node by node."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from batchlab.plot.distribution import Scale
+    from batchlab.result.result import Result
 
 __all__ = ["allocation_efficiency", "slowdown", "turnaround", "wait"]
 
@@ -61,7 +62,7 @@ def wait(
     ResultError
         If an argument is not one of its values.
     """
-    samples = _samples(results, metrics.wait)
+    samples = _samples(results, lambda each: metrics.wait(jobs_of(each)))
     quantity = Quantity("wait", "log1p" if log else "linear", durations=True)
     return _drawn(samples, quantity, kind, ax, title, outliers=outliers, zoom=zoom)
 
@@ -99,7 +100,7 @@ def turnaround(
     [1] T. Özden, T. Beringer, A. Mazaheri, H. Mohammadi Fard and F. Wolf, "ElastiSim: a batch-system
     simulator for malleable workloads", ICPP 2022.
     """
-    samples = _samples(results, metrics.turnaround)
+    samples = _samples(results, lambda each: metrics.turnaround(jobs_of(each)))
     # Only a scale from 0 has room for jobs of no time.
     instant = any((each.values <= 0).any() for each in samples)
     scale: Scale = "linear" if not log else "log1p" if instant else "log"
@@ -143,10 +144,10 @@ def slowdown(
     simulator for job dispatching research in HPC systems", Cluster Computing 23, 2020.
     """
     if threshold is None:
-        name, samples = "slowdown", _samples(results, metrics.slowdown)
+        name, samples = "slowdown", _samples(results, lambda each: metrics.slowdown(jobs_of(each)))
     else:
         name = "bounded slowdown"
-        samples = _samples(results, lambda jobs: metrics.bounded_slowdown(jobs, threshold))
+        samples = _samples(results, lambda each: metrics.bounded_slowdown(jobs_of(each), threshold))
     return _drawn(samples, Quantity(name, "log" if log else "linear"), kind, ax, title)
 
 
@@ -177,27 +178,15 @@ def allocation_efficiency(
     ResultError
         If an argument is not one of its values.
     """
-    samples = [
-        Sample(
-            group.label,
-            np.concatenate(
-                [
-                    metrics.allocation_efficiency(each, resource).drop_nulls().to_numpy()
-                    for each in group.schedules
-                ]
-            ),
-        )
-        for group in groups(results)
-    ]
+    samples = _samples(results, lambda each: metrics.allocation_efficiency(each, resource))
     return _drawn(samples, Quantity("allocation efficiency", "linear"), kind, ax, title)
 
 
-def _samples(results: Results, measure: Callable[[pl.DataFrame], pl.Series]) -> list[Sample]:
-    """Give each group the values of a measure of its jobs, those of replications pooled."""
+def _samples(results: Results, measure: Callable[[Result], pl.Series]) -> list[Sample]:
+    """Return the values of a measure of each group's jobs; those of replications are pooled."""
     return [
         Sample(
-            group.label,
-            np.concatenate([measure(jobs_of(each)).drop_nulls().to_numpy() for each in group.schedules]),
+            group.label, np.concatenate([measure(each).drop_nulls().to_numpy() for each in group.schedules])
         )
         for group in groups(results)
     ]

@@ -14,7 +14,7 @@ use super::world::World;
 use crate::application::{ApplicationJob, Value};
 use crate::platform::Platform;
 use crate::sharing::{LoadTotals, Network};
-use crate::time::FineTime;
+use crate::time::{FineTime, IntervalClock};
 
 /// How applications are run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,14 +23,11 @@ pub struct Options {
     pub clip_requests: bool,
     /// Whether the times of all tasks are written down.
     pub log_tasks: bool,
-    /// Seconds between two looks at the platform, each of which is an event for disks that progress in whole bytes;
-    /// infinite where there are none.
-    pub look_interval: f64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { clip_requests: true, log_tasks: false, look_interval: f64::INFINITY }
+        Self { clip_requests: true, log_tasks: false }
     }
 }
 
@@ -60,7 +57,7 @@ impl Execution {
     /// Nothing runs yet.
     #[must_use]
     pub fn with_options(platform: Arc<Platform>, network: Network, options: Options) -> Self {
-        let mut world = World::new(platform, network, options.look_interval);
+        let mut world = World::new(platform, network);
         world.log = options.log_tasks.then(TaskLog::default);
         Self {
             world,
@@ -71,6 +68,11 @@ impl Execution {
             serial: 0,
             options,
         }
+    }
+
+    /// Takes looks at the platform, by this clock, as events for disks that progress in whole bytes.
+    pub fn expect_looks(&mut self, looks: IntervalClock) {
+        self.world.disks.expect_looks(looks);
     }
 
     /// Counts messages from now on, and records the loads of links. `hop_links`: whether each link counts as a hop.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::application::{Direction, Storage};
 use crate::platform::{Host, Platform, Role, Sharing};
 use crate::sharing::{Activities, Demand, Resource, Rule};
-use crate::time::FineTime;
+use crate::time::{FineTime, IntervalClock};
 
 /// Where a rank's data goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,15 +76,14 @@ pub struct Disks {
 struct Events {
     /// Ends of kernels and of transfers within a node.
     single: BinaryHeap<Reverse<FineTime>>,
-    /// Seconds between two looks at the platform, and the time of the next one; infinite where there are none.
-    interval: f64,
-    look: f64,
+    /// When looks at the platform are, if there are any.
+    looks: Option<IntervalClock>,
 }
 
 impl Disks {
     /// Those of a platform.
     #[must_use]
-    pub fn new(platform: &Platform, look_interval: f64) -> Self {
+    pub fn new(platform: &Platform) -> Self {
         let (mut resources, mut whole) = (Vec::new(), Vec::new());
         let mut first = Vec::with_capacity(platform.hosts().len());
         for host in platform.hosts() {
@@ -98,7 +97,7 @@ impl Disks {
         if !whole.contains(&true) {
             whole.clear();
         }
-        let events = Events { single: BinaryHeap::new(), interval: look_interval, look: look_interval };
+        let events = Events { single: BinaryHeap::new(), looks: None };
         Self { operations: Activities::new(Rule::MaxMin, resources), first, whole, events }
     }
 
@@ -108,6 +107,11 @@ impl Disks {
         let way = first + u32::from(direction == Direction::Write);
         let uses = [(way, 1.0), (first + 2, 1.0)];
         self.operations.start(now, &Demand { amount: bytes.trunc(), uses: &uses, ..Demand::default() }, tag)
+    }
+
+    /// Takes looks at the platform for events.
+    pub fn expect_looks(&mut self, looks: IntervalClock) {
+        self.events.looks = Some(looks);
     }
 
     /// Takes note of something that ends without anything that waits for it.
@@ -135,17 +139,15 @@ impl Disks {
 impl Events {
     fn next(&self) -> FineTime {
         let single = self.single.peek().map_or(FineTime::NEVER, |next| next.0);
-        single.min(FineTime::at(self.look))
+        self.looks.map_or(single, |looks| single.min(FineTime::at(looks.next())))
     }
 
     fn pass(&mut self, now: FineTime) {
         while self.single.peek().is_some_and(|next| next.0 <= now) {
             self.single.pop();
         }
-        let mut looks = (now.floor() / self.interval).floor();
-        while FineTime::at(self.look) <= now {
-            looks += 1.0;
-            self.look = looks * self.interval;
+        if let Some(looks) = &mut self.looks {
+            looks.pass(now.floor());
         }
     }
 }

@@ -152,12 +152,12 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(platform: Arc<Platform>, network: Network, look_interval: f64) -> Self {
+    pub fn new(platform: Arc<Platform>, network: Network) -> Self {
         Self {
             stores: Arc::new(Stores::new(&platform)),
             activities: Activities::new(network.rule, resources(&platform)),
             network,
-            disks: Disks::new(&platform, look_interval),
+            disks: Disks::new(&platform),
             buffers: Buffers::default(),
             migrations: Vec::new(),
             gpus: Gpus::new(&platform),

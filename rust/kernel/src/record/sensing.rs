@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::execution::Execution;
-use crate::time::FineTime;
+use crate::time::{FineTime, IntervalClock};
 
 /// What to look at, and how often.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -54,10 +54,9 @@ pub const MOST_LOOKS: u64 = 10_000_000;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PlatformSensor {
     sensors: Sensors,
-    /// When the first look is; the others are multiples of the interval later.
-    origin: f64,
-    /// The number of the next look.
-    looks: u64,
+    /// When the first look is.
+    begin: f64,
+    looks: IntervalClock,
     /// When there would have been too many looks.
     refused: Option<f64>,
     /// What was sampled so far.
@@ -68,35 +67,37 @@ impl PlatformSensor {
     /// A sensor that has sampled nothing yet.
     #[must_use]
     pub fn new(sensors: Sensors) -> Self {
-        Self { sensors, origin: 0.0, looks: 0, refused: None, samples: PlatformSamples::default() }
+        let looks = IntervalClock::new(0.0, sensors.interval, 0.0);
+        Self { sensors, begin: 0.0, looks, refused: None, samples: PlatformSamples::default() }
     }
 
-    /// Begins with the first submission, or with the last look that is not after it.
-    pub fn begin(&mut self, first_submission: f64) {
+    /// Begins with the first submission, or with the last look that is not after it. Returns the clock of the looks.
+    pub fn begin(&mut self, first_submission: f64) -> IntervalClock {
         let Sensors { interval, since, .. } = self.sensors;
-        let passed = since.map(|since| since + ((first_submission - since) / interval).floor() * interval);
-        self.origin = passed.unwrap_or(first_submission);
+        self.looks = IntervalClock::from_first_submission(since, interval, first_submission);
+        self.begin = self.looks.next();
+        self.looks
     }
 
     /// The time and the interval that would take more than [`MOST_LOOKS`] looks, once there is such a time.
     #[must_use]
     pub fn refused(&self) -> Option<(f64, f64)> {
-        self.refused.map(|now| (now - self.origin, self.sensors.interval))
+        self.refused.map(|now| (now - self.begin, self.sensors.interval))
     }
 
     /// Writes down what was so until now.
     pub fn look(&mut self, execution: &mut Execution, now: f64) {
-        if (now - self.origin) / self.sensors.interval > MOST_LOOKS as f64 {
+        if (now - self.begin) / self.sensors.interval > MOST_LOOKS as f64 {
             self.refused.get_or_insert(now);
             return;
         }
         let mut known = false;
         loop {
-            let time = self.origin + self.looks as f64 * self.sensors.interval;
+            let time = self.looks.next();
             if time > now {
                 return;
             }
-            self.looks += 1;
+            self.looks.go_on();
             if known {
                 self.samples.repeat(&self.sensors);
             } else {

@@ -191,10 +191,7 @@ impl<F: Feed> Simulation<F> {
             EventKind::Switch => self.next_switch() <= now,
             EventKind::Application => self.next_notice(),
             EventKind::Expiry => self.next_expiry().is_some(),
-            EventKind::Periodic => match &self.agenda.triggers {
-                Some(rules) => self.cursor.clock.is_due(rules, now),
-                None => false,
-            },
+            EventKind::Periodic => self.cursor.clock.is_due(now),
             EventKind::Begin => self.next_gate() <= now,
             EventKind::External => self.external_event_is_due(now),
             EventKind::Timer | EventKind::Completion | EventKind::Submission | EventKind::EarlyRelease => {

@@ -127,7 +127,10 @@ impl<F: Feed> Simulation<F> {
     #[must_use]
     pub fn with_recorders(mut self, mut recorders: Recorders) -> Self {
         if let Some(sensor) = &mut recorders.platform {
-            sensor.begin(self.scenario.first_submission);
+            let looks = sensor.begin(self.scenario.first_submission);
+            if let Some(running) = &mut self.state.applications {
+                running.execution.expect_looks(looks);
+            }
         }
         self.recorders = recorders;
         self

@@ -165,7 +165,7 @@ pub enum Refusal {
     HasApplication(u32),
     /// The job is being launched or completed.
     NotWorking(u32),
-    /// The job is being completed.
+    /// The job is being completed, or its application was stopped.
     RunIsOver(u32),
     /// An amount to be withheld that is negative or more than the node has.
     BadAmount {

@@ -139,7 +139,8 @@ impl<F: Feed> Simulation<F> {
         if self.is_ending(job) {
             return Err(Refusal::EndsNow(job));
         }
-        if matches!(self.phase(job), Some(Phase::Completing(_))) {
+        // Its application may have been stopped at this very instant, by an event.
+        if self.applications().is_none_or(|running| running.ranks(job).is_empty()) {
             return Err(Refusal::RunIsOver(job));
         }
         let point = self.applications().and_then(|running| running.scheduling_point(job));

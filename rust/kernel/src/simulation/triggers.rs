@@ -1,7 +1,7 @@
 //! Why a scheduler is asked, and how far the rules are that hold questions back.
 use serde::{Deserialize, Serialize};
 
-use crate::time::Time;
+use crate::time::{IntervalClock, Time};
 
 use super::agenda::{TriggerKind, TriggerRules};
 
@@ -47,8 +47,8 @@ impl Trigger {
 /// When the clock asks next, and when the scheduler was asked last.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct TriggerClock {
-    /// When the interval is over.
-    periodic: Time,
+    /// When the interval is over, if there is one.
+    periodic: Option<IntervalClock>,
     /// When questions were held back within the minimum interval: its end.
     held_back: Time,
     latest: f64,
@@ -60,10 +60,10 @@ impl TriggerClock {
     #[must_use]
     pub fn new(rules: Option<&TriggerRules>, first_submission: f64) -> Self {
         let timed = rules.filter(|rules| rules.interval.is_finite());
-        let periodic = timed.map_or(Time::NEVER, |rules| {
+        let periodic = timed.map(|rules| {
             let origin = rules.since.unwrap_or(first_submission);
             let passed = ((first_submission - origin) / rules.interval).ceil();
-            Time(origin + rules.interval * passed.max(1.0))
+            IntervalClock::new(origin, rules.interval, passed.max(1.0))
         });
         Self { periodic, held_back: Time::NEVER, latest: f64::NEG_INFINITY }
     }
@@ -71,14 +71,14 @@ impl TriggerClock {
     /// When the clock alone brings the next question.
     #[must_use]
     pub fn next_time(&self) -> Time {
-        self.periodic.min(self.held_back)
+        self.periodic.map_or(self.held_back, |periodic| self.held_back.min(Time(periodic.next())))
     }
 
     /// Whether the clock alone brings a question now; the next ones are then set.
-    pub fn is_due(&mut self, rules: &TriggerRules, now: Time) -> bool {
+    pub fn is_due(&mut self, now: Time) -> bool {
         let due = self.next_time() <= now;
-        if self.periodic <= now {
-            self.periodic = Time(now.0 + rules.interval);
+        if let Some(periodic) = &mut self.periodic {
+            periodic.pass(now.0);
         }
         if self.held_back <= now {
             self.held_back = Time::NEVER;

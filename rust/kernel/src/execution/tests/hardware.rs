@@ -1,6 +1,6 @@
 //! GPUs and burst buffers.
 use super::*;
-use crate::time::FineTime;
+use crate::time::{FineTime, IntervalClock};
 
 /// Asserts how long one task takes with so many GPUs per node.
 fn takes_with(gpus: u32, task: &Task, nodes: u32, seconds: f64) {
@@ -109,8 +109,11 @@ fn slow_disks(whole_bytes: bool) -> Arc<Platform> {
 }
 
 /// When a job on node 0 is done that reads 10 bytes, while another on node 1 sleeps.
-fn reads_while_another_sleeps(platform: &Arc<Platform>, sleep: f64, options: Options) -> f64 {
-    let mut execution = Execution::with_options(Arc::clone(platform), max_min(), options);
+fn reads_while_another_sleeps(platform: &Arc<Platform>, sleep: f64, looks: Option<IntervalClock>) -> f64 {
+    let mut execution = Execution::new(Arc::clone(platform), max_min());
+    if let Some(looks) = looks {
+        execution.expect_looks(looks);
+    }
     let reads = rigid(vec![phase(1.0, vec![buffer(Direction::Read, 10.0, Pattern::Uniform)])]);
     let sleeps = rigid(vec![phase(1.0, vec![idle(sleep, Pattern::Uniform)])]);
     execution.start_at(0.0, 0, &reads, &[0], 0).expect("it starts");
@@ -121,7 +124,7 @@ fn reads_while_another_sleeps(platform: &Arc<Platform>, sleep: f64, options: Opt
 
 #[test]
 fn disks_that_progress_in_whole_bytes_round_at_every_event() {
-    let reads = |whole, sleep| reads_while_another_sleeps(&slow_disks(whole), sleep, Options::default());
+    let reads = |whole, sleep| reads_while_another_sleeps(&slow_disks(whole), sleep, None);
     close(reads(false, 0.7), 10.0 / 3.0);
     // 2.1 bytes count as 2, 8 are left; 2.5 as 2, and 4.5 as 4: half to even.
     close(reads(true, 0.7), 0.7 + 8.0 / 3.0);
@@ -135,7 +138,7 @@ fn disks_that_progress_in_whole_bytes_round_at_every_event() {
 
 #[test]
 fn looks_and_kernels_are_events_for_such_disks() {
-    let looks = Options { look_interval: 0.8, ..Options::default() };
+    let looks = Some(IntervalClock::from_first_submission(None, 0.8, 0.0));
     // 2.4 bytes, as 2, at each of four looks, then the last two.
     close(reads_while_another_sleeps(&slow_disks(true), 9.0, looks), 3.2 + 2.0 / 3.0);
     close(reads_while_another_sleeps(&slow_disks(false), 9.0, looks), 10.0 / 3.0);
