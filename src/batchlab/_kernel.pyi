@@ -91,6 +91,7 @@ class JobColumns(TypedDict):
     array: NDArray[np.uint32] | None
     requeue: NDArray[np.bool_] | None
     cancelled_at: NDArray[np.float64] | None
+    run_events: Mapping[str, object] | None
     over_time_limits: list[NDArray[np.float64]]
     places: list[PlaceColumns]
     factors: FactorColumns | None

@@ -107,8 +107,7 @@ def test_measures() -> None:
 
 def test_a_suspended_job_waited_until_it_went_on() -> None:
     """Beside the simulated wait, which is that of the last run, stands the one of the last run in the log."""
-    times = {"start_time": [50.0], "end_time": [180.0]}
-    workload = table(["suspend:40:30"], **times)
+    workload = table(["suspend:40:30"], start_time=[50.0], end_time=[180.0])
     both = both_schedules(workload, bl.simulate(workload, EIGHT, "fcfs").jobs)
     assert both is not None
     log, simulated = both

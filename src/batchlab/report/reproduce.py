@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
-from pathlib import PurePath
-from typing import TYPE_CHECKING
+from dataclasses import fields, replace
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
 
 from batchlab.errors import BatchlabError
 from batchlab.markup import Html, element
 from batchlab.system import System
-from batchlab.workload import read_swf, read_table
-from batchlab.workload.packing import without_packing
+from batchlab.workload import read_table
+from batchlab.workload.formats import is_table, read_by
+from batchlab.workload.log_options import ReadingOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from batchlab.plot.results import Group
     from batchlab.workload import Workload
@@ -59,7 +60,7 @@ def command_of(groups: Sequence[Group]) -> str | None:
     )
     if machine is None or not alike or len(results) > len(groups) or not _is_as_read(first.workload):
         return None
-    words = ["batchlab", "compare", source, *machine]
+    words = ["batchlab", "compare", source, *machine, *_reading(first.workload)]
     if first.options.seed:
         words += ["--seed", str(first.options.seed)]
     for group in groups:
@@ -68,15 +69,35 @@ def command_of(groups: Sequence[Group]) -> str | None:
 
 
 def _is_as_read(workload: Workload) -> bool:
-    """Tell whether a workload is that of its log, read in the usual way and changed by nothing."""
+    """Return whether a workload is the one of its log, read with its options and changed by nothing."""
     source = workload.report.source
     if not PurePath(source).suffix:
         return False
-    read = read_swf if without_packing(source).endswith(".swf") else read_table
+    path, options = Path(source), _options(workload)
     try:
-        return read(source).jobs.equals(workload.jobs)
+        is_plain = "mapping" not in options and is_table(path)
+        read = read_table(path) if is_plain else read_by(path, options)
+        return read.jobs.equals(workload.jobs)
     except (BatchlabError, OSError):
         return False
+
+
+def _options(workload: Workload) -> Mapping[str, Any]:
+    """Return the options of reading a log that are not the usual ones."""
+    known = {each.name for each in fields(ReadingOptions)}
+    return {name: value for name, value in workload.report.options.items() if name in known}
+
+
+def _reading(workload: Workload) -> list[str]:
+    """Return these options as words of a command."""
+    words = []
+    for name, value in _options(workload).items():
+        option = name.replace("_", "-")
+        if isinstance(value, bool):
+            words.append(f"--{option}" if value else f"--no-{option}")
+        else:
+            words += [f"--{option}", str(value)]
+    return words
 
 
 def _machine(system: System) -> list[str] | None:

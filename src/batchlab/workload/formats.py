@@ -6,6 +6,7 @@ import inspect
 import re
 import stat
 import warnings
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -261,7 +262,10 @@ def read_by(path: Path, options: Mapping[str, Any]) -> Workload:
     keywords = _keywords(form)
     workload = reader_of(path, form)(path, **{name: options[name] for name in options if name in keywords})
     most = None if "max_jobs" in keywords else options.get("max_jobs")
-    return workload if most is None else workload.head(most)
+    workload = workload if most is None else workload.head(most)
+    further = {name: options[name] for name in ("log_format", "max_jobs") if options.get(name) is not None}
+    known = {**workload.report.options, **further}
+    return replace(workload, report=replace(workload.report, options=known))
 
 
 def _keywords(form: LogFormat) -> set[str]:

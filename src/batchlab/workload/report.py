@@ -50,6 +50,8 @@ class Report:
         Jobs with a changed value; None counts them in ``mended``.
     skipped
         By what they are, such as steps of jobs, how many records of a log are no jobs.
+    options
+        How the source was read: the options of `ReadingOptions` that differ from the reader's defaults.
     """
 
     source: str = "table"
@@ -64,6 +66,7 @@ class Report:
     unlisted: Mapping[str, int] = field(default_factory=dict)
     mended_jobs: int | None = None
     skipped: Mapping[str, int] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Count the notes: ``{"dropped": {reason: count}, "mended": …, "noted": …}``, frequent ones first."""

@@ -5,7 +5,8 @@ kernel reads; this module finds the bytes and says what was read.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -39,6 +40,15 @@ if TYPE_CHECKING:
 __all__ = ["read_swf", "workload_of_log"]
 
 _MOST_JOBS = 2**63 - 1
+_USUAL: Mapping[str, object] = {
+    "overrun": "extend",
+    "invalid": "drop",
+    "processors": "requested",
+    "use_memory": False,
+    "log_events": True,
+    "max_jobs": None,
+}
+"""The defaults of `read_swf`."""
 _NO_JOB = -(2**63)
 _BEGINNING = 1 << 16
 _NOT_A_LOG = (reasons.LINE_TOO_LONG, reasons.TOO_FEW_FIELDS, reasons.JOB_NUMBER)
@@ -127,6 +137,8 @@ def read_swf(
     else:
         log = _read_pieces(source, name, options, begin)
     workload = workload_of_log(log, name, ("mem",) if use_memory else ())
+    given = {each: value for each, value in options.items() if value != _USUAL[each]}
+    workload = replace(workload, report=replace(workload.report, options=given))
     if (workload.report.mended["reason"] == reasons.EXTRA_FIELDS).any():
         known = begin[0] if begin else beginning(Path(name))
         warn_of_data_set(known, source, "the fields of lines from the 19th on are not read")

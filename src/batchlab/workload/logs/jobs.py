@@ -226,6 +226,7 @@ def _admitted(jobs: pl.DataFrame, log: Log, header: Mapping[str, object], generi
             # A line may be of several tasks, and a remark on a time names no job.
             mended_jobs=max(tables["mended"][key].drop_nulls().n_unique() for key in ("line", "job_id")),
             skipped=notes.skipped,
+            options={**reading.options, **log.options},
         ),
         resources,
     )

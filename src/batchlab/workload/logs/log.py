@@ -1,8 +1,8 @@
 """A log that is being read, and what is refused of it."""
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import IO, Literal
 
 import polars as pl
@@ -18,12 +18,16 @@ __all__ = ["Log", "opened"]
 
 @dataclass(frozen=True)
 class Log:
-    """A log that is being read: its name, what was said of its lines or rows, and how to read it."""
+    """A log that is being read: its name, what was said of its lines or rows, and how to read it.
+
+    `options` are those of its reader besides the ones that all readers share.
+    """
 
     name: str
     notes: Notes
     reading: Reading
     unit: Literal["line", "row"] = "line"
+    options: Mapping[str, object] = field(default_factory=dict)
 
     def place(self, number: int) -> str:
         """Name a line or a row in a message."""

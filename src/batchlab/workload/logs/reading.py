@@ -112,6 +112,14 @@ class Reading(LogOptions):
             raise WorkloadError(f"partition_limits = {shown(self.partition_limits)}; must be {rule}.")
         _check_seconds("partition_limits", self.partition_limits.values(), rule)
 
+    @property
+    def options(self) -> Mapping[str, object]:
+        """The options of `ReadingOptions` among them that differ from their defaults here."""
+        usual = Reading()
+        names = [each.name for each in fields(LogOptions)]
+        names += [] if isinstance(self.unlimited, Mapping) else ["unlimited"]
+        return {name: getattr(self, name) for name in names if getattr(self, name) != getattr(usual, name)}
+
     @classmethod
     def of(cls, reader: Callable[..., Any], keywords: Mapping[str, Any], **fixed: object) -> Self:
         """Return the arguments that a reader got.

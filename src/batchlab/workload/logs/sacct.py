@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import IO, Unpack
 
 import polars as pl
@@ -123,6 +124,11 @@ def read_sacct(
     if delimiter is not None and (not isinstance(delimiter, str) or not delimiter.strip(" \n\r")):
         raise WorkloadError(f"delimiter = {shown(delimiter)}; must be text that ends a field, as '|'.")
     log, text = opened(source, reading)
+    form = {
+        "fields": fields if fields is None or isinstance(fields, str) else ",".join(fields),
+        "delimiter": delimiter,
+    }
+    log = replace(log, options={name: value for name, value in form.items() if value is not None})
     table = table_of_json(text, WANTED, log) if is_json(text) else _table(text, delimiter, fields, log)
     return workload_of(records_of(table, log), log, header_of(table))
 

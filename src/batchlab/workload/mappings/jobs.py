@@ -205,6 +205,7 @@ def _admitted(jobs: pl.DataFrame, log: Log, mapping: LogMapping, comments: tuple
         **tables,
         unit="row",
         mended_jobs=tables["mended"]["line"].n_unique(),
+        options={**reading.options, **log.options},
     )
     return Workload(admitted, _header(mapping, origin, reading.timezone, comments), whole, names)
 

@@ -101,7 +101,8 @@ def read_mapped(
     if chosen.file.format == "pbs":
         return _of_pbs(whole, reading)
     rows = rows_of(whole, chosen, begin)
-    log = Log(name_of(source), Notes(), reading, unit="row")
+    named = {"mapping": str(mapping)} if isinstance(mapping, str | os.PathLike) else {}
+    log = Log(name_of(source), Notes(), reading, unit="row", options=named)
     return workload_of(rows, Reader(rows.table, chosen), log)
 
 
