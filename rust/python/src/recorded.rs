@@ -63,11 +63,8 @@ pub fn columns<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Bound<
     });
     result.set_item("waking_time", woken)?;
     let jobs = &kernel.state().jobs;
-    let of_jobs = |time: &dyn Fn(u32) -> f64| (0..jobs.len() as u32).map(time).collect::<Vec<f64>>();
-    result.set_item("requested_time", of_jobs(&|job| jobs.requested_time(job)).into_pyarray(py))?;
-    let differs = |job| jobs.time_limit(job).to_bits() != jobs.requested_time(job).to_bits();
-    let limits = (0..jobs.len() as u32).any(differs).then(|| of_jobs(&|job| jobs.time_limit(job)));
-    result.set_item("time_limit", limits.map(|limits| limits.into_pyarray(py)))?;
+    result.set_item("requested_time", jobs.requested_times().into_pyarray(py))?;
+    result.set_item("time_limit", jobs.time_limits().map(|limits| limits.into_pyarray(py)))?;
     Ok(result)
 }
 

@@ -12,7 +12,7 @@ use batchlab_kernel::simulation::{
 };
 use batchlab_kernel::state::{ClosedJobs, LimitState, SleepState, State};
 use batchlab_kernel::time::Time;
-use batchlab_kernel::workload::JobState;
+use batchlab_kernel::workload::Rejection;
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -355,30 +355,25 @@ impl Simulation {
     fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let view = self.kernel.view();
         let jobs = &view.state.jobs;
-        let slots = || 0..jobs.len() as u32;
         let result = PyDict::new(py);
-        let states: Vec<u8> = slots().map(|job| jobs.state(job) as u8).collect();
+        let states: Vec<u8> = jobs.states().into_iter().map(|state| state as u8).collect();
         result.set_item("state", states.into_pyarray(py))?;
-        // What is known of a job that is still to be submitted is not so yet.
-        let rejected = |job: &u32| jobs.state(*job) == JobState::Rejected;
-        let reason = |job| jobs.rejection(job).map_or(0, |reason| reason as u8);
-        let reasons: Vec<u8> = slots().map(|job| if rejected(&job) { reason(job) } else { 0 }).collect();
+        let number = |reason: Option<Rejection>| reason.map_or(0, |reason| reason as u8);
+        let reasons: Vec<u8> = jobs.rejections().into_iter().map(number).collect();
         result.set_item("reason", reasons.into_pyarray(py))?;
-        let starts: Vec<f64> = slots().map(|job| jobs.start_time(job)).collect();
-        result.set_item("start_time", starts.into_pyarray(py))?;
-        let ends: Vec<f64> = slots().map(|job| jobs.end_time(job)).collect();
-        result.set_item("end_time", ends.into_pyarray(py))?;
+        result.set_item("start_time", jobs.start_times().into_pyarray(py))?;
+        result.set_item("end_time", jobs.end_times().into_pyarray(py))?;
         let resources = view.state.machine.resources();
         let (mut offsets, mut first, mut count, mut tasks) =
             (vec![0_i64], Vec::new(), Vec::new(), Vec::new());
         let mut allocated = Vec::with_capacity(jobs.len() * resources);
         let mut held = Vec::new();
-        for job in slots() {
-            for range in &*jobs.last_placement(job).ranges() {
+        for job in 0..jobs.len() as u32 {
+            jobs.last_placement(job).ranges().for_each(|range| {
                 first.push(range.first);
                 count.push(range.count);
                 tasks.push(range.tasks);
-            }
+            });
             offsets.push(first.len() as i64);
             view.state.held(view.scenario, job, &mut held);
             allocated.extend_from_slice(&held);

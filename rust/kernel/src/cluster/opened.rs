@@ -64,7 +64,10 @@ pub fn place_at(
     placement: &mut Vec<NodeTasks>,
 ) -> Result<bool, Unanswered> {
     let Some(calendar) = want.calendar else {
-        return place_beside(place, room, want, want.closed, placement);
+        return match want.closed {
+            None => place.place(room, want, placement),
+            closed => place_beside(place, room, want, closed, placement),
+        };
     };
     if !calendar.is_in_time(start) {
         placement.clear();

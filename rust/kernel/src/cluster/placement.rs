@@ -31,30 +31,13 @@ impl NodeRange {
     }
 
     /// The fewest ranges that these nodes are, in this order. O(k).
-    #[must_use]
-    pub fn of(nodes: &[NodeTasks]) -> Vec<Self> {
-        let mut ranges: Vec<Self> = Vec::with_capacity(Self::count_of(nodes));
-        for &NodeTasks { node, tasks } in nodes {
-            match ranges.last_mut() {
-                Some(range) if range.tasks == tasks && range.end() == Some(node) => range.count += 1,
-                _ => ranges.push(Self { first: node, count: 1, tasks }),
-            }
-        }
-        ranges
-    }
-
-    /// How many ranges these nodes are at least. O(k).
-    fn count_of(nodes: &[NodeTasks]) -> usize {
-        let parts = |&(one, next): &(&NodeTasks, &NodeTasks)| {
-            one.tasks != next.tasks || one.node.checked_add(1) != Some(next.node)
+    fn of(nodes: &[NodeTasks]) -> impl Iterator<Item = Self> {
+        let is_next = |one: &NodeTasks, next: &NodeTasks| {
+            one.tasks == next.tasks && one.node.checked_add(1) == Some(next.node)
         };
-        let pairs = nodes.iter().zip(nodes.iter().skip(1));
-        usize::from(!nodes.is_empty()) + pairs.filter(parts).count()
-    }
-
-    /// The node behind the last of them.
-    fn end(self) -> Option<u32> {
-        self.first.checked_add(self.count)
+        let range =
+            |run: &[NodeTasks]| Self { first: run[0].node, count: run.len() as u32, tasks: run[0].tasks };
+        nodes.chunk_by(is_next).map(range)
     }
 }
 
@@ -121,12 +104,10 @@ impl Placement {
     }
 
     /// The nodes in the order of the ranks, as ranges.
-    #[must_use]
-    pub fn ranges(&self) -> Cow<'_, [NodeRange]> {
-        match self.shortened() {
-            Some(ranges) => Cow::Borrowed(ranges),
-            None => NodeRange::of(self.nodes()).into(),
-        }
+    pub fn ranges(&self) -> impl Iterator<Item = NodeRange> {
+        let short = self.shortened();
+        let long: &[NodeTasks] = if short.is_some() { &[] } else { self.nodes() };
+        short.unwrap_or_default().iter().copied().chain(NodeRange::of(long))
     }
 
     /// Whether it has no node.
@@ -147,13 +128,11 @@ impl Placement {
     /// Keeps several nodes by index as ranges where these take less memory. O(k).
     pub fn shorten(&mut self) {
         let Self::Many(many) = self else { return };
-        let count = NodeRange::count_of(many);
+        let count = NodeRange::of(many).count();
         if count * size_of::<NodeRange>() < size_of_val(&**many) {
-            let ranges = NodeRange::of(many);
-            *self = match *ranges {
-                [range] => Self::Range([range]),
-                _ => Self::Ranges(ranges.into()),
-            };
+            let first = if count == 1 { NodeRange::of(many).next() } else { None };
+            let all = || Self::Ranges(NodeRange::of(many).collect());
+            *self = first.map_or_else(all, |range| Self::Range([range]));
         }
     }
 
@@ -214,7 +193,7 @@ mod tests {
             let (long, mut short) = (Placement::of(&nodes), Placement::of(&nodes));
             short.shorten();
             prop_assert_eq!(&*short.listed(), &*nodes);
-            prop_assert_eq!(short.ranges(), long.ranges());
+            prop_assert!(short.ranges().eq(long.ranges()));
             prop_assert_eq!(short.tasks(), long.tasks());
             prop_assert!((0..41).all(|node| short.has(node) == long.has(node)));
             prop_assert_eq!(short.is_nowhere(), nodes.is_empty());

@@ -129,7 +129,17 @@ impl<T: Clone> SharedColumn<T> {
     /// All values as one vector.
     #[must_use]
     pub fn to_vec(&self) -> Vec<T> {
-        self.iter().cloned().collect()
+        self.map_to_vec(T::clone)
+    }
+
+    /// Computes a value of each, in order.
+    #[must_use]
+    pub fn map_to_vec<U>(&self, compute: impl Fn(&T) -> U) -> Vec<U> {
+        let mut found = Vec::with_capacity(self.length);
+        for chunk in &self.chunks {
+            found.extend(chunk.values().iter().map(&compute));
+        }
+        found
     }
 }
 
@@ -171,6 +181,10 @@ mod tests {
     fn values_come_back_in_order() {
         let column: SharedColumn<usize> = (0..3 * CHUNK + 5).collect();
         assert!(column.iter().copied().eq(0..3 * CHUNK + 5));
-        assert_eq!(column.to_vec().len(), column.len());
+        assert_eq!(column.to_vec(), (0..3 * CHUNK + 5).collect::<Vec<_>>());
+        assert_eq!(
+            column.map_to_vec(|value| 2 * value),
+            (0..3 * CHUNK + 5).map(|value| 2 * value).collect::<Vec<_>>()
+        );
     }
 }

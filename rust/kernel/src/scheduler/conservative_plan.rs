@@ -191,11 +191,8 @@ impl ConservativePlan {
 
     /// Return whether a job that has arrived still waits, is not known to be over a limit, and has no reservation yet.
     fn is_new(&self, view: View<'_>, job: u32) -> bool {
-        view.is_in_queue(job) && !view.state.queue.closed.contains(job) && !self.has_reservation(job)
-    }
-
-    fn has_reservation(&self, job: u32) -> bool {
-        (job as usize) < self.reservations.len() && !self.reservations.get(job as usize).start.is_nan()
+        let is_open = view.is_in_queue(job) && !view.state.queue.closed.contains(job);
+        is_open && reservation_of(&self.reservations, job).is_none()
     }
 
     /// What is free where something was freed is looked up when it is asked next.
@@ -242,10 +239,7 @@ impl ConservativePlan {
 
     /// Within which instants a job may get an earlier reservation, if it can.
     fn chance(&mut self, view: View<'_>, job: u32) -> Option<(f64, f64)> {
-        if !self.has_reservation(job) {
-            return None;
-        }
-        let reservation = self.reservations.get(job as usize);
+        let reservation = reservation_of(&self.reservations, job)?;
         if reservation.is_open {
             return Some((self.profile.now(), reservation.start));
         }
@@ -433,7 +427,7 @@ impl ConservativePlan {
 
     /// Forgets the infinite reservation of a job that is not to be planned, if it has one.
     pub fn forget(&mut self, job: u32) {
-        if self.has_reservation(job) {
+        if reservation_of(&self.reservations, job).is_some() {
             self.reservations.get_mut(job as usize).start = f64::NAN;
         }
     }
@@ -474,6 +468,12 @@ impl ConservativePlan {
         self.overdue.add(job, supposed_end.max(end));
         placement
     }
+}
+
+/// The reservation of a job; None if it has none.
+fn reservation_of(reservations: &SharedColumn<Reservation>, job: u32) -> Option<&Reservation> {
+    let is_known = (job as usize) < reservations.len();
+    is_known.then(|| reservations.get(job as usize)).filter(|kept| !kept.start.is_nan())
 }
 
 /// The earliest instant in [from, before) at which a job fits for its whole duration, and its placement then. Also whether it fits

@@ -15,6 +15,7 @@ use super::Step;
 /// Preempts others for a job that is within its limits and does not fit, if that lets it fit; None where it does not, or
 /// victims of it run on for their grace time.
 pub(super) fn preempt_for(view: View<'_>, allocator: &Allocator, job: u32) -> Option<Step> {
+    view.scenario.preemption.as_ref()?;
     preempt_among(view, allocator, job, view.placement_requests(job))
 }
 

@@ -128,6 +128,9 @@ impl<F: Feed> Simulation<F> {
 
     /// A job is over before it is cancelled, or with that; or it waits no more for its return to the queue.
     pub(super) fn forget_own_event(&mut self, job: u32) {
+        if self.state.own_events.is_empty() && self.state.legs.returns.is_empty() {
+            return;
+        }
         let row = self.scenario.job(job).row;
         if let Some(time) = self.scenario.attributes.cancelled_at(job) {
             self.state.own_events.remove(&(Time(time), row, job));

@@ -124,6 +124,12 @@ impl JobRecords {
         self.of(slot).state
     }
 
+    /// The states of all jobs.
+    #[must_use]
+    pub fn states(&self) -> Vec<JobState> {
+        self.records.map_to_vec(|record| record.state)
+    }
+
     /// Sets the state.
     pub fn set_state(&mut self, slot: u32, state: JobState) {
         self.of_mut(slot).state = state;
@@ -133,6 +139,13 @@ impl JobRecords {
     #[must_use]
     pub fn rejection(&self, slot: u32) -> Option<Rejection> {
         self.of(slot).rejection
+    }
+
+    /// Why each job was rejected; None unless the job is rejected by now.
+    #[must_use]
+    pub fn rejections(&self) -> Vec<Option<Rejection>> {
+        let is_rejected = |record: &Record| record.state == JobState::Rejected;
+        self.records.map_to_vec(|record| record.rejection.filter(|_| is_rejected(record)))
     }
 
     /// Records that the job is rejected.
@@ -148,10 +161,22 @@ impl JobRecords {
         self.of(slot).start_time
     }
 
+    /// When each job started; NaN before its start.
+    #[must_use]
+    pub fn start_times(&self) -> Vec<f64> {
+        self.records.map_to_vec(|record| record.start_time)
+    }
+
     /// When the job ended; NaN where it has not.
     #[must_use]
     pub fn end_time(&self, slot: u32) -> f64 {
         self.of(slot).end_time
+    }
+
+    /// When each job ended; NaN before its end.
+    #[must_use]
+    pub fn end_times(&self) -> Vec<f64> {
+        self.records.map_to_vec(|record| record.end_time)
     }
 
     /// Since when a running job has had its present nodes: its start, or when it was resized last.
@@ -167,10 +192,23 @@ impl JobRecords {
         self.of(slot).requested_time
     }
 
+    /// The requested time of each job, which schedulers plan with; seconds.
+    #[must_use]
+    pub fn requested_times(&self) -> Vec<f64> {
+        self.records.map_to_vec(|record| record.requested_time)
+    }
+
     /// How long the job may run, seconds, as external events have changed it; infinite where it has no limit.
     #[must_use]
     pub fn time_limit(&self, slot: u32) -> f64 {
         self.of(slot).time_limit
+    }
+
+    /// The time limit of each job, seconds; None if all equal the requested times.
+    #[must_use]
+    pub fn time_limits(&self) -> Option<Vec<f64>> {
+        let differs = |record: &Record| record.time_limit.to_bits() != record.requested_time.to_bits();
+        self.records.iter().any(differs).then(|| self.records.map_to_vec(|record| record.time_limit))
     }
 
     /// Sets what the user asks for, seconds: the limit, and what schedulers plan with.
