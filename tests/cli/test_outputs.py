@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 STRANGE = b"a stranger's file\n"
 # Parameters of type Path that name what is read, or a store of batchlab's own, which refuses other folders.
 INPUTS = {
-    *("trace", "system", "external_events", "fitted", "applications", "like", "specification"),
+    *("trace", "system", "external_events", "node_events", "fitted", "applications", "like", "specification"),
     *("configuration", "algorithm", "replay", "conf", "path", "accounts", "qos", "real", "model", "file"),
     *("store", "cache"),
 }
