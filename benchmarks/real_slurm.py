@@ -2,9 +2,10 @@
 
 `python benchmarks/real_slurm.py OUT [--jobs N] [--runs N] [--cases NAME …] [--clock auto]` runs each stream
 under its configuration on a real Slurm, so many times, and then in the twin with 20 seeds. The twin has what
-`slurm.conf` and `sacctmgr` say, and what was measured on the real runs: how long launching, ending and the
-controller's threads take. It goes on where it stopped: OUT has a line in `runs.jsonl` for each run, and its
-jobs and the controller's log in a folder of the case. `--table` prints what is there.
+`slurm.conf` and `sacctmgr` say, and what was measured on the real run: when its jobs arrived and how long
+they lasted, when nodes were free again, how long the controller's threads took, and when they woke first. It
+goes on where it stopped: OUT has a line in `runs.jsonl` for each run, and its jobs and the controller's log
+in a folder of the case. `--table` prints what is there.
 
 The clusters' files are in TMPDIR. On a busy disk this should be one in memory: while Slurm waits for a disk,
 virtual time goes on.
@@ -34,6 +35,11 @@ from batchlab.errors import BatchlabError
 SEEDS = range(20)
 APART = 60.0
 PATIENCE = 1800.0
+EARLIER = 200
+"""Seconds by which the twin's time is later than the stream's, so that its controller has run before."""
+HALF, SHORTEST = 0.5, 0.01
+TURN = 60
+"""Seconds between two looks of the main loop at the whole queue."""
 COLUMNS = (
     *("stream", "jobs", "P real, real", "P model, real", "starts > 60 s, real", "model"),
     *("mean waits, real", "twin", "factor", "launch, s"),
@@ -139,7 +145,7 @@ def twin_runs(case: Case, row: dict[str, Any], found: Measured, out: Path) -> li
     kept = tuple(
         bl.Reservation(
             each.name,
-            start=row["kept"][each.name],
+            start=row["kept"][each.name] + EARLIER,
             duration=60.0 * each.minutes,
             nodes=f"{each.nodes[0] - 1}-{each.nodes[1] - 1}",
             admits=None,
@@ -151,10 +157,14 @@ def twin_runs(case: Case, row: dict[str, Any], found: Measured, out: Path) -> li
         stream = stream.with_columns(user=pl.lit("root"))
     jobs = pl.read_parquet(out / case.name / f"run-{row['run']}.parquet")
     origin = origin_of(jobs, found)
-    workload = bl.Workload.from_table(arrived(stream, jobs, found, origin), overrun="keep")
+    stream = arrived(stream, jobs, found, origin)
+    configured = bl.Policy.parse(system.policy).slurm
+    if found.first is not None and configured is not None:
+        stream = after_a_start(stream, found.first - origin - configured.bf_interval)
+    workload = bl.Workload.from_table(stream, overrun="keep")
     # Backfill rounds times of the clock.
-    measures = f"epoch={origin}, main_lag={found.lag:.5f}, bf_test_time={found.test:.5f}"
-    policy = bl.Policy.parse(f"slurm({measures})")
+    measures = f"epoch={origin - EARLIER}, main_lag={found.lag:.5f}, bf_test_time={found.test:.5f}"
+    policy = bl.Policy.parse(f"slurm({measures}{phases(found, origin)})")
     overheads = bl.Overheads(completion=found.completion)
     return [
         bl.simulate(
@@ -164,9 +174,32 @@ def twin_runs(case: Case, row: dict[str, Any], found: Measured, out: Path) -> li
             seed=seed,
             overheads=overheads,
             walltime="kill",
-        ).jobs
+        ).jobs.with_columns(pl.col("submit_time", "start_time", "end_time") - EARLIER)
         for seed in SEEDS
     ]
+
+
+def phases(found: Measured, origin: int) -> str:
+    """Give when the threads of a run woke, as parameters."""
+    phase = "" if found.first is None else f", backfill_phase={(found.first - origin) % 1:.3f}"
+    if found.full is not None:
+        phase += f", main_phase={(found.full - origin + EARLIER) % TURN:.3f}"
+    return phase
+
+
+def after_a_start(stream: pl.DataFrame, start: float) -> pl.DataFrame:
+    """Put a short job before a stream: backfill begins a cycle then, as if the controller had started.
+
+    A real one, just started, waits for one interval before its first cycle.
+    """
+    first = stream.sort("requested_time", "tasks").head(1)
+    first = first.with_columns(
+        job_id=pl.lit(0, stream["job_id"].dtype),
+        submit_time=start + EARLIER - HALF,
+        run_time=pl.lit(SHORTEST),
+        tasks=pl.lit(1, stream["tasks"].dtype),
+    )
+    return pl.concat([first, stream])
 
 
 def origin_of(jobs: pl.DataFrame, found: Measured) -> int:
@@ -182,7 +215,8 @@ def arrived(stream: pl.DataFrame, jobs: pl.DataFrame, found: Measured, origin: i
     lasted = {numbers[each]: time for each, time in found.lasted.items()}
     job = pl.col("job_id")
     return stream.with_columns(
-        submit_time=job.replace_strict(submit, default=pl.col("submit_time"), return_dtype=pl.Float64),
+        submit_time=job.replace_strict(submit, default=pl.col("submit_time"), return_dtype=pl.Float64)
+        + EARLIER,
         run_time=job.replace_strict(lasted, default=pl.col("run_time"), return_dtype=pl.Float64),
     )
 
@@ -190,7 +224,7 @@ def arrived(stream: pl.DataFrame, jobs: pl.DataFrame, found: Measured, origin: i
 def times_of(jobs: pl.DataFrame) -> pl.DataFrame:
     """Give the whole seconds of the jobs that completed."""
     whole = pl.col("submit_time", "start_time", "end_time").floor()
-    return jobs.filter(state="completed").select("job_id", whole).sort("job_id")
+    return jobs.filter(pl.col("job_id") > 0, state="completed").select("job_id", whole).sort("job_id")
 
 
 def distance(one: pl.DataFrame, other: pl.DataFrame) -> tuple[float, int]:

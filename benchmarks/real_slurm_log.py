@@ -17,6 +17,7 @@ STARTED = re.compile(
 ENDED = re.compile(r"_job_complete: JobId=(\d+) done")
 ANSWERED = re.compile(r"debug2: node_did_resp (\S+)")
 FREED = re.compile(r"debug2: _slurm_rpc_epilog_complete: JobId=(\d+) Node=(\S+)")
+FULL = "debug:  sched: Running job scheduler for full queue"
 PERIOD = "debug2: Testing job time limits"
 CYCLE = "debug:  sched/backfill: _attempt_backfill: beginning"
 TRIED = "debug2: sched/backfill: _attempt_backfill: entering _try_sched"
@@ -25,17 +26,20 @@ TURN = 30
 
 @dataclass
 class Measured:
-    """What became of the jobs that completed, by Slurm's number: UNIX times of their submissions, seconds.
+    """What became of the jobs that completed, by Slurm's number: UNIX times of submission, seconds.
 
     `lasted` is from the allocation to the end, `launch` that without the sleep, `completion` from the end
-    until the last node is free.
-    `lag` is by how much the main thread wakes later each second, `test` what backfill takes for each entry.
+    until the last node is free. `first` is when backfill began its first cycle, `full` when the main loop
+    first looked at the whole queue, `lag` by how much the main thread wakes later each second, `test` how
+    long backfill takes for each entry.
     """
 
     submitted: dict[int, float] = field(default_factory=dict)
     lasted: dict[int, float] = field(default_factory=dict)
     launch: list[float] = field(default_factory=list)
     completion: list[float] = field(default_factory=list)
+    first: float | None = None
+    full: float | None = None
     lag: float = 0.0
     test: float = 0.0
 
@@ -54,7 +58,6 @@ def measured(text: str, sleeps: dict[int, float]) -> Measured:
     leaving: dict[str, tuple[int, float]] = {}
     ends: dict[int, float] = {}
     last_free: dict[int, float] = {}
-    turns: list[float] = []
     for time, what in events(text):
         if submission := SUBMITTED.match(what):
             found.submitted[int(submission[1])] = time
@@ -73,10 +76,12 @@ def measured(text: str, sleeps: dict[int, float]) -> Measured:
         elif (done := FREED.match(what)) and (job := int(done[1])) in ends:
             # The node that ran the script answers at once, and says later that nothing is left there.
             last_free[job] = time - ends[job]
-        elif what.startswith(PERIOD):
-            turns.append(time)
     found.completion = list(last_free.values())
-    found.lag = lag_of(turns)
+    times = {
+        name: [time for time, what in events(text) if what.startswith(name)] for name in (CYCLE, FULL, PERIOD)
+    }
+    found.first, found.full = (next(iter(times[name]), None) for name in (CYCLE, FULL))
+    found.lag = lag_of(times[PERIOD])
     found.test = cost_of_entries(text)
     return found
 
