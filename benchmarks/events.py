@@ -39,7 +39,7 @@ def cases(workload: bl.Workload, system: bl.System) -> dict[str, Callable[[], bl
             for number in range(100_000)
         ]
     )
-    overheads = bl.Overheads(launch="uniform(0, 2)", completion=1.0)
+    overheads = bl.Overheads(launch="uniform(low=0, high=2)", completion=1.0)
     given = {
         "plain": {},
         "overheads": {"overheads": overheads},

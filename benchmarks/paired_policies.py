@@ -131,7 +131,7 @@ def capped_power() -> bl.Power:
 
 def failures() -> bl.Failures:
     random = first_named(bl.Failures, "sampled", "random", "drawn")
-    made: bl.Failures = random(Weibull(0.7, 4e6), Lognormal(1800.0, 1.0), seed=1, restarts=3)
+    made: bl.Failures = random(Weibull(0.7, 4e6), Lognormal(mu=7.5, sigma=1.0), seed=1, restarts=3)
     return made
 
 

@@ -21,7 +21,7 @@ import batchlab as bl
 
 # Seth's machine, and the launches of the system: at most 2 s, 1 s on average.
 SYSTEM = bl.System.homogeneous(nodes=120, resources={"core": 2})
-LAUNCH, MEAN = "uniform(0, 2)", 1.0
+LAUNCH, MEAN = "uniform(low=0, high=2)", 1.0
 POLICIES = ("fcfs", "easy")
 MODELS = {"no launches": None, "launches of 1 s": bl.Overheads(launch=MEAN)}
 FIRST = (50, 100, 250, 500, 750, 1000)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -18,6 +20,7 @@ from batchlab.generate import (
     Lognormal,
     LogUniform,
     Mixture,
+    Normal,
     Pareto,
     TwoStageUniform,
     Uniform,
@@ -31,8 +34,9 @@ CONTINUOUS: list[tuple[Distribution, object]] = [
     (Uniform(2, 5), stats.uniform(2, 3)),
     (LogUniform(2, 500), stats.loguniform(2, 500)),
     (Exponential(7), stats.expon(scale=7)),
+    (Normal(70, 3), stats.norm(70, 3)),
     (Gamma(2.5, 3), stats.gamma(2.5, scale=3)),
-    (Lognormal(100, 0.8), stats.lognorm(0.8, scale=100)),
+    (Lognormal(mu=4.6, sigma=0.8), stats.lognorm(0.8, scale=math.exp(4.6))),
     (Weibull(1.7, 40), stats.weibull_min(1.7, scale=40)),
     (Pareto(3.5, 10), stats.pareto(3.5, scale=10)),
 ]
@@ -111,7 +115,7 @@ def test_workloads_of_distributions() -> None:
         1000,
         arrival=Exponential(60),
         size=LogUniform(0.2, 100),
-        run_time=Lognormal(600, 2),
+        run_time=Lognormal(mu=6.4, sigma=2),
         overestimate=Uniform(0.5, 5),
         largest=64,
         seed=5,
@@ -158,9 +162,9 @@ def test_ones_own_distribution() -> None:
 @pytest.mark.parametrize(
     ("family", "distribution"),
     [
-        ("exponential", Exponential(40)),
+        ("expon", Exponential(40)),
         ("gamma", Gamma(0.5, 100)),
-        ("lognormal", Lognormal(50, 1.5)),
+        ("lognorm", Lognormal(mu=4, sigma=1.5)),
         ("loguniform", LogUniform(1, 5000)),
         ("pareto", Pareto(1.2, 3)),
         ("uniform", Uniform(5, 9)),

@@ -6,7 +6,6 @@ its own name, and its folder is searched for further modules, so that other proc
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 import re
 import sys
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from batchlab.core.spec import Call, Grammar, plain
 from batchlab.errors import reason_of, shown, suggest
 
 if TYPE_CHECKING:
@@ -165,14 +165,11 @@ def _told(raised: Exception | SystemExit, label: str) -> str:
 
 def _arguments(call: str | None, label: str, error: type[BatchlabError]) -> dict[str, object]:
     """Read ``(key=value, …)``."""
-    refused = error(f"{label}: its arguments must be as (share=0.5, order=sjf): a key and a value each.")
-    try:
-        parsed = ast.parse(f"_{call or '()'}", mode="eval").body
-        if not isinstance(parsed, ast.Call) or parsed.args or any(not key.arg for key in parsed.keywords):
-            raise refused
-        return {
-            str(key.arg): key.value.id if isinstance(key.value, ast.Name) else ast.literal_eval(key.value)
-            for key in parsed.keywords
-        }
-    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
-        raise refused from None
+    if call is None:
+        return {}
+    example = "share=0.5, order=sjf"
+    _, given = Grammar("call", error, example).arguments(call[1:-1])
+    found = {key: plain(each.value) for key, each in given.keys.items()}
+    if given.values or any(isinstance(each, Call) for each in found.values()):
+        raise error(f"{label}: its arguments must be as ({example}): a key and a value each.")
+    return found

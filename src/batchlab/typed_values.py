@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from batchlab.core.spec import flag_of
 from batchlab.units import is_finite, is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["flag_of", "typed_value"]
+__all__ = ["typed_value"]
 
-_FLAGS = {"yes": True, "no": False, "true": True, "false": False, "on": True, "off": False}
 _OPTIONAL = " | None"
 _LIST = "Sequence["
-
-
-def flag_of(value: object) -> bool | None:
-    """Return the truth value that a value spells: ``yes``, ``no``, ``true``, …; None if it spells none."""
-    if isinstance(value, bool):
-        return value
-    return _FLAGS.get(value.lower()) if isinstance(value, str) else None
 
 
 def typed_value(value: object, annotation: str) -> object:
@@ -41,7 +34,7 @@ def typed_value(value: object, annotation: str) -> object:
 
     Examples
     --------
-    >>> typed_value("no", "bool"), typed_value(3.0, "int"), typed_value([4, 2], "Sequence[int] | None")
+    >>> typed_value("False", "bool"), typed_value(3.0, "int"), typed_value([4, 2], "Sequence[int] | None")
     (False, 3, (4, 2))
     """
     if hasattr(value, "tolist"):  # NumPy's
@@ -54,13 +47,6 @@ def typed_value(value: object, annotation: str) -> object:
             raise ValueError("must be a list")
         return tuple(typed_value(each, inside) for each in value)
     return _TYPES[annotation](value)
-
-
-def _flag(value: object) -> bool:
-    flag = flag_of(value)
-    if flag is None:
-        raise ValueError("must be yes or no")
-    return flag
 
 
 def _whole(value: object) -> int:
@@ -81,4 +67,9 @@ def _text(value: object) -> str:
     raise ValueError("must be a text")
 
 
-_TYPES: dict[str, Callable[[object], object]] = {"bool": _flag, "int": _whole, "float": _amount, "str": _text}
+_TYPES: dict[str, Callable[[object], object]] = {
+    "bool": flag_of,
+    "int": _whole,
+    "float": _amount,
+    "str": _text,
+}

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import batchlab as bl
-from batchlab.distributions import Constant, Exponential
+from batchlab.core.distributions import Constant, Exponential
 from batchlab.errors import AdequacyError
 from support.streams import shifted, slurm, stream, table_one
 
@@ -164,7 +164,7 @@ class TestRepetitions:
     def test_random_overheads(self) -> None:
         """Other launches are other runs; the same seed gives the same run."""
         workload, system = bl.generate.demo_workload(200), bl.generate.demo_system()
-        overheads = bl.Overheads(launch="uniform(0, 2)")
+        overheads = bl.Overheads(launch="uniform(low=0, high=2)")
         runs = bl.adequacy.repeat(workload, system, "fcfs", seeds=3, overheads=overheads)
         assert (reference(runs).pairs["P"] > 0).all()
         again = bl.adequacy.repeat(workload, system, "fcfs", seeds=[1], overheads=overheads)

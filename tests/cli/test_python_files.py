@@ -137,14 +137,17 @@ def test_experiments_take_them(mine: str, specification: Path, capsys: pytest.Ca
 def test_built_in_observers(mine: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Power and failures are described in a line, and named in the answer."""
     assert mine
-    (power, failures) = ("idle=90, busy=140, core=20", "uptime=weibull(0.7, 40), repair_time=10, seed=3")
+    (power, failures) = (
+        "idle=90, busy=140, core=20",
+        "uptime=weibull(shape=0.7, scale=40), repair_time=10, seed=3",
+    )
     words = ["run", "small.swf", "--power", power, "--power", "cap=500", "--failures", failures]
     written = answer(*words, capsys=capsys)
     assert "Wh, " in written
     assert "observers     power, failures\n" in written
     assert "interrupted" in written
     # The seed of the run is that of failures that have none.
-    failures = "uptime=exponential(40), repair_time=9"
+    failures = "uptime=expon(mean=40), repair_time=9"
     words = ["run", "small.swf", "--failures", failures, "--seed"]
     seeds = [answer(*words, seed, capsys=capsys) for seed in ("1", "1", "2")]
     counts = [next(line for line in each.splitlines() if "interrupted" in line) for each in seeds]
@@ -206,20 +209,26 @@ def test_errors_in_a_run_have_a_place(mine: str, capsys: pytest.CaptureFixture[s
     [
         (["--observer", "my_own_policies.py:Mine"], "is no observer: <my_own_policies.Mine"),
         (["--power", "busy=3"], "idle is missing"),
-        (["--power", "idle=much"], "idle = 'much'; must be watts"),
+        (["--power", "idle=much"], "idle = much; must be watts"),
         (["--power", "idle=5, busy=3"], "must not be below idle"),
         (["--power", "cap=5"], "says nothing of what nodes draw"),
         (["--power", "gpu: idle=5"], "no node group named 'gpu'"),
         (["--power", "idle=5", "--power", "idle=6"], "says twice"),
         (["--power", "idle=5, cap=9", "--power", "cap=8"], "gives a second cap"),
-        (["--power", "idle=5)"], "a parenthesis is not closed, was not opened"),
+        (["--power", "idle=5)"], "')' is no ','"),
         (["--observer", "my_own_policies.py:Seen"] * 2, "my_own_policies.py:Seen is named twice"),
-        (["--failures", "uptime=weibull(1, 2, repair_time=1"], "a parenthesis is not closed"),
-        (["--failures", "uptime=5, repair_time"], "once each: on_failure=requeue"),
-        (["--failures", "uptime=nan, repair_time=1"], "uptime = 'nan'; must be seconds"),
+        (["--failures", "uptime=weibull(1, 2, repair_time=1"], "this '(' is not closed; add ')'"),
+        (
+            ["--failures", "uptime=5, repair_time"],
+            "a value without a key must stand before",
+        ),
+        (["--failures", "uptime=nan, repair_time=1"], "uptime: no distribution named 'nan'"),
         (["--failures", "nowhere.csv"], "nowhere.csv"),
-        (["--failures", "uptime=weibul(1, 2), repair_time=1"], "Did you mean 'weibull'?"),
-        (["--failures", "uptime=weibull(1), repair_time=1"], "must be weibull(shape, scale)"),
+        (["--failures", "uptime=weibul(shape=1, scale=2), repair_time=1"], "Did you mean 'weibull'?"),
+        (
+            ["--failures", "uptime=weibull(shape=1), repair_time=1"],
+            "scale is missing; write weibull(",
+        ),
         (["--failures", "uptime=5"], "repair_time is missing"),
         (["--failures", "uptime=5, repair_time=1, mends=3"], "no such key: mends"),
         (["--failures", "uptime=5, repair_time=1, on_failure=lost"], "on_failure = 'lost'"),

@@ -17,7 +17,7 @@ def log(jobs: int = 4000) -> bl.Workload:
         jobs,
         arrival=Exponential(60),
         size=SizeModel(0.3, 0.5, 0.5, 3.0, 5.0, 0.7, 32),
-        run_time=Lognormal(900, sigma=0.8),
+        run_time=Lognormal(mu=6.8, sigma=0.8),
         seed=7,
     )
     requested = np.ceil(made.jobs["run_time"].to_numpy() * 2 + 600)
@@ -35,7 +35,7 @@ def test_the_laws_are_found() -> None:
     arrival, run_time = fitted.fits["arrival"], fitted.fits["run_time"]
     assert isinstance(run_time.best, Lognormal)
     assert run_time.best.median == pytest.approx(900, rel=0.05)
-    exponential = arrival.distributions["exponential"]
+    exponential = arrival.distributions["expon"]
     assert isinstance(exponential, Exponential)
     assert exponential.mean == pytest.approx(60, rel=0.05)
     assert "laws of 4,000 jobs of at most 32 processors" in str(fitted)

@@ -1,7 +1,7 @@
 """Failures: the right jobs are hit, whatever becomes of them; outages merge; chance has its streams."""
 
 from dataclasses import replace
-from math import inf
+from math import inf, log
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -214,14 +214,17 @@ def test_chance_is_the_seed() -> None:
     assert all(later == pytest.approx(sooner + 10 * number) for number, (sooner, later) in enumerate(both))
 
 
+REPAIRS = Lognormal(mu=log(4.0), sigma=0.5)
+
+
 def test_chance_has_the_right_mean() -> None:
     """Exponential uptimes and lognormal repairs come as often as their means say."""
-    outages = RandomOutages(Exponential(900.0), Lognormal(4.0, 0.5), 3)
+    outages = RandomOutages(Exponential(900.0), REPAIRS, 3)
     outages.begin(50, 0.0)
     until = 1_000_000.0
     found = taken(outages, until)
     repair = sum(outage.end - outage.begin for outage in found) / len(found)
-    assert repair == pytest.approx(Lognormal(4.0, 0.5).mean, rel=0.02)
+    assert repair == pytest.approx(REPAIRS.mean, rel=0.02)
     assert len(found) == pytest.approx(50 * until / (900.0 + repair), rel=0.02)
 
 

@@ -240,5 +240,5 @@ def test_prices_by_rate_as_text() -> None:
         power_of([one, one])
     with pytest.raises(bl.ObserverError, match="gives watts with a rate and without one"):
         power_of([one, "idle=5"])
-    with pytest.raises(bl.ObserverError, match="power: rate = 'fast'; must be units of work per second"):
+    with pytest.raises(bl.ObserverError, match="power: rate = fast; must be units of work per second"):
         power_of(["rate=fast, idle=5"])

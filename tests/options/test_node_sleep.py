@@ -34,17 +34,21 @@ def test_text_is_short() -> None:
         "timeout(300)",
         "timeout(60)",
         "timeout(suspend=60, off=1800, keep=4, wake=queue)",
-        'timeout(300, keep="08:00=inf 18:00=2", counted=yes)',
-        'timeout(300, keep="0=4 3600=0", prefer_on=no)',
+        'timeout(300, keep="08:00=inf 18:00=2", counted=true)',
+        'timeout(300, keep="0=4 3600=0", prefer_on=false)',
     ]
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("timeout(", r'sleep: "timeout\("|sleep: \'timeout\('),
-        ("always", "must be as"),
-        ("timeout(60, off=3)", "must be as"),
+        ("timeout(", r"sleep: the end is no value; .* At character 9 of 'timeout\('"),
+        ("always", "no rule named 'always'; timeout is the only one"),
+        ("timeout(60, off=3)", "give one time for the first sleep state, or times by the names of states"),
+        ("timeout(60, off=3, off=4)", "key 'off' is given twice"),
+        ("timeout(60, counted=yes)", "counted = 'yes'; must be true or false: write true"),
+        ("timeout(60, counted=2)", "counted = 2; must be true or false"),
+        ("timeout(60, keep='8am=3')", "must be times with numbers of nodes"),
         ("timeout(-1)", r"after = -1; must be a finite number of seconds >= 0"),
         ("timeout(off=inf)", r"after\['off'\] = inf"),
         ("timeout(60, keep=-2)", r"keep = -2; must be a number of nodes"),

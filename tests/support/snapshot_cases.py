@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import log
 from random import Random
 from typing import Any, NamedTuple, cast
 
@@ -235,7 +236,7 @@ def failures(rng: Random, span: float) -> bl.Failures:
     """Give failures at random; no job is restarted for ever."""
     on_failure: Any = rng.choice(("kill", "requeue", "checkpoint"))
     every = span / 20 if on_failure == "checkpoint" else None
-    uptime, repair = Weibull(0.7, span / 2), Lognormal(span / 20, 1.0)
+    uptime, repair = Weibull(0.7, span / 2), Lognormal(mu=log(span / 20), sigma=1.0)
     seed = rng.randrange(1000)
     return bl.Failures.from_distributions(
         uptime, repair, seed=seed, on_failure=on_failure, every=every, restarts=rng.randint(0, 3)

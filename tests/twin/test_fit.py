@@ -118,7 +118,7 @@ def test_what_is_usually_fitted(twin: bl.twin.Twin, tmp_path: Path) -> None:
     text += "SchedulerType=sched/builtin\n"
     other = bl.twin.read_twin(
         configured(tmp_path / "other", text=text),
-        overheads=bl.Overheads(completion="uniform(0, 2)"),
+        overheads=bl.Overheads(completion="uniform(low=0, high=2)"),
     )
     names = [each.name for each in usual(other)]
     assert names[0] == "submission"

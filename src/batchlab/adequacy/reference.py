@@ -105,7 +105,7 @@ class Reference:
         text = (
             f"{equal.height:,} of {self.pairs.height:,} pairs of repetitions are equal, first {one} and "
             f"{other}: their runs do not depend on chance. Give repetitions that do, such as "
-            "Overheads(launch='uniform(0, 2)')."
+            "Overheads(launch='uniform(low=0, high=2)')."
         )
         return (text,)
 

@@ -57,7 +57,8 @@ def repeat(
     --------
     >>> import batchlab as bl
     >>> workload, system = bl.generate.demo_workload(50), bl.generate.demo_system()
-    >>> runs = repeat(workload, system, "easy", seeds=3, overheads=bl.Overheads(launch="uniform(0, 2)"))
+    >>> launches = bl.Overheads(launch="uniform(low=0, high=2)")
+    >>> runs = repeat(workload, system, "easy", seeds=3, overheads=launches)
     >>> bl.adequacy.reference(runs).P_max > 0
     True
     """

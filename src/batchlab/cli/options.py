@@ -187,8 +187,8 @@ Overhead = Annotated[
     typer.Option(
         metavar="PHASE=TIME",
         rich_help_panel=RULES,
-        help="What jobs take besides their runs: launch=2, execution='norm(0, 1)', "
-        "completion='uniform(0, 2)'; once for each phase.",
+        help="What jobs take besides their runs: launch=2, execution='norm(mean=0, sd=1)', "
+        "completion='uniform(low=0, high=2)'; once for each phase.",
     ),
 ]
 
@@ -261,7 +261,7 @@ FailureTimes = Annotated[
         "--failures",
         metavar="SPEC",
         rich_help_panel=RULES,
-        help="When nodes fail: 'outages.csv, on_failure=kill' or 'uptime=weibull(0.7, 2.6e6), "
+        help="When nodes fail: 'outages.csv, on_failure=kill' or 'uptime=weibull(shape=0.7, scale=2.6e6), "
         "repair_time=3600, on_failure=requeue'.",
     ),
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from batchlab.cli.failure import wrong_usage
+from batchlab.core.spec import flag_of
 from batchlab.errors import SimulationError, suggest
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["overheads_of"]
 
-_FLAGS = {"counted": ("yes", "no"), "billed": ("yes", "no")}
+_FLAGS = ("counted", "billed")
 
 
 def overheads_of(given: Sequence[str] | None) -> Overheads | None:
@@ -24,7 +25,7 @@ def overheads_of(given: Sequence[str] | None) -> Overheads | None:
     ----------
     given
         ``launch=…``, ``execution=…``, ``completion=…``, ``suspend=…``, ``resume=…``: seconds, a distribution
-        or a column; ``counted=no``, ``billed=no``.
+        or a column; ``counted=false``, ``billed=false``.
 
     Returns
     -------
@@ -51,10 +52,10 @@ def overheads_of(given: Sequence[str] | None) -> Overheads | None:
 
 
 def _flag(name: str, value: str) -> bool:
-    yes, no = _FLAGS[name]
-    if value not in (yes, no):
-        raise wrong_usage(f"{name}={value}; must be {yes} or {no}.", "--overhead")
-    return value == yes
+    try:
+        return flag_of(value)
+    except ValueError as error:
+        raise wrong_usage(f"{name}={value}; {error}.", "--overhead") from None
 
 
 def _seconds(value: str) -> float | str:

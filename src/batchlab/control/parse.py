@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from batchlab.control.governors import Ondemand, Performance, Powersave, Schedutil
 from batchlab.control.rules import ConstantRate, CountHysteresis, RandomisedRate, WorkloadHysteresis
+from batchlab.core.spec import Grammar, plain
 from batchlab.errors import SimulationError, shown, suggest
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from batchlab.control.rate_control import RateControl
 
 __all__ = ["CONTROLS", "parse_control"]
+
+_SPECS = Grammar("control", SimulationError, '"powersave" or "workload(1e5, 3e5)"')
 
 CONTROLS: Mapping[str, type[RateControl]] = MappingProxyType(
     {
@@ -59,27 +61,21 @@ def parse_control(spec: str) -> RateControl:
     >>> parse_control("count(1, 3)").rates
     (1.0, 2.0)
     """
-    refused = SimulationError(
-        f'control = {shown(spec)}; must be the name of a rule with its parameters, as "workload(1e5, 3e5)": '
-        "numbers, lists, and texts in quotes."
-    )
     if not isinstance(spec, str):
-        raise refused
+        raise SimulationError(
+            f"control = {shown(spec)}; must be a RateControl, or its spec: {_SPECS.example}."
+        )
     try:
-        call = ast.parse(spec.strip(), mode="eval").body
-        if isinstance(call, ast.Name):
-            call = ast.Call(func=call, args=[], keywords=[])
-        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
-            raise refused
-        given = [_value(each) for each in call.args]
-        named = {str(each.arg): _value(each.value) for each in call.keywords}
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        raise refused from None
-    name = call.func.id
-    rule = CONTROLS.get(name)
+        _, call = _SPECS.parse(spec)
+    except SimulationError as error:
+        raise SimulationError(f"control = {shown(spec)}: {error}") from None
+    rule = CONTROLS.get(call.name)
     if rule is None:
-        raise SimulationError(f"control = {spec!r}: no rule named {name!r}.{suggest(name, CONTROLS)}")
-    return _made(rule, spec, given, named)
+        raise SimulationError(
+            f"control = {spec!r}: no rule named {call.name!r}.{suggest(call.name, CONTROLS)}"
+        )
+    given = [plain(each.value) for each in call.values]
+    return _made(rule, spec, given, {key: plain(each.value) for key, each in call.keys.items()})
 
 
 def _made(rule: type[RateControl], spec: str, given: list[object], named: dict[str, object]) -> RateControl:
@@ -98,12 +94,3 @@ def _made(rule: type[RateControl], spec: str, given: list[object], named: dict[s
         return rule(**by_place, **named)  # type: ignore[arg-type]  # its constructor checks them
     except SimulationError as error:
         raise SimulationError(f"control = {spec!r}: {error}") from None
-
-
-def _value(node: ast.expr) -> object:
-    """Read a number, text or list; ``inf`` is a number."""
-    if isinstance(node, ast.Name) and node.id == "inf":
-        return float("inf")
-    if isinstance(node, ast.List | ast.Tuple):
-        return tuple(_value(each) for each in node.elts)
-    return ast.literal_eval(node)

@@ -1,19 +1,21 @@
 # What the package offers, for checkers and for `lazily`, which imports a name when it is first asked for.
 
-from batchlab.distributions import Constant as Constant
-from batchlab.distributions import Distribution as Distribution
-from batchlab.distributions import Empirical as Empirical
-from batchlab.distributions import Exponential as Exponential
-from batchlab.distributions import Gamma as Gamma
-from batchlab.distributions import Harmonic as Harmonic
-from batchlab.distributions import Lognormal as Lognormal
-from batchlab.distributions import LogUniform as LogUniform
-from batchlab.distributions import Mixture as Mixture
-from batchlab.distributions import Pareto as Pareto
-from batchlab.distributions import Truncated as Truncated
-from batchlab.distributions import TwoStageUniform as TwoStageUniform
-from batchlab.distributions import Uniform as Uniform
-from batchlab.distributions import Weibull as Weibull
+from batchlab.core.distributions import Constant as Constant
+from batchlab.core.distributions import Distribution as Distribution
+from batchlab.core.distributions import Empirical as Empirical
+from batchlab.core.distributions import Exponential as Exponential
+from batchlab.core.distributions import Gamma as Gamma
+from batchlab.core.distributions import Harmonic as Harmonic
+from batchlab.core.distributions import Lognormal as Lognormal
+from batchlab.core.distributions import LogUniform as LogUniform
+from batchlab.core.distributions import Mixture as Mixture
+from batchlab.core.distributions import Normal as Normal
+from batchlab.core.distributions import Pareto as Pareto
+from batchlab.core.distributions import SciPy as SciPy
+from batchlab.core.distributions import Truncated as Truncated
+from batchlab.core.distributions import TwoStageUniform as TwoStageUniform
+from batchlab.core.distributions import Uniform as Uniform
+from batchlab.core.distributions import Weibull as Weibull
 from batchlab.generate.comparison import Comparison as Comparison
 from batchlab.generate.comparison import compare as compare
 from batchlab.generate.custom import from_distributions as from_distributions

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from batchlab.distributions import Distribution, draw
+from batchlab.core.distributions import Distribution, draw
 from batchlab.errors import WorkloadError, shown
 from batchlab.generate.count import count_of_jobs
 from batchlab.workload.workload import Workload
@@ -21,15 +21,15 @@ _FINEST = 1000.0
 def from_distributions(
     jobs: int,
     *,
-    arrival: Distribution,
-    size: Distribution,
-    run_time: Distribution,
-    overestimate: Distribution | None = None,
+    arrival: Distribution | str,
+    size: Distribution | str,
+    run_time: Distribution | str,
+    overestimate: Distribution | str | None = None,
     largest: int | None = None,
     header: "Header | None" = None,
     seed: int = 0,
 ) -> Workload:
-    """Make independent jobs of given distributions.
+    """Make independent jobs of given distributions, which are objects or specs.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ def from_distributions(
 
     Examples
     --------
-    >>> from batchlab.generate import Constant, Exponential, Harmonic, Lognormal
+    >>> from batchlab.generate import Constant, Harmonic
     >>> made = from_distributions(
-    ...     3, arrival=Constant(60), size=Harmonic(1.5, largest=64), run_time=Lognormal(600, sigma=1.5)
+    ...     3, arrival=Constant(60), size=Harmonic(1.5, largest=64), run_time="lognorm(mu=6.4, sigma=1.5)"
     ... )
     >>> made.jobs["submit_time"].to_list()
     [0.0, 60.0, 120.0]

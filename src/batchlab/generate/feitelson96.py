@@ -25,7 +25,7 @@ from typing import SupportsIndex
 import numpy as np
 import polars as pl
 
-from batchlab.distributions import Harmonic
+from batchlab.core.distributions import Harmonic
 from batchlab.errors import WorkloadError, shown
 from batchlab.generate.count import count_of_jobs
 from batchlab.random_streams import Floats, Integers, stream

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 
-from batchlab.distributions import Constant, Distribution, Mixture, Truncated, drawn_again
+from batchlab.core.distributions import Constant, Distribution, Mixture, Truncated, drawn_again
 from batchlab.errors import WorkloadError, shown
 from batchlab.generate.count import count_of_jobs
 from batchlab.generate.custom import from_distributions
@@ -29,7 +29,7 @@ __all__ = ["FittedStream", "fit_stream"]
 
 _FEWEST_JOBS = 2
 # The uniform ones begin and end where the numbers do, which favours them.
-_FAMILIES = ("exponential", "gamma", "lognormal", "pareto", "weibull")
+_FAMILIES = ("expon", "gamma", "lognorm", "pareto", "weibull")
 _LAWS = ("arrival", "size", "run_time", "requested_time")
 
 
@@ -160,7 +160,7 @@ def fit_stream(
     Examples
     --------
     >>> from batchlab.generate import demo_workload
-    >>> fitted = fit_stream(demo_workload(), ["exponential", "lognormal"])
+    >>> fitted = fit_stream(demo_workload(), ["expon", "lognorm"])
     >>> first, second = fitted.instances(2, seed=1)
     >>> len(first) == fitted.jobs, first.jobs.equals(second.jobs)
     (True, False)

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import polars as pl
 
-from batchlab.distributions import (
+from batchlab.core.distributions import (
     Distribution,
     Exponential,
     Gamma,
@@ -79,7 +79,7 @@ def fit(
     values
         Numbers above 0, not all alike, such as run times or the intervals between submissions.
     families
-        Those to try: ``"exponential"``, ``"gamma"``, ``"lognormal"``, ``"loguniform"``, ``"pareto"``,
+        Those to try: ``"expon"``, ``"gamma"``, ``"lognorm"``, ``"loguniform"``, ``"pareto"``,
         ``"uniform"``, ``"weibull"``; all of them unless given.
     by
         What is best: the least ``"aic"``, or the least ``"distance"`` of the distribution functions.
@@ -97,9 +97,9 @@ def fit(
     Examples
     --------
     >>> import numpy as np
-    >>> found = fit(np.random.default_rng(1).lognormal(6, 1.5, 1000), ["exponential", "lognormal"])
+    >>> found = fit(np.random.default_rng(1).lognormal(6, 1.5, 1000), ["expon", "lognorm"])
     >>> found.table["family"].to_list()
-    ['lognormal', 'exponential']
+    ['lognorm', 'expon']
     """
     check_choice("by", by, get_args(Criterion))
     data = np.asarray(values, dtype=np.float64)
@@ -132,7 +132,7 @@ def _row(family: str, distribution: Distribution, frozen: Any, data: Floats) -> 
     test = kstest(data, frozen.cdf)
     return {
         "family": family,
-        "distribution": _text(distribution),
+        "distribution": _spec(family, distribution),
         "log_likelihood": likelihood,
         "aic": 2.0 * parameters - 2.0 * likelihood,
         "distance": float(test.statistic),
@@ -140,9 +140,8 @@ def _row(family: str, distribution: Distribution, frozen: Any, data: Floats) -> 
     }
 
 
-def _text(distribution: Distribution) -> str:
-    parameters = ", ".join(f"{name}={value:.4g}" for name, value in vars(distribution).items())
-    return f"{type(distribution).__name__}({parameters})"
+def _spec(family: str, distribution: Distribution) -> str:
+    return f"{family}({', '.join(f'{name}={value:.4g}' for name, value in vars(distribution).items())})"
 
 
 # Each gives the distribution, and SciPy's of the same parameters for its density.
@@ -167,8 +166,8 @@ def _lognormal(data: Floats) -> _Fitted:
     from scipy import stats  # noqa: PLC0415  # as above
 
     logarithms = np.log(data)
-    median, sigma = math.exp(float(logarithms.mean())), float(logarithms.std())
-    return Lognormal(median, sigma), stats.lognorm(sigma, scale=median)
+    mu, sigma = float(logarithms.mean()), float(logarithms.std())
+    return Lognormal(mu=mu, sigma=sigma), stats.lognorm(sigma, scale=math.exp(mu))
 
 
 def _loguniform(data: Floats) -> _Fitted:
@@ -202,9 +201,9 @@ def _weibull(data: Floats) -> _Fitted:
 
 FAMILIES: Mapping[str, Callable[[Floats], _Fitted]] = MappingProxyType(
     {
-        "exponential": _exponential,
+        "expon": _exponential,
         "gamma": _gamma,
-        "lognormal": _lognormal,
+        "lognorm": _lognormal,
         "loguniform": _loguniform,
         "pareto": _pareto,
         "uniform": _uniform,

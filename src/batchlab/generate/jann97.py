@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from batchlab.distributions import Distribution, Empirical
+from batchlab.core.distributions import Distribution, Empirical
 from batchlab.errors import WorkloadError, shown
 from batchlab.generate.count import count_of_jobs
 from batchlab.random_streams import Floats, stream

@@ -25,7 +25,7 @@ from typing import SupportsIndex
 import numpy as np
 import polars as pl
 
-from batchlab.distributions import TwoStageUniform
+from batchlab.core.distributions import TwoStageUniform
 from batchlab.errors import WorkloadError, shown
 from batchlab.generate.calendar import HALF_HOUR, SLOTS
 from batchlab.generate.count import count_of_jobs

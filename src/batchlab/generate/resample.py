@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 import polars as pl
 
-from batchlab.distributions import draw
+from batchlab.core.distributions import draw
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.generate.arrivals import arrivals, usual_period
 from batchlab.generate.count import count_of_jobs
@@ -22,7 +22,7 @@ from batchlab.workload.validation import check_choice
 from batchlab.workload.workload import Workload
 
 if TYPE_CHECKING:
-    from batchlab.distributions import Distribution
+    from batchlab.core.distributions import Distribution
     from batchlab.system.system import System
 
 __all__ = ["like", "origin"]

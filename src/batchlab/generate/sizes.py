@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from batchlab.distributions import TwoStageUniform
+from batchlab.core.distributions import TwoStageUniform
 from batchlab.random_streams import Floats, Integers
 
 __all__ = ["SizeModel"]

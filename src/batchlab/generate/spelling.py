@@ -1,18 +1,16 @@
 """How applications are spelled in texts: ``stencil_3d(size=512), tasks=64``."""
 
-import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from batchlab.core.spec import Call, Grammar, Value, plain
 from batchlab.errors import ApplicationError, WorkloadError, shown, suggest
 from batchlab.skeleton.applications.registry import APPLICATIONS, arguments_of
 from batchlab.units import is_finite
 
 __all__ = ["Spelled", "columns_of", "spelled", "weighted"]
 
-_FORM = re.compile(r"\s*(?P<name>\w+)\s*(\((?P<arguments>[^()]*)\))?\s*(,(?P<columns>.*))?", re.DOTALL)
-_EXAMPLE = "'stencil_3d(size=512, iterations=10)'"
+_SPECS = Grammar("application", WorkloadError, "stencil_3d(size=512, iterations=10)")
 
 
 class Spelled(NamedTuple):
@@ -31,19 +29,22 @@ def spelled(text: object) -> Spelled:
         If it is spelled otherwise, or there is no such skeleton. Whether the arguments are its own is seen
         when it is made, on as many ranks as the job has.
     """
-    found = _FORM.fullmatch(text) if isinstance(text, str) else None
-    if found is None or found["columns"] is not None:
-        raise WorkloadError(f"application = {shown(text)}; must be a name and its arguments, as {_EXAMPLE}.")
-    name, arguments = found["name"], (found["arguments"] or "").strip() or None
-    if name not in APPLICATIONS:
-        raise WorkloadError(
-            f"application = {shown(text)}: no skeleton is called {shown(name)}.{suggest(name, APPLICATIONS)}"
-        )
+    if not isinstance(text, str):
+        raise WorkloadError(f"application = {shown(text)}; must be a text, as '{_SPECS.example}'.")
+    try:
+        _, call = _SPECS.parse(text)
+    except WorkloadError as error:
+        raise WorkloadError(f"application = {shown(text)}: {error}") from None
+    if call.name not in APPLICATIONS:
+        known = suggest(call.name, APPLICATIONS)
+        raise WorkloadError(f"application = {shown(text)}: no skeleton is called {call.name!r}.{known}")
+    name, parenthesis, arguments = text.strip().partition("(")
+    arguments = arguments.removesuffix(")").strip() if parenthesis else ""
     try:
         arguments_of(arguments)
     except ApplicationError as error:
         raise WorkloadError(f"application = {shown(text)}: {error}") from None
-    return Spelled(name, arguments)
+    return Spelled(name.strip(), arguments or None)
 
 
 def columns_of(text: object, what: str) -> tuple[str, dict[str, object]]:
@@ -54,25 +55,28 @@ def columns_of(text: object, what: str) -> tuple[str, dict[str, object]]:
     WorkloadError
         If it is spelled otherwise.
     """
-    found = _FORM.fullmatch(text) if isinstance(text, str) else None
-    if found is None:
-        raise WorkloadError(
-            f"{what} {shown(text)}; must be an application and columns, as {_EXAMPLE}, tasks=64."
-        )
-    end = found.end("columns") - len(found["columns"]) - 1 if found["columns"] is not None else found.end()
-    columns: dict[str, object] = {}
-    for part in filter(None, (part.strip() for part in (found["columns"] or "").split(","))):
-        name, equals, value = (each.strip() for each in part.partition("="))
-        if not (name and equals and value) or name in columns:
-            raise WorkloadError(
-                f"{what} {shown(text)}: {shown(part)}; must be a column and its value, once each."
-            )
-        columns[name] = _value(value)
-    return str(text)[:end].strip(), columns
+    if not isinstance(text, str):
+        raise WorkloadError(f"{what} {shown(text)}; must be a text, as '{_SPECS.example}, tasks=64'.")
+    try:
+        spec, call = _SPECS.arguments(text)
+    except WorkloadError as error:
+        raise WorkloadError(f"{what} {shown(text)}: {error}") from None
+    if len(call.values) != 1 or not isinstance(call.values[0].value, Call):
+        rule = f"must be an application and columns, as '{_SPECS.example}, tasks=64'"
+        raise WorkloadError(f"{what} {shown(text)}; {rule}.")
+    first = min((each.key_position for each in call.keys.values()), default=len(text))
+    application = spec.text[:first].strip().removesuffix(",").strip()
+    return application, {key: _json_value(each.value) for key, each in call.keys.items()}
+
+
+def _json_value(value: Value) -> object:
+    """Return a value as JSON has it."""
+    found = plain(value)
+    return list(found) if isinstance(found, tuple) else found
 
 
 def weighted(applications: Mapping[str, float] | Sequence[str]) -> list[tuple[Spelled, float]]:
-    """Give applications with their weights, all of which are positive."""
+    """Return applications with their weights, all of which are positive."""
     if isinstance(applications, str) or not isinstance(applications, Mapping | Sequence):
         raise WorkloadError(
             f"background = {shown(applications)}; must be a list of applications, or a mapping to weights."
@@ -85,10 +89,3 @@ def weighted(applications: Mapping[str, float] | Sequence[str]) -> list[tuple[Sp
         if not (is_finite(weight) and weight > 0):
             raise WorkloadError(f"background: the weight of {each.name} is {shown(weight)}; must be > 0.")
     return [(each, float(weight)) for each, weight in chosen]
-
-
-def _value(text: str) -> object:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text

@@ -5,50 +5,41 @@
     power    = [GROUP ":"] key "=" value {"," key "=" value}
     failures = FILE {"," key "=" value}
              | "uptime=" times ", repair_time=" times {"," key "=" value}
-    times    = seconds | distribution "(" number {"," number} ")"
+    times    = seconds | distribution
+
+in the grammar of `batchlab.core.spec`, with the distributions of `batchlab.core.distributions`.
 
 Keys of power are idle, busy, drained (watts), a resource (watts for each unit that jobs hold), rate (units of
-work per second at which these watts hold) and cap (watts, or a CSV file); keys of failures are on_failure,
+work per second at which these watts hold) and cap (watts, or a CSV file). Keys of failures are on_failure,
 every, restarts and seed.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from batchlab import distributions
-from batchlab.errors import BatchlabError, ObserverError, shown, suggest
+from batchlab.core.distributions import Constant, named_distribution
+from batchlab.core.spec import Call, Grammar, word, written
+from batchlab.errors import ObserverError, shown, suggest
 from batchlab.observer import Failures, NodePower, Power
 from batchlab.observer.of_file import observer_of
+from batchlab.units import is_finite, is_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from batchlab.core.distributions import Distribution
+    from batchlab.core.spec import Spec, Value
     from batchlab.observer import Observer
 
 __all__ = ["failures_of", "observers_of", "power_of"]
 
-_PARTS = re.compile(r"(?:[^,()]|\([^()]*\))+")
-_CALL = re.compile(r"(?P<name>\w+)\s*\((?P<values>[^()]*)\)")
-_GROUP = re.compile(r"\([^()]*\)")
+_GROUP = re.compile(r"\s*(?P<group>[\w-]+)\s*:(?P<rest>.*)", re.DOTALL)
 _WATTS = ("idle", "busy", "drained")
-_EXAMPLES = {"power": "idle=90", "failures": "on_failure=requeue"}
-_DISTRIBUTIONS = {
-    each.__name__.lower(): each
-    for each in (
-        distributions.Constant,
-        distributions.Exponential,
-        distributions.Gamma,
-        distributions.LogUniform,
-        distributions.Lognormal,
-        distributions.Pareto,
-        distributions.Uniform,
-        distributions.Weibull,
-    )
-}
+_POWER = Grammar("power", ObserverError, "idle=90, busy=140")
+_FAILURES = Grammar("failures", ObserverError, "uptime=weibull(shape=0.7, scale=2.6e6), repair_time=3600")
 
 
 def observers_of(
@@ -102,8 +93,12 @@ def power_of(given: Sequence[str], folder: Path | None = None) -> Power:
     cap: float | str | None = None
     nodes: dict[str, dict[float | None, NodePower]] = {}
     for text in given:
-        group, _, rest = text.rpartition(":") if re.match(r"\s*[\w-]+\s*:", text) else ("", "", text)
-        values = _values(rest, "power")
+        found = _GROUP.fullmatch(text)
+        group, rest = (found["group"], found["rest"]) if found else ("", text)
+        _, call = _parsed(_POWER, "power", rest)
+        if call.values:
+            raise ObserverError(f"power = {shown(text)}; must be as {_POWER.example}: a key and watts each.")
+        values = {name: each.value for name, each in call.keys.items()}
         if "cap" in values and cap is not None:
             raise ObserverError(f"power = {shown(text)}; gives a second cap. Leave one out.")
         if "cap" in values:
@@ -115,9 +110,9 @@ def power_of(given: Sequence[str], folder: Path | None = None) -> Power:
             if "rate" in values
             else None
         )
-        own = nodes.setdefault(group.strip(), {})
+        own = nodes.setdefault(group, {})
         if rate in own:
-            rule = f"names group {group.strip()!r} twice" if group else "says twice what all nodes draw"
+            rule = f"names group {group!r} twice" if group else "says twice what all nodes draw"
             rule += ". Leave one out, or name the groups: 'gpu: idle=300'"
             raise ObserverError(f"power = {shown(text)}; {rule}.")
         own[rate] = _node_power(values, text)
@@ -139,7 +134,7 @@ def _by_rate(given: Mapping[float | None, NodePower]) -> NodePower | dict[float,
     return by_rate or given[None]
 
 
-def _node_power(values: dict[str, str], text: str) -> NodePower:
+def _node_power(values: Mapping[str, Value], text: str) -> NodePower:
     watts = {name: _number(value, f"power: {name}", "watts") for name, value in values.items()}
     if "idle" not in watts:
         raise ObserverError(f"power = {shown(text)}; idle is missing. Add idle=90, in watts.")
@@ -154,7 +149,7 @@ def failures_of(given: str, seed: int = 0, folder: Path | None = None) -> Failur
     ----------
     given
         ``outages.csv, on_failure=kill``, or
-        ``uptime=weibull(0.7, 2.6e6), repair_time=3600, on_failure=requeue``.
+        ``uptime=weibull(shape=0.7, scale=2.6e6), repair_time=3600, on_failure=requeue``.
     seed
         Of the draws, unless the text has one.
     folder
@@ -165,95 +160,68 @@ def failures_of(given: str, seed: int = 0, folder: Path | None = None) -> Failur
     ObserverError
         If the text is of another form, or a value breaks a rule.
     """
-    first, *others = _parts(given, "failures") or [""]
-    if "=" in first.partition("(")[0]:
-        values, trace = _values(given, "failures"), None
-        known: tuple[str, ...] = ("uptime", "repair_time", "seed", "on_failure", "every", "restarts")
-    else:
-        values, trace = _values(",".join(others), "failures"), first.strip()
-        known = ("on_failure", "every", "restarts")
-    for name in values:
+    spec, call = _parsed(_FAILURES, "failures", given)
+    if len(call.values) > 1:
+        rule = f"must be as '{_FAILURES.example}' or 'FILE, key=value'"
+        raise ObserverError(f"failures = {shown(given)}; {rule}.")
+    own = () if call.values else ("uptime", "repair_time", "seed")
+    known = (*own, *_HANDLING)
+    for name in call.keys:
         if name not in known:
             raise ObserverError(f"failures: no such key: {name}.{suggest(name, known)}")
-    arguments: dict[str, Any] = {} if "on_failure" not in values else {"on_failure": values["on_failure"]}
-    if "every" in values:
-        arguments["every"] = _number(values["every"], "failures: every", "seconds")
-    if "restarts" in values:
-        arguments["restarts"] = _whole(values["restarts"], "restarts")
-    if trace is not None:
-        return Failures(trace if folder is None else folder / trace, **arguments)
-    times = {}
-    for name in ("uptime", "repair_time"):
-        if name not in values:
-            rule = "write uptime=weibull(0.7, 2.6e6), repair_time=3600, or the path of a CSV file first"
-            raise ObserverError(f"failures = {shown(given)}; {name} is missing: {rule}.")
-        times[name] = _distribution(name, values[name])
-    if times["uptime"] == distributions.Constant(0):
+    values = {name: each.value for name, each in call.keys.items()}
+    handling = {name: read(values[name]) for name, read in _HANDLING.items() if name in values}
+    if call.values:
+        trace = word(call.values[0].value)
+        return Failures(trace if folder is None else folder / trace, **handling)
+    uptime, repair_time = (_times(spec, name, values, given) for name in ("uptime", "repair_time"))
+    if uptime == Constant(0):
         raise ObserverError("failures: uptime = 0; must be above 0: no node would ever be up.")
     drawn = _whole(values["seed"], "seed") if "seed" in values else seed
-    return Failures.from_distributions(times["uptime"], times["repair_time"], seed=drawn, **arguments)
+    return Failures.from_distributions(uptime, repair_time, seed=drawn, **handling)
 
 
-def _parts(text: str, what: str) -> list[str]:
-    """Split at the commas that stand in no parentheses."""
-    if re.search(r"[()]", _GROUP.sub("", text)):
-        rule = "a parenthesis is not closed, was not opened, or stands in another"
-        raise ObserverError(f"{what} = {shown(text)}; {rule}.")
-    found: list[str] = _PARTS.findall(text)
-    return found
+# What becomes of the jobs on failed nodes.
+_HANDLING: Mapping[str, Callable[[Value], Any]] = {
+    "on_failure": word,
+    "every": lambda value: _number(value, "failures: every", "seconds"),
+    "restarts": lambda value: _whole(value, "restarts"),
+}
 
 
-def _values(text: str, what: str) -> dict[str, str]:
-    """Read ``key=value, …``."""
-    found: dict[str, str] = {}
-    for part in filter(None, map(str.strip, _parts(text, what))):
-        name, sign, value = (each.strip() for each in part.partition("="))
-        if not (name and sign and value) or name in found:
-            raise ObserverError(
-                f"{what}: {shown(part)}; must be a key and a value, once each: {_EXAMPLES[what]}."
-            )
-        found[name] = value
-    return found
-
-
-def _distribution(name: str, text: str) -> distributions.Distribution:
-    call = _CALL.fullmatch(text)
-    if call is None:
-        return distributions.Constant(_number(text, f"failures: {name}", "seconds, or a distribution"))
-    kind = _DISTRIBUTIONS.get(call["name"].lower())
-    if kind is None:
-        known = suggest(call["name"], _DISTRIBUTIONS)
-        raise ObserverError(f"failures: {name} = {text}: there is no such distribution.{known}")
-    numbers = [_number(each, f"failures: {name}", "numbers") for each in call["values"].split(",")]
+def _parsed(grammar: Grammar, what: str, text: str) -> tuple[Spec, Call]:
     try:
-        made: distributions.Distribution = kind(*numbers)
-    except (TypeError, BatchlabError) as error:
-        parameters = ", ".join(kind.__dataclass_fields__)
-        raise ObserverError(
-            f"failures: {name} = {text}; must be {call['name']}({parameters}): {error}"
-        ) from None
-    return made
+        return grammar.arguments(text)
+    except ObserverError as error:
+        raise ObserverError(f"{what}: {error}") from None
 
 
-def _number(text: str, where: str, kind: str) -> float:
+def _times(spec: Spec, name: str, values: Mapping[str, Value], given: str) -> Distribution:
+    if name not in values:
+        rule = f"write {_FAILURES.example}, or the path of a CSV file first"
+        raise ObserverError(f"failures = {shown(given)}; {name} is missing: {rule}.")
+    value = values[name]
+    if not isinstance(value, Call):
+        return Constant(_number(value, f"failures: {name}", "seconds, or a distribution"))
     try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if math.isnan(value):
-        raise ObserverError(f"{where} = {shown(text.strip())}; must be {kind}.")
-    return value
+        return named_distribution(spec, value, ObserverError)
+    except ObserverError as error:
+        raise ObserverError(f"failures: {name}: {error}") from None
 
 
-def _whole(text: str, name: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise ObserverError(f"failures: {name} = {shown(text)}; must be a whole number.") from None
+def _number(value: Value, where: str, kind: str) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    raise ObserverError(f"{where} = {written(value)}; must be {kind}.")
 
 
-def _number_or_path(text: str, folder: Path | None) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text if folder is None else str(folder / text)
+def _whole(value: Value, name: str) -> int:
+    if is_whole(value):
+        return value
+    raise ObserverError(f"failures: {name} = {written(value)}; must be a whole number.")
+
+
+def _number_or_path(value: Value, folder: Path | None) -> float | str:
+    if is_finite(value):
+        return float(value)
+    return word(value) if folder is None else str(folder / word(value))

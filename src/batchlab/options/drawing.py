@@ -51,13 +51,7 @@ def drawn_blocks(phase: str, delay: Delay, seed: int) -> Iterator[Seconds]:
 
 def _block(delay: Delay, count: int, stream: np.random.Generator) -> Seconds:
     if isinstance(delay.base, str):
-        from scipy import stats  # noqa: PLC0415  # slow, and needed where a distribution is named only
-
-        name, arguments, named = delay.distribution
-        # What is beyond float64 is refused.
-        with np.errstate(all="ignore"):
-            drawn = getattr(stats, name).rvs(*arguments, **named, size=count, random_state=stream)
-        return np.asarray(drawn, np.float64)
+        return delay.distribution.sample(stream, count)
     if isinstance(delay.base, int | float):
         return np.full(count, float(delay.base))
     return stream.choice(np.array(delay.base, np.float64), count)

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from math import isnan
-from typing import Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from batchlab.errors import SimulationError, shown, suggest
 from batchlab.units import is_finite
 
-__all__ = ["PHASES", "Base", "Delay", "Overheads", "Phase", "SciPyDistribution"]
+if TYPE_CHECKING:
+    from batchlab.core.distributions import Distribution
+
+__all__ = ["PHASES", "Base", "Delay", "Overheads", "Phase"]
 
 
 Base = float | str | Sequence[float]
 """What a delay is drawn from: seconds, the text of a distribution or the name of a column, or values."""
-
-
-class SciPyDistribution(NamedTuple):
-    """A distribution of `scipy.stats` by its name, with its arguments as ``rvs`` takes them."""
-
-    name: str
-    arguments: tuple[float, ...]
-    named: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -34,9 +27,10 @@ class Delay:
     Parameters
     ----------
     base
-        Seconds: a number; a distribution of `scipy.stats` with its parameters, as ``"uniform(0, 2)"`` or
-        ``"gamma(2, scale=0.5)"``; measured values, one of which is drawn for each job; or the name of a
-        column of the jobs. What is below 0 counts as 0, and so does what a column does not have.
+        Seconds: a number; a distribution by its name and parameters, as
+        ``"uniform(low=0, high=2)"`` or ``"gamma(shape=2, scale=0.5)"``; measured values, one of which is
+        drawn for each job; or the name of a column of the jobs. What is below 0 counts as 0, and so does
+        what a column does not have.
     per_task
         Seconds that each task of the job adds, >= 0.
 
@@ -47,7 +41,7 @@ class Delay:
 
     Examples
     --------
-    >>> Delay("uniform(0, 2)", per_task=0.01).per_task
+    >>> Delay("uniform(low=0, high=2)", per_task=0.01).per_task
     0.01
     """
 
@@ -69,7 +63,7 @@ class Delay:
             _check_seconds("base", self.base)
 
     @cached_property
-    def distribution(self) -> SciPyDistribution:
+    def distribution(self) -> Distribution:
         """The distribution that `base` names.
 
         Raises
@@ -77,22 +71,12 @@ class Delay:
         SimulationError
             If `base` is no text, or names none.
         """
-        rule = 'must be a distribution of scipy.stats, as "uniform(0, 2)", or a column of the jobs'
-        refused = SimulationError(f"base = {shown(self.base)}; {rule}.")
+        from batchlab.core.distributions import distribution_of  # noqa: PLC0415  # most runs do without
+
         try:
-            call = ast.parse(str(self.base), mode="eval").body
-        except (SyntaxError, ValueError, MemoryError, RecursionError):
-            raise refused from None
-        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
-            raise refused
-        name = call.func.id
-        try:
-            arguments = tuple(float(ast.literal_eval(each)) for each in call.args)
-            named = {str(each.arg): float(ast.literal_eval(each.value)) for each in call.keywords}
-        except (ValueError, TypeError, SyntaxError):
-            raise refused from None
-        _check_distribution(name, arguments, named)
-        return SciPyDistribution(name, arguments, named)
+            return distribution_of(str(self.base), SimulationError)
+        except SimulationError as error:
+            raise SimulationError(f"base = {shown(self.base)}: {error}") from None
 
     def __str__(self) -> str:
         if isinstance(self.base, str):
@@ -151,7 +135,7 @@ class Overheads:
 
     Examples
     --------
-    >>> Overheads(launch="uniform(0, 2)", completion=1.5).delay("completion").base
+    >>> Overheads(launch="uniform(low=0, high=2)", completion=1.5).delay("completion").base
     1.5
     """
 
@@ -194,22 +178,3 @@ _DELAY_FIELDS = frozenset(field.name for field in fields(Delay))
 def _check_seconds(name: str, value: object) -> None:
     if not is_finite(value) or value < 0:
         raise SimulationError(f"{name} = {shown(value)}; must be a finite number of seconds >= 0.")
-
-
-def _check_distribution(name: str, arguments: tuple[float, ...], named: dict[str, float]) -> None:
-    """Check that SciPy knows a distribution, and takes its parameters."""
-    from scipy import stats  # noqa: PLC0415  # slow, and needed where a distribution is named only
-
-    found = getattr(stats, name, None)
-    kinds = (stats.rv_continuous, stats.rv_discrete)
-    if not isinstance(found, kinds):
-        known = [each for each in dir(stats) if isinstance(getattr(stats, each), kinds)]
-        raise SimulationError(f"base = {name!r}: scipy.stats has no such distribution.{suggest(name, known)}")
-    try:
-        least = found(*arguments, **named).support()[0]
-    except (TypeError, ValueError) as error:
-        raise SimulationError(f"base: scipy.stats.{name} does not take these parameters: {error}.") from None
-    if isnan(least):
-        given = [*map(str, arguments), *(f"{key}={value:g}" for key, value in named.items())]
-        rule = "a parameter is out of its range"
-        raise SimulationError(f"base: scipy.stats.{name}({', '.join(given)}): {rule}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -11,8 +10,8 @@ from math import inf
 from operator import itemgetter
 from typing import Any
 
+from batchlab.core.spec import Grammar, flag_of, plain
 from batchlab.errors import SimulationError, shown, suggest
-from batchlab.typed_values import flag_of
 from batchlab.units import format_number, is_finite
 from batchlab.vocabulary import WAKING_CAUSES, WakingCause
 
@@ -20,6 +19,8 @@ __all__ = ["NodeSleep"]
 
 _TIME_OF_DAY = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 _RULE = "timeout"
+_FLAGS = frozenset({"counted", "prefer_on"})
+_SPECS = Grammar("rule", SimulationError, "timeout(300) or timeout(suspend=60, off=1800, keep=4)")
 
 After = float | Mapping[str, float] | Sequence[tuple[str, float]]
 """Seconds until nodes enter their first sleep state, or those until they enter the states of these names."""
@@ -76,7 +77,7 @@ class NodeSleep:
         if self.wake not in WAKING_CAUSES:
             known = " or ".join(map(repr, WAKING_CAUSES))
             raise SimulationError(f"wake = {shown(self.wake)}; must be {known}.")
-        for name in ("counted", "prefer_on"):
+        for name in sorted(_FLAGS):
             if not isinstance(getattr(self, name), bool):
                 raise SimulationError(f"{name} = {shown(getattr(self, name))}; must be True or False.")
 
@@ -128,30 +129,26 @@ class NodeSleep:
         SimulationError
             If the text is no such spec.
         """
-        rule = 'must be as "timeout(300)" or "timeout(suspend=60, off=1800, keep=4)"'
-        refused = SimulationError(f"{shown(text)}; {rule}.")
-        try:
-            call = ast.parse(text.strip(), mode="eval").body
-        except (SyntaxError, ValueError, MemoryError, RecursionError):
-            raise refused from None
-        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == _RULE):
-            raise refused
-        values = {str(each.arg): _literal(each.value, refused) for each in call.keywords}
+        _, call = _SPECS.parse(text)
+        if call.name != _RULE:
+            raise SimulationError(
+                f"{shown(text)}: no rule named {shown(call.name)}; {_RULE} is the only one."
+            )
+        values = {key: plain(each.value) for key, each in call.keys.items()}
         others = {field.name for field in fields(cls)} - {"after"}
-        named = {name: value for name, value in values.items() if name not in others}
+        by_state = {name: value for name, value in values.items() if name not in others}
         given: dict[str, Any] = {name: value for name, value in values.items() if name in others}
-        if len(call.args) > 1 or (call.args and named):
-            raise refused
-        if call.args:
-            given["after"] = _literal(call.args[0], refused)
-        elif named:
-            given["after"] = named
-        for name in ("counted", "prefer_on"):
-            if name in given:
-                flag = flag_of(given[name])
-                given[name] = given[name] if flag is None else flag
+        if len(call.values) > 1 or (call.values and by_state):
+            rule = "give one time for the first sleep state, or times by the names of states"
+            raise SimulationError(f"{shown(text)}; {rule}, e.g. {_SPECS.example}.")
+        if call.values:
+            given["after"] = plain(call.values[0].value)
+        elif by_state:
+            given["after"] = by_state
+        for name in _FLAGS & given.keys():
+            given[name] = _flag(name, given[name])
         if isinstance(given.get("keep"), str):
-            given["keep"] = _steps_of(given["keep"], refused)
+            given["keep"] = _steps_of(given["keep"])
         return cls(**given)
 
     def __str__(self) -> str:
@@ -166,8 +163,8 @@ class NodeSleep:
             parts.append(f"keep={_text(self.keep)}")
         usual = NodeSleep()
         parts += [f"wake={self.wake}"] if self.wake != usual.wake else []
-        flags = [name for name in ("counted", "prefer_on") if getattr(self, name) != getattr(usual, name)]
-        parts += [f"{name}={'yes' if getattr(self, name) else 'no'}" for name in flags]
+        flags = [name for name in sorted(_FLAGS) if getattr(self, name) != getattr(usual, name)]
+        parts += [f"{name}={str(getattr(self, name)).lower()}" for name in flags]
         return f"{_RULE}({', '.join(parts)})"
 
 
@@ -225,23 +222,22 @@ def _seconds(time: object) -> float:
     return float(time)
 
 
-def _literal(node: ast.expr, refused: SimulationError) -> object:
-    if isinstance(node, ast.Name):
-        return inf if node.id == "inf" else node.id
+def _flag(name: str, value: object) -> bool:
     try:
-        return ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError):
-        raise refused from None
+        return flag_of(value)
+    except ValueError as error:
+        raise SimulationError(f"{name} = {shown(value)}; {error}.") from None
 
 
-def _steps_of(text: str, refused: SimulationError) -> list[tuple[str | float, float]]:
+def _steps_of(text: str) -> list[tuple[str | float, float]]:
     steps: list[tuple[str | float, float]] = []
     for part in text.split():
         time, _, count = part.partition("=")
         try:
             steps.append((time if ":" in time else float(time), float(count)))
         except ValueError:
-            raise refused from None
+            rule = 'must be times with numbers of nodes, as "08:00=40 18:00=2"'
+            raise SimulationError(f"keep = {shown(text)}; {rule}.") from None
     return steps
 
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from batchlab.core import spec
 from batchlab.errors import PlatformError, PolicyError, PolicyNotFound, shown, suggest
-from batchlab.policy import spec
-from batchlab.units import format_number
+from batchlab.policy.registry import SPECS
+from batchlab.units import format_number, is_finite, is_whole
 from batchlab.vocabulary import LARGEST_SEED
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def mapping_of(allocator: str, system: System) -> MappingSettings | None:
     PolicyError
         If the system does not have the network that the order asks for.
     """
-    text, call = spec.parse(allocator)
+    text, call = SPECS.parse(allocator)
     by_no_order = call.name in _RANKED or allocator in {"first_fit", "contiguous"}
     if call.name not in PARAMETERS or by_no_order:
         return None
@@ -111,7 +112,7 @@ def mapping_of(allocator: str, system: System) -> MappingSettings | None:
 
 def ranking_of(allocator: str) -> str:
     """Give what says which nodes are busiest, under an allocator that `placed_by` wrote."""
-    text, call = spec.parse(allocator)
+    text, call = SPECS.parse(allocator)
     return _Rule(text, call).by() if call.name in _RANKED else _BY["best_fit"][0]
 
 
@@ -135,9 +136,9 @@ class _Rule:
     def whole(self, argument: spec.Argument, name: str, least: int = 1, most: int = _MOST) -> int:
         """Take an integer."""
         value = argument.value
-        if isinstance(value, int) and least <= value <= most:
+        if is_whole(value) and least <= value <= most:
             return value
-        given = value.name if isinstance(value, spec.Call) else shown(value)
+        given = spec.written(value)
         raise self.error(f"{name} = {given}; must be an integer from {least} to {most}.", argument)
 
     def blocks(self) -> int | None:
@@ -174,9 +175,9 @@ class _Rule:
             return _THRESHOLDS[self.by()]
         argument = self.call.keys["threshold"]
         value = argument.value
-        if isinstance(value, int | float) and 0 <= value <= _LARGEST:
+        if is_finite(value) and 0 <= value <= _LARGEST:
             return float(value)
-        given = value.name if isinstance(value, spec.Call) else shown(value)
+        given = spec.written(value)
         raise self.error(f"threshold = {given}; must be a number from 0 to 2^53.", argument)
 
     def choice(self, key: str, names: Sequence[str]) -> str:
@@ -185,7 +186,7 @@ class _Rule:
             return names[0]
         argument = self.call.keys[key]
         value = argument.value
-        name = value.name if isinstance(value, spec.Call) else str(value)
+        name = spec.word(value)
         if name not in names:
             rule = f"must be {' or '.join(names)}"
             raise self.error(f"{key} = {shown(name)}; {rule}.{suggest(name, names)}", argument)
@@ -229,7 +230,7 @@ class _Rule:
 
     def _axes(self, argument: spec.Argument) -> str:
         value = argument.value
-        name = value.name if isinstance(value, spec.Call) else str(value)
+        name = spec.word(value)
         if not _are_axes(name):
             raise self.error(f"axes = {shown(name)}; must name dimensions, e.g. xyz or zxy.", argument)
         return name

@@ -7,9 +7,10 @@ import re
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
+from batchlab.core import spec
 from batchlab.errors import PolicyError, shown, suggest
-from batchlab.policy import spec
-from batchlab.units import format_number
+from batchlab.policy.registry import SPECS
+from batchlab.units import format_number, is_finite
 from batchlab.vocabulary import FAVOURED_SIZES
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Multifactor:
     @classmethod
     def of(cls, order: str) -> Multifactor:
         """Read it from an order that `ordered_by` wrote."""
-        text, call = spec.parse(order)
+        text, call = SPECS.parse(order)
         return _multifactor(text, call)
 
 
@@ -93,7 +94,7 @@ def ordered_by(text: spec.Spec, call: spec.Call) -> str:
 
 def score_growth(order: str) -> float:
     """Give by how much the scores of ``sbp`` grow in a second of waiting."""
-    return _number(*spec.parse(order), "growth", 0.0)
+    return _number(*SPECS.parse(order), "growth", 0.0)
 
 
 def _multifactor(text: spec.Spec, call: spec.Call) -> Multifactor:
@@ -107,7 +108,7 @@ def _multifactor(text: spec.Spec, call: spec.Call) -> Multifactor:
     favour = usual.favour
     if "favour" in call.keys:
         value = call.keys["favour"].value
-        name = value.name if isinstance(value, spec.Call) else value
+        name = spec.word(value)
         if name not in FAVOURED_SIZES:
             known = suggest(str(name), FAVOURED_SIZES)
             rule = "must be a name of favoured sizes"
@@ -121,9 +122,9 @@ def _number(text: spec.Spec, call: spec.Call, key: str, usual: float) -> float:
     if key not in call.keys:
         return usual
     value = call.keys[key].value
-    if isinstance(value, int | float) and 0 <= value <= _LARGEST:
+    if is_finite(value) and 0 <= value <= _LARGEST:
         return float(value)
-    given = value.name if isinstance(value, spec.Call) else shown(value)
+    given = spec.written(value)
     raise PolicyError(f"{key} = {given}; must be a number from 0 to 2^53.{_where(text, call, key)}")
 
 
@@ -134,7 +135,7 @@ def _resources(text: spec.Spec, call: spec.Call) -> dict[str, float]:
     value, where = call.keys["tres"].value, _where(text, call, "tres")
     rule = 'must be quoted weights of resources, e.g. tres="core=500, gpu=1000"'
     if not isinstance(value, str):
-        given = value.name if isinstance(value, spec.Call) else shown(value)
+        given = spec.written(value)
         raise PolicyError(f"tres = {given}; {rule}.{where}")
     found: dict[str, float] = {}
     for part in value.split(","):

@@ -6,8 +6,8 @@ import operator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from batchlab.core import spec
 from batchlab.errors import PolicyError, PolicyNotFound, shown, suggest
-from batchlab.policy import spec
 from batchlab.policy.mappings import PARAMETERS, placed_by
 from batchlab.policy.registry import ALLOCATORS, BACKFILLS, ORDERS
 from batchlab.vocabulary import LARGEST_SEED
@@ -61,7 +61,9 @@ def _formula(value: object, where: str) -> str:
     """Check that a formula can be quoted; whether it means something is known when its columns are."""
     rule = 'must be a quoted formula, e.g. expression("requested_time * tasks")'
     if not isinstance(value, str):
-        given = "nothing" if value is None else shown(value.name if isinstance(value, spec.Call) else value)
+        given = (
+            "nothing" if value is None else shown(spec.word(value) if isinstance(value, spec.Call) else value)
+        )
         raise PolicyError(f"expression of {given}; {rule}.{where}")
     formula = value.strip()
     if not formula or not formula.isprintable() or "'" in formula or '"' in formula:
@@ -85,7 +87,7 @@ def whole(name: str, value: object, least: int, most: int, where: str = "") -> i
             number = operator.index(value)  # type: ignore[arg-type]  # that is the question
             if least <= number <= most:
                 return number
-    given = value.name if isinstance(value, spec.Call) else shown(value)
+    given = spec.written(value)
     raise PolicyError(f"{name} = {given}; must be an integer from {least} to {most}.{where}")
 
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, cast
 
+from batchlab.core import spec
 from batchlab.errors import PolicyError, PolicyNotFound, shown, suggest
-from batchlab.policy import spec
 from batchlab.policy.allocator import Allocator
 from batchlab.policy.pieces import allocator_spec, known, order_spec, refuse_others, whole
 from batchlab.policy.registry import (
@@ -29,6 +29,7 @@ from batchlab.policy.registry import (
     PREDICTORS,
     SCHEDULERS,
     SIZE_ORDERS,
+    SPECS,
 )
 from batchlab.policy.scheduler import Scheduler
 
@@ -125,13 +126,13 @@ class Policy:
             self._check_configured()
             return
         if isinstance(self.order, str):
-            object.__setattr__(self, "order", order_spec(*spec.parse(self.order)))
+            object.__setattr__(self, "order", order_spec(*SPECS.parse(self.order)))
         elif not callable(cast("object", self.order)):
             rule = "must be a name, e.g. 'fcfs', or a function of the jobs' columns"
             raise PolicyError(f"order = {shown(self.order)}; {rule}.")
         known("backfilling rule", self.backfill, {**BACKFILLS, **DISCIPLINES})
         if isinstance(self.allocator, str):
-            object.__setattr__(self, "allocator", allocator_spec(*spec.parse(self.allocator)))
+            object.__setattr__(self, "allocator", allocator_spec(*SPECS.parse(self.allocator)))
         elif not isinstance(cast("object", self.allocator), Allocator):
             raise PolicyError(f"allocator = {shown(self.allocator)}; must be a name.")
         if not callable(getattr(self.predictor, "estimate", None)):
@@ -210,7 +211,7 @@ class Policy:
         """
         if not isinstance(text, str):
             raise PolicyError(f"policy = {shown(text)}; must be a spec string, e.g. 'easy(order=sjf)'.")
-        return _policy(*spec.parse(text))
+        return _policy(*SPECS.parse(text))
 
     def on(self, configuration: str) -> Policy:
         """Return the policy as it is on a system.
@@ -393,7 +394,7 @@ def _scheduler(text: spec.Spec, call: spec.Call) -> Scheduler:
         return Malleable()
     argument = call.keys["order"]
     where = text.where(argument.position)
-    name = argument.value.name if isinstance(argument.value, spec.Call) else argument.value
+    name = spec.word(argument.value)
     return Malleable(cast("SizeOrderName", known("order of sizes", name, SIZE_ORDERS, where)))
 
 

@@ -11,6 +11,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from batchlab import _kernel
+from batchlab.core.spec import Grammar
+from batchlab.errors import PolicyError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,8 +26,13 @@ __all__ = [
     "PREDICTORS",
     "SCHEDULERS",
     "SIZE_ORDERS",
+    "SPECS",
     "Rule",
 ]
+
+
+SPECS = Grammar("policy", PolicyError, "easy or easy(order=sjf)")
+"""How policies, orders and allocators are written."""
 
 
 @dataclass(frozen=True)

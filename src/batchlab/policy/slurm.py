@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
+from batchlab.core import spec
 from batchlab.errors import PolicyError, shown, suggest
-from batchlab.policy import spec
 from batchlab.units import format_number
 from batchlab.vocabulary import NODE_SELECTIONS
 
@@ -24,7 +24,6 @@ _YEAR = 31_536_000
 _MOST = 10**9
 # Seconds from one look at the limits of running jobs to the next.
 _LIMIT_PERIOD = 30
-_NAMED: Mapping[object, object] = {"true": True, "false": False}
 # What is true or false; and of this what goes with `select = "cores"` only.
 _OF_CORES = ("cr_lln", "pack_serial_at_end", "bf_busy_nodes")
 _SWITCHES = (*_OF_CORES, "backfill", "epilog", "defer", "bf_continue", "bf_one_resv_per_job")
@@ -313,9 +312,7 @@ def slurm_parameters(text: spec.Spec, call: spec.Call) -> SlurmParameters:
     chosen: dict[str, object] = {}
     for key in SLURM_KEYS:
         if key in call.keys:
-            value = call.keys[key].value
-            name = value.name if isinstance(value, spec.Call) else value
-            chosen[key] = _NAMED.get(name, name)
+            chosen[key] = spec.plain(call.keys[key].value)
             # A value that is wrong by itself is found with its place.
             beside = {"select": "cores"} if key in _OF_CORES else chosen if key == "main_phase" else {}
             _made({**beside, key: chosen[key]}, text.where(call.keys[key].position))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, SupportsIndex, runtime_checkable
 
 import numpy as np
 
+from batchlab.core.distributions import Distribution, distribution_of
 from batchlab.errors import QueueingError, shown
 from batchlab.queueing.chains import stationary
 from batchlab.queueing.checks import Floats, numbers, positive, whole
@@ -76,18 +77,21 @@ class Renewal:
         Of the seconds between two arrivals, and before the first.
     """
 
-    distribution: IntervalDistribution
+    distribution: IntervalDistribution | Distribution
 
     def __post_init__(self) -> None:
-        if not isinstance(self.distribution, IntervalDistribution):
+        if not isinstance(self.distribution, IntervalDistribution | Distribution):
             raise QueueingError(
-                f"distribution = {shown(self.distribution)}; must have a method rvs, "
-                "as scipy.stats.expon(scale=60)."
+                f"distribution = {shown(self.distribution)}; must be the spec of one, as 'expon(mean=60)', "
+                "or have a method sample or rvs, as scipy.stats.expon(scale=60)."
             )
 
     def sample(self, n: SupportsIndex, rng: np.random.Generator) -> Floats:
         """Give the times of the first n arrivals, seconds; see `ArrivalProcess.sample`."""
-        values = self.distribution.rvs(size=_count(n), random_state=rng)
+        if isinstance(self.distribution, IntervalDistribution):
+            values = self.distribution.rvs(size=_count(n), random_state=rng)
+        else:
+            values = self.distribution.sample(rng, _count(n))
         gaps = np.asarray(values, dtype=np.float64)
         broken = np.flatnonzero(~((gaps >= 0) & np.isfinite(gaps)))
         if len(broken):
@@ -98,14 +102,14 @@ class Renewal:
         return np.cumsum(gaps)
 
 
-def renewal(distribution: IntervalDistribution) -> Renewal:
+def renewal(distribution: IntervalDistribution | Distribution | str) -> Renewal:
     """Make arrivals with independent times between them, all of one distribution.
 
     Parameters
     ----------
     distribution
-        Any distribution of `scipy.stats` with its parameters, of values >= 0: seconds between two arrivals,
-        and before the first.
+        Of the seconds between two arrivals, and before the first, all >= 0: the spec of a distribution, as
+        for overheads; one of `batchlab.generate`; or one of `scipy.stats` with its parameters.
 
     Returns
     -------
@@ -120,12 +124,13 @@ def renewal(distribution: IntervalDistribution) -> Renewal:
     Examples
     --------
     >>> import numpy as np
-    >>> from scipy import stats
     >>> import batchlab as bl
-    >>> poisson = bl.queueing.renewal(stats.expon(scale=60.0))
+    >>> poisson = bl.queueing.renewal("expon(mean=60)")
     >>> poisson.sample(3, np.random.default_rng(0)).round(1).tolist()
     [40.8, 102.0, 103.2]
     """
+    if isinstance(distribution, str):
+        distribution = distribution_of(distribution, QueueingError)
     return Renewal(distribution)
 
 

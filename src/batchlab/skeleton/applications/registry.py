@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 import json
-import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from batchlab.application.application import Application, Phase
+from batchlab.core.spec import Call, Grammar, Value, plain, written
 from batchlab.documents import without_duplicates
 from batchlab.errors import ApplicationError, shown, suggest
 from batchlab.skeleton.applications import multiplication, patterns, solvers, stencils
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["APPLICATIONS", "arguments_of", "named", "named_application"]
 
+_ARGUMENTS = Grammar("application", ApplicationError, "size=1024, iterations=10")
 _ROOTED = {"bcast", "reduce", "gather", "scatter"}
 
 
@@ -142,7 +143,7 @@ def named_application(name: str, ranks: int, text: str | None) -> Application:
 
 
 def arguments_of(text: str | None) -> dict[str, Any]:
-    """Read arguments: a JSON object, or ``name=value, name=value``; values are JSON, or else texts.
+    """Read arguments: a JSON object, or ``name=value, name=value``, with values as in specs.
 
     Examples
     --------
@@ -157,23 +158,22 @@ def arguments_of(text: str | None) -> dict[str, Any]:
         except ValueError as error:
             raise ApplicationError(f"app_args = {shown(text)}; must be a JSON object: {error}.") from None
         return dict(found)
-    pairs = re.split(r",\s*(?=[A-Za-z_]\w*\s*=)", text)
-    arguments: dict[str, Any] = {}
-    for pair in pairs:
-        name, equals, value = (part.strip() for part in pair.partition("="))
-        if not (equals and value and name.isidentifier()):
-            raise ApplicationError(f"app_args = {shown(text)}; must be as 'size=1024, iterations=10'.")
-        if name in arguments:
-            raise ApplicationError(f"app_args = {shown(text)}: {name} is given twice; give it once.")
-        arguments[name] = _value(value)
-    return arguments
-
-
-def _value(text: str) -> object:
     try:
-        return json.loads(text)
-    except ValueError:
-        return text
+        _, call = _ARGUMENTS.arguments(text)
+    except ApplicationError as error:
+        raise ApplicationError(f"app_args: {error}") from None
+    if call.values:
+        rule = f"must be as '{_ARGUMENTS.example}': a key and a value each"
+        raise ApplicationError(f"app_args = {shown(text)}; {rule}.")
+    return {key: _argument(each.value, text) for key, each in call.keys.items()}
+
+
+def _argument(value: Value, text: str) -> object:
+    """Return a value as JSON has it."""
+    found = plain(value)
+    if isinstance(found, Call):
+        raise ApplicationError(f"app_args = {shown(text)}: {written(found)} is no value; write it in quotes.")
+    return list(found) if isinstance(found, tuple) else found
 
 
 def _spelled(given: Mapping[str, object]) -> str:

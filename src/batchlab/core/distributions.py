@@ -1,21 +1,26 @@
-"""Distributions by hand: small descriptions of what to draw, each of which can draw it.
+"""Distributions: what overheads, failures, generators and arrivals are drawn from.
 
-Whatever has a method ``sample(random, count)`` is a distribution for the generators, so one's own class is
-one too.
+Whatever has a method ``sample(random, count)`` is a distribution, so one's own class is one too.
+`distribution_of` makes those that have a name of a spec, such as ``"uniform(low=10, high=12)"``.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Protocol, runtime_checkable
+from numbers import Real
+from types import MappingProxyType
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from batchlab.errors import WorkloadError, shown
+from batchlab.core.spec import Call, Grammar, Spec, written
+from batchlab.errors import BatchlabError, WorkloadError, shown, suggest
 from batchlab.random_streams import Floats, stream
+from batchlab.units import is_finite
 
 __all__ = [
+    "NAMES",
     "Constant",
     "Distribution",
     "Empirical",
@@ -25,12 +30,16 @@ __all__ = [
     "LogUniform",
     "Lognormal",
     "Mixture",
+    "Normal",
     "Pareto",
+    "SciPy",
     "Truncated",
     "TwoStageUniform",
     "Uniform",
     "Weibull",
+    "distribution_of",
     "draw",
+    "named_distribution",
 ]
 
 _SUM_OF_SHARES = 1e-9
@@ -166,23 +175,47 @@ class Gamma:
 
 
 @dataclass(frozen=True)
-class Lognormal:
-    """Its logarithm is normal with the standard deviation ``sigma`` around that of ``median``."""
+class Normal:
+    """Normal with a mean and a standard deviation."""
 
-    median: float
+    mean: float
+    sd: float
+
+    def __post_init__(self) -> None:
+        if not is_finite(self.mean):
+            raise WorkloadError(f"Normal: mean = {shown(self.mean)}; must be a finite number.")
+        _check_positive("Normal", "sd", self.sd)
+
+    def sample(self, random: np.random.Generator, count: int) -> Floats:
+        """Draw so many numbers."""
+        return random.normal(self.mean, self.sd, count)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lognormal:
+    """Its natural logarithm is normal with the mean ``mu`` and the standard deviation ``sigma``."""
+
+    mu: float
     sigma: float
 
     def __post_init__(self) -> None:
-        _positive(self)
+        if not is_finite(self.mu):
+            raise WorkloadError(f"Lognormal: mu = {shown(self.mu)}; must be a finite number.")
+        _check_positive("Lognormal", "sigma", self.sigma)
 
     @property
     def mean(self) -> float:
         """The expectation."""
-        return self.median * math.exp(self.sigma**2 / 2)
+        return math.exp(self.mu + self.sigma**2 / 2)
+
+    @property
+    def median(self) -> float:
+        """As many numbers are below it as above it."""
+        return math.exp(self.mu)
 
     def sample(self, random: np.random.Generator, count: int) -> Floats:
         """Draw so many numbers."""
-        return random.lognormal(math.log(self.median), self.sigma, count)
+        return random.lognormal(self.mu, self.sigma, count)
 
 
 @dataclass(frozen=True)
@@ -350,18 +383,176 @@ class Empirical:
         return values[random.integers(0, len(values), count)]
 
 
-def draw(name: str, distribution: Distribution, jobs: int, seed: int) -> Floats:
+@dataclass(frozen=True)
+class SciPy:
+    """A distribution of `scipy.stats`.
+
+    Parameters
+    ----------
+    name
+        Its name there, such as ``"beta"``.
+    parameters
+        By the names that ``rvs`` takes: its shapes, ``loc`` and ``scale``.
+    """
+
+    name: str
+    parameters: tuple[tuple[str, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        found = _of_scipy(self.name)
+        given = dict(self.parameters)
+        try:
+            least = found(**given).support()[0]
+        except (TypeError, ValueError) as error:
+            raise WorkloadError(f"scipy.stats.{self.name} does not take these parameters: {error}.") from None
+        if math.isnan(least):
+            shown_parameters = ", ".join(f"{key}={value:g}" for key, value in given.items())
+            raise WorkloadError(
+                f"scipy.stats.{self.name}({shown_parameters}): a parameter is out of its range."
+            )
+
+    def sample(self, random: np.random.Generator, count: int) -> Floats:
+        """Draw so many numbers."""
+        # What is beyond float64 is found where the numbers are used.
+        with np.errstate(all="ignore"):
+            drawn = _of_scipy(self.name).rvs(**dict(self.parameters), size=count, random_state=random)
+        return np.asarray(drawn, dtype=np.float64)
+
+
+def _of_scipy(name: str) -> Any:  # noqa: ANN401  # SciPy has no types
+    """Return a distribution of `scipy.stats` without its parameters."""
+    from scipy import stats  # noqa: PLC0415  # slow, and needed for distributions without a class only
+
+    kinds = (stats.rv_continuous, stats.rv_discrete)
+    found = getattr(stats, name, None)
+    if not isinstance(found, kinds):
+        known = [each for each in dir(stats) if isinstance(getattr(stats, each), kinds)]
+        raise WorkloadError(f"no distribution named {name!r}.{suggest(name, {*NAMES, *known})}")
+    return found
+
+
+NAMES: Mapping[str, type[Distribution]] = MappingProxyType(
+    {
+        "constant": Constant,
+        "expon": Exponential,
+        "gamma": Gamma,
+        "lognorm": Lognormal,
+        "loguniform": LogUniform,
+        "norm": Normal,
+        "pareto": Pareto,
+        "uniform": Uniform,
+        "weibull": Weibull,
+    }
+)
+"""The distributions with a class by their names in specs; their parameters are the fields of the classes.
+
+Other names are those of `scipy.stats`, with the parameters that these distributions have there.
+"""
+
+
+def distribution_of(text: str, error: type[BatchlabError]) -> Distribution:
+    """Make a distribution of its spec.
+
+    Parameters
+    ----------
+    text
+        ``NAME(parameter=value, …)``: a name of `NAMES`, or of a distribution of `scipy.stats`.
+    error
+        The class of the errors.
+
+    Raises
+    ------
+    BatchlabError
+        Of class `error`: there is no such distribution, it does not take these parameters, or a parameter is
+        given without its name.
+
+    Examples
+    --------
+    >>> distribution_of("uniform(low=10, high=12)", WorkloadError)
+    Uniform(low=10, high=12)
+    """
+    return named_distribution(*Grammar("distribution", error, "uniform(low=0, high=2)").parse(text), error)
+
+
+def named_distribution(spec: Spec, call: Call, error: type[BatchlabError]) -> Distribution:
+    """Make a distribution of what stands in a parsed spec; see `distribution_of`."""
+    where = spec.where(call.position)
+    kind = NAMES.get(call.name)
+    try:
+        kind or _of_scipy(call.name)
+    except WorkloadError as refused:
+        raise error(f"{refused}{where}") from None
+    for argument in (*call.values, *call.keys.values()):
+        if not is_finite(argument.value):
+            rule = f"{written(argument.value)} is no finite number."
+            raise error(f"{call.name}: {rule}{spec.where(argument.position)}")
+    numbers = [each.value for each in call.values if is_finite(each.value)]
+    given = {key: each.value for key, each in call.keys.items() if is_finite(each.value)}
+    if numbers:
+        raise error(f"{call.name}: {_without_names(call.name, numbers)}{where}")
+    if kind is not None:
+        known = [each.name for each in fields(kind)]  # type: ignore[arg-type]  # all are dataclasses
+        for key, argument in call.keys.items():
+            if key not in known:
+                place = spec.where(argument.key_position)
+                raise error(f"{call.name} has no parameter {key!r}.{suggest(key, known)}{place}")
+        if missing := [name for name in known if name not in given]:
+            usage = ", ".join(f"{name}=…" for name in known)
+            raise error(
+                f"{call.name}: {' and '.join(missing)} is missing; write {call.name}({usage}).{where}"
+            )
+    try:
+        return SciPy(call.name, tuple(given.items())) if kind is None else kind(**given)
+    except WorkloadError as refused:
+        raise error(f"{refused}{where}") from None
+
+
+# What the parameters of scipy.stats, by place, come to in the words of `NAMES`.
+_BY_PLACE: Mapping[str, Callable[..., str]] = MappingProxyType(
+    {
+        "expon": lambda loc=0, scale=1: f"{loc:g} + expon(mean={scale:g})",
+        "gamma": lambda a=1, loc=0, scale=1: f"{loc:g} + gamma(shape={a:g}, scale={scale:g})",
+        "lognorm": lambda s=1, loc=0, scale=1: f"{loc:g} + lognorm(mu={math.log(scale):g}, sigma={s:g})",
+        "loguniform": lambda a=1, b=2: f"loguniform(low={a:g}, high={b:g})",
+        "norm": lambda loc=0, scale=1: f"norm(mean={loc:g}, sd={scale:g})",
+        "pareto": lambda b=1, loc=0, scale=1: f"{loc:g} + pareto(shape={b:g}, minimum={scale:g})",
+        "uniform": lambda loc=0, scale=1: f"uniform(low={loc:g}, high={loc + scale:g})",
+    }
+)
+
+
+def _without_names(name: str, numbers: Sequence[float]) -> str:
+    """Say that parameters need names, and how these numbers were read by their places."""
+    kind = NAMES.get(name)
+    if kind is None:
+        return "name each parameter, as in weibull(shape=0.7, scale=3600)."
+    parameters = [each.name for each in fields(kind)]  # type: ignore[arg-type]  # all are dataclasses
+    rule = f"name each parameter: {name}({', '.join(f'{each}=…' for each in parameters)})."
+    by_order = ", ".join(f"{each}={number:g}" for each, number in zip(parameters, numbers, strict=False))
+    by_place = _BY_PLACE.get(name)
+    try:
+        as_scipy = None if by_place is None else by_place(*numbers)
+    except (TypeError, ValueError):
+        as_scipy = None
+    readings = [] if name == "norm" else [f"{name}({by_order}) as failures read it"]
+    readings += [] if as_scipy is None else [f"{as_scipy} as overheads did"]
+    return f"{rule} Without names it was {' or '.join(reversed(readings))}."
+
+
+def draw(name: str, distribution: Distribution | str, jobs: int, seed: int) -> Floats:
     """Draw numbers >= 0 for an argument of a generator, from the stream of its name.
 
     Raises
     ------
     WorkloadError
-        If it is no distribution, or gives what are no such numbers.
+        If it is no distribution, nor the spec of one, or gives what are no such numbers.
     """
+    if isinstance(distribution, str):
+        distribution = distribution_of(distribution, WorkloadError)
     if not isinstance(distribution, Distribution):
         raise WorkloadError(
-            f"{name} = {shown(distribution)}; must be a distribution, such as Exponential(60), or whatever "
-            "has sample(random, count)."
+            f"{name} = {shown(distribution)}; must be a distribution, such as Exponential(60) or "
+            "'expon(mean=60)', or whatever has sample(random, count)."
         )
     values = np.array(distribution.sample(stream(seed, name), jobs), dtype=np.float64)
     if values.shape != (jobs,) or not ((values >= 0) & np.isfinite(values)).all():
@@ -369,15 +560,15 @@ def draw(name: str, distribution: Distribution, jobs: int, seed: int) -> Floats:
     return values
 
 
-def _positive(
-    description: "LogUniform | Exponential | Gamma | Lognormal | Weibull | Pareto | Harmonic",
-) -> None:
+def _positive(description: LogUniform | Exponential | Gamma | Weibull | Pareto | Harmonic) -> None:
     """Refuse parameters that are no positive numbers."""
     for field in fields(description):
-        value = getattr(description, field.name)
-        if not isinstance(value, int | float | np.integer | np.floating) or not 0 < value < math.inf:
-            kind = type(description).__name__
-            raise WorkloadError(f"{kind}: {field.name} = {shown(value)}; must be a number above 0.")
+        _check_positive(type(description).__name__, field.name, getattr(description, field.name))
+
+
+def _check_positive(kind: str, name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < math.inf:
+        raise WorkloadError(f"{kind}: {name} = {shown(value)}; must be a number above 0.")
 
 
 def _rising(description: object, low: float, high: float) -> None:

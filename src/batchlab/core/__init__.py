@@ -1,0 +1,1 @@
+"""What every room builds on, and what builds on no room."""
