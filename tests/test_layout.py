@@ -19,7 +19,7 @@ KERNEL = ROOT / "rust/kernel/src"
 FRONT = {"__init__", "__main__"}
 BELOW = {"_kernel"}
 
-MOST_LINES = 500
+MOST_LINES = 700
 
 _ELASTISIM = "bridge/elastisim/algorithm_side/elastisim_python"
 # Uses for checkers alone that may close a circle, each with its reason.
