@@ -238,10 +238,8 @@ def run(
     check_watching(watching, stream=stream)
     _check_recorded({"--reasons": reasons, "--usage": usage, "--parquet": parquet}, out, stream=stream)
     if stream:
-        _check_streamed(
-            {"--messages": messages, "--dispatch": dispatch, "--fitted": fitted, "--report": report}
-            | {"--node-events": node_events}
-        )
+        tables = {"--messages": messages, "--dispatch": dispatch, "--fitted": fitted}
+        _check_streamed({**tables, "--report": report, "--node-events": node_events})
         check_streamed(rate, control, reference_rate)
         check_unobserved(observer, power, failures)
     machine = MachineRequest(system, nodes, cores, equivalence)
