@@ -213,8 +213,9 @@ mod tests {
         let (first, before, begun) = (monotonic(), clock.now(), monotonic());
         sleep(Duration::from_millis(20));
         let (ending, passed, last) = (monotonic(), clock.now() - before, monotonic());
-        let (least, most) = ((ending - begun) as f64, (last - first) as f64);
-        assert!((95.0 * least..=105.0 * most).contains(&(passed as f64)), "{least} {passed} {most}");
+        let (shortest, longest) = ((ending - begun) as f64, (last - first) as f64);
+        let range = 95.0 * shortest..=105.0 * longest;
+        assert!(range.contains(&(passed as f64)), "{passed} not in {range:?}");
     }
 
     /// Ends a clock's thread also where a test fails.
