@@ -11,6 +11,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.cli import main
+from batchlab.errors import SimulationError
 
 KEPT = Path(__file__).parent / "kept"
 
@@ -39,24 +40,22 @@ def test_a_run_of_today_gives_the_same_schedule(columns: dict[str, pl.Series]) -
     assert again.jobs["start_time"].to_list() == columns["start_time"].to_list()
 
 
-def test_runs_in_a_store_are_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The experiment file is read, and nothing is simulated again."""
+def test_a_store_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The experiment file is read; runs of an earlier build stay beside those of this one."""
     for name in ("experiment.toml", "jobs.csv"):
         shutil.copy(KEPT / name, tmp_path)
-    shutil.unpack_archive(KEPT / "store.zip", tmp_path / "store")
-    journal = (tmp_path / "store" / "journal.jsonl").read_text("utf-8")
+    store = tmp_path / "store"
+    shutil.unpack_archive(KEPT / "store.zip", store)
+    before = {path: path.read_bytes() for path in (store / "runs").rglob("*.json")}
+    assert len(before) == 4
     assert main(["experiment", str(tmp_path / "experiment.toml")]) == 0
     assert "4 done" in capsys.readouterr().out
-    assert (tmp_path / "store" / "journal.jsonl").read_text("utf-8") == journal
+    assert {path: path.read_bytes() for path in before} == before
 
 
-def test_snapshots_go_on() -> None:
-    """To the schedule of the kept result."""
-    result = bl.read_result(KEPT / "result")
+def test_snapshots_of_another_build_are_refused() -> None:
+    """Their bytes are in the form of its kernel."""
+    system = bl.read_result(KEPT / "result").system
     data = (KEPT / "snapshot.bin").read_bytes()
-    simulation = bl.Simulation.restore(
-        data, bl.read_table(KEPT / "jobs.csv"), result.system, str(result.policy)
-    )
-    while simulation.step():
-        pass
-    assert simulation.result().jobs["start_time"].to_list() == result.jobs["start_time"].to_list()
+    with pytest.raises(SimulationError, match=r"the snapshot's build = None; a snapshot is"):
+        bl.Simulation.restore(data, bl.read_table(KEPT / "jobs.csv"), system, "easy(order=sjf)")

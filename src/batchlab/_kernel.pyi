@@ -22,6 +22,7 @@ from batchlab.vocabulary import (
 )
 
 MOST_LOOKS: int
+SOURCES: str
 __version__: str
 
 class SwfColumns(TypedDict):

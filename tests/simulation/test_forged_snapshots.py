@@ -58,7 +58,7 @@ def with_facts(data: bytes, **changed: object) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "name", ["version", "policy", "run", "options", "under", "driven", "kernel", "components"]
+    "name", ["version", "build", "policy", "run", "options", "under", "driven", "kernel", "components"]
 )
 @pytest.mark.parametrize("value", [..., 17.5, ["a"], {"b": 1}, -1])
 def test_facts(name: str, value: object) -> None:
@@ -81,12 +81,13 @@ def test_nothing_is_unpickled_before_the_checks() -> None:
     larger = bl.System.homogeneous(nodes=3, resources={"core": 1})
     attempts: list[tuple[bytes, bl.Workload, bl.System, Any]] = [
         (with_facts(data, version="0.0.0"), WORKLOAD, SYSTEM, Tells()),
+        (with_facts(data, build="0123456789abcdef"), WORKLOAD, SYSTEM, Tells()),
         (data, WORKLOAD, SYSTEM, "easy"),
         (data, OTHER, SYSTEM, Tells()),
         (data, WORKLOAD, larger, Tells()),
     ]
     for given in attempts:
-        with pytest.raises(bl.SimulationError, match=r"the snapshot's (version|policy|run) = "):
+        with pytest.raises(bl.SimulationError, match=r"the snapshot's (version|build|policy|run) = "):
             bl.Simulation.restore(*given)
     assert not UNPICKLED
     bl.Simulation.restore(data, WORKLOAD, SYSTEM, Tells()).run_until()

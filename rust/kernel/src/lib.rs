@@ -2,6 +2,10 @@
 //!
 //! It knows jobs, nodes, policies and time, and nothing of Python. The modules stand in the order in which they
 //! may use one another; a test holds it.
+
+/// A digest of the kernel's sources, by which a build knows the snapshots that it can read.
+pub const SOURCES: &str = env!("BATCHLAB_SOURCES");
+
 pub mod time;
 
 pub mod random;

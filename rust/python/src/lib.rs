@@ -109,6 +109,7 @@ mod _kernel {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("MOST_LOOKS", batchlab_kernel::record::MOST_LOOKS)?;
+        module.add("SOURCES", batchlab_kernel::SOURCES)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -306,6 +306,7 @@ class Simulation:
         self._run_digest = self._run_digest or digest_of_run(workload, system)
         facts = {
             "version": _kernel.__version__,
+            "build": _kernel.SOURCES,
             "policy": str(policy),
             "run": self._run_digest,
             "options": options_as_facts(self._options),
@@ -340,7 +341,7 @@ class Simulation:
         Raises
         ------
         SimulationError
-            If the bytes are no snapshot, were written by another version, or are of other jobs, another
+            If the bytes are no snapshot, were written by another build, or are of other jobs, another
             system or policy. All of this is checked before anything is unpickled.
 
         Warnings
@@ -352,7 +353,7 @@ class Simulation:
         policy = as_policy(policy).on(system.policy)
         snapshot = Snapshot.of_bytes(data)
         digest = digest_of_run(workload, system)
-        snapshot.check(version=_kernel.__version__, policy=str(policy), run=digest)
+        snapshot.check(version=_kernel.__version__, build=_kernel.SOURCES, policy=str(policy), run=digest)
         simulation = cls.__new__(cls)
         with Snapshot.restoring():
             simulation._make_again(snapshot, workload, system, policy)  # noqa: SLF001  # our own

@@ -37,6 +37,7 @@ _SHORT = "a snapshot is what Simulation.snapshot() gives, whole"
 # What stands in every snapshot, and of which types it is.
 _FACTS: Mapping[str, tuple[type, ...]] = {
     "version": (str,),
+    "build": (str,),
     "policy": (str,),
     "run": (str,),
     "options": (dict,),
@@ -121,6 +122,8 @@ class Snapshot:
         for name, value in expected.items():
             if self.facts.get(name) != value:
                 rule = "give what the snapshot was taken of"
+                if name in {"version", "build"}:
+                    rule = "only the build of batchlab that took it can read it; take another one"
                 raise SimulationError(f"the snapshot's {name} = {self.facts.get(name)}, not {value}; {rule}.")
 
 

@@ -109,8 +109,9 @@ impl Disks {
         self.operations.start(now, &Demand { amount: bytes.trunc(), uses: &uses, ..Demand::default() }, tag)
     }
 
-    /// Takes looks at the platform for events.
-    pub fn expect_looks(&mut self, looks: IntervalClock) {
+    /// Takes looks at the platform for events, but for the next one, before which nothing can progress.
+    pub fn expect_looks(&mut self, mut looks: IntervalClock) {
+        looks.go_on();
         self.events.looks = Some(looks);
     }
 
