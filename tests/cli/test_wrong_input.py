@@ -99,7 +99,7 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (
             ["run", "good.swf", "--nodes", "8", "--control", "constant(nan)"],
-            "numbers, lists, and texts in quotes",
+            "value = 'nan'; must be a finite number > 0",
         ),
         (
             ["vnodes", "good.swf", "--conf", ".", "--duration", "0"],

@@ -93,7 +93,7 @@ def test_arrivals_of_a_log() -> None:
 @pytest.mark.parametrize(
     ("refused", "message"),
     [
-        (lambda: queueing.renewal(3.0), "distribution = 3.0; must have a method rvs"),  # type: ignore[arg-type]
+        (lambda: queueing.renewal(3.0), "distribution = 3.0; must be the spec of one, as 'expon"),  # type: ignore[arg-type]
         (
             lambda: queueing.renewal(stats.norm(0, 1)).sample(99, np.random.default_rng(1)),
             "must be finite and >= 0",

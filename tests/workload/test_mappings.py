@@ -65,10 +65,11 @@ CC_IN2P3 = (
 
 
 def test_limits_in_seconds_are_no_run_times(tmp_path: Path) -> None:
-    """CC-IN2P3's time limits are seconds: read as a dump of sacct, the run time was taken for the limit."""
+    """CC-IN2P3's limits are seconds; a dump of sacct has minutes, so that the run time is taken."""
     path = tmp_path / "01.tsv"
     path.write_text("\n".join(CC_IN2P3), "utf-8")
-    assert read_sacct(path).jobs["requested_time"].to_list() == [60.0]
+    with pytest.warns(UserWarning, match="Its fields are those of the data set cc-in2p3"):
+        assert read_sacct(path).jobs["requested_time"].to_list() == [60.0]
     assert log_format(path) == "mapped"
     assert reader_of(path)(path).jobs["requested_time"].to_list() == [3600.0]
 

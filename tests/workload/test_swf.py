@@ -320,7 +320,14 @@ def test_the_kernel_and_the_tables_speak_alike() -> None:
         overrun="extend", invalid="drop", processors="requested", use_memory=False, log_events=True
     )
     texts = {text for _, text in parser.finish()["reasons"]}
-    of_tables = {"REPEATED_JOB", "TIME_LIMIT", "REQUESTED_TIME_OF_LIMIT", "PARTS", "CANCELLED_WITH_RUN"}
+    of_tables = {
+        "REPEATED_JOB",
+        "TIME_LIMIT",
+        "REQUESTED_TIME_OF_LIMIT",
+        "PARTS",
+        "CANCELLED_WITH_RUN",
+        "CUT_RUN",
+    }
     own = {value for name, value in vars(reasons).items() if name.isupper() and name not in of_tables}
     assert own <= texts
     with pytest.raises(ValueError, match="finished"):
