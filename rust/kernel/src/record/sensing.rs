@@ -71,11 +71,16 @@ impl PlatformSensor {
         Self { sensors, begin: 0.0, looks, refused: None, samples: PlatformSamples::default() }
     }
 
-    /// Begins with the first submission, or with the last look that is not after it. Returns the clock of the looks.
-    pub fn begin(&mut self, first_submission: f64) -> IntervalClock {
+    /// Begins with the first submission, or with the last look that is not after it.
+    pub fn begin(&mut self, first_submission: f64) {
         let Sensors { interval, since, .. } = self.sensors;
         self.looks = IntervalClock::from_first_submission(since, interval, first_submission);
         self.begin = self.looks.next();
+    }
+
+    /// The clock of the looks that are to come.
+    #[must_use]
+    pub fn looks(&self) -> IntervalClock {
         self.looks
     }
 

@@ -20,8 +20,16 @@ impl<F: Feed> Simulation<F> {
     pub fn with_applications(mut self, execution: Execution) -> Self {
         self.state.index_running(&self.scenario, false);
         self.state.applications = Some(Box::new(ApplicationState::new(execution)));
+        self.expect_looks();
         self.choose_kinds();
         self
+    }
+
+    /// Takes the looks of the sensor, once there is one, for events of the platform, once there is one.
+    pub(super) fn expect_looks(&mut self) {
+        if let (Some(sensor), Some(running)) = (&self.recorders.platform, &mut self.state.applications) {
+            running.execution.expect_looks(sensor.looks());
+        }
     }
 
     /// The running jobs that carry applications, where some may.

@@ -127,12 +127,10 @@ impl<F: Feed> Simulation<F> {
     #[must_use]
     pub fn with_recorders(mut self, mut recorders: Recorders) -> Self {
         if let Some(sensor) = &mut recorders.platform {
-            let looks = sensor.begin(self.scenario.first_submission);
-            if let Some(running) = &mut self.state.applications {
-                running.execution.expect_looks(looks);
-            }
+            sensor.begin(self.scenario.first_submission);
         }
         self.recorders = recorders;
+        self.expect_looks();
         self
     }
 
