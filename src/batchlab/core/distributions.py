@@ -51,7 +51,7 @@ class Distribution(Protocol):
     """Something that numbers can be drawn from."""
 
     def sample(self, random: np.random.Generator, count: int) -> Floats:
-        """Draw so many numbers."""
+        """Return `count` draws."""
         ...
 
 
@@ -67,7 +67,7 @@ class Constant:
         return self.value
 
     def sample(self, random: np.random.Generator, count: int) -> Floats:  # noqa: ARG002  # nothing is left to chance
-        """Draw so many numbers."""
+        """Return `count` draws."""
         return np.full(count, float(self.value))
 
 
@@ -87,7 +87,7 @@ class Uniform:
         return (self.low + self.high) / 2
 
     def sample(self, random: np.random.Generator, count: int) -> Floats:
-        """Draw so many numbers."""
+        """Return `count` draws."""
         return random.uniform(self.low, self.high, count)
 
 
@@ -113,7 +113,7 @@ class TwoStageUniform:
         return (self.probability * self.low + self.middle + (1 - self.probability) * self.high) / 2
 
     def sample(self, random: np.random.Generator, count: int) -> Floats:
-        """Draw so many numbers."""
+        """Return `count` draws."""
         first = random.random(count) < self.probability
         below, above = np.where(first, self.low, self.middle), np.where(first, self.middle, self.high)
         return np.asarray(below + random.random(count) * (above - below), dtype=np.float64)
@@ -136,7 +136,7 @@ class LogUniform:
         return (self.high - self.low) / math.log(self.high / self.low)
 
     def sample(self, random: np.random.Generator, count: int) -> Floats:
-        """Draw so many numbers."""
+        """Return `count` draws."""
         return np.exp(random.uniform(math.log(self.low), math.log(self.high), count))
 
 
@@ -150,7 +150,7 @@ class Exponential:
         _positive(self)
 
     def sample(self, random: np.random.Generator, count: int) -> Floats:
-        """Draw so many numbers."""
+        """Return `count` draws."""
         return random.exponential(self.mean, count)
 
 
@@ -170,7 +170,7 @@ class Gamma:
         return self.shape * self.scale
 
     def sample(self, random: np.random.Generator, count: int) -> Floats:
-        """Draw so many numbers."""
+        """Return `count` draws."""
         return random.gamma(self.shape, self.scale, count)
 
 
@@ -187,7 +187,7 @@ class Normal:
         _check_positive("Normal", "sd", self.sd)
 
     def sample(self, random: np.random.Generator, count: int) -> Floats:
-        """Draw so many numbers."""
+        """Return `count` draws."""
         return random.normal(self.mean, self.sd, count)
 
 
@@ -214,7 +214,7 @@ class Lognormal:
         return math.exp(self.mu)
 
     def sample(self, random: np.random.Generator, count: int) -> Floats:
-        """Draw so many numbers."""
+        """Return `count` draws."""
         return random.lognormal(self.mu, self.sigma, count)
 
 
@@ -234,7 +234,7 @@ class Weibull:
         return self.scale * math.gamma(1 + 1 / self.shape)
 
     def sample(self, random: np.random.Generator, count: int) -> Floats:
-        """Draw so many numbers."""
+        """Return `count` draws."""
         return np.asarray(self.scale * random.weibull(self.shape, count), dtype=np.float64)
 
 
@@ -254,7 +254,7 @@ class Pareto:
         return self.shape * self.minimum / (self.shape - 1) if self.shape > 1 else math.inf
 
     def sample(self, random: np.random.Generator, count: int) -> Floats:
-        """Draw so many numbers."""
+        """Return `count` draws."""
         return np.asarray(self.minimum * (1 + random.pareto(self.shape, count)), dtype=np.float64)
 
 
@@ -280,7 +280,7 @@ class Harmonic:
         return float((np.arange(1, self.largest + 1) * self.probabilities).sum())
 
     def sample(self, random: np.random.Generator, count: int) -> Floats:
-        """Draw so many numbers."""
+        """Return `count` draws."""
         below = np.cumsum(self.probabilities)[:-1]
         return np.asarray(np.searchsorted(below, random.random(count), side="right") + 1.0, dtype=np.float64)
 
@@ -314,7 +314,7 @@ class Mixture:
         return math.fsum(share * mean for share, mean in zip(self.probabilities, means, strict=True))
 
     def sample(self, random: np.random.Generator, count: int) -> Floats:
-        """Draw so many numbers."""
+        """Return `count` draws."""
         below = np.cumsum(self.probabilities)[:-1]
         part = np.searchsorted(below, random.random(count), side="right")
         drawn = np.stack([each.sample(random, count) for each in self.parts])
@@ -337,7 +337,7 @@ class Truncated:
         _rising(self, self.low, self.high)
 
     def sample(self, random: np.random.Generator, count: int) -> Floats:
-        """Draw so many numbers."""
+        """Return `count` draws."""
         drawn = drawn_again(
             np.array(self.distribution.sample(random, count), dtype=np.float64),
             lambda drawn: ~((drawn >= self.low) & (drawn <= self.high)),
@@ -349,7 +349,7 @@ class Truncated:
 def drawn_again(
     drawn: Floats, is_outside: Callable[[Floats], npt.NDArray[np.bool_]], draw: Callable[[int], Floats]
 ) -> Floats:
-    """Draw what is outside again, a thousand times over; `draw` gives so many numbers."""
+    """Replace draws outside the bounds by further ones, at most a thousand times."""
     for _ in range(_MOST_DRAWS):
         outside = is_outside(drawn)
         missing = int(outside.sum())
@@ -378,7 +378,7 @@ class Empirical:
         return float(np.mean(self.values))
 
     def sample(self, random: np.random.Generator, count: int) -> Floats:
-        """Draw so many numbers."""
+        """Return `count` draws."""
         values = np.asarray(self.values, dtype=np.float64)
         return values[random.integers(0, len(values), count)]
 
@@ -412,7 +412,7 @@ class SciPy:
             )
 
     def sample(self, random: np.random.Generator, count: int) -> Floats:
-        """Draw so many numbers."""
+        """Return `count` draws."""
         # What is beyond float64 is found where the numbers are used.
         with np.errstate(all="ignore"):
             drawn = _of_scipy(self.name).rvs(**dict(self.parameters), size=count, random_state=random)
@@ -522,7 +522,7 @@ _BY_PLACE: Mapping[str, Callable[..., str]] = MappingProxyType(
 
 
 def _without_names(name: str, numbers: Sequence[float]) -> str:
-    """Say that parameters need names, and how these numbers were read by their places."""
+    """Return the error for parameters without names, with both readings that they had."""
     kind = NAMES.get(name)
     if kind is None:
         return "name each parameter, as in weibull(shape=0.7, scale=3600)."

@@ -14,7 +14,7 @@ A column stands for the value that a job has in it. Numbers are written as in Py
 ``inf``), true and false in any case. A text stands in quotes, unless it has none of the characters
 ``,()[]{}="'`` and no blanks: ``easy``, ``outages.csv``.
 
-Here is the syntax only: what names and keys mean, each kind of spec says itself. Every part knows its
+This is the syntax only; each kind of spec gives names and keys their meaning. Every part keeps its
 position, for the errors.
 """
 
@@ -65,7 +65,7 @@ class Spec:
 
 @dataclass(frozen=True)
 class Argument:
-    """A value in parentheses, the position at which it begins, and that of its key."""
+    """A value in parentheses, with the positions of the value and of its key."""
 
     value: Value
     position: int
