@@ -38,7 +38,8 @@ suppress_warnings = [
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
-autodoc_preserve_defaults = True
+# The signatures of readers of logs are not in their source, so that values stand in the reference.
+autodoc_preserve_defaults = False
 autodoc_class_signature = "mixed"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
