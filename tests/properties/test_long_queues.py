@@ -64,6 +64,8 @@ def test_jobs_on_neighbours(chunk: int) -> None:
         fail_if_different(f"neighbour_case({number})", neighbour_case(number))
 
 
+# Case 16 takes more than a minute.
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_crowded_machines(chunk: int) -> None:
     """The same on machines with many rules, where much happens while jobs wait."""
