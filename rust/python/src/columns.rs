@@ -92,7 +92,6 @@ impl FactorColumns<'_> {
     }
 }
 
-/// What a partition is to each of the jobs.
 /// What happens to jobs while they run, job by job, a row for each leg.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -127,6 +126,7 @@ impl RunEventColumns<'_> {
     }
 }
 
+/// What a partition is to each of the jobs.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct PlaceColumns<'py> {

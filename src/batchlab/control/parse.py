@@ -65,10 +65,7 @@ def parse_control(spec: str) -> RateControl:
         raise SimulationError(
             f"control = {shown(spec)}; must be a RateControl, or its spec: {_SPECS.example}."
         )
-    try:
-        _, call = _SPECS.parse(spec)
-    except SimulationError as error:
-        raise SimulationError(f"control = {shown(spec)}: {error}") from None
+    _, call = _SPECS.parse(spec, f"control = {shown(spec)}: ")
     rule = CONTROLS.get(call.name)
     if rule is None:
         raise SimulationError(

@@ -30,7 +30,7 @@ from batchlab.errors import shown
 if TYPE_CHECKING:
     from batchlab.errors import BatchlabError
 
-__all__ = ["Argument", "Call", "Grammar", "Spec", "Value", "flag_of", "plain", "word", "written"]
+__all__ = ["Argument", "Call", "Grammar", "Spec", "Value", "as_json", "flag_of", "plain", "word", "written"]
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _BARE = re.compile(r"""[^\s,()\[\]{}="']+""")
@@ -101,20 +101,20 @@ class Grammar:
     error: type[BatchlabError]
     example: str
 
-    def parse(self, text: str) -> tuple[Spec, Call]:
-        """Parse one spec.
+    def parse(self, text: str, before: str = "") -> tuple[Spec, Call]:
+        """Parse one spec; `before` is what errors begin with, such as the name of an option.
 
         Raises
         ------
         BatchlabError
             Of class `error`, if the text does not follow the grammar; the message names the position.
         """
-        reader = _Reader(text, self)
+        reader = _Reader(text, self, before)
         call = reader.call()
         reader.end(f"follows the {self.kind}; a spec is one name and one pair of parentheses")
         return reader.spec, call
 
-    def arguments(self, text: str) -> tuple[Spec, Call]:
+    def arguments(self, text: str, before: str = "") -> tuple[Spec, Call]:
         """Parse arguments without a name and parentheses around them, as those of a call with an empty name.
 
         Raises
@@ -122,7 +122,7 @@ class Grammar:
         BatchlabError
             As for `parse`.
         """
-        reader = _Reader(text, self)
+        reader = _Reader(text, self, before)
         call = Call("", 0)
         while reader.text_ahead():
             reader.argument(call)
@@ -134,9 +134,10 @@ class Grammar:
 class _Reader:
     """Reads a spec from left to right."""
 
-    def __init__(self, text: str, grammar: Grammar) -> None:
+    def __init__(self, text: str, grammar: Grammar, before: str) -> None:
         self.spec = Spec(text)
         self.grammar = grammar
+        self.before = before
         self.position = 0
         self.depth = 0
         self.skip_space()
@@ -307,7 +308,8 @@ class _Reader:
 
     def fail(self, message: str, position: int | None = None) -> NoReturn:
         """Raise the error of this kind of spec, with the position."""
-        raise self.grammar.error(message + self.spec.where(self.position if position is None else position))
+        where = self.spec.where(self.position if position is None else position)
+        raise self.grammar.error(f"{self.before}{message}{where}")
 
 
 def plain(value: Value) -> object:
@@ -323,7 +325,7 @@ def plain(value: Value) -> object:
 
 def word(value: Value) -> str:
     """Return a value that must be a name as a text; one with arguments is no name that anything has."""
-    return str(plain(value)) if not isinstance(value, Call) else written(value)
+    return written(value) if isinstance(value, Call) else str(value)
 
 
 def written(value: object) -> str:
@@ -331,6 +333,12 @@ def written(value: object) -> str:
     if isinstance(value, Call):
         return f"{value.name}(…)" if value.has_parentheses else value.name
     return shown(value)
+
+
+def as_json(value: Value) -> object:
+    """Return a value as `plain` does, with a list as JSON has it."""
+    found = plain(value)
+    return list(found) if isinstance(found, tuple) else found
 
 
 def flag_of(value: object) -> bool:

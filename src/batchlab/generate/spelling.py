@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from batchlab.core.spec import Call, Grammar, Value, plain
+from batchlab.core.spec import Call, Grammar, as_json
 from batchlab.errors import ApplicationError, WorkloadError, shown, suggest
 from batchlab.skeleton.applications.registry import APPLICATIONS, arguments_of
 from batchlab.units import is_finite
@@ -31,10 +31,7 @@ def spelled(text: object) -> Spelled:
     """
     if not isinstance(text, str):
         raise WorkloadError(f"application = {shown(text)}; must be a text, as '{_SPECS.example}'.")
-    try:
-        _, call = _SPECS.parse(text)
-    except WorkloadError as error:
-        raise WorkloadError(f"application = {shown(text)}: {error}") from None
+    _, call = _SPECS.parse(text, f"application = {shown(text)}: ")
     if call.name not in APPLICATIONS:
         known = suggest(call.name, APPLICATIONS)
         raise WorkloadError(f"application = {shown(text)}: no skeleton is called {call.name!r}.{known}")
@@ -57,22 +54,13 @@ def columns_of(text: object, what: str) -> tuple[str, dict[str, object]]:
     """
     if not isinstance(text, str):
         raise WorkloadError(f"{what} {shown(text)}; must be a text, as '{_SPECS.example}, tasks=64'.")
-    try:
-        spec, call = _SPECS.arguments(text)
-    except WorkloadError as error:
-        raise WorkloadError(f"{what} {shown(text)}: {error}") from None
+    spec, call = _SPECS.arguments(text, f"{what} {shown(text)}: ")
     if len(call.values) != 1 or not isinstance(call.values[0].value, Call):
         rule = f"must be an application and columns, as '{_SPECS.example}, tasks=64'"
         raise WorkloadError(f"{what} {shown(text)}; {rule}.")
     first = min((each.key_position for each in call.keys.values()), default=len(text))
     application = spec.text[:first].strip().removesuffix(",").strip()
-    return application, {key: _json_value(each.value) for key, each in call.keys.items()}
-
-
-def _json_value(value: Value) -> object:
-    """Return a value as JSON has it."""
-    found = plain(value)
-    return list(found) if isinstance(found, tuple) else found
+    return application, {key: as_json(each.value) for key, each in call.keys.items()}
 
 
 def weighted(applications: Mapping[str, float] | Sequence[str]) -> list[tuple[Spelled, float]]:

@@ -95,7 +95,7 @@ def power_of(given: Sequence[str], folder: Path | None = None) -> Power:
     for text in given:
         found = _GROUP.fullmatch(text)
         group, rest = (found["group"], found["rest"]) if found else ("", text)
-        _, call = _parsed(_POWER, "power", rest)
+        _, call = _POWER.arguments(rest, "power: ")
         if call.values:
             raise ObserverError(f"power = {shown(text)}; must be as {_POWER.example}: a key and watts each.")
         values = {name: each.value for name, each in call.keys.items()}
@@ -160,7 +160,7 @@ def failures_of(given: str, seed: int = 0, folder: Path | None = None) -> Failur
     ObserverError
         If the text is of another form, or a value breaks a rule.
     """
-    spec, call = _parsed(_FAILURES, "failures", given)
+    spec, call = _FAILURES.arguments(given, "failures: ")
     if len(call.values) > 1:
         rule = f"must be as '{_FAILURES.example}' or 'FILE, key=value'"
         raise ObserverError(f"failures = {shown(given)}; {rule}.")
@@ -187,13 +187,6 @@ _HANDLING: Mapping[str, Callable[[Value], Any]] = {
     "every": lambda value: _number(value, "failures: every", "seconds"),
     "restarts": lambda value: _whole(value, "restarts"),
 }
-
-
-def _parsed(grammar: Grammar, what: str, text: str) -> tuple[Spec, Call]:
-    try:
-        return grammar.arguments(text)
-    except ObserverError as error:
-        raise ObserverError(f"{what}: {error}") from None
 
 
 def _times(spec: Spec, name: str, values: Mapping[str, Value], given: str) -> Distribution:

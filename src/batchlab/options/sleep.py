@@ -19,7 +19,7 @@ __all__ = ["NodeSleep"]
 
 _TIME_OF_DAY = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 _RULE = "timeout"
-_FLAGS = frozenset({"counted", "prefer_on"})
+_FLAGS = ("counted", "prefer_on")
 _SPECS = Grammar("rule", SimulationError, "timeout(300) or timeout(suspend=60, off=1800, keep=4)")
 
 After = float | Mapping[str, float] | Sequence[tuple[str, float]]
@@ -77,7 +77,7 @@ class NodeSleep:
         if self.wake not in WAKING_CAUSES:
             known = " or ".join(map(repr, WAKING_CAUSES))
             raise SimulationError(f"wake = {shown(self.wake)}; must be {known}.")
-        for name in sorted(_FLAGS):
+        for name in _FLAGS:
             if not isinstance(getattr(self, name), bool):
                 raise SimulationError(f"{name} = {shown(getattr(self, name))}; must be True or False.")
 
@@ -145,8 +145,7 @@ class NodeSleep:
             given["after"] = plain(call.values[0].value)
         elif by_state:
             given["after"] = by_state
-        for name in _FLAGS & given.keys():
-            given[name] = _flag(name, given[name])
+        given |= {name: _flag(name, given[name]) for name in _FLAGS if name in given}
         if isinstance(given.get("keep"), str):
             given["keep"] = _steps_of(given["keep"])
         return cls(**given)
@@ -163,7 +162,7 @@ class NodeSleep:
             parts.append(f"keep={_text(self.keep)}")
         usual = NodeSleep()
         parts += [f"wake={self.wake}"] if self.wake != usual.wake else []
-        flags = [name for name in sorted(_FLAGS) if getattr(self, name) != getattr(usual, name)]
+        flags = [name for name in _FLAGS if getattr(self, name) != getattr(usual, name)]
         parts += [f"{name}={str(getattr(self, name)).lower()}" for name in flags]
         return f"{_RULE}({', '.join(parts)})"
 

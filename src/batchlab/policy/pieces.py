@@ -61,9 +61,7 @@ def _formula(value: object, where: str) -> str:
     """Check that a formula can be quoted; whether it means something is known when its columns are."""
     rule = 'must be a quoted formula, e.g. expression("requested_time * tasks")'
     if not isinstance(value, str):
-        given = (
-            "nothing" if value is None else shown(spec.word(value) if isinstance(value, spec.Call) else value)
-        )
+        given = "nothing" if value is None else shown(value.name if isinstance(value, spec.Call) else value)
         raise PolicyError(f"expression of {given}; {rule}.{where}")
     formula = value.strip()
     if not formula or not formula.isprintable() or "'" in formula or '"' in formula:

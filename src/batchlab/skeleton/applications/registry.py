@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from batchlab.application.application import Application, Phase
-from batchlab.core.spec import Call, Grammar, Value, plain, written
+from batchlab.core.spec import Call, Grammar, Value, as_json, written
 from batchlab.documents import without_duplicates
 from batchlab.errors import ApplicationError, shown, suggest
 from batchlab.skeleton.applications import multiplication, patterns, solvers, stencils
@@ -158,10 +158,7 @@ def arguments_of(text: str | None) -> dict[str, Any]:
         except ValueError as error:
             raise ApplicationError(f"app_args = {shown(text)}; must be a JSON object: {error}.") from None
         return dict(found)
-    try:
-        _, call = _ARGUMENTS.arguments(text)
-    except ApplicationError as error:
-        raise ApplicationError(f"app_args: {error}") from None
+    _, call = _ARGUMENTS.arguments(text, "app_args: ")
     if call.values:
         rule = f"must be as '{_ARGUMENTS.example}': a key and a value each"
         raise ApplicationError(f"app_args = {shown(text)}; {rule}.")
@@ -169,11 +166,11 @@ def arguments_of(text: str | None) -> dict[str, Any]:
 
 
 def _argument(value: Value, text: str) -> object:
-    """Return a value as JSON has it."""
-    found = plain(value)
+    """Return a value as JSON has it; a call has none."""
+    found = as_json(value)
     if isinstance(found, Call):
         raise ApplicationError(f"app_args = {shown(text)}: {written(found)} is no value; write it in quotes.")
-    return list(found) if isinstance(found, tuple) else found
+    return found
 
 
 def _spelled(given: Mapping[str, object]) -> str:
