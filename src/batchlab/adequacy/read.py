@@ -11,7 +11,7 @@ from batchlab.errors import AdequacyError, WorkloadError, reason_of
 from batchlab.result.read import read_result
 from batchlab.result.record import NAME
 from batchlab.workload.event_files import read_events
-from batchlab.workload.formats import log_format, read_by
+from batchlab.workload.formats import FORM_OPTIONS, log_format, read_by
 from batchlab.workload.log_options import ReadingOptions
 from batchlab.workload.packing import without_packing
 from batchlab.workload.source import content_of
@@ -29,7 +29,6 @@ __all__ = ["read"]
 
 _JOBS = "jobs.csv"
 _USUAL = ReadingOptions()
-_OF_LOGS = {"mapping", "log_format", "fields"}
 _FORMS = f"Give the folder of a run (with {_JOBS}), a table or a log"
 
 
@@ -74,7 +73,7 @@ def read(
         return read_result(path)
     own = {"overrun": overrun, "mapping": mapping}
     given = {**reading.given, **{name: value for name, value in own.items() if value is not None}}
-    if not _OF_LOGS.isdisjoint(given) or log_format(file) == "mapped":
+    if not FORM_OPTIONS.isdisjoint(given) or log_format(file) == "mapped":
         return read_by(file, given)
     name = file.name.lower()
     bare = without_packing(name)

@@ -11,6 +11,7 @@ import typer
 from batchlab.cli.failure import wrong_usage
 from batchlab.cli.progress import reading_bar
 from batchlab.cli.recognised import check_kind, kind_of
+from batchlab.workload.log_options import option_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from batchlab.workload.mappings.mapping import LogMapping
     from batchlab.workload.workload import Workload
 
-__all__ = ["check_platform", "format_of", "is_log", "located", "mapping_of", "option_of", "read_log"]
+__all__ = ["check_platform", "format_of", "is_log", "located", "mapping_of", "read_log"]
 
 _JOBS = ".json"
 _OF_TABLES, _OF_JSON = {"overrun", "invalid", "max_jobs"}, {"max_jobs"}
@@ -129,9 +130,9 @@ def _read_json(log: LogRequest) -> Workload:
 
 def is_log(log: LogRequest) -> bool:
     """Tell a log from tables and other simulators' jobs: by the content, unless its format is given."""
-    from batchlab.workload.formats import is_table  # noqa: PLC0415  # --help does without
+    from batchlab.workload.formats import FORM_OPTIONS, is_table  # noqa: PLC0415  # --help does without
 
-    if log.log_format is not None or log.mapping is not None or log.fields is not None:
+    if not FORM_OPTIONS.isdisjoint(log.given):
         return True
     return format_of(log) != "swf" or not (is_table(log.trace) or _is_json(log.trace))
 
@@ -187,11 +188,6 @@ def _read(log: LogRequest, systems: Sequence[System]) -> Workload:
         # Systems with memory take it by the name of the column; those without it leave it alone.
         return replace(read, resources=tuple(name for name in read.resources if name != "mem"))
     return read
-
-
-def option_of(name: str) -> str:
-    """Return how a command line spells an option of `ReadingOptions`."""
-    return f"--{name.replace('_', '-')}"
 
 
 def _check_header(log: LogRequest) -> None:

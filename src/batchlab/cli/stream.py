@@ -7,11 +7,12 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from batchlab.cli.failure import wrong_usage
-from batchlab.cli.log import format_of, is_log, option_of
+from batchlab.cli.log import format_of, is_log
 from batchlab.cli.machine import machine_for
 from batchlab.cli.output import tell
 from batchlab.cli.progress import count_bar
 from batchlab.errors import BatchlabError, PolicyError, WorkloadError
+from batchlab.workload.log_options import option_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

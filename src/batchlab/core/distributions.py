@@ -182,8 +182,7 @@ class Normal:
     sd: float
 
     def __post_init__(self) -> None:
-        if not is_finite(self.mean):
-            raise WorkloadError(f"Normal: mean = {shown(self.mean)}; must be a finite number.")
+        _check_finite("Normal", "mean", self.mean)
         _check_positive("Normal", "sd", self.sd)
 
     def sample(self, random: np.random.Generator, count: int) -> Floats:
@@ -199,8 +198,7 @@ class Lognormal:
     sigma: float
 
     def __post_init__(self) -> None:
-        if not is_finite(self.mu):
-            raise WorkloadError(f"Lognormal: mu = {shown(self.mu)}; must be a finite number.")
+        _check_finite("Lognormal", "mu", self.mu)
         _check_positive("Lognormal", "sigma", self.sigma)
 
     @property
@@ -564,6 +562,11 @@ def _positive(description: LogUniform | Exponential | Gamma | Weibull | Pareto |
     """Refuse parameters that are no positive numbers."""
     for field in fields(description):
         _check_positive(type(description).__name__, field.name, getattr(description, field.name))
+
+
+def _check_finite(kind: str, name: str, value: object) -> None:
+    if not is_finite(value):
+        raise WorkloadError(f"{kind}: {name} = {shown(value)}; must be a finite number.")
 
 
 def _check_positive(kind: str, name: str, value: object) -> None:

@@ -22,7 +22,7 @@ from batchlab.experiment.fingerprint import fingerprint
 from batchlab.result.archive import read_archive, table_digest, write_archive
 from batchlab.result.workload_members import workload_members, workload_of
 from batchlab.workload import Workload, read_table
-from batchlab.workload.formats import is_table, read_by
+from batchlab.workload.formats import FORM_OPTIONS, is_table, read_by
 from batchlab.workload.packing import PACKINGS
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class LogFile:
 
     def load(self, seed: int) -> Workload:  # noqa: ARG002  # one workload for all seeds
         """Read the file."""
-        is_log = not {"mapping", "fields", "log_format"}.isdisjoint(self.options)
+        is_log = not FORM_OPTIONS.isdisjoint(self.options)
         workload = read_by(self.path, self.options) if is_log or not is_table(self.path) else self._table()
         workload.report.check_kept()
         return workload

@@ -12,7 +12,7 @@ from batchlab.markup import Html, element
 from batchlab.system import System
 from batchlab.workload import read_table
 from batchlab.workload.formats import is_table, read_by
-from batchlab.workload.log_options import ReadingOptions
+from batchlab.workload.log_options import ReadingOptions, option_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -92,11 +92,10 @@ def _reading(workload: Workload) -> list[str]:
     """Return these options as words of a command."""
     words = []
     for name, value in _options(workload).items():
-        option = name.replace("_", "-")
         if isinstance(value, bool):
-            words.append(f"--{option}" if value else f"--no-{option}")
+            words.append(option_of(name if value else f"no_{name}"))
         else:
-            words += [f"--{option}", str(value)]
+            words += [option_of(name), str(value)]
     return words
 
 

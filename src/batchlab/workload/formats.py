@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from batchlab.workload.workload import Workload
 
 __all__ = [
+    "FORM_OPTIONS",
     "beginning",
     "foreign_option",
     "format_by",
@@ -32,6 +33,9 @@ __all__ = [
     "table_form",
     "warn_of_data_set",
 ]
+
+FORM_OPTIONS = frozenset({"mapping", "fields", "log_format"})
+"""The options of `ReadingOptions` with which any file is read as a log, whatever it looks like."""
 
 _TABLES = (".parquet", ".csv", *(f".csv{packing}" for packing in PACKINGS))
 _PARQUET = b"PAR1"

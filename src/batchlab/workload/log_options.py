@@ -19,6 +19,7 @@ __all__ = [
     "ReadingOptions",
     "RequeueAction",
     "UnfinishedAction",
+    "option_of",
 ]
 
 RequeueAction = Literal["join", "each"]
@@ -120,3 +121,8 @@ class ReadingOptions(LogOptions):
         known = {field.name: field.default for field in dataclasses.fields(ReadingOptions)}
         found = {name: getattr(self, name) for name in known}
         return {name: value for name, value in found.items() if value != known[name]}
+
+
+def option_of(name: str) -> str:
+    """Return how a command line spells an option of `ReadingOptions`."""
+    return f"--{name.replace('_', '-')}"
