@@ -9,7 +9,7 @@ from batchlab import tasks
 from batchlab.platform import SharedStorage
 
 if TYPE_CHECKING:
-    from batchlab.simulation.view import View
+    from batchlab.seam import View
 
 
 class NearEachOther(bl.Scheduler):

@@ -8,7 +8,7 @@ import polars as pl
 
 import batchlab as bl
 from batchlab.generate import demo_system, demo_workload
-from batchlab.simulation.view import View
+from batchlab.seam import View
 from batchlab.units import format_duration
 
 HOUR = 3600.0

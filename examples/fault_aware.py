@@ -6,7 +6,7 @@ from typing import Any
 
 import batchlab as bl
 from batchlab.generate import Constant, Weibull, demo_system, demo_workload
-from batchlab.simulation.view import View
+from batchlab.seam import View
 from batchlab.units import format_duration
 
 FRAGILE = range(0, 32, 4)

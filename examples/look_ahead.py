@@ -31,7 +31,7 @@ class LookAhead(bl.Scheduler):
         """Play a policy through to the end of the jobs that are known."""
         copy = view.fork(choice)
         copy.run_until()
-        jobs = copy.result().jobs.with_row_index("row")
+        jobs: pl.DataFrame = copy.result().jobs.with_row_index("row")
         return jobs.filter((pl.col("end_time") >= view.now) & (pl.col("state") == "completed"))
 
 

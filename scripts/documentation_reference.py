@@ -17,7 +17,7 @@ __all__ = ["FOLDER", "Page", "pages", "public_names"]
 
 FOLDER = "reference"
 # What a scheduler sees is made in the kernel.
-_HOME_OF_KERNEL = "batchlab.policy"
+_HOME_OF_KERNEL = "batchlab.seam"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.layout import Uses, circles, imports, python_uses, rust_uses
+from support.layout import circles, imports, python_uses, rust_uses
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src/batchlab"
@@ -21,29 +21,25 @@ BELOW = {"_kernel"}
 
 MOST_LINES = 700
 
-_ELASTISIM = "bridge/elastisim/algorithm_side/elastisim_python"
-# Uses for checkers alone that may close a circle, each with its reason.
-FOR_CHECKERS = {
-    (
-        "simulation/view.py",
-        "simulation/simulation.py",
-    ): "View.fork gives a Simulation, which has views",
-    ("simulation/view.py", "policy/policy.py"): "View.fork takes a Policy, whose parts are given a view",
-    ("simulation/view.py", "observer/__init__.py"): "View.values asks observers, which are given a view",
-    ("result/result.py", "plot/of_result.py"): "Result.plot gives the plots, which take a Result",
-    (
-        f"{_ELASTISIM}/job.py",
-        f"{_ELASTISIM}/node.py",
-    ): "in ElastiSim's interface each holds the others",
-}
 RUST_SOURCES = ("rust/clock/src", "rust/kernel/src", "rust/python/src")
+
+
+# Types of a later stage, each with its reason.
+TYPES_OF_LATER = {
+    ("slurm/controller.py", "policy"): "the controller takes the parameters of the policy slurm"
+}
+
+
+def stages(of: str) -> list[list[str]]:
+    """Read the stages of the package or the kernel, from left to right, each with its rooms."""
+    match = re.search(rf"^ {{4}}{of} +(.+)$", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
+    assert match is not None, f"CONTRIBUTING.md has no line of the rooms of the {of}"
+    return [re.split(r"\s*,\s*", stage) for stage in re.split(r"\s*<\s*", match[1].strip())]
 
 
 def order(of: str) -> list[str]:
     """Read the rooms of the package or the kernel, from left to right."""
-    match = re.search(rf"^ {{4}}{of} +(.+)$", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
-    assert match is not None, f"CONTRIBUTING.md has no line of the rooms of the {of}"
-    return re.split(r"\s*[<,]\s*", match[1].strip())
+    return [name for stage in stages(of) for name in stage]
 
 
 def room(path: Path, root: Path) -> str:
@@ -51,10 +47,14 @@ def room(path: Path, root: Path) -> str:
     return path.relative_to(root).parts[0].partition(".")[0]
 
 
-def used_rooms(text: str) -> Iterator[str]:
-    """Give the rooms of the package that a module's text uses."""
+def used_rooms(text: str, *, for_checkers: bool = False) -> Iterator[str]:
+    """Give the rooms of the package that a module's text uses, or that only checkers see."""
     for found in imports(ast.parse(text)):
-        if not found.for_checkers and not found.level and found.name.partition(".")[0] == "batchlab":
+        if (
+            found.for_checkers == for_checkers
+            and not found.level
+            and found.name.partition(".")[0] == "batchlab"
+        ):
             yield found.name.split(".")[1] if "." in found.name else "batchlab"
 
 
@@ -84,6 +84,19 @@ def test_package_imports_to_the_left(path: Path) -> None:
     assert set(used_rooms(path.read_text("utf-8"))) <= allowed
 
 
+@pytest.mark.parametrize("path", PYTHON_FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_types_are_of_this_stage_or_an_earlier_one(path: Path) -> None:
+    """No import under TYPE_CHECKING is of a later stage."""
+    here = room(path, PACKAGE)
+    if here in FRONT or here == order("package")[-1]:
+        return
+    found = stages("package")
+    stage = next(number for number, rooms in enumerate(found) if here in rooms)
+    later = {name for rooms in found[stage + 1 :] for name in rooms}
+    excepted = {name for file, name in TYPES_OF_LATER if file == path.relative_to(PACKAGE).as_posix()}
+    assert later & {*used_rooms(path.read_text("utf-8"), for_checkers=True)} == excepted
+
+
 @pytest.mark.parametrize("path", RUST_FILES, ids=lambda path: str(path.relative_to(KERNEL)))
 def test_kernel_uses_what_stands_to_the_left(path: Path) -> None:
     """No module of the kernel uses one to its right."""
@@ -107,7 +120,7 @@ def test_no_room_is_listed_that_is_not_there() -> None:
         assert set(order(of)) == {room(path, root) for path in files} - FRONT - {"lib"}
 
 
-def test_imports_for_checkers_do_not_count() -> None:
+def test_imports_for_checkers_are_apart() -> None:
     """What is imported under TYPE_CHECKING, only checkers see; elsewhere it counts, however deep."""
     text = (
         "from typing import TYPE_CHECKING\n"
@@ -115,6 +128,7 @@ def test_imports_for_checkers_do_not_count() -> None:
         "def late():\n    from batchlab.policy import Policy\n    import batchlab.result.metrics\n"
     )
     assert list(used_rooms(text)) == ["policy", "result"]
+    assert list(used_rooms(text, for_checkers=True)) == ["cli"]
 
 
 def test_uses_of_the_kernel_are_seen() -> None:
@@ -123,28 +137,14 @@ def test_uses_of_the_kernel_are_seen() -> None:
     assert used_modules("use crate::{event::{Event, Kind}, policy::Site};") >= {"event", "policy"}
 
 
-def without(uses: Uses, exceptions: set[tuple[str, str]]) -> Uses:
-    return {
-        file: {other for other in others if (file, other) not in exceptions} for file, others in uses.items()
-    }
-
-
 def test_no_file_of_the_package_uses_itself_by_others() -> None:
-    """No file imports, when it runs, one that imports it."""
-    assert circles(python_uses(PACKAGE, for_checkers=False)) == []
+    """No file imports one that imports it, neither when it runs nor under TYPE_CHECKING."""
+    assert circles(python_uses(PACKAGE, for_checkers=True)) == []
 
 
 def test_no_file_that_tests_share_uses_itself_by_others() -> None:
     """Neither do the modules of tests/support import one another in circles."""
     assert circles(python_uses(ROOT / "tests/support", for_checkers=True)) == []
-
-
-def test_what_checkers_see_makes_no_circle() -> None:
-    """Neither do imports under TYPE_CHECKING, but for the exceptions, each of which is needed."""
-    uses = python_uses(PACKAGE, for_checkers=True)
-    assert circles(without(uses, {*FOR_CHECKERS})) == []
-    for one in FOR_CHECKERS:
-        assert circles(without(uses, {*FOR_CHECKERS} - {one})), f"{one} closes no circle; take it out"
 
 
 @pytest.mark.parametrize("source", RUST_SOURCES)

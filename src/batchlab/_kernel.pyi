@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
 from batchlab.application import Application as Description
-from batchlab.simulation.view import Columns
+from batchlab.seam.view import Columns
 from batchlab.vocabulary import (
     CauseKind,
     InvalidAction,

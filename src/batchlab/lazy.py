@@ -64,7 +64,7 @@ def listing(module: str) -> Callable[[], list[str]]:
 def later(module: str, name: str) -> Any:  # noqa: ANN401  # whatever the module has
     """Import a name when it is asked for, of a module that nothing may import earlier.
 
-    So an object offers as a method what stands to its right: `Result.plot` needs matplotlib only when used.
+    So a module is imported only where its functions are used.
     """
     return getattr(import_module(module), name)
 

@@ -15,7 +15,7 @@ from batchlab.monitor import runs
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from batchlab.simulation.view import View
+    from batchlab.seam import View
 
 
 def test_looking_changes_nothing(simulation: bl.Simulation) -> None:

@@ -13,7 +13,7 @@ from support.schedule_runs import events_of, observers_of, options_of, policy_of
 from support.schedule_systems import system_of
 
 if TYPE_CHECKING:
-    from batchlab.simulation.view import View
+    from batchlab.seam import View
     from support.schedule_cases import Case
 
 CASES = 120

@@ -8,7 +8,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.plot.placement import placements, rectangles
-from batchlab.simulation.view import View
+from batchlab.seam import View
 
 SYSTEM = bl.System.homogeneous(nodes=3, resources={"core": 2})
 WORKLOAD = bl.Workload.from_table(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import batchlab as bl
 from batchlab.observer import Steps
-from batchlab.simulation.view import View
+from batchlab.seam import View
 from support.large_cases import QUICK, big_cases
 from support.python_schedulers import FirstFit
 from support.schedule_cases import Case, disturbed

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import batchlab as bl
 from batchlab.observer.steps import Sampled, Steps, steps_of
-from batchlab.simulation.view import View
+from batchlab.seam import View
 from support.python_schedulers import FirstFit
 
 ONE_NODE = bl.System.homogeneous(nodes=1, resources={"core": 4})

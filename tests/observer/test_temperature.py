@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import batchlab as bl
-from batchlab.simulation.view import View
+from batchlab.seam import View
 from support.python_schedulers import FirstFit
 
 ONE_NODE = bl.System.homogeneous(nodes=1, resources={"core": 4})

@@ -316,7 +316,7 @@ class LooksAhead(bl.Observer):
     """Looks ahead at 7 s; there the job is put back into the queue at 8 s."""
 
     name = "looks_ahead"
-    ahead: bl.Simulation | None = None
+    ahead: bl.LookAhead | None = None
     is_ahead = False
 
     def begin(self, view: bl.View) -> None:

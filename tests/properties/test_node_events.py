@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import batchlab as bl
-from batchlab.simulation.view import View
+from batchlab.seam import View
 from reference.model import Interruption  # noqa: TC001  # mypy wants the name
 from support.combinations import until_enough
 from support.dependent_cases import conditioned

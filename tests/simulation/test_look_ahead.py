@@ -114,7 +114,7 @@ def test_look_ahead_is_that_policy_from_that_state(policy: str) -> None:
                 self.compare(view, ahead)
             super().schedule(view)
 
-        def compare(self, view: bl.View, ahead: bl.Simulation) -> None:
+        def compare(self, view: bl.View, ahead: bl.LookAhead) -> None:
             """Run the jobs that are alive, those that run first, from their starts."""
             queue, running = [*view.queue], view.running
             assert queue
@@ -300,7 +300,7 @@ def test_a_fork_within_a_notice_is_told_the_rest() -> None:
 
     class Looking(bl.Observer):
         name = "looking"
-        ahead: bl.Simulation | None = None
+        ahead: bl.LookAhead | None = None
 
         def __init__(self) -> None:
             self.told: list[int] = []

@@ -14,7 +14,7 @@ from support.schedule_systems import system_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from batchlab.simulation.view import View
+    from batchlab.seam import View
 
 JOBS = bl.Workload.from_table(
     {

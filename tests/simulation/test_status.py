@@ -12,7 +12,7 @@ from batchlab.simulation import Gauges
 from batchlab.vocabulary import JOB_STATES
 
 if TYPE_CHECKING:
-    from batchlab.simulation.view import View
+    from batchlab.seam import View
 
 
 def test_status_by_hand(four: bl.Workload, pair: bl.System) -> None:

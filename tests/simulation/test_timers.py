@@ -3,7 +3,7 @@
 import pytest
 
 import batchlab as bl
-from batchlab.simulation.view import View
+from batchlab.seam import View
 
 ONE_NODE = bl.System.homogeneous(nodes=1, resources={"core": 1})
 ONE_JOB = bl.Workload.from_table({"submit_time": [0.0], "run_time": [60.0], "tasks": [1]})

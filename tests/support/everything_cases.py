@@ -133,6 +133,7 @@ class Chance:
         self.is_ahead = False
         # A job without a limit has no end there, and observers may go on for ever.
         ahead.run_until(view.now + LONGEST)
+        assert isinstance(ahead, bl.Simulation)
         check_result(ahead, is_ahead=True)
         assert before == (view.now, view.free.tolist(), [job.row for job in view.queue])
 

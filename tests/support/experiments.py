@@ -11,7 +11,7 @@ import polars as pl
 import batchlab as bl
 
 if TYPE_CHECKING:
-    from batchlab.simulation.view import View
+    from batchlab.seam import View
 
 __all__ = ["COSTS", "SYSTEM", "Breaking", "Forgetful", "deadly", "failing", "made", "small"]
 

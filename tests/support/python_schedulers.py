@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from batchlab import Scheduler
 
 if TYPE_CHECKING:
-    from batchlab.simulation.view import View
+    from batchlab.seam import View
 
 
 class InOrder(Scheduler):

@@ -10,7 +10,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.options.overheads import PHASES
-from batchlab.simulation.view import View
+from batchlab.seam import View
 from reference import Interruption, Job, Multifactor, Outcome
 from reference.rates import Control
 from reference.reasons import Reasons

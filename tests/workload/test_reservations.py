@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import batchlab as bl
-from batchlab.simulation.view import View
+from batchlab.seam import View
 from batchlab.vocabulary import OrderAtInstant
 
 POLICIES = ["fcfs", "first_fit", "easy", "easy(reservations=2)", "conservative"]

@@ -9,7 +9,7 @@ from batchlab.cli.failure import wrong_usage
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from batchlab.observer import Observer
+    from batchlab.seam.components import Observer
 
 __all__ = ["check_unobserved", "observers_for"]
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from typing import Self
 
     from batchlab.cli.options import Format
-    from batchlab.observer import Observer
     from batchlab.options import RunOptions
     from batchlab.policy import Policy
+    from batchlab.seam.components import Observer
     from batchlab.system import System
     from batchlab.vocabulary import OverrunAction
 

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
     from batchlab.control import RateControl
     from batchlab.experiment.course import Course
-    from batchlab.observer import Observer
     from batchlab.options import ExperimentArguments
     from batchlab.policy import Policy
+    from batchlab.seam.components import Observer
     from batchlab.vocabulary import ExecutorName
 
 __all__ = ["Experiment", "dispatchers"]

@@ -20,9 +20,8 @@ from batchlab.system.tables import tables
 
 if TYPE_CHECKING:
     from batchlab.control import RateControl
-    from batchlab.observer import Observer
     from batchlab.options import RunOptions
-    from batchlab.policy import Allocator
+    from batchlab.seam.components import Allocator, Observer
 
 __all__ = ["Run", "as_system", "labelled", "made_from", "name_of", "paired", "seed_of"]
 

@@ -73,8 +73,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping
 
-    from batchlab.observer import Observer
     from batchlab.policy import Policy
+    from batchlab.seam.components import Observer
     from batchlab.vocabulary import ExecutorName
 
 __all__ = ["Specification", "read_specification"]

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Mapping, Sequence
 
-    from batchlab.observer import Observer
     from batchlab.options import RunOptions
     from batchlab.policy import Policy
     from batchlab.result.result import Result
+    from batchlab.seam.components import Observer
     from batchlab.system import System
     from batchlab.workload import EventStream
 

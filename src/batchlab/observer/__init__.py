@@ -2,7 +2,6 @@
 
 from batchlab.lazy import listing
 from batchlab.observer.failures import Failures
-from batchlab.observer.observer import Observer
 from batchlab.observer.power import NodePower, Power, PowerNow
 from batchlab.observer.signal import CarbonIntensity, EnergyPrice, Signal
 from batchlab.observer.steps import Course, Steps
@@ -15,7 +14,6 @@ __all__ = [
     "Failures",
     "NodePower",
     "NodeWarming",
-    "Observer",
     "Power",
     "PowerNow",
     "Signal",

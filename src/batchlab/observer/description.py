@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from batchlab.core.distributions import Distribution
     from batchlab.core.spec import Spec, Value
-    from batchlab.observer import Observer
+    from batchlab.seam.components import Observer
 
 __all__ = ["failures_of", "observers_of", "power_of"]
 

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import ObserverError, SimulationError, shown
-from batchlab.observer.observer import Observer
 from batchlab.observer.outages import Outage, Outages, RandomOutages, Trace
+from batchlab.seam.components import Observer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from batchlab._kernel import Job
     from batchlab.observer.outages import Distribution
-    from batchlab.simulation.view import View
+    from batchlab.seam.view import View
 
 __all__ = ["Failures"]
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from batchlab.errors import ObserverError, nearest, shown
-from batchlab.observer.observer import Observer
+from batchlab.seam.components import Observer
 
 __all__ = ["checked_observers", "misspelt_hooks"]
 

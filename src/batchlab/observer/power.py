@@ -15,8 +15,8 @@ import polars as pl
 
 from batchlab import _kernel
 from batchlab.errors import ObserverError, shown, suggest
-from batchlab.observer.observer import Observer
 from batchlab.observer.steps import Source, Steps, steps_of
+from batchlab.seam.components import Observer
 from batchlab.system import rules
 from batchlab.units import is_finite
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from batchlab._kernel import Job
-    from batchlab.simulation.view import View
+    from batchlab.seam.view import View
     from batchlab.system import SleepState, System
 
     Draws: TypeAlias = "NodePower | Mapping[float, NodePower]"

@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import ObserverError, shown
-from batchlab.observer.observer import Observer
 from batchlab.observer.periods import too_many
 from batchlab.observer.power import PowerNow
 from batchlab.observer.steps import Course, Sampled, Source, steps_of
+from batchlab.seam.components import Observer
 
 if TYPE_CHECKING:
-    from batchlab.simulation.view import View
+    from batchlab.seam.view import View
 
 __all__ = ["CarbonIntensity", "EnergyPrice", "Signal"]
 

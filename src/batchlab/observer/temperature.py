@@ -11,8 +11,8 @@ import polars as pl
 
 from batchlab import _kernel
 from batchlab.errors import ObserverError, shown
-from batchlab.observer.observer import Observer
 from batchlab.observer.periods import too_many
+from batchlab.seam.components import Observer
 from batchlab.units import is_finite
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from batchlab.simulation.view import View
+    from batchlab.seam.view import View
 
 __all__ = ["NodeWarming", "Temperature"]
 

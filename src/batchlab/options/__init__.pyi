@@ -1,7 +1,5 @@
 # What the package offers, for checkers and for `lazily`, which imports a name when it is first asked for.
 
-from batchlab.options.invocation import Cause as Cause
-from batchlab.options.invocation import Invocation as Invocation
 from batchlab.options.overheads import Delay as Delay
 from batchlab.options.overheads import Overheads as Overheads
 from batchlab.options.run_options import ExperimentArguments as ExperimentArguments

@@ -28,11 +28,11 @@ from batchlab.vocabulary import (
 
 if TYPE_CHECKING:
     from batchlab.control import RateControl
-    from batchlab.options.invocation import Invocation
     from batchlab.options.overheads import Overheads
     from batchlab.options.sensing import Sensing
     from batchlab.options.sleep import NodeSleep
     from batchlab.platform.network_model import NetworkModel
+    from batchlab.seam.invocation import Invocation
 
 __all__ = ["ExperimentArguments", "RunArguments", "RunOptions"]
 
@@ -295,9 +295,9 @@ def _check_object(name: str, value: object) -> None:
 
 def _described(name: str) -> type[Invocation | Overheads | Sensing]:
     """Give the class of an option of `_DESCRIBED`."""
-    from batchlab import options  # noqa: PLC0415  # plain runs, which import little, have none
+    from batchlab import options, seam  # noqa: PLC0415  # plain runs, which import little, have none
 
-    kinds = {"invocation": options.Invocation, "overheads": options.Overheads, "sensing": options.Sensing}
+    kinds = {"invocation": seam.Invocation, "overheads": options.Overheads, "sensing": options.Sensing}
     return kinds[name]
 
 

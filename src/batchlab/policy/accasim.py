@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from batchlab.policy.scheduler import Scheduler
+from batchlab.seam.components import Scheduler
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from batchlab._kernel import Job
-    from batchlab.simulation.view import View
+    from batchlab.seam.view import View
 
 __all__ = ["AccasimEasy"]
 

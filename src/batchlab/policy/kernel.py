@@ -6,8 +6,8 @@ import inspect
 from typing import TYPE_CHECKING
 
 from batchlab.errors import PolicyError
-from batchlab.policy.allocator import Allocator
 from batchlab.policy.mappings import mapping_of, ranking_of
+from batchlab.seam.components import Allocator
 
 if TYPE_CHECKING:
     from collections.abc import Callable

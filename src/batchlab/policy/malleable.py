@@ -12,13 +12,13 @@ from weakref import WeakKeyDictionary
 
 from batchlab.errors import PolicyNotFound, shown, suggest
 from batchlab.policy.registry import SIZE_ORDERS
-from batchlab.policy.scheduler import Scheduler
+from batchlab.seam.components import Scheduler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from batchlab._kernel import Job
-    from batchlab.simulation.view import View
+    from batchlab.seam.view import View
     from batchlab.vocabulary import SizeOrderName
 
 __all__ = ["Malleable"]

@@ -6,10 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from batchlab.errors import PolicyError, shown
-from batchlab.policy.allocator import Allocator
 from batchlab.policy.policy import Policy
-from batchlab.policy.scheduler import Scheduler
 from batchlab.python_file import defined_in_file, file_of
+from batchlab.seam.components import Allocator, Scheduler
 
 if TYPE_CHECKING:
     from pathlib import Path

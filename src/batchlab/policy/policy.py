@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, cast
 
 from batchlab.core import spec
 from batchlab.errors import PolicyError, PolicyNotFound, shown, suggest
-from batchlab.policy.allocator import Allocator
 from batchlab.policy.pieces import allocator_spec, known, order_spec, refuse_others, whole
 from batchlab.policy.registry import (
     ALLOCATORS,
@@ -31,7 +30,7 @@ from batchlab.policy.registry import (
     SIZE_ORDERS,
     SPECS,
 )
-from batchlab.policy.scheduler import Scheduler
+from batchlab.seam.components import Allocator, Scheduler
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from batchlab.policy.slurm import SlurmParameters
-    from batchlab.predictor import Predictor
+    from batchlab.seam.components import Predictor
     from batchlab.vocabulary import (
         BackfillName,
         DisciplineName,

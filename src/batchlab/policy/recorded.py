@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from batchlab.policy.policy import Policy
-from batchlab.policy.scheduler import ExternalScheduler
+from batchlab.seam.components import ExternalScheduler
 
 __all__ = ["RecordedPolicy", "recorded_policy"]
 

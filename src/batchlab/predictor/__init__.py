@@ -3,10 +3,10 @@
 from batchlab.lazy import listing
 from batchlab.predictor.history import LastTwo, RecursiveMean
 from batchlab.predictor.known import Clairvoyant, Requested
-from batchlab.predictor.predictor import Predictor
 from batchlab.predictor.quantile import Quantile
+from batchlab.seam.components import Predictor
 
-__all__ = ["PREDICTORS", "Clairvoyant", "LastTwo", "Predictor", "Quantile", "RecursiveMean", "Requested"]
+__all__ = ["PREDICTORS", "Clairvoyant", "LastTwo", "Quantile", "RecursiveMean", "Requested"]
 
 __dir__ = listing(__name__)
 

@@ -6,13 +6,13 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from batchlab.errors import PolicyError
-from batchlab.predictor.predictor import Predictor
+from batchlab.seam.components import Predictor
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from batchlab._kernel import Job
-    from batchlab.simulation.view import View
+    from batchlab.seam.view import View
 
 __all__ = ["Corrected", "LastTwo", "RecursiveMean"]
 

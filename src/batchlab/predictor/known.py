@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from batchlab.predictor.predictor import Predictor
+from batchlab.seam.components import Predictor
 
 if TYPE_CHECKING:
     from batchlab._kernel import Job
-    from batchlab.simulation.view import View
+    from batchlab.seam.view import View
 
 __all__ = ["Clairvoyant", "Requested"]
 

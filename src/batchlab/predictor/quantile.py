@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sklearn.linear_model import QuantileRegressor  # type: ignore[import-untyped]  # it has no types
 
     from batchlab._kernel import Job
-    from batchlab.simulation.view import View
+    from batchlab.seam.view import View
 
 __all__ = ["Quantile"]
 

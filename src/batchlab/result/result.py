@@ -17,6 +17,7 @@ from batchlab.result.course import course_of, saved_time
 from batchlab.result.events import events_of
 from batchlab.result.interference import interference_table
 from batchlab.result.key_events import key_events_table, rates_table
+from batchlab.result.plots import ResultPlots
 from batchlab.result.power_states import power_states_table
 from batchlab.result.service_intervals import ServedRun, intervals_of
 from batchlab.result.service_table import service_intervals_table
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from batchlab.plot.of_result import ResultPlots
     from batchlab.policy.policy import Policy
     from batchlab.result.course import Course
     from batchlab.result.outcome import Outcome
@@ -99,8 +99,7 @@ class Result:
     @property
     def plot(self) -> ResultPlots:
         """The plots of `batchlab.plot` of this result: ``result.plot.gantt()`` is ``plot.gantt(result)``."""
-        plots: ResultPlots = later("batchlab.plot.of_result", "ResultPlots")(self)
-        return plots
+        return ResultPlots(self)
 
     @cached_property
     def jobs(self) -> pl.DataFrame:

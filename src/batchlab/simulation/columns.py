@@ -10,11 +10,11 @@ import polars as pl
 
 from batchlab.errors import PolicyError, WorkloadError, shown
 from batchlab.policy.kernel import KEY_COLUMN, SCORE_COLUMN, takes_now
+from batchlab.seam.view import HIDDEN, Columns
 from batchlab.simulation.node_sets import node_set_columns
 from batchlab.simulation.owners import owner_columns
 from batchlab.simulation.places import over_time_columns, place_columns
 from batchlab.simulation.priorities import factor_columns, node_counts
-from batchlab.simulation.view import HIDDEN, Columns
 from batchlab.vocabulary import REJECTION_REASONS
 from batchlab.workload.cancellation import cancellation_times, longest_runs
 from batchlab.workload.limits import limit_columns

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from batchlab import _kernel
-    from batchlab.options import Cause
+    from batchlab.seam.invocation import Cause
+    from batchlab.seam.view import View
     from batchlab.simulation.driver import Driver
-    from batchlab.simulation.view import View
     from batchlab.vocabulary import StopKind
 
 __all__ = ["DecisionPoint", "points"]

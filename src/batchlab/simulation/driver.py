@@ -17,22 +17,20 @@ import polars as pl
 from batchlab import _kernel
 from batchlab.control import RateLoad
 from batchlab.errors import DecisionError, SimulationError, shown
-from batchlab.observer import Observer
 from batchlab.observer.given import checked_observers
-from batchlab.policy.allocator import Allocator
 from batchlab.policy.kernel import takes_now
-from batchlab.policy.scheduler import ExternalScheduler
-from batchlab.predictor import PREDICTORS, Predictor
+from batchlab.predictor import PREDICTORS
 from batchlab.result.table import ALLOCATED, JOBS, RESULT_COLUMNS
+from batchlab.seam.components import Allocator, ExternalScheduler, Observer, Predictor
+from batchlab.seam.view import Columns, Values, View
 from batchlab.simulation.snapshot import components_as_bytes, components_of_bytes
-from batchlab.simulation.view import Columns, Values, View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from batchlab.control import RateControl
     from batchlab.policy import Policy
-    from batchlab.policy.scheduler import Scheduler
+    from batchlab.seam.components import Scheduler
     from batchlab.system import System
 
 __all__ = ["Driver", "PythonComponents", "python_components", "with_components"]

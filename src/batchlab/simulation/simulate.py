@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Unpack
 
-    from batchlab.observer import Observer
     from batchlab.options import RunArguments
-    from batchlab.policy import Policy, Scheduler
+    from batchlab.policy import Policy
     from batchlab.result.result import Result
+    from batchlab.seam.components import Observer, Scheduler
     from batchlab.simulation.external_events import Events
     from batchlab.system import System
     from batchlab.workload import Workload

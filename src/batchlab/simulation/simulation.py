@@ -15,6 +15,7 @@ from batchlab.options import RunOptions
 from batchlab.policy.kernel import OF_COLUMNS, policy_names
 from batchlab.policy.policy import as_policy
 from batchlab.result.result import Result
+from batchlab.seam.view import Columns
 from batchlab.simulation.checks import check_asked, check_decides, check_periods, check_time, checked_workload
 from batchlab.simulation.decision_point import points
 from batchlab.simulation.driver import Driver, PythonComponents, python_components, with_components
@@ -26,15 +27,14 @@ from batchlab.simulation.overheads import drawn_overheads
 from batchlab.simulation.sensing import links_seen
 from batchlab.simulation.snapshot import Snapshot, digest_of_run, options_as_facts, options_of_facts
 from batchlab.simulation.status import Gauges, Status, columns_of, shares_in_use
-from batchlab.simulation.view import Columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Unpack
 
-    from batchlab.observer import Observer
     from batchlab.options import RunArguments
-    from batchlab.policy import Policy, Scheduler
+    from batchlab.policy import Policy
+    from batchlab.seam.components import Observer, Scheduler
     from batchlab.simulation.decision_point import DecisionPoint
     from batchlab.simulation.external_events import Events
     from batchlab.system import System

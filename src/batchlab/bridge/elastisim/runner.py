@@ -18,8 +18,9 @@ from batchlab.bridge.elastisim.project import Project, open_project
 from batchlab.bridge.elastisim.scheduler import PATIENCE, ElastisimScheduler, Witness
 from batchlab.bridge.elastisim.transcript import Recorder, Replay, read_transcript
 from batchlab.errors import AlgorithmError, BridgeError
-from batchlab.options import Invocation, RunOptions, Sensing
+from batchlab.options import RunOptions, Sensing
 from batchlab.outputs import check_output, record_output
+from batchlab.seam.invocation import Invocation
 from batchlab.simulation import Simulation
 
 if TYPE_CHECKING:

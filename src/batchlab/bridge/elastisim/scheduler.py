@@ -18,8 +18,7 @@ from batchlab.bridge.elastisim.ledger import (
     Ledger,
 )
 from batchlab.errors import AlgorithmError
-from batchlab.observer import Observer
-from batchlab.policy import Scheduler
+from batchlab.seam.components import Observer, Scheduler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from batchlab._kernel import Job
     from batchlab.bridge.elastisim.jobs import ElastisimJob
     from batchlab.bridge.elastisim.ledger import Reply
-    from batchlab.simulation.view import View
+    from batchlab.seam.view import View
 
 __all__ = ["PATIENCE", "ElastisimScheduler", "Witness", "number_or_text"]
 

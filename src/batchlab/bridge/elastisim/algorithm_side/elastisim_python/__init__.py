@@ -5,8 +5,7 @@ for it runs unchanged. It needs no more than Python and, where the algorithm is 
 """
 
 from .interface import CommunicationCode, InvocationType, pass_algorithm
-from .job import Job, JobState, JobType
-from .node import Gpu, GpuState, Node, NodeState, NodeType
+from .job import Gpu, GpuState, Job, JobState, JobType, Node, NodeState, NodeType
 
 __all__ = [
     "CommunicationCode",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from batchlab import _kernel
 from batchlab.errors import DecisionError, suggest
-from batchlab.options.invocation import Cause
+from batchlab.seam.invocation import Cause
 from batchlab.workload.run_events import longest_attempts
 from batchlab.workload.time_limits import TIME_LIMIT, time_limits
 
@@ -15,13 +16,83 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
-    from batchlab.observer import Observer
     from batchlab.platform import Platform
-    from batchlab.policy import Policy
-    from batchlab.simulation.simulation import Simulation
     from batchlab.system import System
+    from batchlab.workload import Workload
 
-__all__ = ["Columns", "Values", "View"]
+__all__ = ["HIDDEN", "Columns", "LookAhead", "Values", "View"]
+
+
+class BuiltInPolicy(Protocol):
+    """A policy by its rules, as a `Policy` has them."""
+
+    @property
+    def is_named(self) -> bool:
+        """True if a spec string describes the policy."""
+
+    @property
+    def order_name(self) -> str:
+        """The name of the order."""
+
+
+class OffersValue(Protocol):
+    """An observer, as far as policies ask it."""
+
+    def value(self, view: View, /) -> object:
+        """Return what policies find in ``view.values``."""
+
+
+class LookAhead(Protocol):
+    """A copy of a simulation at one moment, made by `View.fork`: a `Simulation` with all its methods.
+
+    Type checkers see the members below; `result` returns a `Result`, `status` a `Status`, `gauges` the
+    `Gauges`. For the other members of a simulation, they need ``isinstance(copy, batchlab.Simulation)``.
+    """
+
+    @property
+    def workload(self) -> Workload:
+        """The jobs."""
+
+    @property
+    def system(self) -> System:
+        """The machine."""
+
+    @property
+    def now(self) -> float:
+        """The present time, seconds since the workload's origin."""
+
+    @property
+    def next_time(self) -> float | None:
+        """The time of the next event, seconds; None when no event is left."""
+
+    @property
+    def finished(self) -> int:
+        """The number of jobs that completed, were killed or were rejected."""
+
+    def step(self) -> bool:
+        """Process the next instant; return False if no event was left."""
+
+    def run_until(self, until: float = math.inf) -> None:
+        """Process all events until a time (s), inclusive; until the end of the workload by default."""
+
+    def fork(self) -> LookAhead:
+        """Return an independent copy in the present state."""
+
+    def result(self) -> Any:  # noqa: ANN401  # a Result, which stands to the right
+        """Return the result so far."""
+
+    def status(self, *, latest: int = 0) -> Any:  # noqa: ANN401  # a Status, which stands to the right
+        """Return the waiting jobs, the running jobs, and the free amounts."""
+
+    def gauges(self) -> Any:  # noqa: ANN401  # Gauges, which stand to the right
+        """Return the length of the queue and the utilisation."""
+
+
+class ForksAhead(Protocol):
+    """A simulation that copies itself for a look ahead."""
+
+    def look_ahead(self, policy: BuiltInPolicy | str | None = None, *, clairvoyant: bool) -> LookAhead:
+        """Return a copy that goes on by the knowledge of this moment."""
 
 
 class View(_kernel.View):
@@ -42,7 +113,7 @@ class View(_kernel.View):
     rule raises `DecisionError`, and nothing is changed.
     """
 
-    _simulation: Callable[[], Simulation | None]
+    _simulation: Callable[[], ForksAhead | None]
 
     system: System
     """The machine as it was described."""
@@ -77,7 +148,7 @@ class View(_kernel.View):
         return limits[number].name if number < len(limits) else "reservation"
 
     def link_load(self, link: str) -> float:
-        """Give the bytes per second that flow over a link of the platform now.
+        """Return the bytes per second that flow over a link of the platform now.
 
         Raises
         ------
@@ -90,9 +161,9 @@ class View(_kernel.View):
 
     @property
     def storage_utilisation(self) -> tuple[float, float]:
-        """How much of what the parallel file system can do is done now: reading, and writing, from 0 to 1.
+        """The used share of the parallel file system's bandwidth now, for reading and writing, from 0 to 1.
 
-        Of the platform's ``read_links`` and ``write_links``, whichever is used most; 0 where there are none.
+        The most used link of the platform's ``read_links``, and of its ``write_links``; 0 without such links.
         """
         platform = self._platform("storage_utilisation")
 
@@ -102,7 +173,7 @@ class View(_kernel.View):
         return most(platform.read_links), most(platform.write_links)
 
     def node_utilisation(self, node: int) -> tuple[float, float]:
-        """Give the share of a node's CPU that is used now, and of its GPUs.
+        """Return the share of a node's CPU that is used now, and of its GPUs.
 
         Raises
         ------
@@ -115,7 +186,7 @@ class View(_kernel.View):
         return speed / (host.speed * host.cores) if host.speed else 0.0, sum(gpus) / max(host.gpus, 1)
 
     def gpus_at_work(self, node: int) -> tuple[bool, ...]:
-        """Say of each GPU of a node whether it computes now, in their order.
+        """Return for each GPU of a node whether it computes now.
 
         Raises
         ------
@@ -128,7 +199,7 @@ class View(_kernel.View):
         return tuple(gpus) or (False,) * host.gpus
 
     def power_state(self, node: int) -> str:
-        """Give what a node is in: ``on``, a sleep state, ``entering off`` or ``waking from off``.
+        """Return the power state of a node: ``on``, a sleep state, ``entering off`` or ``waking from off``.
 
         Raises
         ------
@@ -145,8 +216,8 @@ class View(_kernel.View):
             raise DecisionError(f"{what}: the system has no platform; use System.of(platform).")
         return self.system.platform
 
-    def fork(self, policy: Policy | str | None = None, *, clairvoyant: bool = False) -> Simulation:
-        """Give an independent copy of the simulation at this very moment, to look ahead.
+    def fork(self, policy: BuiltInPolicy | str | None = None, *, clairvoyant: bool = False) -> LookAhead:
+        """Return an independent copy of the simulation at this moment, to look ahead.
 
         Parameters
         ----------
@@ -158,8 +229,8 @@ class View(_kernel.View):
 
         Returns
         -------
-        Simulation
-            To be run on, asked and thrown away.
+        LookAhead
+            A `Simulation`, to be run on, asked and thrown away.
 
         Raises
         ------
@@ -176,7 +247,7 @@ class View(_kernel.View):
         return simulation.look_ahead(policy, clairvoyant=clairvoyant)
 
     def __deepcopy__(self, _memo: dict[int, object]) -> View:
-        # A view is of one simulation; copies of what keeps it get the view of a fork where there is one.
+        # A view belongs to one simulation; in a fork, copies of components receive the fork's view.
         return self
 
 
@@ -214,14 +285,14 @@ class Columns(Mapping[str, "npt.NDArray[Any]"]):
         self._hidden = frozenset() if clairvoyant else HIDDEN.intersection(jobs.columns)
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        """Give a column."""
+        """Return a column."""
         if name in self._hidden:
             rule = "use requested_time" if name == "run_time" else "it is known once a job is done"
             raise DecisionError(f"{name} is hidden from schedulers; {rule}, or set clairvoyant = True.")
         return self.of_the_done(name)
 
     def __getattr__(self, name: str) -> npt.NDArray[Any]:
-        """Give a column."""
+        """Return a column."""
         if name.startswith("_"):
             raise AttributeError(name)
         try:
@@ -230,13 +301,13 @@ class Columns(Mapping[str, "npt.NDArray[Any]"]):
             raise AttributeError(error.args[0]) from None
 
     def of_the_done(self, name: str) -> npt.NDArray[Any]:
-        """Give a column to be asked about jobs that are done, from which nothing is hidden."""
+        """Return a column to ask about finished jobs, of which nothing is hidden."""
         if name not in self._arrays:
             self._arrays[name] = self._array(name)
         return self._arrays[name]
 
     def seen_by(self, *, clairvoyant: bool) -> Columns:
-        """Give the columns as another may see them."""
+        """Return the columns as another component may see them."""
         return self if clairvoyant == self._clairvoyant else Columns(self._jobs, clairvoyant=clairvoyant)
 
     def __contains__(self, name: object) -> bool:
@@ -268,11 +339,11 @@ class Values(Mapping[str, object]):
     """What observers offer, by their names."""
 
     def __init__(self) -> None:
-        self._observers: Mapping[str, Observer] = {}
+        self._observers: Mapping[str, OffersValue] = {}
         self._view: View | None = None
         self._catch_up: Callable[[], None] | None = None
 
-    def offer(self, observers: Mapping[str, Observer], view: View, catch_up: Callable[[], None]) -> None:
+    def offer(self, observers: Mapping[str, OffersValue], view: View, catch_up: Callable[[], None]) -> None:
         """Take note of the observers, of the view that they are given, and of what tells them all changes."""
         self._observers = observers
         self._view = view

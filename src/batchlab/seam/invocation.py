@@ -86,7 +86,7 @@ class Cause:
     Parameters
     ----------
     kind
-        ``"instant"`` where it is asked once an instant; else the event.
+        ``"instant"`` if it is asked once an instant; else the event.
     job
         Whom it happened to; None for ``"instant"`` and ``"periodic"``.
     tasks
