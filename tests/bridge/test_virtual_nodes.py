@@ -225,6 +225,9 @@ class TestSubmissions:
         }
         configuration = slurm.read_configuration(configured(tmp_path, WHOLE))
         first, second = slurm.submissions(bl.Workload.from_table(jobs), configuration)
+        for several in ("night|day", "night, day", "night|other|day"):
+            listed = bl.Workload.from_table({**jobs, "partition": [several, None]})
+            assert slurm.submissions(listed, configuration)[0].partition == "night,day"
         assert first.options == ("--ntasks-per-node=1", "--exclusive")
         assert (first.cores, second.cores, second.options) == (4, 1, ())
         assert (first.partition, second.partition) == ("night", None)
@@ -389,6 +392,21 @@ def test_partitions(tmp_path: Path) -> None:
     jobs = [submission(1, 0.0, tasks=2), submission(2, 1.0, tasks=3), few]
     run = slurm.run_model(slurm.planned_stream(jobs), configuration.nodes, configuration, "fcfs")
     assert run.jobs["start_time"].to_list() == [0.0, 20.0, 10.0]
+
+
+def test_several_partitions(tmp_path: Path) -> None:
+    """The model has the partitions that a job named, not the one where Slurm ran it."""
+    text = (
+        "SchedulerType=sched/builtin\nNodeName=n[1-4] CPUs=1\n"
+        "PartitionName=few Nodes=n1 Default=YES\nPartitionName=all Nodes=n[2-4]\n"
+    )
+    configuration = slurm.read_configuration(configured(tmp_path, text))
+    jobs = [submission(1, 0.0), replace(submission(2, 1.0), partition="few,all")]
+    stream = slurm.planned_stream(jobs)
+    returned = stream.with_columns(planned_partition="partition", partition=pl.lit("few"))
+    for each in (stream, returned):
+        run = slurm.run_model(each, configuration.nodes, configuration, "fcfs")
+        assert run.jobs["start_time"].to_list() == [0.0, 1.0]
 
 
 class Recorder:

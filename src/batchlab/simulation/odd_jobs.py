@@ -13,7 +13,7 @@ from batchlab.errors import SystemDescriptionError, shown
 from batchlab.simulation.priorities import account_finder, needs_accounts, needs_qos
 from batchlab.workload.attributes import attribute
 from batchlab.workload.constraints import CONSTRAINT, Constraint
-from batchlab.workload.node_groups import NODE_GROUP, SEPARATOR
+from batchlab.workload.node_groups import NODE_GROUP, names_in
 from batchlab.workload.report import NOTES_SCHEMA
 from batchlab.workload.unknown import UNKNOWN, left_out
 
@@ -133,8 +133,7 @@ def _unknown(named: pl.Series, check: Callable[[str], str | None]) -> pl.Series 
 
 
 def _name(value: str, known: Collection[str], column: str) -> str | None:
-    names = (name.strip() for name in value.replace(",", SEPARATOR).split(SEPARATOR))
-    unknown = next((name for name in names if name and name not in known), None)
+    unknown = next((name for name in names_in(value) if name not in known), None)
     return None if unknown is None else f"{column} {shown(unknown)}"
 
 

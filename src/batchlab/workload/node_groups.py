@@ -10,6 +10,12 @@ NODE_GROUP = "node_group"
 SEPARATOR = "|"
 
 
+def names_in(value: str) -> list[str]:
+    """Return the names in a list of partitions, ``night|day`` or with commas; each name once."""
+    names = (name.strip() for name in value.replace(",", SEPARATOR).split(SEPARATOR))
+    return list(dict.fromkeys(name for name in names if name))
+
+
 def with_node_groups(table: pl.DataFrame, source: str) -> pl.DataFrame:
     """Give the node groups of each job as text, ``cpu|fat``, each name once; null where it may use any node.
 

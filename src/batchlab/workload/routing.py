@@ -11,7 +11,7 @@ import polars as pl
 from batchlab.vocabulary import REJECTION_REASONS
 from batchlab.workload.admission import Admission
 from batchlab.workload.attributes import attribute, check_known, unknown_name
-from batchlab.workload.node_groups import SEPARATOR
+from batchlab.workload.node_groups import names_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -182,10 +182,10 @@ def _partitions(
 ) -> tuple[list[tuple[int, ...]], npt.NDArray[np.int64]]:
     """Give each job its partitions: distinct lists, and the place of each job's list."""
     names = [each.name for each in system.partitions]
-    named = attribute(workload, "partition").str.replace_all(",", SEPARATOR, literal=True)
+    named = attribute(workload, "partition")
     distinct = named.drop_nulls().unique(maintain_order=True).to_list() if names else []
     for value in distinct:
-        for name in _named(value):
+        for name in names_in(value):
             if name not in names:
                 job = workload.jobs["job_id"].filter(named == value)[0]
                 raise unknown_name(job, "partition", name, names, "a partition")
@@ -230,10 +230,5 @@ def _wanted(system: System, distinct: list[str], code: int, queue: int) -> tuple
     if code == 0:
         wanted = feeds if queue else feeds[:1]
     else:
-        wanted = tuple(name for name in _named(distinct[code - 1]) if name in feeds)
+        wanted = tuple(name for name in names_in(distinct[code - 1]) if name in feeds)
     return tuple(places[name] for name in wanted)
-
-
-def _named(value: str) -> list[str]:
-    names = (name.strip() for name in value.split(SEPARATOR))
-    return list(dict.fromkeys(name for name in names if name))

@@ -323,8 +323,11 @@ class VirtualCluster:
         self._wait("mariadbd", (self.directory / "database.socket").is_socket)
         self._run(daemons, "slurmdbd", "-D")
         self._wait("slurmdbd", lambda: listens(port))
-        for arguments in database.account_commands(self.configuration.path.parent, CLUSTER_NAME):
+        commands = database.account_commands(self.configuration.path.parent, CLUSTER_NAME)
+        for arguments in commands:
             self.command("sacctmgr", "--immediate", "--quiet", *arguments)
+        if any(arguments[:2] == ["add", "user"] for arguments in commands):
+            return
         names = self.command("sacctmgr", "--noheader", "--parsable2", "list", "account", "format=account")
         if known := ",".join(set(names.split()) - {"root"}):
             self.command("sacctmgr", "--immediate", "--quiet", "add", "user", user, f"account={known}")

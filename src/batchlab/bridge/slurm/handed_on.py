@@ -13,6 +13,7 @@ from batchlab.bridge.slurm.table import CORES
 from batchlab.errors import BridgeError, one_line, shown, suggest
 from batchlab.workload.attribute_columns import Attribute, attribute_in, columns_of
 from batchlab.workload.constraints import CONSTRAINT, Constraint
+from batchlab.workload.node_groups import names_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -171,7 +172,7 @@ def _partitions(found: HandedOn, table: pl.DataFrame, configuration: Configurati
     """Hand on the partitions that the cluster has, of those that jobs name."""
     known = {*configuration.partitions}
     named = attribute_in(table, "partition").to_list()
-    split = [[] if text is None else [name.strip() for name in text.split(",")] for text in named]
+    split = [[] if text is None else names_in(text) for text in named]
     found.tell(
         "partition",
         [",".join(name for name in names if name in known) or None for names in split],

@@ -132,9 +132,9 @@ def run_model(
     ----------
     stream
         Columns ``job_id``, ``submit_time``, ``run_time``, ``requested_time`` (s), ``tasks``, ``core`` (per
-        task), ``partition`` and, where nodes have features, ``constraint``; further ones as `planned_stream`
-        and `returned_stream` make them. Its start times are not looked at; jobs without a run time are left
-        out.
+        task), ``planned_partition`` or else ``partition`` and, where nodes have features, ``constraint``;
+        further ones as `planned_stream` and `returned_stream` make them. Its start times are not looked at;
+        jobs without a run time are left out.
     nodes, configuration
         The cluster's.
     policy
@@ -150,7 +150,9 @@ def run_model(
         For policies that use chance.
     """
     system = replace(system_of(nodes, configuration), reservations=tuple(reservations))
-    named = [pl.col("partition").fill_null(configuration.default_partition)] if system.partitions else []
+    asked = "planned_partition" if "planned_partition" in stream.columns else "partition"
+    default = configuration.default_partition
+    named = [pl.col(asked).fill_null(default).alias("partition")] if system.partitions else []
     named += [pl.col("constraint")] if any(node.features for node in nodes) else []
     others = {*MODELLED, *system.resources, *(["reservation"] if reservations else [])} - {*_COLUMNS}
     named += [pl.col(name) for name in stream.columns if name in others]

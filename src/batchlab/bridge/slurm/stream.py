@@ -35,6 +35,7 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "allocated_core": pl.Int64,
     "core": pl.Int64,
     "partition": pl.String,
+    "planned_partition": pl.String,
     "constraint": pl.String,
     "planned_submit_time": pl.Float64,
     "planned_run_time": pl.Float64,
@@ -64,7 +65,8 @@ def returned_stream(completions: str, fed: Fed, nodes: Sequence[Node]) -> pl.Dat
         never started; ``"rejected"``: refused by sbatch), ``submit_time``, ``start_time``, ``end_time`` (s
         since the stream's origin, whole as Slurm keeps them), ``run_time`` (s, from start to end),
         ``requested_time`` (s, the limit), ``tasks``, ``nodes``, ``allocated_core``. Then ``core`` (per task),
-        ``partition``, ``constraint``, ``planned_submit_time``, ``planned_run_time`` (s, what the job sleeps),
+        ``partition`` (where it ran), ``planned_partition`` (those that it named, separated by commas),
+        ``constraint``, ``planned_submit_time``, ``planned_run_time`` (s, what the job sleeps),
         ``lateness`` (s, from the planned instant to sbatch's answer), ``slurm_id`` and ``slurm_state``. The
         last columns are what else was handed on, such as ``mem``, ``gpu``, ``exclusive``, ``account``.
     """
@@ -100,6 +102,7 @@ def _row(
         "allocated_core": 0,
         "core": job.cores,
         "partition": job.partition,
+        "planned_partition": job.partition,
         "constraint": job.constraint,
         "planned_submit_time": job.submit_time,
         "planned_run_time": job.run_time,
