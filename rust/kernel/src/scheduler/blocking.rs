@@ -1,7 +1,7 @@
-//! No backfilling (S5): start in order, stop at the first job that does not fit. O(1) where that one is still blocked.
+//! No backfilling (S5): jobs start in order until one does not fit. O(1) if the same job is still blocked.
 //!
-//! Where the machine has several partitions such a job closes its own (S11), and the pass goes on with the jobs that may run in
-//! others: O(log q) for each job that starts, and for each partition that is closed.
+//! With several partitions, a job that does not fit closes its partitions (S11), and the pass continues with jobs that
+//! may run in other partitions: O(log q) for each job that starts, and for each partition that is closed.
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::Unanswered;
@@ -11,12 +11,13 @@ use crate::state::{ClosedPartitions, Rank, View};
 use super::victims::{preempt_among, preempt_for};
 use super::{Chance, SchedulingRule, Step, chance_among, chance_of, start_chosen};
 
-/// No job overtakes another.
+/// Policy without overtaking.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Blocking {
-    /// The job that did not fit, and the number of releases at that time.
+    /// The first job that does not fit, and the number of releases when it was tried.
     blocked: Option<(u32, u64)>,
-    /// Where there are several partitions: those that the pass has closed, and behind which job it goes on.
+    /// The partitions that this pass has closed, and the job behind which it continues. Used with several partitions
+    /// only.
     closed: ClosedPartitions,
     after: Option<Rank>,
 }
@@ -38,7 +39,8 @@ impl SchedulingRule for Blocking {
         }
         let Some(head) = view.state.queue.first() else { return Ok(Step::Done) };
         let blocked = Some((head.job, view.state.releases));
-        // Without a release it may still be over a limit now, by starts before it or by time alone, or preempt others.
+        // Also without a release, an earlier start or the time may bring the job over a limit, or the job may preempt
+        // others.
         let is_within_limits = || view.over_limit(head.job).is_none();
         if self.blocked == blocked && is_within_limits() && view.scenario.preemption.is_none() {
             return Ok(Step::Done);
@@ -61,7 +63,7 @@ impl SchedulingRule for Blocking {
 }
 
 impl Blocking {
-    /// The next step where there are several partitions.
+    /// Propose the next step on a machine with several partitions.
     fn propose_among(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
         let Some(rank) = self.next(view) else { return Ok(Step::Done) };
         let (job, before) = (rank.job, self.after.replace(rank));
@@ -74,7 +76,7 @@ impl Blocking {
             }
             Chance::DoesNotFit => {
                 if let Some(step) = preempt_among(view, allocator, job, self.closed.requests(view, job)) {
-                    // Where it does not start yet, the pass looks at it again, and its partitions are closed.
+                    // If the job does not start yet, the pass examines it again and then closes its partitions.
                     self.after = before;
                     return Ok(step);
                 }
@@ -84,7 +86,7 @@ impl Blocking {
         }
     }
 
-    /// The next job that may run in a partition that is open.
+    /// Return the next job that may run in an open partition.
     fn next(&self, view: View<'_>) -> Option<Rank> {
         let queue = &view.state.queue;
         if self.closed.has_all() {

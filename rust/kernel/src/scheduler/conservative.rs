@@ -12,19 +12,21 @@ use crate::time::Time;
 use super::conservative_plan::ConservativePlan;
 use super::{SchedulingRule, Step};
 
-/// How far a pass is.
+/// State of a pass.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 enum Pass {
     #[default]
     Over,
     Begun,
-    /// Gives up the reservations of those of these due jobs that are over a limit or whose nodes are not free.
+    /// Cancel the reservations of these due jobs if they are over a limit or if their nodes are not free. Holds the
+    /// index of the next job.
     GiveUp(Vec<u32>, usize),
-    /// Gives each of these jobs an earlier reservation, if there is one; the next one's place.
+    /// Try to move the reservation of each of these jobs earlier. Holds the index of the next job.
     Compress(Vec<u32>, usize),
-    /// Reserves for each of these jobs.
+    /// Make a reservation for each of these jobs. Holds the index of the next job.
     Reserve(Vec<u32>, usize),
-    /// Starts those of these due jobs that are within their limits and whose nodes are free; whether some could not start.
+    /// Start these due jobs if they are within their limits and their nodes are free. Holds the index of the next job,
+    /// and whether a job could not start.
     Start(Vec<u32>, usize, bool),
 }
 
@@ -32,9 +34,9 @@ enum Pass {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Conservative {
     plan: ConservativePlan,
-    /// Whether something happened that no plan foresees, so that all of it is made anew.
+    /// True if an event has invalidated the plan, so that the next pass computes it from scratch.
     is_void: bool,
-    /// Whether a compression is to offer to all jobs what was given up.
+    /// True if the next compression offers cancelled reservations to all jobs.
     offers: bool,
     /// True if no due job has been started yet in this pass.
     is_first: bool,
@@ -42,7 +44,7 @@ pub struct Conservative {
 }
 
 impl Conservative {
-    /// No reservations yet on a machine of these capacities.
+    /// Create an empty plan for a machine with these capacities.
     #[must_use]
     pub fn new(resources: usize, capacity: &[i64], node_sets: &Arc<NodeSets>) -> Self {
         let plan = ConservativePlan::new(resources, capacity, node_sets);
@@ -113,7 +115,8 @@ impl SchedulingRule for Conservative {
                 None => self.pass = Pass::Over,
             },
         }
-        // What was planned stands: the pass can be left here, and questions to an allocator are not asked again.
+        // The plan is consistent here: the pass can be interrupted, and answers of an external allocator are not
+        // requested again.
         Ok(Step::Continue)
     }
 
@@ -123,7 +126,7 @@ impl SchedulingRule for Conservative {
 }
 
 impl Conservative {
-    /// Takes what has happened since the last pass into the plan; what the pass does then.
+    /// Update the plan with the events since the last pass. Return the next state of the pass.
     fn bring_up_to_date(&mut self, view: View<'_>) -> Pass {
         if std::mem::take(&mut self.is_void) {
             self.plan.begin_anew(view);
@@ -134,7 +137,7 @@ impl Conservative {
         Pass::GiveUp(self.plan.due(view), 0)
     }
 
-    /// Gives up a due reservation that does not come true.
+    /// Cancel or postpone a due reservation that cannot start.
     fn give_up_late(&mut self, view: View<'_>, job: u32) -> Option<Step> {
         if let Some((counter, _)) = view.over_limit(job) {
             self.plan.cancel(view, job);
@@ -148,7 +151,8 @@ impl Conservative {
         None
     }
 
-    /// What the pass does once all due reservations come true: what was given up is offered to all jobs, in order.
+    /// Return the next state of a pass whose due reservations have started: a compression that offers the freed time to
+    /// all jobs in order.
     fn offer(&mut self, view: View<'_>) -> Pass {
         let is_first = std::mem::take(&mut self.is_first);
         if !is_first && !self.offers {

@@ -1,4 +1,5 @@
-//! The plan of conservative backfilling: the reservations of the queued jobs beside the running ones, kept from pass to pass (S7).
+//! The plan of conservative backfilling (S7): reservations of queued jobs and nodes of running jobs, kept between
+//! passes.
 use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -14,21 +15,21 @@ use crate::time::Time;
 use super::freed::{Freed, Openings, Reserved};
 use super::overdue::Overdue;
 
-/// To look up openings anew costs about as much as so many trials for which they gave hope in vain.
+/// Number of failed trials after which the openings are recomputed: a recomputation costs about as much.
 const MOST_VAIN_TRIALS: u32 = 4;
 
-/// Where and when a queued job is to run.
+/// Start time and nodes reserved for a queued job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Reservation {
-    /// Not a number where the job has none.
+    /// NaN if the job has no reservation.
     start: f64,
     duration: f64,
-    /// The number of the job's request, in the first of its node sets, and that of the openings of its class.
+    /// Index of the job's request in its first node set, and index of its class in `openings`.
     request: u32,
     class: u32,
     tasks: u32,
-    /// True if freed nodes are not the only way to an earlier start: a limit has kept the job from one, it
-    /// would fit once overdue jobs are over, or its reservation has been given up.
+    /// True if freed nodes are not the only way to an earlier start: a limit has prevented one, the job fits when
+    /// overdue jobs end, or its reservation has been cancelled.
     is_open: bool,
     placement: Vec<NodeTasks>,
 }
@@ -49,32 +50,33 @@ impl Reservation {
     }
 }
 
-/// The reservations, and the profile that holds them and the running jobs.
+/// The reservations, and the profile that contains them and the running jobs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ConservativePlan {
     profile: Profile,
-    /// By slot; of queued jobs only.
+    /// Indexed by slot; queued jobs only.
     reservations: SharedColumn<Reservation>,
     by_start: BTreeSet<(Time, u32)>,
     overdue: Overdue,
-    /// What was freed since the latest compression began; and since the one before. A job that was looked at in that one can
-    /// start earlier only where one of these nodes makes room.
+    /// Nodes freed since the latest compression began, and since the compression before it. A job that was examined in
+    /// the earlier one can start earlier only if one of these nodes makes room.
     freed: Freed,
     freed_twice: Freed,
-    /// What that offers to each class of requests.
+    /// Runs of free time on the freed nodes, for each class of requests.
     openings: Vec<Openings>,
-    /// Whether something was planned since the openings were looked up, and how many trials have been in vain since then.
+    /// True if a reservation has moved since the openings were computed. The count is the number of failed trials since
+    /// then.
     are_openings_wide: bool,
     vain_trials: u32,
-    /// True if there is an open reservation, as far as is known since the latest compression began.
+    /// True if the latest compression, or a reservation made after it, has left an open reservation.
     is_any_open: bool,
-    /// True if jobs with an infinite reservation are planned again, in this pass or the next.
+    /// True if this pass or the next one plans jobs with an infinite reservation again.
     reexamines: bool,
     scratch: Vec<NodeTasks>,
 }
 
 impl ConservativePlan {
-    /// No reservations yet on a machine of these capacities.
+    /// Create a plan without reservations for a machine with these capacities.
     #[must_use]
     pub fn new(resources: usize, capacity: &[i64], node_sets: &Arc<NodeSets>) -> Self {
         let nodes = capacity.len() / resources;
@@ -94,23 +96,23 @@ impl ConservativePlan {
         }
     }
 
-    /// Lets the next clone share what is kept of single jobs.
+    /// Share the per-job data with the next clone.
     pub fn share(&mut self) {
         self.reservations.share();
     }
 
-    /// Takes note that jobs with an infinite reservation may get another.
+    /// Plan jobs with an infinite reservation again in the next pass.
     pub fn reexamine(&mut self) {
         self.reexamines = true;
     }
 
-    /// Return whether jobs are planned again although nothing has happened.
+    /// Return whether jobs are planned again although no event has occurred.
     #[must_use]
     pub fn reexamines(&self) -> bool {
         self.reexamines
     }
 
-    /// The first instant after the latest pass for which a reservation stands.
+    /// Return the start of the earliest reservation after the latest pass.
     #[must_use]
     pub fn next_start(&self) -> Time {
         let later = (Bound::Excluded((Time(self.profile.now()), u32::MAX)), Bound::Unbounded);
@@ -123,7 +125,8 @@ impl ConservativePlan {
         self.by_start.first().is_some_and(|&(start, _)| start.0 <= view.now())
     }
 
-    /// Forgets all reservations, and holds the running jobs until their expected ends on the nodes that the machine offers now.
+    /// Cancel all reservations. Reserve the nodes of running jobs until their expected ends, on the machine's current
+    /// capacity.
     pub fn begin_anew(&mut self, view: View<'_>) {
         self.profile = Profile::of_machine(&view.state.machine);
         self.profile.advance(view.now());
@@ -142,11 +145,12 @@ impl ConservativePlan {
         self.hold_overdue(view);
     }
 
-    /// Moves on to now, and takes back what ended jobs have held; whether some job has ended its run.
+    /// Move the profile to the current time, and release the remaining time of ended jobs. Return whether a job has
+    /// ended its run.
     pub fn advance(&mut self, view: View<'_>) -> bool {
         self.overdue.release(&mut self.profile, &mut self.freed, view);
         self.profile.advance(view.now());
-        // A job that was rejected because of another gives nothing back.
+        // A rejected job that never ran releases nothing.
         let has_run = |&job: &u32| !view.state.jobs.start_time(job).is_nan();
         let has_ended = view.state.ended.iter().any(has_run);
         if has_ended {
@@ -155,17 +159,17 @@ impl ConservativePlan {
         has_ended
     }
 
-    /// Return whether nodes of overdue jobs come free at this instant.
+    /// Return whether overdue jobs release nodes at this instant.
     pub fn is_any_ending(&mut self, view: View<'_>) -> bool {
         self.overdue.is_any_ending(view)
     }
 
-    /// Has the profile hold the nodes of overdue jobs now.
+    /// Add the nodes of overdue jobs to the profile at the current instant.
     pub fn hold_overdue(&mut self, view: View<'_>) {
         self.overdue.hold(&mut self.profile, view);
     }
 
-    /// Begins a compression; whether it may change something.
+    /// Begin a compression. Return whether it can change a reservation.
     pub fn begin_compression(&mut self, view: View<'_>) -> bool {
         std::mem::swap(&mut self.freed, &mut self.freed_twice);
         self.freed.clear();
@@ -176,8 +180,8 @@ impl ConservativePlan {
         may_change
     }
 
-    /// The jobs that are to get reservations, in order: those that arrived, and those that have an infinite one but may get
-    /// another. O(log q) for each.
+    /// Return the jobs to reserve for, in order: new arrivals, and jobs with an infinite reservation if these are
+    /// planned again. O(log q) per job.
     pub fn unreserved(&mut self, view: View<'_>) -> Vec<u32> {
         let arrived = &view.state.queue.arrived;
         let mut jobs: Vec<u32> = arrived.iter().copied().filter(|&job| self.is_new(view, job)).collect();
@@ -189,38 +193,38 @@ impl ConservativePlan {
         jobs
     }
 
-    /// Return whether a job that has arrived still waits, is not known to be over a limit, and has no reservation yet.
+    /// Return whether an arrived job still waits, is not closed by a limit, and has no reservation yet.
     fn is_new(&self, view: View<'_>, job: u32) -> bool {
         let is_open = view.is_in_queue(job) && !view.state.queue.closed.contains(job);
         is_open && reservation_of(&self.reservations, job).is_none()
     }
 
-    /// What is free where something was freed is looked up when it is asked next.
+    /// Invalidate the openings; the next query recomputes them.
     fn forget_openings(&mut self) {
         self.openings.iter_mut().for_each(Openings::forget);
         self.are_openings_wide = false;
         self.vain_trials = 0;
     }
 
-    /// Jobs that ended before their estimate give the rest of their time back to the plan.
+    /// Release the unused part of the estimates of jobs that have ended.
     fn release_ended(&mut self, view: View<'_>) {
         for &job in &view.state.ended {
             let until = view.expected_end(job).time.0;
             let placement = view.state.jobs.placement(job);
-            // Of a job that never started no time is later.
+            // For a job that never started, `until` is NaN and the condition is false.
             if until > view.now() {
                 self.profile.release(view.request(job), placement, view.now(), until);
                 self.freed.add(placement, view.now(), until);
             }
             if self.overdue.remove(job, until) {
-                // At later instants the plan has held its nodes no more.
+                // From the next instant on, the plan has already treated its nodes as free.
                 self.freed.add(placement, view.now(), view.now().next_up());
             }
         }
     }
 
-    /// Lets the jobs give up their reservations and take the earliest ones, never later ones, up to the first that takes or
-    /// looks for another: the place of the next; None: that was all.
+    /// Move reservations earlier, never later, from index `from` on until one job has been tried. Return the index of
+    /// the next job, or None after the last one.
     pub fn compress(
         &mut self,
         view: View<'_>,
@@ -237,7 +241,7 @@ impl ConservativePlan {
         Ok(None)
     }
 
-    /// Within which instants a job may get an earlier reservation, if it can.
+    /// Return the interval of instants in which the job may get an earlier start, or None if it cannot.
     fn chance(&mut self, view: View<'_>, job: u32) -> Option<(f64, f64)> {
         let reservation = reservation_of(&self.reservations, job)?;
         if reservation.is_open {
@@ -266,7 +270,7 @@ impl ConservativePlan {
         widest
     }
 
-    /// A job that may start earlier, within these instants, does so if it can.
+    /// Move the job's reservation to the earliest start within these instants, if it fits.
     fn improve(
         &mut self,
         view: View<'_>,
@@ -317,10 +321,12 @@ impl ConservativePlan {
         Ok(())
     }
 
-    /// Takes note of what a job gives up that starts earlier now: on nodes that it keeps, the end of its time.
+    /// Record the node time released by a job whose reservation has moved earlier; on nodes that it keeps, only the end
+    /// of its time.
     fn give_up(&mut self, request: &Request, before: &[NodeTasks], (old, start): (f64, f64), job: u32) {
         let Reservation { duration, placement, .. } = self.reservations.get(job as usize);
-        // Most placements go by index. Of others some nodes that it keeps may not be found: what is given up is a bound.
+        // Most placements are sorted by node index. In others, kept nodes may be missed: the released time is then an
+        // upper bound.
         let mut now = placement.iter().peekable();
         let mut keeps = |part: &NodeTasks| {
             while now.next_if(|now| now.node < part.node).is_some() {}
@@ -341,11 +347,12 @@ impl ConservativePlan {
         self.are_openings_wide = true;
     }
 
-    /// A job without a reservation gets the earliest one.
+    /// Make the earliest reservation for a job that has none.
     pub fn reserve(&mut self, view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<(), Unanswered> {
         let want = view.placement_request(job);
         self.reservations.extend_to(job as usize + 1, &Reservation::NONE);
-        // One that fits at no instant waits for overdue jobs, or until the machine offers more, and holds nothing.
+        // A job that never fits gets an infinite start and occupies no nodes; it waits for overdue jobs or for more
+        // capacity.
         let (start, is_open, placement) = self.earliest(view, allocator, job)?;
         self.is_any_open |= is_open;
         self.reexamines |= start == f64::INFINITY && (is_open || view.scenario.calendar.is_some());
@@ -362,8 +369,8 @@ impl ConservativePlan {
         Ok(())
     }
 
-    /// The earliest start of a job in one of its node sets, the first of those that are equal; infinite where it fits in none.
-    /// Also whether it would fit in one once overdue jobs are over.
+    /// Return the earliest start over the job's node sets (the first set wins ties; infinite if it fits in none),
+    /// whether it fits in one of them when overdue jobs end, and its placement.
     fn earliest(
         &self,
         view: View<'_>,
@@ -384,7 +391,7 @@ impl ConservativePlan {
         Ok((first.0, is_open, first.1))
     }
 
-    /// The class of a request, which is known or new.
+    /// Return the class of a request; add a class if none matches.
     fn class_of(&mut self, request: &Request) -> u32 {
         let known = self.openings.iter_mut().position(|openings| openings.admit(request));
         known.unwrap_or_else(|| {
@@ -393,7 +400,7 @@ impl ConservativePlan {
         }) as u32
     }
 
-    /// Cancels the reservation of a job, which has none then.
+    /// Cancel the reservation of a job.
     pub fn cancel(&mut self, view: View<'_>, job: u32) {
         let want = view.placement_request(job);
         let reservation = self.reservations.get_mut(job as usize);
@@ -404,7 +411,7 @@ impl ConservativePlan {
         self.by_start.remove(&(Time(start), job));
     }
 
-    /// The jobs whose reservations are due, in order.
+    /// Return the jobs with a due reservation, in order.
     #[must_use]
     pub fn due(&self, view: View<'_>) -> Vec<u32> {
         let is_due = |(start, _): &&(Time, u32)| start.0 <= view.now();
@@ -413,7 +420,7 @@ impl ConservativePlan {
         due
     }
 
-    /// Replaces the reservation of a job by an infinite one.
+    /// Replace the reservation of a job with an infinite one.
     pub fn postpone(&mut self, view: View<'_>, job: u32) {
         self.cancel(view, job);
         let reservation = self.reservations.get_mut(job as usize);
@@ -425,14 +432,14 @@ impl ConservativePlan {
         self.reexamines = true;
     }
 
-    /// Forgets the infinite reservation of a job that is not to be planned, if it has one.
+    /// Delete the infinite reservation, if any, of a job that must not be planned.
     pub fn forget(&mut self, job: u32) {
         if reservation_of(&self.reservations, job).is_some() {
             self.reservations.get_mut(job as usize).start = f64::NAN;
         }
     }
 
-    /// Return whether the named nodes of a job have room for it now.
+    /// Return whether the reserved nodes of a job have room for it now.
     #[must_use]
     pub fn has_room(&self, view: View<'_>, job: u32) -> bool {
         let placement = &self.reservations.get(job as usize).placement;
@@ -441,12 +448,12 @@ impl ConservativePlan {
             && view.is_open_to(job, placement)
     }
 
-    /// Takes a job out of the reservations that starts now on its named nodes, and holds them until it is expected to end: the
+    /// Convert a reservation into a start now: the profile reserves the nodes until the job's expected end. Return the
     /// nodes.
     pub fn start(&mut self, view: View<'_>, job: u32) -> Vec<NodeTasks> {
         let start = self.reservations.get(job as usize).start;
         if start < view.now() {
-            // It runs from now, not from when it was to.
+            // The reservation was due earlier; the job occupies its nodes from now on.
             self.cancel(view, job);
         }
         let reservation = self.reservations.get_mut(job as usize);
@@ -459,7 +466,7 @@ impl ConservativePlan {
             reservation.start = f64::NAN;
             self.by_start.remove(&(Time(start), job));
         }
-        // Where nodes have to wake first, its estimate counts from then on.
+        // If nodes have to wake first, the estimate counts from the end of the wake-up.
         let supposed_end = view.supposed_end(job, &placement);
         if supposed_end > end {
             self.profile.release(want.request, &placement, view.now(), end);
@@ -470,16 +477,16 @@ impl ConservativePlan {
     }
 }
 
-/// The reservation of a job; None if it has none.
+/// Return the reservation of a job, or None if it has none.
 fn reservation_of(reservations: &SharedColumn<Reservation>, job: u32) -> Option<&Reservation> {
     let is_known = (job as usize) < reservations.len();
     is_known.then(|| reservations.get(job as usize)).filter(|kept| !kept.start.is_nan())
 }
 
-/// The earliest instant in [from, before) at which a job fits for its whole duration, and its placement then. Also whether it fits
-/// right after now, once overdue jobs are over.
+/// Find the earliest start in [from, before) at which a job fits for its whole duration. Return it, and whether the job
+/// fits right after now, when overdue jobs end. Write its placement to `placement`.
 ///
-/// That is no instant for a start: after now, the next one at which the plan changes is tried.
+/// A job cannot start right after now: the search then continues at the next instant at which the plan changes.
 fn earliest_within(
     profile: &Profile,
     overdue: &Overdue,

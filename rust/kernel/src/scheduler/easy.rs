@@ -1,12 +1,12 @@
 //! EASY backfilling (S6), after Lifka, "The ANL/IBM SP scheduling system" (JSSPP 1995).
 //!
-//! The reservation of the head is kept from pass to pass. As long as nothing was given back and the head is the same,
-//! only arrivals are examined; where it depends on a job's nodes whether it does harm, only if the last pass started
-//! nothing, since a start can send a job that would have done harm to other nodes. It depends on them where room is
-//! counted node by node, where jobs take nodes whole, and where the head may use part of the machine only: what a job
-//! takes elsewhere is no harm. Totals are those of the head's node set. Otherwise: O(log n) for the reservation where totals
-//! decide (all tasks alike), else O(nodes of the jobs that end before it, and the head's tasks), and O(n) more for each
-//! trial where only consecutive nodes will do; then O(log q) for each later job that the totals admit.
+//! The reservation of the head is kept between passes. If nothing was released and the head is the same, a pass
+//! examines only arrivals. If delaying the head depends on the nodes of a job, it does so only if the last pass started
+//! nothing, since a start can send a job that would have delayed the head to other nodes. It depends on them if
+//! capacity is counted node by node, if jobs take whole nodes, or if the head may use part of the machine only: nodes
+//! outside that part do not delay it. Totals are those of the head's node set. Cost otherwise: O(log n) for the
+//! reservation if totals decide (all tasks alike), else O(nodes of jobs that end before it, and the head's tasks), plus
+//! O(n) for each trial if the nodes must be consecutive; then O(log q) for each later job that the totals admit.
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::Unanswered;
@@ -21,42 +21,43 @@ use super::shadow_room::ShadowRoom;
 use super::victims::preempt_for;
 use super::{Chance, SchedulingRule, Step, chance_of, start_chosen};
 
-/// EASY: a job that fits may overtake, unless it would delay the first job that does not.
+/// EASY backfilling: a job that fits may overtake unless it delays the head, the first job that does not fit.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Easy {
     shadow: Option<Shadow>,
     room: ShadowRoom,
-    /// Which jobs would delay it.
+    /// Cache of the jobs that would delay the head.
     harm: Harm,
     #[serde(skip)]
     slots: FreeSlots,
-    /// The number of releases when the whole queue was examined last.
+    /// Number of releases when the whole queue was last examined.
     examined: u64,
-    /// Whether the last pass started a job.
+    /// True if the last pass started a job.
     started: bool,
-    /// The jobs that entered the queue since the last pass, in order.
+    /// Jobs that entered the queue since the last pass, in order.
     arrivals: Vec<u32>,
     pass: Pass,
-    /// The heads where there are several: in each set of connected partitions one.
+    /// The heads, one in each set of connected partitions; None if there is a single set.
     heads: Option<Box<Heads>>,
 }
 
-/// How far a pass is.
+/// State of a pass.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 enum Pass {
     #[default]
     Over,
-    /// The reservation still holds: the arrivals are to be examined.
+    /// The reservation still holds: examine the arrivals.
     BegunWithArrivals,
-    /// All jobs are to be examined.
+    /// Examine all jobs.
     Begun,
-    /// Examines the arrivals, in order; the next one's place.
+    /// Examine the arrivals in order. Holds the index of the next one.
     Arrivals(usize),
-    /// Starts jobs in order until one does not fit.
+    /// Start jobs in order until one does not fit.
     Heads,
-    /// Looks for a job behind this one, which does not fit; when it is to start matters only where there is one.
+    /// Look for a candidate behind this head, which does not fit. The reservation is computed only if there is a
+    /// candidate.
     Held(Rank),
-    /// Examines the jobs behind this one, in order.
+    /// Examine the jobs behind this one, in order.
     Behind(Rank),
 }
 
@@ -70,7 +71,7 @@ impl SchedulingRule for Easy {
     }
 
     fn asks_for_running(&self, view: View<'_>) -> bool {
-        // For the reservation of the head, and for victims.
+        // The reservation of the head and the choice of victims need the running jobs.
         matches!(self.pass, Pass::Held(_)) || view.scenario.preemption.is_some() || self.heads.is_some()
     }
 
@@ -159,7 +160,7 @@ impl SchedulingRule for Easy {
 }
 
 impl Easy {
-    /// Ends the pass.
+    /// End the pass.
     fn end(&mut self, view: View<'_>) -> Step {
         self.pass = Pass::Over;
         self.started = !view.state.started.is_empty();
@@ -168,7 +169,7 @@ impl Easy {
 
     fn still_holds(&self, view: View<'_>) -> bool {
         let head = view.state.queue.first().map(|rank| rank.job);
-        // A start can have brought the head over a limit.
+        // A start can bring the head over a limit.
         if view.looks_at_each() || head.is_some_and(|head| view.over_limit(head).is_some()) {
             return false;
         }
@@ -178,15 +179,15 @@ impl Easy {
             && self.shadow.as_ref().is_some_and(|shadow| same_head(shadow) && same_places(shadow))
     }
 
-    /// Whether a start in this pass has brought the head over a limit: its reservation is given up then.
+    /// Return whether a start in this pass has brought the head over a limit, which cancels its reservation.
     fn head_is_over_limit(&self, view: View<'_>) -> bool {
         let is_behind = matches!(self.pass, Pass::Arrivals(_) | Pass::Behind(_));
         let shadow = self.shadow.as_ref().filter(|_| is_behind && view.state.limited.is_some());
         shadow.is_some_and(|shadow| view.over_limit(shadow.head).is_some())
     }
 
-    /// The next arrival. Where it depends on its nodes if a job does harm and one has started, the jobs behind come instead:
-    /// the start can have sent others to other nodes.
+    /// Return the next arrival. If delaying the head depends on nodes and a job has started, continue with all jobs
+    /// behind instead: the start can have changed the nodes of other jobs.
     fn next_arrival(&mut self, view: View<'_>, allocator: &Allocator) -> Option<u32> {
         let Pass::Arrivals(next) = &mut self.pass else { return None };
         let goes_by_place = self.shadow.as_ref().is_some_and(|shadow| shadow.goes_by_place);
@@ -198,7 +199,7 @@ impl Easy {
         self.arrivals.get(*next - 1).copied()
     }
 
-    /// The next job behind `after` that the totals admit.
+    /// Return the next job behind `after` that the totals admit.
     fn next_behind(&mut self, view: View<'_>, allocator: &Allocator, after: Rank) -> Option<u32> {
         let Self { shadow, slots, harm, .. } = self;
         let shadow = shadow.as_ref()?;
@@ -212,7 +213,7 @@ impl Easy {
         Some(found.job)
     }
 
-    /// Whether a job behind the head is within its limits, fits and does no harm.
+    /// Return whether a job behind the head is within its limits, fits, and does not delay the head.
     fn chance_behind(
         &mut self,
         view: View<'_>,

@@ -1,7 +1,8 @@
-//! EASY where partitions are not connected (S6, S11): a head in each set of connected partitions.
+//! EASY with partitions that are not connected (S6, S11): one head in each set of connected partitions.
 //!
-//! A pass goes through the queue once: O(log q) for each job that starts, becomes a head, or that the totals of its nodes and the
-//! reservation there admit. Each reservation costs as in `easy`, and is made when a job behind its head could start.
+//! A pass reads the queue once: O(log q) for each job that starts, becomes a head, or is admitted by the totals of its
+//! nodes and the reservation there. A reservation costs as in `easy`, and is made when a job behind its head could
+//! start.
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{PlacementRequest, Unanswered};
@@ -16,34 +17,34 @@ use super::shadow_room::ShadowRoom;
 use super::victims::preempt_among;
 use super::{Chance, Step, chance_among, start_chosen};
 
-/// What is known in one set of connected partitions.
+/// State of one set of connected partitions.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Connected {
     /// The first job that does not fit.
     head: Option<u32>,
-    /// Its reservation, once it was asked for.
+    /// The reservation of the head, once it was needed.
     shadow: Option<Shadow>,
     room: ShadowRoom,
-    /// Which jobs would delay it.
+    /// Cache of the jobs that would delay the head.
     harm: Harm,
 }
 
 /// The heads of a pass.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Heads {
-    /// By set of connected partitions.
+    /// Indexed by set of connected partitions.
     connected: Vec<Connected>,
-    /// The partitions in which a job holds up all behind it.
+    /// Partitions in which a job blocks all jobs behind it.
     closed: ClosedPartitions,
     #[serde(skip)]
     slots: FreeSlots,
-    /// Behind which job the pass goes on.
+    /// The pass continues behind this job.
     after: Option<Rank>,
     is_over: bool,
 }
 
 impl Heads {
-    /// Begins a pass; whether it looks at the whole queue.
+    /// Begin a pass. Return whether it examines the whole queue.
     pub fn begin(&mut self, view: View<'_>) -> bool {
         let count = view.scenario.node_sets.partitions().connected();
         self.connected.resize_with(count, Connected::default);
@@ -57,7 +58,7 @@ impl Heads {
         !self.is_over
     }
 
-    /// The next step of the pass.
+    /// Propose the next step of the pass.
     pub fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
         let next = if self.is_over { None } else { self.next(view, allocator) };
         let Some(rank) = next else {
@@ -82,7 +83,7 @@ impl Heads {
             }
             Chance::DoesNotFit => {
                 if let Some(step) = preempt_among(view, allocator, job, self.headless(view, job)) {
-                    // Where it does not start yet, the pass looks at it again, and it may become a head.
+                    // If the job does not start yet, the pass examines it again, and it may become a head.
                     self.after = before;
                     return Ok(step);
                 }
@@ -92,7 +93,7 @@ impl Heads {
         })
     }
 
-    /// The next job that may become a head, or that totals admit.
+    /// Return the next job that may become a head or that the totals admit.
     fn next(&mut self, view: View<'_>, allocator: &Allocator) -> Option<Rank> {
         let Self { connected, slots, after, .. } = self;
         let (each, has_slots) = (view.looks_at_each(), slots.test(view, allocator));
@@ -107,7 +108,7 @@ impl Heads {
         view.state.queue.first_matching(after.as_ref(), &matters)
     }
 
-    /// Returns whether a job with one node set is known to delay the head there. The job is within its limits.
+    /// Return whether a job with a single node set is known to delay the head there. Limits are checked too.
     fn surely_delays(&self, view: View<'_>, allocator: &Allocator, job: u32) -> bool {
         let &[request] = view.scenario.alternatives(job) else { return false };
         let set = view.scenario.requests.get(request).nodes;
@@ -117,7 +118,7 @@ impl Heads {
             && view.over_limit(job).is_none()
     }
 
-    /// Returns whether a job on the nodes that the allocator has chosen does not delay the head there.
+    /// Return whether a job on the nodes chosen by the allocator does not delay the head there.
     fn admits(&mut self, view: View<'_>, allocator: &Allocator, job: u32) -> bool {
         let sets = &view.scenario.node_sets;
         let first = allocator.chosen.first().and_then(|part| sets.partitions().of_node(part.node));
@@ -135,7 +136,7 @@ impl Heads {
         admitted
     }
 
-    /// Returns the requests of a job in sets of connected partitions without a head.
+    /// Return the requests of a job in sets of connected partitions without a head.
     fn headless<'a>(&'a self, view: View<'a>, job: u32) -> impl Iterator<Item = PlacementRequest<'a>> {
         let sets = &view.scenario.node_sets;
         let has_none = |number: usize| self.connected[number].head.is_none();
@@ -144,7 +145,7 @@ impl Heads {
             .filter(move |want| sets.connected(want.request.nodes).is_some_and(has_none))
     }
 
-    /// Makes a job that does not fit the head of one set of connected partitions: of several, the one where it can start first.
+    /// Make a job that does not fit the head of one set of connected partitions: the set in which it can start first.
     fn take_head(&mut self, view: View<'_>, allocator: &Allocator, job: u32) {
         let sets = &view.scenario.node_sets;
         let mut numbers: Vec<usize> =
@@ -157,7 +158,7 @@ impl Heads {
             }
             return;
         }
-        // Of several it takes none in which it cannot start.
+        // A job that may use several sets becomes head only of a set in which it can start.
         let alternatives = view.scenario.alternatives(job);
         let mut first: Option<((Time, Option<usize>), usize, Shadow)> = None;
         for number in numbers {
@@ -177,7 +178,7 @@ impl Heads {
     }
 }
 
-/// The requests of a job in one set of connected partitions.
+/// Return the requests of a job in one set of connected partitions.
 fn requests_in(view: View<'_>, job: u32, number: usize) -> Vec<u32> {
     let sets = &view.scenario.node_sets;
     let is_there = |request: &u32| sets.connected(view.scenario.requests.get(*request).nodes) == Some(number);

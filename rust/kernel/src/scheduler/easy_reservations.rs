@@ -1,9 +1,9 @@
-//! EASY with several reservations (S6): the first k jobs that do not fit are not delayed.
+//! EASY with several reservations (S6): the first k jobs that do not fit must not be delayed.
 //!
-//! Reservations are made once a job behind those that do not fit could start. Where totals tell their instants, and whether a
-//! job delays one of them, no nodes are looked at, which costs O(log n) for each reservation. Once they do not, the pass goes on
-//! with a plan of nodes, which is kept from pass to pass as long as it would be the same again: each candidate that the totals
-//! admit is then checked by placing again the reservations that begin before it is expected to end.
+//! Reservations are made once a job behind the heads could start. While totals determine the reserved starts, and
+//! whether a job delays one of them, no nodes are examined: O(log n) for each reservation. Otherwise the pass continues
+//! with a plan of nodes, which is kept between passes while it would be recomputed identically: for each candidate that
+//! the totals admit, the reservations that begin before its expected end are placed again.
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -19,30 +19,30 @@ use super::plan_by_totals::{PlanByTotals, deciding_resource};
 use super::victims::preempt_among;
 use super::{Chance, SchedulingRule, Step, chance_among, start_chosen};
 
-/// How far a pass is.
+/// State of a pass.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum Pass {
     Over,
-    /// It goes on behind this job.
+    /// Continue behind this job.
     Behind(Option<Rank>),
 }
 
-/// EASY with `count` reservations, in each set of connected partitions (S11).
+/// EASY with `count` reservations in each set of connected partitions (S11).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EasyReservations {
     count: usize,
-    /// The jobs for which this pass reserves.
+    /// Jobs with a reservation in this pass.
     heads: Vec<u32>,
-    /// How many of them are in each set of connected partitions.
+    /// Number of heads in each set of connected partitions.
     heads_among: Vec<usize>,
-    /// The partitions in which a job holds up all behind it.
+    /// Partitions in which a job blocks all jobs behind it.
     closed: ClosedPartitions,
-    /// What totals tell of their reservations, as long as they do in this pass.
+    /// Reservations by totals, while totals decide in this pass.
     by_totals: PlanByTotals,
     plan: Plan,
-    /// Whether nodes decide in this pass: the plan is that of this pass.
+    /// True if nodes decide in this pass, so that `plan` is current.
     is_planned: bool,
-    /// Of the job that is looked at, as in the queue.
+    /// Queue values of the examined job.
     #[serde(skip)]
     values: Vec<i64>,
     #[serde(skip)]
@@ -51,7 +51,7 @@ pub struct EasyReservations {
 }
 
 impl EasyReservations {
-    /// For a machine of these capacities.
+    /// Create the rule for a machine with these capacities.
     #[must_use]
     pub fn new(count: usize, resources: usize, capacity: &[i64], node_sets: &Arc<NodeSets>) -> Self {
         let plan = Plan::new(resources, capacity, node_sets);
@@ -69,7 +69,7 @@ impl EasyReservations {
         }
     }
 
-    /// The pass begins at the first job of the queue, without reservations.
+    /// Begin the pass at the first job of the queue, without reservations.
     fn begin_at_first(&mut self) {
         self.pass = Pass::Behind(None);
         self.heads.clear();
@@ -79,18 +79,18 @@ impl EasyReservations {
         self.is_planned = false;
     }
 
-    /// Whether a start in this pass has brought a job over a limit for which it reserves: the reservation is given up then.
+    /// Return whether a start in this pass has brought a head over a limit, which cancels its reservation.
     fn is_some_over_limit(&self, view: View<'_>) -> bool {
         view.state.limited.is_some() && self.heads.iter().any(|&head| view.over_limit(head).is_some())
     }
 
-    /// Reserves for all jobs that did not fit, by totals or else on nodes.
+    /// Make the reservations of all heads, by totals or on nodes.
     fn reserve(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<(), Unanswered> {
         while self.reserve_next(view, allocator)? {}
         Ok(())
     }
 
-    /// Reserves for the next job by totals, or for all on nodes; false where all have reservations.
+    /// Make the next reservation by totals, or all of them on nodes. Return false if all are made.
     fn reserve_next(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<bool, Unanswered> {
         if !self.is_planned {
             let Some(&head) = self.heads.get(self.by_totals.count()) else { return Ok(false) };
@@ -120,7 +120,7 @@ impl EasyReservations {
         Ok(())
     }
 
-    /// Goes over to nodes. Reservations that jobs have started besides keep their instants.
+    /// Switch to the plan of nodes. If jobs have started since, the reservations keep their starts.
     fn plan_nodes(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<(), Unanswered> {
         if self.plan.still_holds(view, allocator) {
             self.plan.advance(view);
@@ -135,7 +135,8 @@ impl EasyReservations {
         Ok(())
     }
 
-    /// Whether totals tell that a job fits now and delays a reservation wherever it goes, so that no nodes need be chosen.
+    /// Return whether totals prove that a job fits now and delays a reservation on any nodes, so that no nodes need be
+    /// chosen.
     fn surely_delays(
         &mut self,
         view: View<'_>,
@@ -162,7 +163,8 @@ impl EasyReservations {
         }
     }
 
-    /// Whether the reservations admit jobs with such values of the queue, as far as totals tell: false only if none of them is.
+    /// Return whether the reservations may admit jobs with these queue values. False only if they admit none; totals
+    /// alone are used.
     fn may_admit(&self, view: View<'_>, values: &[i64]) -> bool {
         if self.is_planned {
             self.plan.may_admit(view, values)
@@ -171,7 +173,7 @@ impl EasyReservations {
         }
     }
 
-    /// Whether a job that would go where the allocator has chosen leaves each reservation its instant.
+    /// Return whether a job on the nodes chosen by the allocator leaves each reservation its start.
     fn admits(&mut self, view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<bool, Unanswered> {
         if self.heads.is_empty() {
             return Ok(true);
@@ -192,7 +194,7 @@ impl EasyReservations {
         self.reserve(view, allocator)?;
         if !self.is_planned {
             let end = view.supposed_end(job, placement);
-            // Where nodes decide later in the pass, allocators with a memory would not place the reservations as they do now.
+            // If nodes decide later in this pass, a stateful allocator would place the reservations differently then.
             let is_decided = allocator.is_stateless() && deciding_resource(view, allocator, job).is_some();
             let admitted = if is_decided { self.by_totals.admit(view, job, end) } else { None };
             if let Some(admitted) = admitted {
@@ -207,7 +209,7 @@ impl EasyReservations {
         Ok(admitted)
     }
 
-    /// Returns the requests of a job in sets of connected partitions with fewer heads than `fewer_than`.
+    /// Return the requests of a job in sets of connected partitions with fewer heads than `fewer_than`.
     fn requests_where<'a>(
         &'a self,
         view: View<'a>,
@@ -221,7 +223,7 @@ impl EasyReservations {
             .filter(move |want| sets.connected(want.request.nodes).is_some_and(has_fewer))
     }
 
-    /// Makes a job that does not fit a head in one set of connected partitions: of several, the one where it can start first.
+    /// Make a job that does not fit a head in one set of connected partitions: the set in which it can start first.
     fn take_head(&mut self, view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<(), Unanswered> {
         let sets = &view.scenario.node_sets;
         let wants = self.requests_where(view, job, self.count);
@@ -244,7 +246,7 @@ impl EasyReservations {
         Ok(())
     }
 
-    /// The next job behind `after` that matters: jobs that cannot fit do while reservations are left to make.
+    /// Return the next job behind `after` to examine: also a job that cannot fit, while reservations remain to be made.
     fn next_behind(&mut self, view: View<'_>, allocator: &Allocator, after: Option<Rank>) -> Option<Rank> {
         let is_one = self.heads_among.len() == 1;
         if view.looks_at_each() || (is_one && self.heads.len() < self.count) {
@@ -306,7 +308,7 @@ impl SchedulingRule for EasyReservations {
             Chance::DoesNotFit => {
                 let wants = self.requests_where(view, rank.job, 1);
                 if let Some(step) = preempt_among(view, allocator, rank.job, wants) {
-                    // Where it does not start yet, the pass looks at it again, and may reserve for it.
+                    // If the job does not start yet, the pass examines it again, and may make a reservation for it.
                     self.pass = Pass::Behind(before);
                     return Ok(step);
                 }

@@ -1,7 +1,7 @@
-//! A scheduler outside the kernel: it decides at a point of the pass. Here is what it has reserved.
+//! State of a scheduler outside the kernel: the reservations that it has made in the current pass.
 //!
-//! The first reservation of a pass is made and kept as EASY does (S6), which costs what it costs there; with a second
-//! one, or one at a given instant, all are planned as by EASY with several reservations.
+//! The first reservation of a pass is computed and kept as in EASY (S6), at the same cost; with a second reservation,
+//! or one at a given instant, all are planned as in EASY with several reservations.
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -15,23 +15,23 @@ use super::shadow::Shadow;
 use super::shadow_room::ShadowRoom;
 use super::{SchedulingRule, Step};
 
-/// The reservations of the present pass.
+/// The reservations of the current pass.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct External {
     room: ShadowRoom,
-    /// What was asked for, in that order.
+    /// Requested reservations, in the order of the requests.
     made: Vec<Made>,
     first: Option<Shadow>,
-    /// What EASY with several reservations would have placed the first one by.
+    /// Copy of the allocator with which EASY with several reservations would have placed the first reservation.
     allocator: Option<Allocator>,
     plan: Plan,
-    /// Whether the plan is that of this pass.
+    /// True if `plan` belongs to this pass.
     is_planned: bool,
-    /// Whether it has been asked in this pass.
+    /// True if the scheduler has been asked in this pass.
     was_asked: bool,
 }
 
-/// A reservation as it was asked for: at a given instant, or at the earliest.
+/// A requested reservation: at a given instant, or the earliest one.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Made {
     job: u32,
@@ -47,7 +47,7 @@ impl SchedulingRule for External {
         self.plan.disturbed();
     }
 
-    /// Forgets all reservations: they hold for one pass.
+    /// Forget all reservations: they hold for one pass.
     fn begin(&mut self, _: View<'_>, _: bool) -> bool {
         self.forget();
         self.was_asked = false;
@@ -60,7 +60,7 @@ impl SchedulingRule for External {
 }
 
 impl External {
-    /// Nothing is reserved on a machine of these capacities.
+    /// Create the state for a machine with these capacities, without reservations.
     #[must_use]
     pub fn new(resources: usize, capacity: &[i64], node_sets: &Arc<NodeSets>) -> Self {
         Self {
@@ -80,8 +80,8 @@ impl External {
         self.is_planned = false;
     }
 
-    /// Makes all reservations anew, in the order in which they were asked for; one whose instant is no longer
-    /// possible gets the earliest.
+    /// Recompute all reservations in the order in which they were requested. If a given instant is no longer possible,
+    /// make the earliest reservation.
     pub fn renew(&mut self, view: View<'_>, allocator: &Allocator) {
         let made = std::mem::take(&mut self.made);
         self.forget();
@@ -92,9 +92,9 @@ impl External {
         }
     }
 
-    /// Reserves for a job at the earliest instant, given the reservations made before: that instant.
+    /// Reserve at the earliest instant after the reservations made before. Return this instant.
     ///
-    /// A job that has a reservation changes it.
+    /// An existing reservation of the job is replaced.
     pub fn reserve(&mut self, view: View<'_>, allocator: &Allocator, job: u32) -> f64 {
         self.give_up(view, job);
         self.made.push(Made { job, at: None });
@@ -109,7 +109,7 @@ impl External {
         time
     }
 
-    /// Reserves for a job at this instant; false where it does not fit from then on, and nothing is changed.
+    /// Reserve at this instant. Return false, and change nothing, if the job does not fit from then on.
     pub fn reserve_at(&mut self, view: View<'_>, allocator: &Allocator, job: u32, start: f64) -> bool {
         let before = self.is_reserved(job).then(|| self.clone());
         self.give_up(view, job);
@@ -124,7 +124,8 @@ impl External {
         false
     }
 
-    /// Whether a job may start on these nodes without delaying the reservation of another; if so, it is counted in.
+    /// Return whether a job may start on these nodes without delaying another job's reservation. If so, add the job to
+    /// the plan.
     pub fn admit(
         &mut self,
         view: View<'_>,
@@ -132,7 +133,7 @@ impl External {
         job: u32,
         placement: &[NodeTasks],
     ) -> bool {
-        // Its own reservation must not stand in its way.
+        // The job's own reservation must not block it.
         let before = self.is_reserved(job).then(|| self.clone());
         self.give_up(view, job);
         let admitted = match &mut self.first {
@@ -150,7 +151,7 @@ impl External {
         admitted
     }
 
-    /// A job needs its reservation no more.
+    /// Cancel the reservation of a job.
     pub fn give_up(&mut self, view: View<'_>, job: u32) {
         if !self.is_reserved(job) {
             return;
@@ -162,7 +163,8 @@ impl External {
         }
     }
 
-    /// The first queued job behind `after`, in order, that may start now as far as totals tell and has no reservation.
+    /// Return the first queued job behind `after`, in order, that has no reservation and may start now according to the
+    /// totals.
     #[must_use]
     pub fn next_candidate(&self, view: View<'_>, after: Option<Rank>) -> Option<Rank> {
         let admits = |values: &[i64]| {
@@ -188,7 +190,7 @@ impl External {
             self.plan.follow(view);
             if let Some(shadow) = self.first.take() {
                 let mut rule = self.allocator.clone().unwrap_or_else(|| allocator.for_plans());
-                // A rule of the kernel always answers.
+                // An allocation rule of the kernel always answers.
                 let _ = self.plan.reserve(view, &mut rule, shadow.head);
             }
         }

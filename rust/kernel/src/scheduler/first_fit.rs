@@ -1,4 +1,4 @@
-//! First fit (S5): every job that fits starts, in order. Without a release only arrivals can fit.
+//! First fit (S5): start every job that fits, in order. Without a release, only arrivals can fit.
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::Unanswered;
@@ -8,27 +8,27 @@ use crate::state::{ClosedPartitions, Rank, View};
 use super::victims::preempt_among;
 use super::{Chance, SchedulingRule, Step, chance_among, start_chosen};
 
-/// Every job that fits starts.
+/// First-fit policy.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FirstFit {
-    /// The number of releases when the whole queue was examined last.
+    /// Number of releases when the whole queue was last examined.
     examined: u64,
-    /// The jobs that entered the queue since the last pass, in order.
+    /// Jobs that entered the queue since the last pass, in order.
     arrivals: Vec<u32>,
-    /// The partitions in which a job holds up all behind it.
+    /// Partitions in which a job blocks all jobs behind it.
     closed: ClosedPartitions,
     pass: Pass,
 }
 
-/// How far a pass is.
+/// State of a pass.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 enum Pass {
     #[default]
     Over,
     Begun,
-    /// Examines the arrivals, in order; the next one's place.
+    /// Examine the arrivals in order. Holds the index of the next one.
     Arrivals(usize),
-    /// Examines the whole queue, behind this job.
+    /// Examine the whole queue behind this job.
     Queue(Option<Rank>),
 }
 
@@ -86,7 +86,7 @@ impl SchedulingRule for FirstFit {
                 Chance::Fits => start_chosen(job),
                 Chance::DoesNotFit => match preempt_among(view, allocator, job, wants()) {
                     Some(step) => {
-                        // Where it does not start yet, the pass looks at it again, and passes over it.
+                        // If the job does not start yet, the pass examines it again and then skips it.
                         self.pass = before.unwrap_or_default();
                         step
                     }

@@ -1,25 +1,25 @@
-//! How many slots requests have on the machine now, counted as far as was asked.
+//! Number of slots of each request on the machine now, counted lazily.
 //!
-//! Where totals do not decide, they admit jobs that no node has room for. Jobs that share a request are then passed over
-//! together: O(log n) for each node with a slot once the machine has changed, O(log r) after that for r requests. Where jobs take
-//! consecutive nodes, so are those that need more than any row of neighbours has, at the same cost.
+//! If totals do not decide, they admit jobs that no node has room for. This test skips jobs that share a request
+//! together: O(log n) for each node with a slot after the machine has changed, then O(log r) for r requests. If jobs
+//! take consecutive nodes, it also skips jobs that need more than any run of adjacent nodes has, at the same cost.
 use std::cell::RefCell;
 
 use crate::cluster::{Availability, Request};
 use crate::placement::Allocator;
 use crate::state::{LeastAsked, RequestsAsked, View, each_asked};
 
-/// The slots of one request.
+/// Slots of one request.
 #[derive(Clone, Copy, Debug)]
 struct Counted {
     request: u32,
     slots: u64,
-    /// The first node that was not looked at; None: all were.
+    /// The first node not examined yet; None after the last.
     next: Option<u32>,
 }
 
 impl Counted {
-    /// All slots where one total decides, else none yet.
+    /// Count all slots if one total decides, otherwise none yet.
     fn begin(view: View<'_>, request: u32) -> Self {
         let (requests, machine) = (&view.scenario.requests, &view.state.machine);
         let asked = requests.get(request);
@@ -31,17 +31,18 @@ impl Counted {
     }
 }
 
-/// The slots of those requests that were asked for since the machine changed.
+/// Slots of the requests queried since the machine changed.
 #[derive(Clone, Debug, Default)]
 pub struct FreeSlots {
     changes: u64,
-    /// By request.
+    /// Sorted by request.
     counted: Vec<Counted>,
-    /// The most that neighbours have of each resource, all of which have some of it; empty where it was not asked for.
+    /// For each resource, the largest free amount on a run of nodes that all have some of it free; empty if not
+    /// computed.
     on_neighbours: Vec<u64>,
 }
 
-/// Tells of values of the queue whether jobs that have them may have slots.
+/// Test whether jobs with given queue values may have slots.
 pub struct SlotTest<'a> {
     view: View<'a>,
     slots: RefCell<&'a mut FreeSlots>,
@@ -50,14 +51,14 @@ pub struct SlotTest<'a> {
 }
 
 impl FreeSlots {
-    /// A test of values of the queue, as the machine is now.
+    /// Return a test of queue values on the current machine.
     pub fn test<'a>(&'a mut self, view: View<'a>, allocator: &Allocator) -> SlotTest<'a> {
         if self.changes != view.state.machine.changes() {
             self.counted.clear();
             self.on_neighbours.clear();
             self.changes = view.state.machine.changes();
         }
-        // A job that is passed over may open another where there are limits, and an allocator outside may be asked of each.
+        // With limits, skipping one job may admit another; an external allocator may be asked for each job.
         let knows =
             view.state.limited.is_none() && allocator.as_external().is_none() && !view.looks_at_each();
         let is_one_set = view.scenario.node_sets.count() == 1;
@@ -65,7 +66,7 @@ impl FreeSlots {
         SlotTest { view, slots: RefCell::new(self), knows, takes_neighbours }
     }
 
-    /// Whether some neighbours have as much of each resource as such jobs need at least.
+    /// Return whether some run of adjacent nodes has the minimum amounts that jobs with these values need.
     fn neighbours_have(&mut self, view: View<'_>, values: &[i64]) -> bool {
         let resources = view.state.machine.resources();
         if self.on_neighbours.is_empty() {
@@ -96,12 +97,13 @@ impl FreeSlots {
 }
 
 impl SlotTest<'_> {
-    /// Whether jobs with such values may have slots: false only if none of them has.
+    /// Return whether jobs with these values may have slots. False only if none of them has.
     pub fn passes(&self, values: &[i64]) -> bool {
         self.passes_where(values, |_| true)
     }
 
-    /// Whether jobs with such values may have slots for a request that is admitted; of some jobs `admits` is not asked.
+    /// Return whether jobs with these values may have slots for a request that `admits` accepts; it is not called for
+    /// all jobs.
     pub fn passes_where(&self, values: &[i64], admits: impl Fn(&LeastAsked) -> bool) -> bool {
         if !self.knows {
             return true;
@@ -120,7 +122,7 @@ impl SlotTest<'_> {
     }
 }
 
-/// The most that consecutive nodes have free of a resource, each of which has some.
+/// Return the largest free amount of a resource on consecutive nodes that all have some of it free.
 fn most_on_neighbours(view: View<'_>, resource: usize) -> u64 {
     let machine = &view.state.machine;
     let mut amounts = vec![0; machine.resources()];
@@ -149,7 +151,8 @@ mod tests {
     use crate::state::{JobRecords, State};
     use crate::workload::Job;
 
-    /// Four nodes of 4 cores, of which 1 is free on each, and a queue of jobs whose task asks for so many cores.
+    /// Build four nodes of 4 cores with 1 free core each, and a queue of one-task jobs that request these numbers of
+    /// cores.
     fn run_of(cores: &[i64]) -> (Scenario, State) {
         let (capacity, node_sets) = (vec![4; 4], Arc::new(NodeSets::whole(4)));
         let mut requests = Requests::new(1, &capacity);
@@ -176,7 +179,7 @@ mod tests {
         (scenario, state)
     }
 
-    /// The first job that may fit by totals and has slots, and how many ranges of the queue were looked at.
+    /// Return the first job that may fit by totals and has slots, and the number of queue ranges examined.
     fn looks(cores: &[i64]) -> (Option<u32>, usize) {
         let (scenario, state) = run_of(cores);
         let view = View { scenario: &scenario, state: &state };

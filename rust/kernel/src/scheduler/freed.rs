@@ -1,39 +1,38 @@
-//! What was given up in a conservative plan, so that only what it can have unblocked is examined.
+//! Node time released in a conservative plan, so that a compression examines only jobs that it can have unblocked.
 //!
-//! A job that found no earlier start before can start earlier only over a time in which some freed node has a slot for it: in a
-//! run of this node, over the job's whole duration, that reaches into the time in which it was freed. The runs of the freed
-//! nodes are kept as two staircases for each class of requests. They are bounds: what is planned after they were made can only
-//! shorten runs.
+//! A job that found no earlier start before can start earlier only if some freed node has a slot for it: a run of free
+//! time on this node that lasts for the job's whole duration and overlaps the freed time. The runs of the freed nodes
+//! are kept as two staircases for each class of requests. They are upper bounds: later planning can only shorten runs.
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{NodeTasks, Profile, Request};
 use crate::index::Staircase;
 
-/// One span of time per node in which something was given up: wide enough, not exact.
+/// One span of freed time for each node. A span covers all releases on the node, and may be wider.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Freed {
     spans: Vec<(f64, f64)>,
     nodes: Vec<u32>,
-    /// All of these times, apart from each other and in order.
+    /// Union of these spans as disjoint intervals, in order.
     times: Vec<(f64, f64)>,
 }
 
 impl Freed {
     const NOTHING: (f64, f64) = (f64::INFINITY, f64::NEG_INFINITY);
 
-    /// Nothing is given up on this many nodes.
+    /// Create an empty record for this many nodes.
     #[must_use]
     pub fn new(nodes: usize) -> Self {
         Self { spans: vec![Self::NOTHING; nodes], nodes: Vec::new(), times: Vec::new() }
     }
 
-    /// Whether nothing is given up from `now` on.
+    /// Return whether nothing is freed from `now` on.
     #[must_use]
     pub fn is_over(&self, now: f64) -> bool {
         self.times.last().is_none_or(|&(_, end)| end <= now)
     }
 
-    /// Adds the nodes of a placement over [begin, end).
+    /// Add the nodes of a placement over [begin, end).
     pub fn add(&mut self, placement: &[NodeTasks], begin: f64, end: f64) {
         if begin >= end {
             return;
@@ -53,7 +52,7 @@ impl Freed {
         self.times.splice(first..first + touching, [(begin, end)]);
     }
 
-    /// Forgets everything.
+    /// Remove all spans.
     pub fn clear(&mut self) {
         for node in self.nodes.drain(..) {
             self.spans[node as usize] = Self::NOTHING;
@@ -61,14 +60,14 @@ impl Freed {
         self.times.clear();
     }
 
-    /// Whether anything was freed within [begin, end).
+    /// Return whether any node was freed within [begin, end).
     fn has_within(&self, begin: f64, end: f64) -> bool {
         let next = self.times.partition_point(|&(_, its_end)| its_end <= begin);
         self.times.get(next).is_some_and(|&(its_begin, _)| its_begin < end)
     }
 
-    /// Whether a node of the reservation from `start` to `end` was freed before that ends, and has a slot until it begins: what
-    /// the job gives up there prolongs a run.
+    /// Return whether a node of the reservation [start, end) was freed before `end` and has a slot until `start`: the
+    /// job's own release then prolongs a run.
     fn prolongs(
         &self,
         profile: &Profile,
@@ -82,33 +81,33 @@ impl Freed {
     }
 }
 
-/// A reservation as the search for an earlier one sees it.
+/// A reservation, as input of the search for an earlier start.
 #[derive(Clone, Copy, Debug)]
 pub struct Reserved<'a> {
-    /// When it begins.
+    /// Start time.
     pub start: f64,
-    /// How long it is.
+    /// Duration in seconds.
     pub duration: f64,
-    /// Its nodes.
+    /// Reserved nodes.
     pub placement: &'a [NodeTasks],
 }
 
-/// What freed nodes offer to the requests of one class: those that use the same nodes and resources, in the same way.
+/// Free runs on the freed nodes, for one class of requests: same nodes, same resources, same exclusivity.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Openings {
-    /// The least that a request of the class asks.
+    /// The smallest amounts requested in the class.
     least: Request,
     is_known: bool,
-    /// The begin of runs, and how long they are.
+    /// Begin of runs → their length.
     by_begin: Staircase,
-    /// Minus the end of runs, and how long they are.
+    /// Minus the end of runs → their length.
     by_end: Staircase,
-    /// For each resource when so much of it is free in all at a time in which something was freed.
+    /// For each resource, total free amount → earliest time in freed spans with that total.
     totals: Vec<Staircase>,
 }
 
 impl Openings {
-    /// For the class of a request.
+    /// Create the openings for the class of a request.
     #[must_use]
     pub fn of(request: &Request) -> Self {
         Self {
@@ -120,7 +119,7 @@ impl Openings {
         }
     }
 
-    /// Whether a request belongs to the class.
+    /// Return whether a request belongs to the class.
     #[must_use]
     pub fn has(&self, request: &Request) -> bool {
         let mut amounts = self.least.amounts.iter().zip(&request.amounts);
@@ -129,7 +128,7 @@ impl Openings {
             && amounts.all(|(&least, &asked)| (least > 0) == (asked > 0))
     }
 
-    /// Takes a request into the class, if it belongs there.
+    /// Add a request to the class. Return false if it does not belong there.
     pub fn admit(&mut self, request: &Request) -> bool {
         let has = self.has(request);
         if has {
@@ -142,12 +141,12 @@ impl Openings {
         has
     }
 
-    /// Forgets what it knows, which is looked up when it is asked next.
+    /// Invalidate the staircases; the next query recomputes them.
     pub fn forget(&mut self) {
         self.is_known = false;
     }
 
-    /// Looks up what is free where something was freed.
+    /// Compute the staircases from the freed spans.
     fn look_up(&mut self, profile: &Profile, freed: &Freed) {
         (self.by_begin, self.by_end) = (Staircase::default(), Staircase::default());
         self.totals.clear();
@@ -174,12 +173,12 @@ impl Openings {
         let mut latest = (f64::NAN, f64::NAN);
         profile.visit_runs(nodes, &self.least, all, &mut |node, begin, end| {
             let span = span_of(node);
-            // The nodes of one job have mostly the same runs.
+            // The nodes of one job usually have the same runs.
             if begin >= span.1 || end <= span.0 || latest == (begin, end) {
                 return;
             }
             latest = (begin, end);
-            // Rounding may let a window end in time that begins a little after `end - duration`.
+            // Because of rounding, a window can end in time that begins slightly after `end - duration`.
             let length = if end == f64::INFINITY { end } else { end - begin + end.abs() * ROUNDING };
             by_begin.add(begin, length);
             by_end.add(-end, length);
@@ -200,7 +199,7 @@ impl Openings {
         }
     }
 
-    /// Takes note of what was freed since.
+    /// Add spans that were freed later.
     pub fn add(&mut self, profile: &Profile, placement: &[NodeTasks], begin: f64, end: f64) {
         if self.is_known && begin < end {
             let nodes = placement.iter().map(|part| part.node);
@@ -209,8 +208,8 @@ impl Openings {
         }
     }
 
-    /// Within which instants a job that has a reservation, which the profile holds, may start earlier: none before the first,
-    /// and none from the second on. None: it cannot.
+    /// Return the interval of instants in which a job with a reservation in the profile may start earlier: no start
+    /// before the first and none from the second on. None if it cannot start earlier.
     pub fn chance(
         &mut self,
         profile: &Profile,
@@ -232,7 +231,7 @@ impl Openings {
                 }
             }
         }
-        // The time of the reservation itself matters where the job could begin just before.
+        // The time of the reservation itself matters if the job could begin shortly before it.
         let reaches = || freed.has_within(start, end) && profile.has_total_before(request, tasks, start);
         if enough >= start && !reaches() {
             return None;
@@ -248,5 +247,5 @@ impl Openings {
     }
 }
 
-/// More than times and their differences are rounded by, in parts of the time.
+/// Upper bound on the relative rounding error of times and their differences.
 const ROUNDING: f64 = 1e-15;

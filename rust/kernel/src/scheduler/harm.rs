@@ -1,4 +1,4 @@
-//! Which jobs would delay EASY's head, where that costs a trial of the head for each.
+//! Cache of jobs that would delay EASY's head, used if each check requires a trial placement of the head.
 use serde::{Deserialize, Serialize};
 
 use crate::placement::Allocator;
@@ -6,25 +6,26 @@ use crate::state::{LeastAsked, View};
 
 use super::shadow::Shadow;
 
-/// Requests and numbers of tasks whose jobs would delay the head, as long as the nodes are as they are.
+/// Requests and task counts whose jobs would delay the head while the nodes do not change.
 ///
-/// Where jobs fit by shape, all jobs with the same request and as many tasks go to the same nodes. Where nodes are filled in one
-/// order, those with more tasks go to these nodes too, and delay the head all the more. So those behind the first need no trial.
+/// If jobs are placed by shape, jobs with the same request and task count go to the same nodes. If nodes are filled in
+/// a fixed order, jobs with more tasks use a superset of these nodes, and also delay the head. So one trial covers all
+/// of these jobs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Harm {
-    /// The machine's count of changes at that time.
+    /// The machine's change counter when the entries were recorded.
     changes: u64,
     known: Vec<(u32, u32)>,
 }
 
-/// How tasks go to nodes.
+/// How an allocator maps tasks to nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Filling {
-    /// More tasks take the nodes of fewer, and others.
+    /// More tasks use a superset of the nodes of fewer tasks.
     InOrder,
-    /// As many tasks take the same nodes.
+    /// The same number of tasks uses the same nodes.
     ByShape,
-    /// Otherwise.
+    /// Unknown mapping.
     Unknown,
 }
 
@@ -40,12 +41,12 @@ impl Filling {
 }
 
 impl Harm {
-    /// Forgets all of it: the head has another reservation.
+    /// Clear the cache: the head has another reservation.
     pub fn forget(&mut self) {
         self.known.clear();
     }
 
-    /// Whether a job is known to delay the head.
+    /// Return whether a job is known to delay the head.
     pub fn is_known(&self, view: View<'_>, allocator: &Allocator, shadow: &Shadow, job: u32) -> bool {
         let &[request] = view.scenario.alternatives(job) else { return false };
         !self.known.is_empty()
@@ -53,7 +54,7 @@ impl Harm {
             && stays(view, shadow, job)
     }
 
-    /// Whether jobs with a request may be admitted by the head: false only if none of them is.
+    /// Return whether the head may admit jobs with a request. False only if it admits none of them.
     pub fn may_admit(
         &self,
         view: View<'_>,
@@ -64,14 +65,14 @@ impl Harm {
         if shadow.is_over_in_time(view, least.estimate) {
             return true;
         }
-        // Only where nodes are filled in one order does what holds of the least tasks hold of more.
+        // The minimum number of tasks bounds larger numbers only if nodes are filled in a fixed order.
         let is_harmful = !self.known.is_empty()
             && allocator.fills_in_one_order()
             && self.covers(view, allocator, least.request, u32::try_from(least.tasks).unwrap_or(u32::MAX));
         !is_harmful && shadow.may_admit_request(view, least)
     }
 
-    /// Whether so many tasks of a request are known to delay the head if they stay.
+    /// Return whether this many tasks of a request are known to delay the head if they run beyond the shadow time.
     fn covers(&self, view: View<'_>, allocator: &Allocator, request: u32, tasks: u32) -> bool {
         if self.changes != view.state.machine.changes() {
             return false;
@@ -84,7 +85,7 @@ impl Harm {
         }
     }
 
-    /// Takes note that a job would delay the head.
+    /// Record that a job would delay the head.
     pub fn note(&mut self, view: View<'_>, allocator: &Allocator, shadow: &Shadow, job: u32) {
         let &[request] = view.scenario.alternatives(job) else { return };
         if Filling::of(view, allocator) == Filling::Unknown || !stays(view, shadow, job) {
@@ -99,7 +100,7 @@ impl Harm {
     }
 }
 
-/// Whether a job that starts now is expected to stay beyond the shadow time.
+/// Return whether a job that starts now is expected to run beyond the shadow time.
 fn stays(view: View<'_>, shadow: &Shadow, job: u32) -> bool {
     view.now() + view.state.jobs.estimate(job) > shadow.time
 }

@@ -1,9 +1,9 @@
-//! Schedulers: rules that propose which job starts next.
+//! Schedulers: rules that propose which job to start next.
 //!
-//! A rule sees a [`View`] and proposes one decision at a time; the simulation checks and applies it, and asks for the next
-//! one. So a pass can be left and entered again between any two decisions. A rule that places jobs may find that the
-//! allocator has to be asked outside first ([`Unanswered`]): then the simulation restores the rule as it was before the
-//! step, and proposes again once the answer is there.
+//! A rule reads a [`View`] and proposes one decision at a time; the simulation checks and applies it, then asks for the
+//! next. So a pass can be interrupted and resumed between any two decisions. A rule that places jobs may need an answer
+//! of an external allocator ([`Unanswered`]): the simulation then restores the rule's state before the step, and
+//! repeats the step when the answer has arrived.
 mod blocking;
 mod conservative;
 mod conservative_plan;
@@ -48,105 +48,110 @@ pub use policy_choice::{Capacities, PolicyChoice, PolicyParts};
 pub use registry::{BACKFILLING, Entry};
 pub use slurm::{Slurm, SlurmSettings};
 
-/// What a rule does next in its pass.
+/// The next step of a rule in its pass.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// It proposes this.
+    /// Propose this decision.
     Propose(Decision),
-    /// It has done a part of its planning, and goes on: the pass can be left here.
+    /// A part of the planning is done; the pass continues and can be interrupted here.
     Continue,
-    /// It has passed over this job, and goes on likewise.
+    /// This job was skipped; the pass continues and can be interrupted here.
     PassOver(u32),
-    /// A queued job is over a limit of this counter: it is not looked at until that is counted down.
+    /// This queued job is over a limit of this counter: it is skipped until the counter decreases.
     Close(u32, u32),
-    /// These decisions take running jobs from their nodes, so that this job fits: it starts before any other is looked at, and
-    /// the pass begins again behind it, unless they take effect later.
+    /// These decisions remove running jobs from their nodes so that this job fits. It starts before any other job is
+    /// examined, and the pass restarts behind it, unless the decisions take effect later.
     Preempt(u32, Vec<Decision>),
-    /// This running job gives up its nodes and waits again, with all of its work kept; unless its end is being taken in.
+    /// Suspend this running job: it releases its nodes and waits with all its work kept, unless its end is being
+    /// processed.
     Suspend(u32),
-    /// A scheduler outside the kernel decides now.
+    /// Ask the scheduler outside the kernel for its decision.
     Ask,
-    /// The pass is over.
+    /// The pass has ended.
     Done,
 }
 
 /// A backfilling rule.
 pub trait SchedulingRule {
-    /// Whether it asks when running jobs are expected to end.
+    /// Return whether the rule queries the expected ends of running jobs.
     fn needs_running(&self) -> bool {
         false
     }
 
-    /// Whether it asks that in few steps only, and of each says beforehand if it does.
+    /// Return whether it does so in few steps only, and announces each of them with `asks_for_running`.
     fn asks_for_running_seldom(&self) -> bool {
         false
     }
 
-    /// Whether it may ask that in its next step, where it asks it seldom.
+    /// Return whether the next step may query them; used with `asks_for_running_seldom`.
     fn asks_for_running(&self, _view: View<'_>) -> bool {
         false
     }
 
-    /// Whether it asks which runs have changed since its latest pass.
+    /// Return whether the rule queries which runs have changed since its latest pass.
     fn needs_changed_runs(&self) -> bool {
         false
     }
 
-    /// Takes note that nodes came or went, or that jobs left queue or nodes otherwise than by starting or ending.
+    /// Handle the event that nodes became available or unavailable, or that jobs left queue or nodes other than by
+    /// starting or ending.
     fn disturbed(&mut self) {}
 
-    /// Takes note whether submissions or external events are still to come.
+    /// Receive whether submissions or external events are still pending.
     fn awaits_events(&mut self, _are_to_come: bool) {}
 
-    /// Takes note that the run of a job is over which holds its nodes for a while yet.
+    /// Handle the event that a job has finished running but occupies its nodes for its completion phase.
     fn completing(&mut self) {}
 
-    /// Whether it is asked when that happens.
+    /// Return whether the rule needs a pass at that event.
     fn heeds_completing(&self) -> bool {
         false
     }
 
-    /// Lets the next clone share what is kept of single jobs.
+    /// Share the per-job data with the next clone.
     fn share(&mut self) {}
 
-    /// Takes note that jobs which did not fit may fit now for reasons that the kernel does not see.
+    /// Handle the event that jobs which did not fit may fit now, for reasons outside the kernel.
     fn reexamine(&mut self) {}
 
-    /// Begins a pass, or begins it again; whether it looks at the whole queue, so that keys that change with time are to be refreshed.
+    /// Begin or restart a pass. Return whether it examines the whole queue, so that time-dependent keys have to be
+    /// refreshed.
     fn begin(&mut self, view: View<'_>, keys_change: bool) -> bool;
 
-    /// The next step of the pass.
+    /// Return the next step of the pass.
     fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered>;
 
-    /// When a pass is due even if nothing happens.
+    /// Return the time of the next pass that is due without an event.
     fn next_due(&self) -> Time {
         Time::NEVER
     }
 
-    /// Whether waiting jobs age from the first call on that has them in its queue, not from when they are eligible.
+    /// Return whether waiting jobs age from the first scheduler call with them in its queue, instead of from their
+    /// eligible time.
     fn ages_by_calls(&self) -> bool {
         false
     }
 
-    /// Returns the jobs that calls of this pass had in their queue for the first time, if jobs age by calls: each with the time
-    /// since which it had been eligible. They are forgotten.
+    /// Remove and return the jobs that entered the queue of a call for the first time in this pass, if jobs age by
+    /// calls; each with the time since which it had been eligible.
     fn take_called(&mut self) -> Vec<(u32, f64)> {
         Vec::new()
     }
 
-    /// When a running job that has started then, and asks for so many seconds, is ended by its limit, now or later; None where
-    /// that is as soon as it has run so long.
+    /// Return when the limit ends a running job with this start and time limit, at `now` or later. None if the job ends
+    /// exactly at its limit.
     fn end_of(&self, _job: u32, _start: f64, _time_limit: f64, _now: f64) -> Option<f64> {
         None
     }
 
-    /// When a job that has just been chosen as a victim leaves its nodes, now or later; None where that is after its grace time.
+    /// Return when a job chosen as a victim now leaves its nodes, at `now` or later. None if it leaves after its grace
+    /// time.
     fn fall_of(&self, _victim: u32, _now: f64) -> Option<f64> {
         None
     }
 }
 
-/// The backfilling rules, and what each has to remember.
+/// The backfilling rules with their state.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Scheduler {
     /// `none`: no job overtakes another.
@@ -159,66 +164,66 @@ pub enum Scheduler {
     EasyReservations(Box<EasyReservations>),
     /// `conservative`: no job is delayed by a later one.
     Conservative(Box<Conservative>),
-    /// `slurm`: the main loop and the backfill scheduler of Slurm's controller, when their threads call them.
+    /// `slurm`: main loop and backfill scheduler of Slurm's controller, called when its threads call them.
     Slurm(Box<Slurm>),
     /// A discipline, which suspends and resumes jobs.
     Discipline(Box<Discipline>),
-    /// A scheduler outside the kernel decides.
+    /// A scheduler outside the kernel.
     External(Box<External>),
-    /// Every job is rejected at submission: the bare cost of the simulator.
+    /// Every job is rejected at submission: measures the bare cost of the simulator.
     Reject,
 }
 
 impl Scheduler {
-    /// The scheduler outside the kernel, where there is one.
+    /// Return the scheduler outside the kernel, if it is used.
     #[must_use]
     pub fn as_external(&self) -> Option<&External> {
         if let Self::External(external) = self { Some(external) } else { None }
     }
 
-    /// The same, to be changed.
+    /// Return the scheduler outside the kernel for modification, if it is used.
     pub fn as_external_mut(&mut self) -> Option<&mut External> {
         if let Self::External(external) = self { Some(external) } else { None }
     }
 
-    /// Whether a scheduler outside the kernel decides.
+    /// Return whether a scheduler outside the kernel decides.
     #[must_use]
     pub fn is_external(&self) -> bool {
         self.as_external().is_some()
     }
 
-    /// Whether it takes running jobs from their nodes for others, where these may preempt them.
+    /// Return whether the rule preempts running jobs, if preemption is configured.
     #[must_use]
     pub fn preempts(&self) -> bool {
         matches!(self, Self::Blocking(_) | Self::FirstFit(_) | Self::Easy(_) | Self::EasyReservations(_))
     }
 
-    /// Whether its passes do nothing while no job waits.
+    /// Return whether passes have no effect while the queue is empty.
     #[must_use]
     pub fn looks_at_queue_only(&self) -> bool {
         matches!(self, Self::Blocking(_) | Self::Easy(_))
     }
 
-    /// Whether what it plans is kept from pass to pass, to the expected ends of all jobs.
+    /// Return whether the plan is kept between passes and covers the expected ends of all jobs.
     #[must_use]
     pub fn plans_to_the_end(&self) -> bool {
         matches!(self, Self::Conservative(_))
     }
 
-    /// Whether its passes plan for all jobs, also where none may start.
+    /// Return whether passes plan for all jobs, also if none may start.
     #[must_use]
     pub fn plans_ahead(&self) -> bool {
         matches!(self, Self::External(_) | Self::Conservative(_) | Self::Slurm(_))
     }
 
-    /// What of a run the rule does not model, on a machine of these capacities; None where it models all.
+    /// Return the feature of a run that the rule does not support on a machine with these capacities, or None.
     #[must_use]
     pub fn refusal(&self, scenario: &Scenario, capacity: &[i64]) -> Option<String> {
         if let Self::Slurm(rule) = self { rule.refusal(scenario, capacity) } else { None }
     }
 }
 
-/// Calls the rule of a scheduler; `Reject` does nothing.
+/// Call a method of the rule of a scheduler; `Reject` evaluates `$otherwise`.
 macro_rules! of_rule {
     ($scheduler:expr, $rule:ident => $call:expr, $otherwise:expr) => {
         match $scheduler {
@@ -310,30 +315,30 @@ impl SchedulingRule for Scheduler {
     }
 }
 
-/// The start of a job where the allocator has just chosen.
+/// Propose to start a job on the nodes that the allocator has just chosen.
 fn start_chosen(job: u32) -> Step {
     Step::Propose(Decision::Start { job, place: crate::decision::Where::Chosen, tasks: None })
 }
 
-/// Whether a job can start now.
+/// Result of a check whether a job can start now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Chance {
     /// It fits, and the allocator has chosen its nodes.
     Fits,
     /// It does not fit.
     DoesNotFit,
-    /// It is over a limit of this counter; those behind it may go on.
+    /// The job is over a limit of this counter; jobs behind it may start.
     Closed(u32),
-    /// It is over a limit, and holds up all behind it in its partitions and those that are connected with them.
+    /// The job is over a limit and blocks all jobs behind it in its partitions and the partitions connected with them.
     HoldsUp,
 }
 
-/// Whether a job is within its limits and fits now.
+/// Check whether a job is within its limits and fits now.
 fn chance_of(view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<Chance, Unanswered> {
     chance_among(view, allocator, job, view.placement_requests(job))
 }
 
-/// Whether a job is within its limits and fits now, by one of these requests of it.
+/// Check whether a job is within its limits and fits now with one of these requests.
 fn chance_among<'a>(
     view: View<'_>,
     allocator: &mut Allocator,
@@ -348,7 +353,7 @@ fn chance_among<'a>(
     }
 }
 
-/// Whether a job fits now by one of its requests; the allocator has then chosen its nodes.
+/// Return whether a job fits now with one of its requests. If so, the allocator has chosen its nodes.
 fn choose_now<'a>(
     view: View<'_>,
     allocator: &mut Allocator,
@@ -358,7 +363,7 @@ fn choose_now<'a>(
         if !view.may_fit_request(&want) {
             continue;
         }
-        // One outside the kernel sees which nodes are on, and is asked once.
+        // An external allocator sees which nodes are powered on, and is asked once.
         let awake = view.awake().filter(|_| allocator.as_external().is_none());
         if let Some(awake) = awake
             && allocator.choose(&awake, &want, view.now())?

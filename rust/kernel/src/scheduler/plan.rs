@@ -1,4 +1,4 @@
-//! A plan of running jobs and reservations in the profile, which is kept from pass to pass.
+//! A plan of running jobs and reservations in the profile, kept between passes.
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -8,16 +8,16 @@ use crate::placement::Allocator;
 use crate::state::{ExpectedEnd, View};
 use crate::time::{Time, from_ordered_bits};
 
-/// A job on nodes over [start, end): reserved, running, or supposed to run.
+/// A job on nodes over [start, end): reserved, running, or assumed to run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Held {
     job: u32,
-    /// The number of its request: the slot of a job that is over can be that of another.
+    /// Index of its request; the slot of an ended job can be reused.
     request: u32,
     start: f64,
     end: f64,
     placement: Vec<NodeTasks>,
-    /// The set of connected partitions in which a reservation stays; None where it may go to all nodes of its job.
+    /// The set of connected partitions that a reservation must stay in; None if it may use all nodes of its job.
     connected: Option<usize>,
 }
 
@@ -38,28 +38,29 @@ impl Held {
     }
 }
 
-/// The running jobs and the reservations, in the order in which they were made.
+/// The running jobs, and the reservations in the order in which they were made.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
     empty: Profile,
     profile: Profile,
-    /// By expected end, as they were when the plan was last brought up to date.
+    /// By expected end, as of the last update of the plan.
     running: Vec<(ExpectedEnd, Held)>,
-    /// Those that have been admitted since.
+    /// Jobs admitted since then.
     admitted: Vec<(ExpectedEnd, Held)>,
     reserved: Vec<Held>,
-    /// How many of the reservations the profile holds: those made before another, while that is searched for.
+    /// Number of reservations in the profile, counted from the first. Those before a job are in it while its start is
+    /// searched.
     held: usize,
-    /// When each reservation begins, and what is left in all then.
+    /// Start of each reservation, and the total amounts left at that time.
     left: Vec<(f64, Vec<i64>)>,
-    /// Whether the running jobs are to be held anew, on what the machine offers now.
+    /// True if the running jobs have to be entered again, on the machine's current capacity.
     is_void: bool,
-    /// The machine's count of changes when the plan was last brought up to date; None: what is reserved would not be the same
-    /// again.
+    /// The machine's change counter at the last update of the plan. None if recomputed reservations would differ.
     changes: Option<u64>,
 }
 
-/// The earliest start of a job in one of its node sets, the first of those that are equal; infinite where it fits in none.
+/// Return the earliest start over the job's node sets (the first set wins ties; infinite if it fits in none), and its
+/// placement.
 fn earliest(
     profile: &Profile,
     view: View<'_>,
@@ -69,7 +70,7 @@ fn earliest(
     earliest_among(profile, allocator, view.placement_requests(job))
 }
 
-/// The same by one of these requests of the job.
+/// Return the earliest start with one of these requests of the job, and its placement.
 fn earliest_among<'a>(
     profile: &Profile,
     allocator: &mut Allocator,
@@ -87,7 +88,7 @@ fn earliest_among<'a>(
 }
 
 impl Plan {
-    /// Nothing on a machine of these capacities.
+    /// Create an empty plan for a machine with these capacities.
     #[must_use]
     pub fn new(resources: usize, capacity: &[i64], node_sets: &Arc<NodeSets>) -> Self {
         let empty = Profile::new(resources, capacity, node_sets);
@@ -104,15 +105,16 @@ impl Plan {
         }
     }
 
-    /// Takes note that the machine may offer something else.
+    /// Handle the event that the machine's capacity may have changed.
     pub fn disturbed(&mut self) {
         self.is_void = true;
     }
 
-    /// Whether all reservations would be the same again, if their jobs are.
+    /// Return whether all reservations would be recomputed identically for the same jobs.
     ///
-    /// Nothing was given back, nothing started that the plan has not admitted, no reservation went to other nodes then, and none
-    /// is due: less is free than when they were made, and at their instants they fit where they were put.
+    /// This holds if nothing was released, only admitted jobs started, no reservation moved to other nodes at their
+    /// admission, and no reservation is due: then less is free than when they were made, and they fit at their starts
+    /// on their nodes.
     #[must_use]
     pub fn still_holds(&self, view: View<'_>, allocator: &Allocator) -> bool {
         let known = self.changes.map(|changes| changes + self.admitted.len() as u64);
@@ -124,13 +126,13 @@ impl Plan {
             && self.reserved.iter().all(|reserved| view.now() < reserved.start)
     }
 
-    /// Moves on to now with all reservations, which still hold.
+    /// Advance to the current time with all reservations unchanged.
     pub fn advance(&mut self, view: View<'_>) {
         self.profile.advance(view.now());
     }
 
-    /// Forgets the reservations, and holds the jobs that run now. O(running jobs), and the nodes of those that are others than
-    /// before.
+    /// Delete the reservations and enter the current running jobs. O(running jobs), and the nodes of those that have
+    /// changed.
     pub fn follow(&mut self, view: View<'_>) {
         let machine = &view.state.machine;
         self.changes = Some(machine.changes());
@@ -141,11 +143,11 @@ impl Plan {
         }
         self.profile.advance(view.now());
         self.forget_from(view, 0);
-        // What was admitted runs now.
+        // Admitted jobs are running now.
         self.running.append(&mut self.admitted);
         self.running.sort_unstable_by_key(|&(end, _)| end);
         let mut before = std::mem::take(&mut self.running).into_iter().peekable();
-        // What is over gives back its nodes before others take them: none is promised twice.
+        // Release the nodes of ended jobs before entering new ones: no node is counted twice.
         let mut begun = Vec::new();
         view.visit_running(&mut |end| {
             while let Some((_, over)) = before.next_if(|(its_end, _)| *its_end < end) {
@@ -178,13 +180,13 @@ impl Plan {
         self.held = 0;
     }
 
-    /// Forgets the reservations from this one on.
+    /// Delete the reservations from this index on.
     pub fn forget_from(&mut self, view: View<'_>, number: usize) {
         self.hold_first(view, self.held.min(number));
         self.reserved.truncate(number);
     }
 
-    /// Has the profile hold the first so many reservations, and no others.
+    /// Hold exactly the first `number` reservations in the profile.
     fn hold_first(&mut self, view: View<'_>, number: usize) {
         while self.held < number {
             self.reserved[self.held].hold(&mut self.profile, view);
@@ -196,19 +198,19 @@ impl Plan {
         }
     }
 
-    /// The jobs that have reservations, in the order in which they were made.
+    /// Return the jobs with reservations, in the order in which they were made.
     pub fn reserved_jobs(&self) -> impl Iterator<Item = u32> {
         self.reserved.iter().map(|reserved| reserved.job)
     }
 
-    /// Whether jobs with such values of the queue may be admitted, as far as totals tell: false only if none of them is.
+    /// Return whether jobs with these queue values may be admitted according to totals. False only if none of them is.
     #[must_use]
     pub fn may_admit(&self, view: View<'_>, values: &[i64]) -> bool {
         may_admit(view, values, self.left.iter().map(|(start, left)| (*start, &left[..])))
     }
 
-    /// Counts what is left in all when reservations begin. Wherever they go, they take as much, except for jobs that take nodes
-    /// whole: nothing is known where there are some.
+    /// Compute the total amounts left at each reservation's start. They do not depend on the nodes chosen, except for
+    /// exclusive jobs: if there are any, nothing is known.
     pub fn count_left(&mut self, view: View<'_>) {
         self.hold_first(view, 0);
         self.left.clear();
@@ -228,7 +230,7 @@ impl Plan {
         }
     }
 
-    /// Reserves at the earliest instant, given the reservations made before: that instant.
+    /// Reserve at the earliest instant after the reservations made before. Return this instant.
     pub fn reserve(
         &mut self,
         view: View<'_>,
@@ -241,8 +243,8 @@ impl Plan {
         Ok(start)
     }
 
-    /// Reserves in one of the sets of connected partitions that are admitted, and stays there: which that is. None where the job
-    /// can start in none of them, and has no reservation.
+    /// Reserve in one of the admitted sets of connected partitions, and keep the reservation there. Return the set, or
+    /// None if the job can start in none of them and has no reservation.
     pub fn reserve_among(
         &mut self,
         view: View<'_>,
@@ -263,7 +265,7 @@ impl Plan {
         Ok(connected)
     }
 
-    /// Reserves at this very instant; false where the job does not fit from then on.
+    /// Reserve at this instant. Return false if the job does not fit from then on.
     pub fn reserve_at(
         &mut self,
         view: View<'_>,
@@ -279,14 +281,14 @@ impl Plan {
         Ok(fits)
     }
 
-    /// Gives up the reservation of a job.
+    /// Cancel the reservation of a job.
     pub fn give_up(&mut self, view: View<'_>, job: u32) {
         self.hold_first(view, 0);
         self.reserved.retain(|reserved| reserved.job != job);
     }
 
-    /// Takes a job into the plan, on these nodes from now on, if all reservations can be placed again with it there, each
-    /// at its instant.
+    /// Add a job that starts now on these nodes to the plan, if all reservations can be placed again at their starts.
+    /// Return whether it was added.
     pub fn admit(
         &mut self,
         view: View<'_>,
@@ -298,7 +300,8 @@ impl Plan {
         let request = view.scenario.job(job).request;
         let (start, end) = (view.now(), view.supposed_end(job, placement));
         let held = Held { job, request, start, end, placement: placement.to_vec(), connected: None };
-        // What is over before a reservation begins does not change where it is, nor where those before it are.
+        // A job that ends before a reservation begins does not change its placement, nor that of the reservations
+        // before it.
         let overlaps = |reserved: &Held| !allocator.is_stateless() || reserved.start < end;
         let first = self.reserved.iter().position(overlaps).unwrap_or(self.reserved.len());
         let mut again = self.reserved[..first].to_vec();
@@ -323,7 +326,8 @@ impl Plan {
     }
 }
 
-/// Whether jobs with such values of the queue may be admitted where so much is left in all when reservations begin.
+/// Return whether jobs with these queue values may be admitted, given the total amounts left at the start of each
+/// reservation.
 pub(super) fn may_admit<'a>(
     view: View<'_>,
     values: &[i64],
@@ -340,8 +344,7 @@ fn reservation(view: View<'_>, job: u32, start: f64, placement: Vec<NodeTasks>) 
     Held { job, request, start, end, placement, connected: None }
 }
 
-/// Where a job goes at this very instant if others hold nodes besides, in its set of connected partitions; None where it does not
-/// fit.
+/// Place a job at this instant beside other jobs, in its set of connected partitions. None if it does not fit.
 fn place_besides(
     profile: &mut Profile,
     view: View<'_>,
@@ -350,7 +353,7 @@ fn place_besides(
     others: &[Supposed<'_>],
 ) -> Result<Option<Vec<NodeTasks>>, Unanswered> {
     let mut placement = Vec::new();
-    // What does not fit on what the machine offers holds nothing, and restrains no other job.
+    // A job that never fits has an infinite start; it occupies no nodes and does not restrict other jobs.
     let mut fits = start.is_infinite();
     let sets = &view.scenario.node_sets;
     let stays =

@@ -1,11 +1,11 @@
-//! A plan of reservations as far as totals tell it, for jobs whose fit is decided by the free total of one resource.
+//! A plan of reservations by totals, for jobs that fit if the free total of one resource suffices.
 //!
-//! Running jobs only give back: what is free in all at an instant is what is free now and what they have given back by then, less
-//! what reservations hold then. Where no other reservation begins while a new one would hold its nodes, the total at its start
-//! decides: the others that hold nodes then hold different ones, all of which were free. Where another begins meanwhile, it may
-//! take nodes that are free at the start, or others that are free later: totals give a bound on either side. If the need lies
-//! between the bounds, nodes decide, and this plan does not. O(k log n) for a reservation besides k others, O(k) for each
-//! reservation that a job might delay.
+//! Running jobs only release resources: the free total at an instant is the current one, plus what they have released
+//! by then, minus the reservations of that time. If no other reservation begins while a new one holds its resources,
+//! the total at its start decides: the others hold different nodes, all of which were free. If another one begins in
+//! that time, it may use nodes that are free at the start, or nodes that become free later: totals then give a lower
+//! and an upper bound. If the need lies between the bounds, this plan does not decide, and nodes must be examined. O(k
+//! log n) for a reservation beside k others, and O(k) for each reservation that a job might delay.
 use serde::{Deserialize, Serialize};
 
 use crate::placement::Allocator;
@@ -14,17 +14,17 @@ use crate::state::View;
 use super::plan::may_admit;
 use super::shadow::{free_at, limiting_resource};
 
-/// A job that is to hold its needs over [start, end).
+/// A job with its reservation over [start, end).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Reserved {
     job: u32,
-    /// The resource whose total decides.
+    /// Index of the resource with the deciding total.
     resource: usize,
     start: f64,
     end: f64,
-    /// What running jobs leave in all at its start.
+    /// Total amounts that running jobs leave free at its start.
     free: Vec<i64>,
-    /// What it leaves of that, with all reservations that hold something then.
+    /// The part of `free` left by all reservations that hold resources then, including this one.
     left: Vec<i64>,
 }
 
@@ -34,7 +34,7 @@ impl Reserved {
     }
 }
 
-/// How much of the resource whose total decides a job is to hold over [start, end).
+/// Amount of the deciding resource that a job needs over [start, end).
 #[derive(Clone, Copy, Debug)]
 struct Want {
     resource: usize,
@@ -43,20 +43,20 @@ struct Want {
     end: f64,
 }
 
-/// A job that may start now: until when it would hold its needs.
+/// A job that may start now, and its expected end.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     job: u32,
     end: f64,
 }
 
-/// What totals tell about a time.
+/// Result of a test by totals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Verdict {
     Fits,
-    /// At this instant less is left than is needed.
+    /// At this instant less is left than needed.
     Lacks(f64),
-    /// Nodes decide.
+    /// Undecided: nodes must be examined.
     Open,
 }
 
@@ -64,12 +64,12 @@ enum Verdict {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PlanByTotals {
     reserved: Vec<Reserved>,
-    /// Whether jobs have started besides.
+    /// True if jobs have started since the reservations were made.
     has_admitted: bool,
 }
 
-/// The resource whose free total decides when a job fits, now and later; None where there is none, or where an allocator outside
-/// may refuse the job.
+/// Return the resource whose free total decides whether a job fits, now and later. None if there is no such resource,
+/// or if an external allocator may refuse the job.
 pub fn deciding_resource(view: View<'_>, allocator: &Allocator, job: u32) -> Option<usize> {
     let request = view.scenario.job(job).request;
     let is_plain = allocator.as_external().is_none()
@@ -79,30 +79,30 @@ pub fn deciding_resource(view: View<'_>, allocator: &Allocator, job: u32) -> Opt
 }
 
 impl PlanByTotals {
-    /// Forgets all reservations.
+    /// Delete all reservations.
     pub fn clear(&mut self) {
         self.reserved.clear();
         self.has_admitted = false;
     }
 
-    /// How many reservations there are.
+    /// Return the number of reservations.
     #[must_use]
     pub fn count(&self) -> usize {
         self.reserved.len()
     }
 
-    /// Whether jobs have started besides.
+    /// Return whether jobs have started since the reservations were made.
     #[must_use]
     pub fn has_admitted(&self) -> bool {
         self.has_admitted
     }
 
-    /// The jobs and the instants of the reservations, in the order in which they were made.
+    /// Return the jobs and starts of the reservations, in the order in which they were made.
     pub fn instants(&self) -> impl Iterator<Item = (u32, f64)> {
         self.reserved.iter().map(|one| (one.job, one.start))
     }
 
-    /// Reserves at the earliest instant, given the reservations made before; false where totals do not tell it.
+    /// Reserve at the earliest instant after the reservations made before. Return false if totals do not determine it.
     pub fn reserve(&mut self, view: View<'_>, allocator: &Allocator, job: u32) -> bool {
         let Some(resource) = deciding_resource(view, allocator, job) else { return false };
         let (need, duration) = (view.need(job, resource), view.placement_request(job).duration);
@@ -126,14 +126,14 @@ impl PlanByTotals {
         }
     }
 
-    /// Whether jobs with such values of the queue may be admitted: false only if none of them is.
+    /// Return whether jobs with these queue values may be admitted. False only if none of them is.
     #[must_use]
     pub fn may_admit(&self, view: View<'_>, values: &[i64]) -> bool {
         may_admit(view, values, self.reserved.iter().map(|one| (one.start, &one.left[..])))
     }
 
-    /// Whether each reservation keeps its instant if a job, whose own total decides, runs from now on until `end`; if so, it does.
-    /// None where nodes decide.
+    /// Return whether each reservation keeps its start if a job, whose own fit is decided by totals, runs from now
+    /// until `end`. If so, add the job to the plan. None if nodes must be examined.
     pub fn admit(&mut self, view: View<'_>, job: u32, end: f64) -> Option<bool> {
         let mut admits = Some(true);
         for (number, one) in self.reserved.iter().enumerate().filter(|(_, one)| one.start < end) {
@@ -151,7 +151,7 @@ impl PlanByTotals {
         admits
     }
 
-    /// A job runs from now on until `end`.
+    /// Add a job that runs from now until `end`.
     fn take_in(&mut self, view: View<'_>, job: u32, end: f64) {
         self.has_admitted = true;
         for one in self.reserved.iter_mut().filter(|one| one.start < end) {
@@ -163,8 +163,8 @@ impl PlanByTotals {
         }
     }
 
-    /// What totals tell about a job besides the first `count` reservations and a candidate; `free` is what running jobs leave at its
-    /// start.
+    /// Test a job beside the first `count` reservations and a candidate. `free` is the amount that running jobs leave
+    /// at its start.
     fn verdict(
         &self,
         view: View<'_>,
@@ -189,13 +189,14 @@ impl PlanByTotals {
             if left_at(one.start, one.free[want.resource]) < want.need {
                 return Verdict::Lacks(one.start);
             }
-            // At most as much of what is free at the start will have been taken.
+            // These reservations take at most this much of what is free at the start.
             least -= need(one);
         }
         if least < want.need { Verdict::Open } else { Verdict::Fits }
     }
 
-    /// The first instant behind one that lacks something at which a running job or a reservation gives back what may be enough.
+    /// Return the first instant after `instant` at which a running job or a reservation releases resources that may
+    /// suffice.
     fn next_start(&self, view: View<'_>, want: Want, instant: f64) -> Option<f64> {
         let holding = || self.reserved.iter().filter(|one| one.holds_at(instant));
         let held: i64 = holding().map(|one| view.need(one.job, want.resource)).sum();
@@ -205,7 +206,7 @@ impl PlanByTotals {
         holding().map(|one| one.end).chain(running.map(|end| end.time.0)).min_by(f64::total_cmp)
     }
 
-    /// Counts what is left at the start of each reservation, of which the last is new.
+    /// Update the amounts left at each reservation's start after the last reservation was added.
     fn count_left(&mut self, view: View<'_>) {
         let Some((last, before)) = self.reserved.split_last_mut() else { return };
         let take = |left: &mut [i64], job| {
@@ -221,7 +222,7 @@ impl PlanByTotals {
                 take(&mut last.left, one.job);
             }
         }
-        // What has no length holds nothing, and others may begin on the same nodes.
+        // A reservation of zero length holds nothing, and others may begin on the same nodes.
         if last.holds_at(last.start) {
             take(&mut last.left, last.job);
         }

@@ -1,4 +1,4 @@
-//! A policy by the names of its parts, and the scheduler, priority and allocator that these mean.
+//! A policy by the names of its parts, and the scheduler, priority and allocator made from them.
 use std::sync::Arc;
 
 use crate::accounting::Multifactor;
@@ -12,7 +12,7 @@ use super::disciplines::{self, Discipline};
 use super::registry::{Arguments, BACKFILLING, Machine};
 use super::slurm::SlurmSettings;
 
-/// The name that stands for a part that is outside the kernel.
+/// Name of a part that is implemented outside the kernel.
 const EXTERNAL: &str = "external";
 
 /// The names of a policy's parts, with their arguments.
@@ -20,43 +20,43 @@ const EXTERNAL: &str = "external";
 pub struct PolicyChoice {
     /// Name of the order.
     pub order: String,
-    /// The seed of `random`, the formula of `expression`.
+    /// Seed of `random`, or formula of `expression`.
     pub argument: Option<String>,
-    /// What `multifactor` is made of.
+    /// Parameters of the order `multifactor`.
     pub multifactor: Option<Multifactor>,
     /// Name of the backfilling rule.
     pub backfill: String,
     /// Name of the allocator.
     pub allocator: String,
-    /// What says which nodes are busiest, for allocators that go by that.
+    /// How allocators that prefer busy nodes rank them.
     pub ranking: Ranking,
-    /// How many jobs EASY does not delay.
+    /// Number of jobs that EASY must not delay.
     pub reservations: usize,
     /// The parameters of `slurm`.
     pub slurm: Option<SlurmSettings>,
     /// The seed of the run.
     pub seed: u64,
-    /// The resources that `balanced` spares.
+    /// The resources that `balanced` preserves.
     pub critical: Vec<usize>,
-    /// The order of the nodes, where the allocator goes by one.
+    /// The node order of allocators that use one.
     pub mapping: Option<Mapping>,
 }
 
-/// The capacities of a machine.
+/// Capacities of a machine.
 #[derive(Clone, Debug)]
 pub struct Capacities {
     /// Number of resources.
     pub resources: usize,
     /// Amount of each resource on each node, node-major.
     pub amounts: Vec<i64>,
-    /// The sets of nodes that requests name.
+    /// Node sets that requests refer to.
     pub node_sets: Arc<NodeSets>,
-    /// Whether nodes are reserved at times.
+    /// True if there are reservations of nodes in a calendar.
     pub has_calendar: bool,
 }
 
 impl Capacities {
-    /// The empty machine of these capacities, which are one resource and one node at least.
+    /// Create an empty machine with these capacities: at least one resource and one node.
     #[must_use]
     pub fn machine(self) -> cluster::Machine {
         cluster::Machine::new(self.resources, self.amounts, self.node_sets, false)
@@ -66,16 +66,16 @@ impl Capacities {
 /// The parts of a policy.
 #[derive(Clone, Debug)]
 pub struct PolicyParts {
-    /// Which jobs may overtake.
+    /// Backfilling rule.
     pub scheduler: Scheduler,
-    /// Which job is next.
+    /// Queue order.
     pub priority: Priority,
-    /// Where jobs go.
+    /// Allocation rule.
     pub allocator: Allocator,
 }
 
 impl PolicyChoice {
-    /// The parts for a machine; `names` are those that a formula may use.
+    /// Build the parts for a machine. `names` are the variables that a formula may use.
     pub fn parts(&self, capacities: &Capacities, names: &[&str]) -> Result<PolicyParts, String> {
         let Capacities { resources, amounts, node_sets, has_calendar } = capacities;
         if amounts.is_empty() {

@@ -1,4 +1,4 @@
-//! The backfilling rules by name: parameters, source, and how each is made.
+//! The registry of backfilling rules: name, source and constructor of each.
 use std::sync::Arc;
 
 use crate::accounting::Multifactor;
@@ -6,41 +6,41 @@ use crate::cluster::NodeSets;
 
 use super::{Blocking, Conservative, EasyReservations, FirstFit, Scheduler, Slurm, SlurmSettings};
 
-/// The machine that a rule is made for.
+/// The machine that a rule is built for.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine<'a> {
     /// Number of resources.
     pub resources: usize,
     /// Amount of each resource on each node, node-major.
     pub capacity: &'a [i64],
-    /// The sets of nodes that requests name.
+    /// Node sets that requests refer to.
     pub node_sets: &'a Arc<NodeSets>,
-    /// Whether nodes are reserved at times.
+    /// True if there are reservations of nodes in a calendar.
     pub has_calendar: bool,
 }
 
-/// What a rule is set up with.
+/// Parameters of a rule.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
-    /// How many jobs EASY does not delay.
+    /// Number of jobs that EASY must not delay.
     pub reservations: usize,
     /// The parameters of `slurm`.
     pub slurm: Option<&'a SlurmSettings>,
-    /// What the order `multifactor` is made of, where it is the order.
+    /// Parameters of `multifactor`, if it is the order.
     pub multifactor: Option<&'a Multifactor>,
     /// The seed of the run.
     pub seed: u64,
 }
 
-/// A backfilling rule: its name, what it does, its source, and how it is made.
+/// Registry entry of a backfilling rule.
 pub struct Entry {
     /// The name in spec strings.
     pub name: &'static str,
-    /// One line for people.
+    /// One-line description.
     pub summary: &'static str,
-    /// The publication, where it comes from one.
+    /// Source publication, or empty.
     pub source: &'static str,
-    /// Makes it; None where an argument is missing.
+    /// Constructor; returns None if an argument is missing.
     pub build: fn(Machine<'_>, Arguments<'_>) -> Option<Scheduler>,
 }
 
@@ -63,7 +63,7 @@ pub const BACKFILLING: [Entry; 5] = [
         summary: "a later job may start if it does not delay the first that waits",
         source: "D. A. Lifka: The ANL/IBM SP scheduling system. JSSPP 1995",
         build: |Machine { resources, capacity, node_sets, has_calendar }, Arguments { reservations, .. }| {
-            // Where nodes are reserved the totals say too little about when the head starts.
+            // With a calendar, totals do not determine when the head starts.
             Some(if reservations == 1 && !has_calendar {
                 Scheduler::Easy(Box::default())
             } else {

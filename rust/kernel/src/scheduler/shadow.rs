@@ -1,4 +1,4 @@
-//! The reservation of EASY's head: when it is thought to start, and what is left for others then.
+//! The reservation of EASY's head: its shadow time, and the resources left for other jobs.
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{NodeSetId, NodeTasks};
@@ -8,32 +8,32 @@ use crate::time::{Time, from_ordered_bits};
 
 use super::shadow_room::ShadowRoom;
 
-/// The reservation of the head.
+/// Reservation of the head.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Shadow {
     /// The job.
     pub head: u32,
-    /// Its request in the node set where it can start first.
+    /// The request in the node set where the head can start first.
     pub request: u32,
-    /// When it is thought to start; infinite where it does not fit on what the machine offers.
+    /// Shadow time: the expected start. Infinite if the head does not fit on the machine's capacity.
     pub time: f64,
-    /// The nodes that the head may use.
+    /// Node set of the head.
     nodes: NodeSetId,
-    /// What the totals of these nodes leave at the shadow time, per resource, once the head has started.
+    /// Total amounts that the head leaves on these nodes at the shadow time, per resource.
     extra: Vec<i64>,
-    /// Whether the totals do not decide, so that room is counted node by node.
+    /// True if totals do not decide, so that capacity is counted node by node.
     on_nodes: bool,
-    /// Whether it depends on its nodes if a job does harm.
+    /// True if delaying the head depends on the nodes of a job.
     pub goes_by_place: bool,
 }
 
 impl Shadow {
-    /// The reservation of a job that does not fit now: in the node set where it can start first.
+    /// Compute the reservation of a job that does not fit now, in the node set where it can start first.
     pub fn of(view: View<'_>, allocator: &Allocator, head: u32, room: &mut ShadowRoom) -> Self {
         Self::among(view, allocator, head, view.scenario.alternatives(head), room)
     }
 
-    /// The same by one of these requests of the job.
+    /// Compute the reservation with one of these requests of the job.
     pub fn among(
         view: View<'_>,
         allocator: &Allocator,
@@ -47,7 +47,7 @@ impl Shadow {
         if let [request] = alternatives {
             return with(*request, by_totals(view, head, *request), room);
         }
-        // It cannot start before its totals admit it: sets in which that is later than in another it need not be tried.
+        // Totals give a lower bound on the start: a set whose bound is later than another set's start is not tried.
         let bound = |(place, &request): (usize, &u32)| (by_totals(view, head, request), place, request);
         let mut bounds: Vec<(Time, usize, u32)> = alternatives.iter().enumerate().map(bound).collect();
         bounds.sort_unstable();
@@ -63,15 +63,15 @@ impl Shadow {
             }
         }
         match first {
-            // What is free then is that of the set that was tried last.
+            // `room` describes the set that was tried last; recompute it for the chosen set.
             Some(((_, place), shadow, earliest)) if place != latest => with(shadow.request, earliest, room),
             Some((_, shadow, _)) => shadow,
             None => with(view.scenario.job(head).request, Time(view.now()), room),
         }
     }
 
-    /// The reservation of a job with one of its requests, by whose totals it cannot start before `earliest`. O(log n), or
-    /// more where nodes decide: see `easy`.
+    /// Compute the reservation of a job with one of its requests; totals prove that it cannot start before `earliest`.
+    /// O(log n), or more if nodes decide: see `easy`.
     fn with(
         view: View<'_>,
         allocator: &Allocator,
@@ -93,10 +93,10 @@ impl Shadow {
         Self { head, request, time, nodes, extra, on_nodes, goes_by_place }
     }
 
-    /// Whether a job of this node set with this block of queue values may be admitted: false only if none of them is.
+    /// Return whether a job of this node set with this block of queue values may be admitted. False only if none is.
     ///
-    /// What a job takes of the head's nodes is known beforehand only where it may use no others: all of its needs. One
-    /// that may use others as well can have taken nothing of them, so that its nodes decide.
+    /// The share taken from the head's nodes is known beforehand only if the job may use no others: then it is all of
+    /// its request. A job that may use other nodes can take nothing from them, so that its placement decides.
     #[must_use]
     pub fn may_admit(&self, view: View<'_>, set: NodeSetId, values: &[i64]) -> bool {
         self.is_over_in_time(view, values[0])
@@ -104,7 +104,7 @@ impl Shadow {
             || values[1..].iter().zip(&self.extra).all(|(need, extra)| need <= extra)
     }
 
-    /// The same of jobs with a request.
+    /// Return whether a job with this request may be admitted. False only if none is.
     #[must_use]
     pub fn may_admit_request(&self, view: View<'_>, least: &LeastAsked) -> bool {
         let request = view.scenario.requests.get(least.request);
@@ -115,13 +115,13 @@ impl Shadow {
             || extras.all(|(resource, &extra)| request.need(resource, tasks) <= extra)
     }
 
-    /// Whether a job that starts now is expected to end by the shadow time, by its estimate as ordered bits.
+    /// Return whether a job that starts now ends by the shadow time, according to its estimate (as ordered bits).
     #[must_use]
     pub fn is_over_in_time(&self, view: View<'_>, estimate: i64) -> bool {
         view.now() + from_ordered_bits(estimate) <= self.time
     }
 
-    /// Whether a job may start on these nodes; if so, its effect on the room is noted.
+    /// Return whether a job may start on these nodes. If so, update the remaining capacity.
     pub fn admit(
         &mut self,
         view: View<'_>,
@@ -154,8 +154,7 @@ impl Shadow {
     }
 }
 
-/// When what is free of the nodes of a request is enough for a job in all, if running jobs end when they are expected to.
-/// O(log n).
+/// Return when the total free amounts on a request's nodes suffice for a job if running jobs end as expected. O(log n).
 fn by_totals(view: View<'_>, head: u32, request: u32) -> Time {
     let machine = &view.state.machine;
     let own = view.scenario.requests.get(request).nodes.block(machine.resources());
@@ -168,7 +167,7 @@ fn by_totals(view: View<'_>, head: u32, request: u32) -> Time {
     end.map_or(Time(view.now()), |end| end.time)
 }
 
-/// What is free in all at an instant, for each node set, if running jobs end when they are expected to. O(log n).
+/// Return the free totals of each node set at an instant if running jobs end as expected. O(log n).
 pub(super) fn free_at(view: View<'_>, instant: f64) -> Vec<i64> {
     let mut free = view.state.machine.free_totals().to_vec();
     if let Some(ends) = view.state.running.by_expected_end() {
@@ -177,7 +176,7 @@ pub(super) fn free_at(view: View<'_>, instant: f64) -> Vec<i64> {
     free
 }
 
-/// The one resource whose free total in the node set of a request decides whether a job fits, if there is one.
+/// Return the resource whose free total in a request's node set decides whether a job fits, or None.
 pub(super) fn limiting_resource(
     view: View<'_>,
     allocator: &Allocator,

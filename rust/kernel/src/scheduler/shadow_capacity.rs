@@ -1,4 +1,4 @@
-//! What will be free at EASY's shadow time, node by node.
+//! Free capacity of each node at EASY's shadow time.
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -7,26 +7,27 @@ use crate::cluster::{Availability, Machine, NodeTasks, PlacementRequest, Ranked,
 use crate::placement::Allocator;
 use crate::state::View;
 
-/// On so many nodes it costs less to count all slots once than with each job that ends.
+/// Up to this number of nodes, counting all slots once is cheaper than updating them for each ending job.
 const FEW_NODES: u32 = 1024;
 
-/// What will be free at the shadow time, node by node: what is free now, plus what is given back by then.
+/// Free capacity at the shadow time, node by node: currently free, plus released by then.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ShadowCapacity {
     gained: Vec<i64>,
     leaving: Vec<u32>,
-    /// Nodes that may have gained something; one may stand here more than once.
+    /// Nodes that may have gained capacity; may contain duplicates.
     touched: Vec<u32>,
-    /// The head's slots then, on all nodes.
+    /// Total slots of the head at the shadow time.
     slots: u64,
-    /// The same on each node, for the rules by which it fits by shape; else empty.
+    /// Slots of the head on each node, if it is placed by shape; otherwise empty.
     on_node: Vec<u32>,
 }
 
 impl ShadowCapacity {
-    /// Lets running jobs end, those of one instant together, until the head fits: that instant.
+    /// End running jobs in the order of their expected ends, those of one instant together, until the head fits. Return
+    /// this instant.
     ///
-    /// By the totals it cannot be before `earliest`.
+    /// Totals prove that it is not before `earliest`.
     pub fn open(
         &mut self,
         view: View<'_>,
@@ -47,7 +48,7 @@ impl ShadowCapacity {
             });
             return self.open_by_halves(view, allocator, head, earliest);
         }
-        // Up to the earliest instant it need not be known how many slots there are.
+        // Slots need not be counted before the earliest instant.
         let mut is_counted = machine.nodes() > FEW_NODES;
         if is_counted {
             self.slots = slots_now(machine, head.request);
@@ -75,15 +76,15 @@ impl ShadowCapacity {
         if !is_counted {
             self.count_slots(machine, head.request);
         }
-        // No job runs any more: then it fits, unless that is not known.
+        // With no job running the head fits, unless this is not known in advance.
         if !view.fits_alone(head.job) && !self.fits(view, allocator, head) { f64::INFINITY } else { time }
     }
 
-    /// Counts the slots of all nodes. O(n).
+    /// Count the slots of all nodes. O(n).
     fn count_slots(&mut self, machine: &Machine, request: &Request) {
         let nodes = machine.node_sets().nodes_from(request.nodes, 0);
         self.slots = match *request.amounts {
-            // One amount decides on each node: the most common case.
+            // Fast path for a single amount per node, the most common case.
             [amount] if amount > 0 && !request.exclusive && !machine.has_unavailable() => {
                 let most = if request.tasks_per_node == 0 { u32::MAX } else { request.tasks_per_node };
                 let then = |node: u32| machine.free_of(node)[0] + self.gained[node as usize];
@@ -93,8 +94,8 @@ impl ShadowCapacity {
         };
     }
 
-    /// The same where to ask whether the head fits costs O(n): once for each halving of the instants. It goes on to fit once
-    /// it does, as more and more is free.
+    /// Same as `open`, by bisection over the instants: each test of whether the head fits costs O(n). Free capacity
+    /// only grows, so that the head continues to fit once it does.
     fn open_by_halves(
         &mut self,
         view: View<'_>,
@@ -125,12 +126,12 @@ impl ShadowCapacity {
             }
         }
         self.let_end(view, head, &jobs, &mut ended, instants[high].1);
-        // No job runs any more: then it fits, unless that is not known.
+        // With no job running the head fits, unless this is not known in advance.
         let is_in_doubt = high == last && !view.fits_alone(head.job);
         if is_in_doubt && !self.fits(view, allocator, head) { f64::INFINITY } else { instants[high].0 }
     }
 
-    /// Lets the first `count` of these jobs have ended, where the first `ended` had.
+    /// Change the number of ended jobs from `ended` to `count`.
     fn let_end(
         &mut self,
         view: View<'_>,
@@ -156,13 +157,13 @@ impl ShadowCapacity {
         }
     }
 
-    /// A running job's placement will have been given back; with sign −1 it will not.
+    /// Add the placement of a running job to the released capacity; with sign −1, remove it.
     fn gain(&mut self, view: View<'_>, head: &PlacementRequest<'_>, job: u32, sign: i64) {
         let placement = view.state.jobs.placement(job);
         self.change_slots(&view.state.machine, head.request, (view.request(job), placement), sign);
     }
 
-    /// A placement will have been given back, or not, and the head has other slots then.
+    /// Add or remove released capacity, and update the head's slots.
     fn change_slots(
         &mut self,
         machine: &Machine,
@@ -195,7 +196,7 @@ impl ShadowCapacity {
         placement.iter().map(|part| u64::from(self.slots_then(machine, part.node, request))).sum()
     }
 
-    /// The slots of a node then.
+    /// Return the slots of a node at the shadow time.
     fn slots_then(&self, machine: &Machine, node: u32, request: &Request) -> u32 {
         let resources = machine.resources();
         if machine.is_drained(node) || !machine.node_sets().contains(request.nodes, node) {
@@ -219,7 +220,7 @@ impl ShadowCapacity {
         }
     }
 
-    /// Whether the head still fits if this placement stays taken beyond the shadow time; if so, it does.
+    /// Return whether the head still fits if this placement is occupied beyond the shadow time. If so, record it.
     pub fn spare(
         &mut self,
         view: View<'_>,
@@ -232,7 +233,7 @@ impl ShadowCapacity {
         self.change_slots(machine, head.request, (request, placement), -1);
         let fits = self.fits(view, allocator, head);
         if fits {
-            // The machine itself will lack this placement once the job has started.
+            // The machine's own state will exclude this placement once the job has started.
             self.change(machine, request, placement, 1);
         } else {
             self.change_slots(machine, head.request, (request, placement), 1);
@@ -241,7 +242,7 @@ impl ShadowCapacity {
     }
 }
 
-/// How many amounts a free amount holds. Of numbers with few bits the division is quicker.
+/// Return how many times an amount fits into a free amount. Division of 32-bit numbers is faster.
 fn quotient(free: i64, amount: i64) -> u32 {
     match (u32::try_from(free), u32::try_from(amount)) {
         (Ok(free), Ok(amount)) => free / amount,
@@ -249,7 +250,8 @@ fn quotient(free: i64, amount: i64) -> u32 {
     }
 }
 
-/// The slots of all nodes now: O(nodes with a slot), fewer than the head's tasks unless it waits for consecutive ones.
+/// Count the slots of all nodes now. O(nodes with a slot), fewer than the head's tasks unless it waits for consecutive
+/// nodes.
 fn slots_now(machine: &Machine, request: &Request) -> u64 {
     let mut slots = 0;
     machine.visit_slots(0..machine.nodes(), request, &mut |_, admitted| {
@@ -270,7 +272,7 @@ impl Availability for AvailabilityAtShadow<'_> {
         self.machine.nodes()
     }
 
-    /// Only the head is asked for.
+    /// Only the head's request is used.
     fn slots(&self, node: u32, _: &Request) -> u32 {
         self.room.on_node[node as usize]
     }
@@ -295,7 +297,7 @@ impl Availability for AvailabilityAtShadow<'_> {
     }
 
     fn visit_by_load(&self, request: &Request, _: Ranked, visit: &mut dyn FnMut(u32) -> bool) {
-        // Whether a job fits does not depend on the order.
+        // Whether a job fits does not depend on the order of the nodes.
         for node in self.machine.node_sets().nodes_from(request.nodes, 0) {
             if !visit(node) {
                 return;

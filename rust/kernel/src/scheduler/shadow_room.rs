@@ -1,4 +1,4 @@
-//! What will be free at EASY's shadow time where totals do not decide: node by node, or by windows of whole nodes.
+//! Free capacity at EASY's shadow time if totals do not decide: node by node, or by windows of whole nodes.
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Machine, NodeTasks, PlacementRequest, Request};
@@ -8,7 +8,7 @@ use crate::state::View;
 use super::shadow_capacity::ShadowCapacity;
 use super::shadow_windows::ShadowWindows;
 
-/// The two ways to know it; the memory of both is kept.
+/// The two representations; the memory of both is kept for reuse.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ShadowRoom {
     capacity: ShadowCapacity,
@@ -17,7 +17,7 @@ pub struct ShadowRoom {
 }
 
 impl ShadowRoom {
-    /// Lets running jobs end until the head fits: that instant, which by the totals cannot be before `earliest`.
+    /// End running jobs until the head fits. Return this instant; totals prove that it is not before `earliest`.
     pub fn open(
         &mut self,
         view: View<'_>,
@@ -30,15 +30,15 @@ impl ShadowRoom {
         time.unwrap_or_else(|| self.capacity.open(view, allocator, head, earliest))
     }
 
-    /// A job that is about to start here will be over at the shadow time.
+    /// Record a job that starts on these nodes now and ends by the shadow time.
     pub fn come_and_go(&mut self, machine: &Machine, request: &Request, placement: &[NodeTasks]) {
         if !self.by_windows {
-            // What the machine is about to lack is back by then.
+            // The machine's state will lack these resources, but they are free again by then.
             self.capacity.change(machine, request, placement, 1);
         }
     }
 
-    /// Whether the head still fits if this placement stays taken beyond the shadow time; if so, it does.
+    /// Return whether the head still fits if this placement is occupied beyond the shadow time. If so, record it.
     pub fn spare(
         &mut self,
         view: View<'_>,

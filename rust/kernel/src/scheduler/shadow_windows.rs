@@ -1,8 +1,8 @@
-//! What will be free at EASY's shadow time where only consecutive nodes will do, each of them whole.
+//! Free nodes at EASY's shadow time for a head that needs consecutive whole nodes.
 //!
-//! A node that the head takes whole is free for it once all jobs there are over. So the head fits once the last of as many
-//! neighbours as it has tasks is free, and its shadow time is the least of that over all windows: O(n + running jobs and their
-//! nodes). What a later job leaves of the nodes free then is a row of bits: O(n / 64) for each trial.
+//! A whole node is free for the head when all jobs on it have ended. So the head fits when the last of `tasks` adjacent
+//! nodes is free, and its shadow time is the minimum of this over all windows: O(n + running jobs and their nodes). The
+//! nodes free at that time form a bit set: O(n / 64) for each trial of a later job.
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
@@ -12,21 +12,21 @@ use crate::index::WORD;
 use crate::placement::Allocator;
 use crate::state::View;
 
-/// The nodes that will be free at the shadow time.
+/// The nodes that are free at the shadow time.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ShadowWindows {
     free: Vec<u64>,
-    /// When each node is free for the head.
+    /// Time from which each node is free for the head.
     #[serde(skip)]
     free_from: Vec<f64>,
-    /// The nodes of the window that ends last that no later one outlasts, the last to be free first.
+    /// Monotonic queue of the current window: nodes that become free later than all nodes after them.
     #[serde(skip)]
     latest: VecDeque<u32>,
 }
 
 impl ShadowWindows {
-    /// Lets running jobs end until the head fits: that instant. None where it does not take nodes whole, or where something is
-    /// unavailable.
+    /// End running jobs until the head fits. Return this instant, or None if the head does not take whole nodes or if
+    /// capacity is unavailable.
     pub fn open(
         &mut self,
         view: View<'_>,
@@ -46,14 +46,14 @@ impl ShadowWindows {
         Some(time)
     }
 
-    /// From when on each node has nothing that keeps the head away.
+    /// Compute when each node has no more jobs that exclude the head.
     fn find_when_free(&mut self, view: View<'_>, head: &PlacementRequest<'_>) {
         self.free_from.clear();
         self.free_from.resize(view.state.machine.nodes() as usize, view.now());
         view.visit_running(&mut |end| {
             if keeps_away(head.request, view.request(end.job)) {
                 for part in view.state.jobs.placement(end.job) {
-                    // They come in the order of their ends.
+                    // Jobs are visited in the order of their ends: the last one wins.
                     self.free_from[part.node as usize] = end.time.0.max(view.now());
                 }
             }
@@ -61,13 +61,13 @@ impl ShadowWindows {
         });
     }
 
-    /// The earliest instant at which so many neighbours are free; infinite where there are not so many.
+    /// Return the earliest instant at which `tasks` adjacent nodes are free; infinite if there are too few nodes.
     fn first_window(&mut self, tasks: u32) -> f64 {
         let (mut earliest, mut begin) = (f64::INFINITY, 0);
         self.latest.clear();
         for (node, &from) in (0..).zip(&self.free_from) {
             if from >= earliest {
-                // No window with this node is free earlier.
+                // No window with this node is free earlier than the best one.
                 self.latest.clear();
                 begin = node + 1;
                 continue;
@@ -81,7 +81,7 @@ impl ShadowWindows {
             }
             if let Some(&last) = self.latest.front() {
                 earliest = self.free_from[last as usize];
-                // The next window has to do without it.
+                // A better window must not contain this node.
                 begin = last + 1;
                 self.latest.pop_front();
             }
@@ -89,7 +89,7 @@ impl ShadowWindows {
         earliest
     }
 
-    /// Whether the head still fits if this placement stays taken beyond the shadow time; if so, it does.
+    /// Return whether the head still fits if this placement is occupied beyond the shadow time. If so, record it.
     pub fn spare(&mut self, head: &PlacementRequest<'_>, request: &Request, placement: &[NodeTasks]) -> bool {
         if !keeps_away(head.request, request) {
             return true;
@@ -106,12 +106,12 @@ impl ShadowWindows {
     }
 }
 
-/// Whether the head cannot use a node on which there is a task of another job.
+/// Return whether the head cannot use a node with a task of another job.
 fn keeps_away(head: &Request, other: &Request) -> bool {
     head.exclusive || other.exclusive || other.amounts[0] > 0
 }
 
-/// Whether a job takes neighbours only, of each all that there is of the one resource, on a machine of equal nodes.
+/// Return whether a job takes only consecutive nodes, each with its whole single resource, on a machine of equal nodes.
 fn takes_whole_neighbours(view: View<'_>, allocator: &Allocator, head: &PlacementRequest<'_>) -> bool {
     let machine = &view.state.machine;
     allocator.takes_neighbours()
@@ -123,7 +123,7 @@ fn takes_whole_neighbours(view: View<'_>, allocator: &Allocator, head: &Placemen
         && machine.capacity().iter().all(|&capacity| capacity > 0 && capacity == head.request.amounts[0])
 }
 
-/// Whether so many neighbours are set, which is at least one.
+/// Return whether `length` adjacent bits are set. `length` is at least one.
 fn has_run(words: &[u64], length: u32) -> bool {
     let mut run = 0;
     for &word in words {

@@ -1,7 +1,8 @@
-//! The victims of a job that may preempt others (S16), after Slurm's choice: the least important first, and few.
+//! Selection of victims for a job that may preempt others (S16), after Slurm: least important jobs first, and few of
+//! them.
 //!
-//! O(r log r) for r running jobs; where they have enough in all, a copy of the machine, O(nodes), and the search for room in
-//! it for each candidate.
+//! O(r log r) for r running jobs. If their totals suffice: also a copy of the machine, O(nodes), and a search for room
+//! in it for each candidate.
 use std::cmp::Ordering;
 
 use crate::cluster::{Machine, NodeTasks, PlacementRequest, place_at};
@@ -12,14 +13,14 @@ use crate::workload::PreemptionMode;
 
 use super::Step;
 
-/// Preempts others for a job that is within its limits and does not fit, if that lets it fit; None where it does not, or
-/// victims of it run on for their grace time.
+/// Preempt other jobs for a job that is within its limits and does not fit, if this makes it fit. None if it does not,
+/// or if earlier victims of the job still run in their grace time.
 pub(super) fn preempt_for(view: View<'_>, allocator: &Allocator, job: u32) -> Option<Step> {
     view.scenario.preemption.as_ref()?;
     preempt_among(view, allocator, job, view.placement_requests(job))
 }
 
-/// The same by one of these requests of the job.
+/// Preempt other jobs for a job that fits then with one of these requests.
 pub(super) fn preempt_among<'a>(
     view: View<'_>,
     allocator: &Allocator,
@@ -38,7 +39,7 @@ pub(super) fn preempt_among<'a>(
     let preempt = |job: u32| {
         let keep = match rules.mode {
             PreemptionMode::Cancel => return Decision::Kill(job),
-            // Nothing of an application can be kept.
+            // Applications cannot be suspended with their work kept.
             PreemptionMode::Suspend if !view.has_application(job) => Preemption::Suspend,
             PreemptionMode::Suspend | PreemptionMode::Requeue => Preemption::Requeue,
         };
@@ -47,7 +48,7 @@ pub(super) fn preempt_among<'a>(
     Some(Step::Preempt(job, victims.into_iter().map(preempt).collect()))
 }
 
-/// The running jobs that a job may preempt now, the least important first.
+/// Return the running jobs that a job may preempt now, least important first.
 fn candidates(view: View<'_>, job: u32) -> Vec<u32> {
     let Some(rules) = &view.scenario.preemption else { return Vec::new() };
     if rules.below(job).is_empty() {
@@ -77,8 +78,8 @@ fn candidates(view: View<'_>, job: u32) -> Vec<u32> {
     found
 }
 
-/// Which of the candidates have to go so that a job fits in the node set of its request; None where all are not enough, or
-/// none has to go.
+/// Return the candidates to remove so that a job fits in the node set of its request. None if removing all does not
+/// suffice, or if none has to be removed.
 fn victims(
     view: View<'_>,
     allocator: &Allocator,
@@ -97,7 +98,7 @@ fn victims(
     let machine = view.state.machine.clone();
     let mut search = Search { view, allocator: allocator.for_plans(), want, machine, placement: Vec::new() };
     if search.fits() {
-        // An allocator outside the kernel has refused it.
+        // The job fits, but an external allocator has refused it.
         return None;
     }
     let mut found = search.take_until_fit(&there)?;
@@ -110,7 +111,7 @@ fn victims(
     Some(found)
 }
 
-/// Whether the totals admit the job once these jobs are gone: false only if it does not fit then.
+/// Return whether the totals may admit the job without these jobs. False only if it does not fit then.
 fn may_be_enough(view: View<'_>, want: &PlacementRequest<'_>, jobs: &[u32]) -> bool {
     let machine = &view.state.machine;
     let held = |resource| {
@@ -125,7 +126,7 @@ fn may_be_enough(view: View<'_>, want: &PlacementRequest<'_>, jobs: &[u32]) -> b
         .all(|(resource, &free)| want.need(resource) <= free.saturating_add(held(resource)))
 }
 
-/// What would be free without some jobs.
+/// Search on a copy of the machine without some jobs.
 struct Search<'a> {
     view: View<'a>,
     allocator: Allocator,
@@ -148,7 +149,7 @@ impl Search<'_> {
         self.machine.take(self.view.request(job), self.view.state.jobs.placement(job));
     }
 
-    /// The first of these jobs, as many as have to go; None where all are not enough.
+    /// Return the shortest prefix of these jobs that must be removed. None if removing all does not suffice.
     fn take_until_fit(&mut self, jobs: &[u32]) -> Option<Vec<u32>> {
         for (at, &job) in jobs.iter().enumerate() {
             self.give_back(job);
@@ -159,7 +160,7 @@ impl Search<'_> {
         None
     }
 
-    /// Leaves out those of the victims, from the last to the first, without which the job fits too.
+    /// Remove victims that are not needed, from the last to the first.
     fn spare(&mut self, victims: &mut Vec<u32>) {
         for at in (0..victims.len()).rev() {
             self.take(victims[at]);

@@ -1,10 +1,10 @@
-//! EASY on remaining work (S20): the jobs served first come, first served, and those behind the head that end before it could
+//! EASY on remaining work (S20): serve jobs first come, first served, and jobs behind the head that end before it can
 //! start. After Rumyantsev, Morozova and Basmadjian (2018), equations (13)–(15).
 use super::candidates::{Candidate, Candidates, Capacity};
 use super::in_order::prefix_and_head;
 
-/// As printed: those behind the head whose work is less than what has to be done before the head starts, in order, up to the
-/// first that does not fit.
+/// Backfill as published: serve jobs behind the head with less work than `work_before`, in order, until one of them
+/// does not fit.
 pub fn easy_literal(jobs: &mut dyn Candidates, capacity: &mut Capacity) -> Vec<Candidate> {
     let (mut served, head) = prefix_and_head(jobs, capacity);
     let Some(head) = head else { return served };
@@ -20,7 +20,7 @@ pub fn easy_literal(jobs: &mut dyn Candidates, capacity: &mut Capacity) -> Vec<C
     served
 }
 
-/// The same past those that do not fit; jobs behind the head that are being served go on.
+/// Backfill past jobs that do not fit. Running jobs behind the head continue.
 pub fn easy_skip(jobs: &mut dyn Candidates, capacity: &mut Capacity) -> Vec<Candidate> {
     let (mut served, head) = prefix_and_head(jobs, capacity);
     let Some(head) = head else { return served };
@@ -38,8 +38,8 @@ pub fn easy_skip(jobs: &mut dyn Candidates, capacity: &mut Capacity) -> Vec<Cand
     served
 }
 
-/// The work that has to be done before the head can start: the component α of the workload vector (15). Infinite where it
-/// never can. What jobs hold that cannot be suspended counts as free. O(s log s), s jobs served.
+/// Return the work to complete before the head can start: the component α of the workload vector (15). Infinite if it
+/// never can start. Resources of jobs that cannot be suspended count as free. O(s log s) for s jobs served.
 fn work_before(head: &Candidate, served: &[Candidate], capacity: &Capacity) -> f64 {
     let mut by_work: Vec<&Candidate> = served.iter().collect();
     by_work.sort_by(|one, other| one.work.total_cmp(&other.work));

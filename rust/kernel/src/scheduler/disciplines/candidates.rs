@@ -1,33 +1,33 @@
-//! What a discipline selects from: the jobs present, in its order, and the capacity that they share.
+//! Input of a discipline: the present jobs in its order, and the capacity they share.
 
-/// A job present.
+/// A present job: running or queued.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
-    /// Its slot.
+    /// Slot of the job.
     pub job: u32,
-    /// Whether it is being served.
+    /// True if the job is running.
     pub runs: bool,
-    /// How many servers it asks for.
+    /// Number of requested servers.
     pub servers: i64,
-    /// Its remaining work.
+    /// Remaining work.
     pub work: f64,
-    /// What it asks for of each resource in all.
+    /// Total request of each resource.
     pub needs: Vec<i64>,
-    /// The node sets in which it may be served, by their numbers, in the order in which they are tried.
+    /// Indices of the node sets in which the job may run, in the order in which they are tried.
     pub sets: Vec<usize>,
-    /// The one of them in which it counts, once it is selected.
+    /// The node set that the job is counted in once it is selected.
     pub set: usize,
 }
 
-/// The jobs present, one by one in the order of a discipline.
+/// Iterator over the present jobs in the order of a discipline.
 pub trait Candidates {
-    /// The next job.
+    /// Return the next job.
     fn next(&mut self) -> Option<Candidate>;
 
-    /// The running jobs that have not come yet, in order.
+    /// Remove and return the running jobs not returned yet, in order.
     fn take_running(&mut self) -> Vec<Candidate>;
 
-    /// The next job that the capacity left admits.
+    /// Return the next job that fits in the remaining capacity.
     fn next_within(&mut self, capacity: &Capacity) -> Option<Candidate> {
         loop {
             let next = self.next()?;
@@ -38,48 +38,48 @@ pub trait Candidates {
     }
 }
 
-/// What is left of the capacity of each node set.
+/// Remaining capacity of each node set.
 ///
-/// A job counts in one set of its own and in the whole machine, which is set 0.
+/// A job is counted in one set and in the whole machine, which is set 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Capacity {
-    /// Amounts of each resource that are left, set-major.
+    /// Remaining amount of each resource, set-major.
     pub left: Vec<i64>,
-    /// What jobs that cannot be suspended hold besides, likewise.
+    /// Amounts held by jobs that cannot be suspended, set-major.
     pub kept: Vec<i64>,
-    /// The number of resources.
+    /// Number of resources.
     pub resources: usize,
-    /// The resource that counts servers.
+    /// Index of the resource that counts servers.
     pub server: usize,
 }
 
 impl Capacity {
-    /// The servers that are left on the whole machine.
+    /// Return the remaining servers of the whole machine.
     #[must_use]
     pub fn servers(&self) -> i64 {
         self.left[self.server]
     }
 
-    /// What is left in a set.
+    /// Return the remaining amounts of a set.
     #[must_use]
     pub fn left_in(&self, set: usize) -> &[i64] {
         &self.left[set * self.resources..(set + 1) * self.resources]
     }
 
-    /// Whether a set, and the whole machine, have these amounts left.
+    /// Return whether a set and the whole machine have these amounts left.
     #[must_use]
     pub fn has(&self, set: usize, needs: &[i64]) -> bool {
         let fits = |left: &[i64]| needs.iter().zip(left).all(|(need, left)| need <= left);
         fits(self.left_in(set)) && (set == 0 || fits(self.left_in(0)))
     }
 
-    /// The first of the sets of a job in which it fits.
+    /// Return the first of the job's sets in which it fits.
     #[must_use]
     pub fn admits(&self, candidate: &Candidate) -> Option<usize> {
         candidate.sets.iter().copied().find(|&set| self.has(set, &candidate.needs))
     }
 
-    /// Adds amounts, `times` over, to what is left in a set and on the whole machine.
+    /// Add `times` × `amounts` to the remaining capacity of a set and of the whole machine.
     pub fn add(&mut self, set: usize, amounts: &[i64], times: i64) {
         for of in [0, set].iter().take(1 + usize::from(set != 0)) {
             let from = of * self.resources;
@@ -89,7 +89,7 @@ impl Capacity {
         }
     }
 
-    /// Gives a job its share, in the first of its sets in which it fits; whether there is one.
+    /// Subtract the job's request from the first of its sets in which it fits. Return false if there is none.
     pub fn take(&mut self, candidate: &mut Candidate) -> bool {
         let Some(set) = self.admits(candidate) else { return false };
         candidate.set = set;

@@ -1,12 +1,12 @@
-//! Selections that go through the jobs in order (S20): up to the first that does not fit, or past those that do not.
+//! Selections in queue order (S20): until a job does not fit, or past jobs that do not fit.
 use super::candidates::{Candidate, Candidates, Capacity};
 
-/// The longest run of jobs, from the first on, that fit together: O(served).
+/// Return the longest prefix of jobs that fit together. O(jobs served).
 pub fn prefix(jobs: &mut dyn Candidates, capacity: &mut Capacity) -> Vec<Candidate> {
     prefix_and_head(jobs, capacity).0
 }
 
-/// The same, and the first job that does not fit.
+/// Return the longest prefix of jobs that fit together, and the first job that does not fit.
 pub fn prefix_and_head(
     jobs: &mut dyn Candidates,
     capacity: &mut Capacity,
@@ -21,7 +21,7 @@ pub fn prefix_and_head(
     (served, None)
 }
 
-/// Every job that fits beside those before it.
+/// Return every job that fits in addition to the jobs selected before it.
 pub fn all_that_fit(jobs: &mut dyn Candidates, capacity: &mut Capacity) -> Vec<Candidate> {
     let mut served = Vec::new();
     while let Some(mut job) = jobs.next_within(capacity) {

@@ -1,14 +1,14 @@
-//! `MaxWeight` and `DivisorFilling` (S20): the jobs that fit together and weigh most.
+//! `MaxWeight` and `DivisorFilling` (S20): the set of jobs with the largest total weight that fits.
 //!
-//! Jobs that ask for the same are a class; a selection is a number for each class. It is found exactly, class by class, for
-//! each capacity that can be left: with one resource O(classes × servers × most jobs of a class that fit); with several as
-//! many capacities as there are sums of requests.
+//! Jobs with equal requests form a class, and a selection is a number of jobs for each class. An exact dynamic program
+//! over the classes and the remaining capacities finds it: with one resource O(classes × servers × most jobs of a class
+//! that fit); with several resources there are as many capacities as distinct sums of requests.
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::candidates::{Candidate, Candidates, Capacity};
 
-/// The jobs whose classes have most jobs present, summed up over those served: `MaxWeight`. O(present), besides.
+/// `MaxWeight`: the weight of a job is the number of present jobs in its class. O(present) in addition to the search.
 pub fn max_weight(jobs: &mut dyn Candidates, capacity: &mut Capacity) -> Vec<Candidate> {
     let mut present = Vec::new();
     while let Some(job) = jobs.next() {
@@ -17,7 +17,7 @@ pub fn max_weight(jobs: &mut dyn Candidates, capacity: &mut Capacity) -> Vec<Can
     heaviest(present, capacity, |class| class.jobs.len() as i64)
 }
 
-/// Of the first jobs, as many as there are servers, those that keep most servers busy.
+/// `DivisorFilling`: from the first `servers` jobs, select those that keep most servers busy.
 pub fn divisor_filling(jobs: &mut dyn Candidates, capacity: &mut Capacity) -> Vec<Candidate> {
     let mut first = Vec::new();
     while (first.len() as i64) < capacity.servers().max(1) {
@@ -27,14 +27,14 @@ pub fn divisor_filling(jobs: &mut dyn Candidates, capacity: &mut Capacity) -> Ve
     heaviest(first, capacity, |class| class.jobs[0].servers)
 }
 
-/// Jobs that ask for the same.
+/// Jobs with equal requests.
 struct Class {
-    /// In order.
+    /// In order of the discipline.
     jobs: Vec<Candidate>,
     weight: i64,
 }
 
-/// The jobs that fit together and weigh most; of equals, those with most jobs of the widest class, and so on.
+/// Return the jobs with the largest total weight that fit. Ties prefer more jobs of the widest class, then of the next.
 fn heaviest(jobs: Vec<Candidate>, capacity: &mut Capacity, weight: impl Fn(&Class) -> i64) -> Vec<Candidate> {
     let mut classes = classes_of(jobs);
     for class in &mut classes {
@@ -57,7 +57,7 @@ fn heaviest(jobs: Vec<Candidate>, capacity: &mut Capacity, weight: impl Fn(&Clas
         .collect()
 }
 
-/// The classes, the widest first; those of equal requests in the order of their first jobs.
+/// Group the jobs into classes, widest first; classes of equal requests are in the order of their first jobs.
 fn classes_of(jobs: Vec<Candidate>) -> Vec<Class> {
     let mut classes: Vec<Class> = Vec::new();
     let mut known: HashMap<(usize, Vec<i64>), usize> = HashMap::new();
@@ -73,7 +73,8 @@ fn classes_of(jobs: Vec<Candidate>) -> Vec<Class> {
     classes
 }
 
-/// What the classes from each place on ask for in all, set-major as the capacity: no more than that matters.
+/// Return, for each index, the total request of the classes from there on, set-major: more capacity than that has no
+/// effect.
 fn demand_from(classes: &[Class], capacity: &Capacity) -> Vec<Vec<i64>> {
     let mut demand = Capacity { left: vec![0; capacity.left.len()], ..capacity.clone() };
     let mut from = vec![demand.left.clone()];
@@ -88,12 +89,12 @@ fn demand_from(classes: &[Class], capacity: &Capacity) -> Vec<Vec<i64>> {
 struct Search {
     classes: Vec<Class>,
     demand: Vec<Vec<i64>>,
-    /// The most that classes from a place on weigh within a capacity.
+    /// Memo of `most_from`: the largest weight by class index and remaining capacity.
     known: HashMap<(usize, Vec<i64>), i64>,
 }
 
 impl Search {
-    /// The most that the classes from a place on weigh within a capacity.
+    /// Return the largest weight of the classes from index `place` on within a capacity.
     fn most_from(&mut self, place: usize, capacity: &mut Capacity) -> i64 {
         if place == self.classes.len() {
             return 0;
@@ -109,7 +110,7 @@ impl Search {
         most
     }
 
-    /// The most that the classes from a place on weigh with so many jobs of the first.
+    /// Return the largest weight of the classes from `place` on with `count` jobs of the first of them.
     fn weight_with(&mut self, place: usize, count: usize, capacity: &mut Capacity) -> i64 {
         self.take(place, count as i64, capacity);
         let others = self.most_from(place + 1, capacity);
@@ -117,7 +118,7 @@ impl Search {
         count as i64 * self.classes[place].weight + others
     }
 
-    /// How many jobs of a class fit.
+    /// Return the number of jobs of a class that fit.
     fn fitting(&self, place: usize, capacity: &Capacity) -> usize {
         let Class { jobs, .. } = &self.classes[place];
         let (set, needs) = (jobs[0].set, &jobs[0].needs);

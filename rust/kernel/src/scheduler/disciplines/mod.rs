@@ -1,8 +1,8 @@
-//! Disciplines (S20): at each pass they select which of the jobs present are served, running ones and waiting ones alike.
+//! Disciplines (S20): each pass selects the jobs to serve from all present jobs, running and queued.
 //!
-//! Those that are served and not selected are suspended, and keep their work; then those that are selected and wait are placed
-//! by the allocator. One that cannot be placed waits until the next pass. The selections are functions of the jobs in order
-//! and of the capacity; what they look at is what a pass costs, besides O(r log r) for r running jobs.
+//! Running jobs that are not selected are suspended and keep their work; the allocator then places the selected queued
+//! jobs. A job that cannot be placed waits until the next pass. A selection is a function of the ordered jobs and of
+//! the capacity; a pass costs the jobs that it examines, and O(r log r) for r running jobs.
 mod backfilling;
 mod candidates;
 mod filling;
@@ -29,25 +29,25 @@ pub use registry::{DISCIPLINES, Entry, When, named};
 /// A discipline of [`DISCIPLINES`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Discipline {
-    /// Its place there.
+    /// Index in [`DISCIPLINES`].
     place: u8,
-    /// The number of releases when it selected last.
+    /// Number of releases at the last selection.
     selected_at: u64,
     pass: Pass,
 }
 
-/// How far a pass is.
+/// State of a pass.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 enum Pass {
     #[default]
     Over,
     Begun,
-    /// The jobs to be suspended, by row, and those to start then; each from the last to the first.
+    /// Jobs to suspend, sorted by row, and jobs to start after that; both in reverse order.
     Selected(Vec<u32>, Vec<u32>),
 }
 
 impl Discipline {
-    /// The discipline at a place of [`DISCIPLINES`].
+    /// Create the discipline with this index in [`DISCIPLINES`].
     #[must_use]
     pub fn new(place: usize) -> Self {
         Self { place: place as u8, selected_at: 0, pass: Pass::Over }
@@ -57,13 +57,13 @@ impl Discipline {
         &DISCIPLINES[usize::from(self.place)]
     }
 
-    /// The order in which it takes the jobs.
+    /// Return the order of the jobs.
     #[must_use]
     pub fn order(&self) -> Priority {
         Priority::Service(self.entry().order)
     }
 
-    /// The jobs to be suspended, and those to start.
+    /// Return the jobs to suspend and the jobs to start.
     fn select(&self, view: View<'_>) -> Pass {
         let Entry { order, is_preemptive, select, .. } = self.entry();
         let reverses = *order == ServiceOrder::LastCome;
@@ -83,7 +83,7 @@ impl SchedulingRule for Discipline {
     fn begin(&mut self, view: View<'_>, _: bool) -> bool {
         let has_departed = self.selected_at != view.state.releases || view.state.running.is_empty();
         let selects = self.entry().when == When::EachPass || has_departed;
-        // Where no job waits, all that run are selected.
+        // If the queue is empty, all running jobs stay selected.
         self.pass = if selects && !view.state.queue.index.is_empty() { Pass::Begun } else { Pass::Over };
         if selects {
             self.selected_at = view.state.releases;
@@ -99,7 +99,7 @@ impl SchedulingRule for Discipline {
         if let Some(job) = suspended.pop() {
             return Ok(Step::Suspend(job));
         }
-        // What it suspended itself is no departure.
+        // A suspension by the discipline is not a departure.
         self.selected_at = view.state.releases;
         let Some(job) = starting.pop() else {
             self.pass = Pass::Over;

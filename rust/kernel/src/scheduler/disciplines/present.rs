@@ -1,5 +1,5 @@
-//! The jobs present in a simulation, in the order of a discipline: the running ones sorted, merged with the queue, which is
-//! sorted already. O(r log r) for r running jobs, then O(log q) for each job that is looked at.
+//! The present jobs of a simulation in the order of a discipline: sorted running jobs, merged with the sorted queue.
+//! O(r log r) for r running jobs, then O(log q) for each job examined.
 use std::cmp::{Ordering, Reverse};
 use std::iter::Peekable;
 use std::vec::IntoIter;
@@ -9,29 +9,29 @@ use crate::state::{Phase, Rank, View};
 
 use super::candidates::{Candidate, Candidates, Capacity};
 
-/// Where the waiting jobs have been taken up to.
+/// Position in the queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
-    /// The last one that came.
+    /// The last queued job returned.
     at: Option<Rank>,
-    /// Where equals come in reverse, the end of those among which it is.
+    /// If ties are reversed, the upper bound of the current group of equal keys.
     end: Option<Rank>,
 }
 
-/// The jobs present; they are never more than what is looked at, besides those that run.
+/// Iterator over the present jobs. Queued jobs are read only as far as they are examined.
 pub struct Present<'a> {
     view: View<'a>,
     with_running: bool,
     running: Peekable<IntoIter<(Rank, Candidate)>>,
     place: Place,
-    /// Whether a limit holds up all further waiting jobs.
+    /// True if a limit blocks all further queued jobs.
     is_held_up: bool,
-    /// Whether of jobs with equal keys and submissions the last comes first.
+    /// True if jobs with equal keys and submit times are returned in reverse order.
     reverses: bool,
 }
 
 impl<'a> Present<'a> {
-    /// All jobs present, or the waiting ones only.
+    /// Collect all present jobs, or only the queued ones.
     pub fn new(view: View<'a>, order: &Priority, with_running: bool, reverses: bool) -> Self {
         let mut running = Vec::new();
         for job in view.state.running.jobs() {
@@ -52,12 +52,12 @@ impl<'a> Present<'a> {
         }
     }
 
-    /// The running jobs among them, in order.
+    /// Return the running jobs, in order.
     pub fn running(&self) -> Vec<u32> {
         self.running.clone().map(|(_, candidate)| candidate.job).collect()
     }
 
-    /// What they share: what is free, and what those of them hold that run.
+    /// Return the capacity to share: free resources, and those held by the running jobs in this iterator.
     pub fn capacity(&self) -> Capacity {
         let View { scenario, state } = self.view;
         let machine = &state.machine;
@@ -66,7 +66,7 @@ impl<'a> Present<'a> {
         let kept = vec![0; left.len()];
         let mut capacity = Capacity { left, kept, resources, server: scenario.server() };
         for job in state.running.jobs().into_iter().filter(|&job| state.holds_nodes(job)) {
-            // What is being given up is not free yet, but no reason to suspend others either.
+            // Resources that are being released are not free yet, but are no reason to suspend other jobs.
             let gives_up = self.view.is_suspending(job);
             let is_shared = self.with_running && (gives_up || may_be_suspended(self.view, job));
             let amounts = if is_shared { &mut capacity.left } else { &mut capacity.kept };
@@ -83,7 +83,7 @@ impl<'a> Present<'a> {
         capacity
     }
 
-    /// The next job in order; of the waiting ones the next whose values match.
+    /// Return the next job in order; queued jobs only if their values match.
     fn advance(&mut self, matches: &impl Fn(&[i64]) -> bool) -> Option<Candidate> {
         let waiting = self.next_waiting(matches);
         let first_runs = match (self.running.peek(), &waiting) {
@@ -99,7 +99,7 @@ impl<'a> Present<'a> {
         Some(candidate(self.view, rank.job, state.work_left(scenario, rank.job)))
     }
 
-    /// The next waiting job that is within its limits and whose values match, and the place there.
+    /// Return the next queued job that is within its limits and has matching values, and its position.
     fn next_waiting(&mut self, matches: &impl Fn(&[i64]) -> bool) -> Option<(Rank, Place)> {
         let mut place = self.place;
         while !self.is_held_up {
@@ -116,13 +116,13 @@ impl<'a> Present<'a> {
         None
     }
 
-    /// The next waiting job whose values match.
+    /// Return the next queued job with matching values.
     fn step(&self, place: &mut Place, matches: &impl Fn(&[i64]) -> bool) -> Option<Rank> {
         place.at = self.view.state.queue.first_matching(place.at.as_ref(), matches);
         place.at
     }
 
-    /// The next waiting job where equals come in reverse.
+    /// Return the next queued job, with ties in reverse order.
     fn step_in_reverse(&self, place: &mut Place) -> Option<Rank> {
         let index = &self.view.state.queue.index;
         let before = place.at.or(place.end);
@@ -139,7 +139,7 @@ impl<'a> Present<'a> {
     }
 }
 
-/// The order of two jobs; of equal keys and submissions the greatest row may come first.
+/// Compare two jobs; if `reverses`, a larger row comes first among equal keys and submit times.
 fn order_of(one: &Rank, other: &Rank, reverses: bool) -> Ordering {
     if !reverses {
         return one.cmp(other);
@@ -158,11 +158,11 @@ impl Candidates for Present<'_> {
     }
 
     fn next_within(&mut self, capacity: &Capacity) -> Option<Candidate> {
-        // One that is over a limit may hold up those behind it, whatever it asks for.
+        // A job over a limit may block the jobs behind it, whatever it requests.
         let each = self.view.looks_at_each();
         let width = capacity.resources + 1;
         let sets = self.view.scenario.node_sets.count();
-        // Values of the request and of partitions follow those of the node sets.
+        // The values of node sets come first; values of the request and of partitions follow.
         let may_fit = |values: &[i64]| {
             let mut of_sets = values.chunks_exact(width).take(sets).enumerate();
             each || of_sets.any(|(set, own)| capacity.has(set, &own[1..]))
@@ -176,13 +176,14 @@ impl Candidates for Present<'_> {
     }
 }
 
-/// Whether a running job may be suspended: it holds its nodes, has no application, its run is not over, and it has not been suspended already.
+/// Return whether a running job may be suspended: it holds nodes, has no application, is not completing, and is not
+/// being suspended already.
 fn may_be_suspended(view: View<'_>, job: u32) -> bool {
     let is_settled = view.is_completing(job) || view.is_suspending(job);
     view.state.holds_nodes(job) && !view.has_application(job) && !is_settled
 }
 
-/// The remaining work of a running job.
+/// Return the remaining work of a running job.
 fn work_left(view: View<'_>, job: u32) -> f64 {
     match view.state.jobs.run(job) {
         Some(run) if view.state.running.get(run).phase == Phase::Running => {

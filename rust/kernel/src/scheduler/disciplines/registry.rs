@@ -1,4 +1,4 @@
-//! The disciplines by name: what each serves, where it comes from, and of what it is made.
+//! The registry of disciplines: name, source and rules of each.
 use crate::priority::ServiceOrder;
 
 use super::backfilling::{easy_literal, easy_skip};
@@ -7,30 +7,30 @@ use super::filling::server_filling;
 use super::in_order::{all_that_fit, prefix};
 use super::knapsack::{divisor_filling, max_weight};
 
-/// When a discipline selects anew.
+/// When a discipline selects jobs again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// At each pass.
+    /// In each pass.
     EachPass,
-    /// After something was given back, or while no job runs.
+    /// After resources were released, or while no job runs.
     Departures,
 }
 
-/// A discipline.
+/// Registry entry of a discipline.
 pub struct Entry {
     /// The name in spec strings.
     pub name: &'static str,
-    /// One line for people.
+    /// One-line description.
     pub summary: &'static str,
-    /// The publication that it comes from.
+    /// Source publication.
     pub source: &'static str,
-    /// Whether it suspends running jobs.
+    /// True if the discipline suspends running jobs.
     pub is_preemptive: bool,
-    /// The order in which it takes the jobs.
+    /// Order of the jobs.
     pub order: ServiceOrder,
-    /// When it selects.
+    /// When the discipline selects.
     pub when: When,
-    /// The jobs that it serves, of those present.
+    /// Selects the jobs to serve from the present jobs.
     pub select: fn(&mut dyn Candidates, &mut Capacity) -> Vec<Candidate>,
 }
 
@@ -148,7 +148,7 @@ pub const DISCIPLINES: [Entry; 13] = [
     },
 ];
 
-/// The place of the discipline with a name.
+/// Return the index of the discipline with this name.
 #[must_use]
 pub fn named(name: &str) -> Option<usize> {
     DISCIPLINES.iter().position(|entry| entry.name == name)

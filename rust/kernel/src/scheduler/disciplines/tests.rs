@@ -1,4 +1,4 @@
-//! Each selection compared with the plainest way to find it, on random jobs and capacities.
+//! Compare each selection with a brute-force search on random jobs and capacities.
 use std::collections::VecDeque;
 
 use super::candidates::{Candidate, Candidates, Capacity};
@@ -19,7 +19,7 @@ impl Candidates for List {
     }
 }
 
-/// Random jobs in order, of one or two resources, and a capacity.
+/// Draw random jobs in order, with one or two resources, and a capacity.
 fn case(seed: u64) -> (Vec<Candidate>, Capacity) {
     let mut drawn = 0;
     let mut below = |limit: u64| {
@@ -60,7 +60,7 @@ fn numbers(jobs: &[&Candidate]) -> Vec<u32> {
     jobs.iter().map(|job| job.job).collect()
 }
 
-/// Those of a list that fit beside those before them.
+/// Return the jobs that fit in addition to the jobs before them.
 fn greedily<'a>(jobs: impl Iterator<Item = &'a Candidate>, capacity: &Capacity) -> Vec<&'a Candidate> {
     let mut served = Vec::new();
     for job in jobs {
@@ -141,7 +141,7 @@ fn the_heaviest_set_is_found() {
     }
 }
 
-/// When the head could start, by the workload vector of the paper: a level for each server, ascending.
+/// Return the earliest start of the head, from the workload vector of the paper: one level per server, ascending.
 fn alpha(before: &[&Candidate], head: &Candidate, servers: i64) -> f64 {
     let mut levels = vec![0.0_f64; servers as usize];
     for job in before {

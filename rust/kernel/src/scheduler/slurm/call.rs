@@ -1,4 +1,4 @@
-//! A call of the main loop or of backfill on its way through the queue.
+//! State of a call of the main loop or of backfill that is processing the queue.
 use serde::{Deserialize, Serialize};
 
 use crate::slurm::{Backfill, CallState, Entry, MainLoop, Setup, Verdict};
@@ -6,22 +6,22 @@ use crate::slurm::{Backfill, CallState, Entry, MainLoop, Setup, Verdict};
 use super::cycle::{Cycle, Pace, Turn};
 use super::queue::Queued;
 
-/// A call on its way.
+/// A call in progress.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Call {
     pub kind: Kind,
-    /// The entries of the queue, in order; and the next of them.
+    /// The queue entries in order, and the index of the next one.
     pub queue: Vec<Queued>,
     pub next: usize,
     pub started: bool,
 }
 
-/// What is called.
+/// The scheduler that is called.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Kind {
-    /// The main loop, by its thread or directly; how many entries it looks at.
+    /// The main loop, whether its thread calls it (else a direct call), and the number of entries that it examines.
     Main(Box<MainLoop>, bool, usize),
-    /// Backfill.
+    /// Backfill, in a cycle.
     Backfill(Box<Backfill>, Cycle),
 }
 
@@ -33,7 +33,7 @@ impl Kind {
         }
     }
 
-    /// What a call leaves.
+    /// Convert the call into the state that it leaves.
     pub fn into_state(self) -> CallState {
         match self {
             Self::Main(main, ..) => main.into_state(),
@@ -41,7 +41,7 @@ impl Kind {
         }
     }
 
-    /// What comes before the next entry.
+    /// Return whether to pause or end before the next entry.
     pub fn turn(&self, pace: &Pace) -> Turn {
         match self {
             Self::Main(..) => Turn::Continues,
@@ -49,12 +49,12 @@ impl Kind {
         }
     }
 
-    /// Whether others may have acted since the call began.
+    /// Return whether other schedulers may have acted since the call began.
     pub fn has_paused(&self) -> bool {
         matches!(self, Self::Backfill(_, cycle) if cycle.has_paused())
     }
 
-    /// Whether nothing becomes of the entries from this place on.
+    /// Return whether the call can do nothing with the entries from this index on.
     pub fn is_over(&self, setup: &Setup, place: usize) -> bool {
         match self {
             Self::Main(main, _, depth) => place >= *depth || main.is_over(setup),

@@ -1,8 +1,8 @@
-//! When the controller's two threads act (S25).
+//! Times at which the controller's two threads act (S25).
 //!
-//! Each wakes once in a second or a little more, at a phase of its own. What they would find at most wakings is known without
-//! a call: where nothing has changed, the same call decides the same, until the time itself makes a difference
-//! (`Backfill::holds_until`). Such calls are counted and not made, so that a controller with nothing to do costs nothing.
+//! Each thread wakes every second or slightly less often, with its own phase. The result of most calls is known
+//! beforehand: if nothing has changed, the same call decides the same, until time itself makes a difference
+//! (`Backfill::holds_until`). Such calls are counted but not executed, so that an idle controller costs nothing.
 use serde::{Deserialize, Serialize};
 
 use crate::random::mix;
@@ -11,48 +11,48 @@ use crate::time::Time;
 use super::settings::SlurmSettings;
 use super::spacing::Spacing;
 
-/// What numbers the draws of the phases.
+/// Stream numbers of the random phases.
 const MAIN_PHASE: u64 = 0x51;
 const BACKFILL_PHASE: u64 = 0x52;
-/// Long before all times.
+/// Earlier than any event.
 const LONG_AGO: i64 = i64::MIN / 4;
 
 /// The thread that calls the main loop.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct MainThread {
-    /// One time at which it wakes.
+    /// One time at which the thread wakes.
     origin: f64,
-    /// Seconds from one waking to the next, 1 at least.
+    /// Seconds between two wakings, at least 1.
     period: f64,
     interval: i64,
     delay: i64,
-    /// The second of its latest call.
+    /// The second of the latest call.
     latest: i64,
-    /// The second of its latest look at the whole queue, made or not.
+    /// The second of the latest full call, executed or not. A full call examines the whole queue.
     latest_full: i64,
     is_wanted: bool,
-    /// Whether a look at the whole queue may start a job.
+    /// True if a full call may start a job.
     is_stale: bool,
-    /// Whether the latest call found an entry without room.
+    /// True if the latest call found an entry that did not fit.
     is_blocked: bool,
 }
 
 impl MainThread {
-    /// The first waking at a time or after it.
+    /// Return the first waking at or after a time.
     fn waking(&self, time: f64) -> f64 {
         let number = ((time - self.origin) / self.period).floor();
         let at = |number: f64| self.origin + number * self.period;
-        // The quotient was rounded.
+        // The quotient is rounded: check its neighbours.
         let candidates = [number - 1.0, number, number + 1.0];
         candidates.map(at).into_iter().find(|&waking| waking >= time).unwrap_or_else(|| at(number + 2.0))
     }
 
-    /// When it next looks at the whole queue.
+    /// Return the time of the next full call.
     fn next_full(&self) -> f64 {
         self.waking((self.latest_full + self.interval) as f64)
     }
 
-    /// It calls now, whether that is put off or not.
+    /// Record a call by the thread now, postponed or not.
     fn calls(&mut self, now: f64) {
         self.latest = now.floor() as i64;
         self.is_wanted = false;
@@ -61,7 +61,7 @@ impl MainThread {
         }
     }
 
-    /// When the next call is made that may matter, at `now` or later; None where there is none.
+    /// Return the time, at `now` or later, of the next call that may change something. None if there is none.
     fn due(&self, now: f64) -> Option<f64> {
         if !self.is_wanted && !self.is_stale {
             return None;
@@ -76,13 +76,13 @@ impl MainThread {
     }
 }
 
-/// A pause of a cycle of backfill.
+/// A pause of a backfill cycle.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Pause {
     until: f64,
-    /// Whether something has changed in it.
+    /// True if something has changed during the pause.
     is_disturbed: bool,
-    /// Whether anything has changed since the cycle began.
+    /// True if anything has changed since the cycle began.
     has_changed: bool,
 }
 
@@ -90,38 +90,38 @@ struct Pause {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct BackfillThread {
     interval: f64,
-    /// The second in which its latest cycle ended.
+    /// The second in which the latest cycle ended.
     latest: i64,
-    /// The first time at which it wakes after that; from then on it wakes each second until it works.
+    /// The first waking after that cycle. From then on the thread wakes each second until it runs a cycle.
     next: f64,
-    /// The second of the latest change that makes it work.
+    /// The second of the latest change that triggers a cycle.
     changed: i64,
-    /// Whether something has changed since its latest cycle.
+    /// True if something has changed since the latest cycle.
     is_stale: bool,
-    /// The second from which on its latest cycle may come out differently though nothing has changed.
+    /// From this second on, a cycle may have another result than the latest one although nothing has changed.
     holds_until: f64,
-    /// Whether a cycle is a change itself.
+    /// True if a cycle is itself a change that triggers the next one.
     goes_on: bool,
-    /// How long a cycle takes, seconds.
+    /// Duration of a cycle, seconds.
     length: f64,
-    /// The pause of the cycle that is under way.
+    /// The pause of the current cycle.
     pause: Option<Pause>,
-    /// Whether no cycle is made before an event: the latest found nothing to start on an idle machine.
+    /// True if no cycle runs before the next event: the latest one found nothing to start on an idle machine.
     rests: bool,
 }
 
 impl BackfillThread {
-    /// Whether there is something to do at its next waking.
+    /// Return whether the next waking triggers a cycle.
     fn has_work(&self) -> bool {
         self.changed >= self.latest
     }
 
-    /// Whether a cycle at a time may come out otherwise than the latest, though nothing has changed.
+    /// Return whether a cycle at this time may have another result than the latest one although nothing has changed.
     fn may_differ_in(&self, time: f64) -> bool {
         time.floor() >= self.holds_until
     }
 
-    /// A change at a time. While a cycle is under way it waits for the end of that.
+    /// Record a change. During a cycle, its effect is deferred to the end of the cycle.
     fn touch(&mut self, time: f64) {
         if let Some(pause) = &mut self.pause {
             (pause.is_disturbed, pause.has_changed) = (true, true);
@@ -132,12 +132,12 @@ impl BackfillThread {
         }
         self.changed = (time.floor() as i64).max(self.latest);
         if self.next < time {
-            // It has woken since then, and had nothing to do.
+            // The thread has woken since then, with nothing to do.
             self.next += (time - self.next).ceil();
         }
     }
 
-    /// Counts a cycle at its next waking that is not made, since it would find what the latest one found.
+    /// Count the cycle at the next waking without executing it: its result equals that of the latest one.
     fn pass_over(&mut self) {
         let end = self.next + self.length;
         self.latest = end.floor() as i64;
@@ -148,22 +148,22 @@ impl BackfillThread {
     }
 }
 
-/// When calls are made.
+/// The schedule of calls.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Clock {
     main: MainThread,
     spacing: Spacing,
     backfill: Option<BackfillThread>,
-    /// Whether the threads have begun to wake.
+    /// True if the threads have begun to wake.
     has_begun: bool,
-    /// The next cycle of backfill that may matter, if it was looked for since something changed last.
+    /// The next backfill cycle that may change something, if computed since the last change.
     next_cycle: Option<Time>,
-    /// Whether submissions or external events are still to come.
+    /// True if submissions or external events are still pending.
     pub awaits_events: bool,
 }
 
 impl Clock {
-    /// The clock of a controller that has had nothing to do so far.
+    /// Create the clock of a controller that has not been called yet.
     pub(super) fn new(settings: &SlurmSettings, seed: u64) -> Self {
         let interval = settings.sched_interval;
         let drawn = || drawn(seed, MAIN_PHASE) * interval as f64;
@@ -199,7 +199,7 @@ impl Clock {
         }
     }
 
-    /// Lets the threads wake near the first event.
+    /// Align the phases of the threads to the first event.
     fn begin(&mut self, now: f64) {
         let main = &mut self.main;
         let interval = main.interval as f64;
@@ -211,7 +211,7 @@ impl Clock {
         self.has_begun = true;
     }
 
-    /// Takes note of the calls before now that were not made.
+    /// Count the calls before `now` that were not executed.
     pub(super) fn catch_up(&mut self, now: f64) {
         if !self.has_begun {
             self.begin(now);
@@ -221,24 +221,24 @@ impl Clock {
         }
     }
 
-    /// The next look at the whole queue, call that was put off or cycle of backfill if nothing changes.
+    /// Return the time of the next full call, postponed call or backfill cycle if nothing changes.
     fn next_idle_call(&self) -> f64 {
         let main = self.next_put_off().map_or(self.main.next_full(), |time| time.min(self.main.next_full()));
         self.next_idle_cycle().map_or(main, |cycle| main.min(cycle))
     }
 
-    /// When a call that was put off finds what the latest found.
+    /// Return the time of a postponed call that would have the same result as the latest call.
     fn next_put_off(&self) -> Option<f64> {
         self.spacing.next().filter(|_| !self.main.is_stale)
     }
 
-    /// The next cycle of backfill if nothing changes and the main loop makes none work.
+    /// Return the time of the next backfill cycle if nothing changes and the main loop triggers no cycle.
     fn next_idle_cycle(&self) -> Option<f64> {
         let thread = self.backfill.as_ref()?;
         (thread.pause.is_none() && !thread.is_stale && thread.has_work()).then_some(thread.next)
     }
 
-    /// Passes over the next of these calls; the main loop comes first.
+    /// Count the earliest of these calls without executing it; at equal times the main loop comes first.
     fn pass_over(&mut self) {
         let full = self.main.next_full();
         let put_off = self.next_put_off().filter(|&time| time < full);
@@ -250,7 +250,7 @@ impl Clock {
         }
     }
 
-    /// A look at the whole queue that finds what the latest call found, unless it is put off.
+    /// Count a full call whose result equals that of the latest call, unless it is postponed.
     fn pass_over_full(&mut self, full: f64) {
         self.main.latest_full = full.floor() as i64;
         if !self.spacing.puts_off(full, true) {
@@ -258,7 +258,7 @@ impl Clock {
         }
     }
 
-    /// A call that was put off and finds what the latest found.
+    /// Count a postponed call whose result equals that of the latest call.
     fn pass_over_put_off(&mut self, time: f64) {
         self.spacing.take();
         self.pass_over_main(time);
@@ -266,7 +266,7 @@ impl Clock {
 
     fn pass_over_main(&mut self, time: f64) {
         self.spacing.called(time);
-        // It is a change each time when it meets a job without room.
+        // Each call that finds an entry that does not fit triggers backfill.
         if self.main.is_blocked
             && !self.main.is_stale
             && let Some(thread) = &mut self.backfill
@@ -275,7 +275,7 @@ impl Clock {
         }
     }
 
-    /// Something has changed: queue, nodes or running jobs.
+    /// Record a change of the queue, nodes or running jobs.
     pub(super) fn change(&mut self, now: f64) {
         if let Some(thread) = &mut self.backfill {
             thread.rests = false;
@@ -287,7 +287,7 @@ impl Clock {
         self.main.is_stale = true;
     }
 
-    /// Something has changed that makes backfill work, though it finds the same.
+    /// Record a change that triggers a backfill cycle but cannot change its result.
     fn touch(&mut self, now: f64) {
         self.next_cycle = None;
         if let Some(thread) = &mut self.backfill {
@@ -295,17 +295,17 @@ impl Clock {
         }
     }
 
-    /// The main loop is wanted at its next chance.
+    /// Request a call of the main loop at its thread's next opportunity.
     pub(super) fn want_main(&mut self) {
         self.main.is_wanted = true;
     }
 
-    /// Whether the main loop is called directly now.
+    /// Return whether a direct call of the main loop runs now; otherwise postpone it.
     pub(super) fn calls_directly(&mut self, now: f64) -> bool {
         !self.spacing.puts_off(now, false)
     }
 
-    /// Whether a call is made now that was put off; whether it looks at the whole queue.
+    /// Return whether a postponed call is executed now; the value is true if it is a full call.
     pub(super) fn put_off_is_due(&mut self, now: f64) -> Option<bool> {
         let time = self.spacing.next().filter(|&time| time <= now)?;
         if self.main.is_stale {
@@ -316,7 +316,8 @@ impl Clock {
         None
     }
 
-    /// Whether its thread calls the main loop now; whether it looks at the whole queue then. A look that may be left out is.
+    /// Return whether the thread calls the main loop now; the value is true for a full call. A call without effect is
+    /// only counted.
     pub(super) fn main_is_due(&mut self, now: f64) -> Option<bool> {
         let full = self.main.next_full();
         if self.main.due(now).is_some_and(|due| due <= now) {
@@ -333,7 +334,7 @@ impl Clock {
         None
     }
 
-    /// Whether backfill is called now.
+    /// Return whether a backfill cycle begins or continues now.
     pub(super) fn backfill_is_due(&self, now: f64) -> bool {
         self.backfill.as_ref().is_some_and(|thread| match thread.pause {
             Some(pause) => pause.until <= now,
@@ -343,12 +344,12 @@ impl Clock {
         })
     }
 
-    /// Whether something has changed since backfill paused, other than what it decided itself.
+    /// Return whether something has changed since backfill paused, apart from its own decisions.
     pub(super) fn was_disturbed(&self) -> bool {
         self.backfill.as_ref().is_some_and(|thread| thread.pause.is_some_and(|pause| pause.is_disturbed))
     }
 
-    /// A part of a cycle is over, which goes on then.
+    /// Pause the current cycle until a time.
     pub(super) fn pauses(&mut self, now: f64, until: f64, started: bool) {
         let had_changed = self.end_pause();
         if started {
@@ -360,14 +361,13 @@ impl Clock {
         }
     }
 
-    /// The cycle of backfill that has paused is at work again; whether anything has changed since it began.
+    /// End the pause of a cycle. Return whether anything has changed since the cycle began.
     fn end_pause(&mut self) -> bool {
         let pause = self.backfill.as_mut().and_then(|thread| thread.pause.take());
         pause.is_some_and(|pause| pause.has_changed)
     }
 
-    /// The main loop was called now, by its thread or directly. Whether it started jobs, met one without room, and left
-    /// entries that it did not look at.
+    /// Record a call of the main loop, by its thread or direct, and its result.
     pub(super) fn called_main(&mut self, now: f64, by_thread: bool, found: MainCall) {
         if by_thread {
             self.main.calls(now);
@@ -383,7 +383,7 @@ impl Clock {
         self.main.is_stale = found.is_cut;
     }
 
-    /// Backfill was called now.
+    /// Record a backfill cycle and its result.
     pub(super) fn called_backfill(&mut self, now: f64, found: BackfillCall) {
         self.next_cycle = None;
         let has_changed = self.end_pause();
@@ -406,7 +406,7 @@ impl Clock {
         }
     }
 
-    /// When the next call is due that may matter, after what happened until now.
+    /// Return the time of the next call that may change something, given all events until now.
     pub(super) fn next_due(&mut self, now: f64) -> Time {
         let put_off = self.spacing.next().filter(|_| self.main.is_stale).map_or(Time::NEVER, Time);
         let main = self.main.due(now).map_or(Time::NEVER, Time).min(put_off);
@@ -415,7 +415,7 @@ impl Clock {
         main.min(cycle)
     }
 
-    /// The next cycle of backfill that may matter. O(cycles until then).
+    /// Return the time of the next backfill cycle that may change something. O(cycles until then).
     fn look_ahead(&self) -> Time {
         let Some(thread) = &self.backfill else { return Time::NEVER };
         if let Some(pause) = thread.pause {
@@ -438,30 +438,30 @@ impl Clock {
     }
 }
 
-/// What a call of the main loop found.
+/// Result of a call of the main loop.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MainCall {
     pub(super) started: bool,
     pub(super) met_no_room: bool,
-    /// Whether a look at the whole queue may start a job: entries are left, or their order changes with time.
+    /// True if a full call may start a job: entries were not examined, or their order changes with time.
     pub(super) is_cut: bool,
 }
 
-/// What a call of backfill found.
+/// Result of a backfill cycle.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BackfillCall {
     pub(super) started: bool,
     pub(super) puts_off: bool,
     pub(super) holds_until: f64,
-    /// When it began.
+    /// Begin of the cycle.
     pub(super) begin: f64,
-    /// How long it takes, seconds.
+    /// Duration of the cycle, seconds.
     pub(super) length: f64,
-    /// Whether the next is made after an event only, if it has started nothing.
+    /// True if the next cycle runs only after an event, provided that this one has started nothing.
     pub(super) rests: bool,
 }
 
-/// A number in [0, 1) for a seed.
+/// Return a random number in [0, 1) for a seed and a stream number.
 pub(super) fn drawn(seed: u64, number: u64) -> f64 {
     (mix(seed, number) >> 11) as f64 / (1_u64 << 53) as f64
 }

@@ -1,20 +1,20 @@
-//! A cycle of backfill takes time, and lets others act now and then: it is a row of parts with pauses between them (S25).
+//! Timing of a backfill cycle: it consists of parts with pauses between them in which other threads can act (S25).
 use serde::{Deserialize, Serialize};
 
 use super::settings::SlurmSettings;
 
-/// How fast cycles go, seconds.
+/// Durations in a backfill cycle, seconds.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Pace {
-    /// For each entry that is looked at.
+    /// Time per examined entry.
     test_time: f64,
-    /// `bf_yield_interval`: a part is over after so many.
+    /// `bf_yield_interval`: a part ends after this time.
     yield_interval: f64,
-    /// `bf_yield_sleep`: so many lie between parts.
+    /// `bf_yield_sleep`: pause between parts.
     yield_sleep: f64,
-    /// `bf_max_time`: no entry is looked at so many whole seconds after the begin.
+    /// `bf_max_time`: no entry is examined this many whole seconds after the begin.
     max_time: f64,
-    /// `bf_continue`: whether a cycle goes on although something has changed in a pause.
+    /// `bf_continue`: whether a cycle continues although something has changed during a pause.
     pub continues: bool,
 }
 
@@ -29,28 +29,28 @@ impl Pace {
         }
     }
 
-    /// Whether a cycle that looks at so many entries may pause.
+    /// Return whether a cycle with this many entries may pause.
     pub fn may_pause(&self, entries: usize) -> bool {
         entries as f64 * self.test_time >= self.yield_interval
     }
 }
 
-/// What comes before the next entry.
+/// What to do before the next entry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Turn {
-    /// Nothing.
+    /// Continue.
     Continues,
-    /// A pause until then.
+    /// Pause until this time.
     Pauses(f64),
-    /// The end of the cycle: it has taken its time.
+    /// End the cycle: its time is used up.
     Ends,
 }
 
-/// A cycle under way.
+/// The current cycle.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Cycle {
     pub begin: f64,
-    /// When its present part began, and how many entries had been looked at by then.
+    /// Begin of the current part, and number of entries examined before it.
     part: f64,
     looked_at: usize,
     has_paused: bool,
@@ -61,17 +61,17 @@ impl Cycle {
         Self { begin: now, part: now, looked_at: 0, has_paused: false }
     }
 
-    /// When the entry is looked at before which so many have been.
+    /// Return when the entry after `tested` others is examined.
     pub fn time(&self, pace: &Pace, tested: usize) -> f64 {
         self.part + self.taken(pace, tested)
     }
 
-    /// Seconds that its part has taken so far.
+    /// Return how long the current part has taken, seconds.
     fn taken(&self, pace: &Pace, tested: usize) -> f64 {
         (tested - self.looked_at) as f64 * pace.test_time
     }
 
-    /// What comes before the next entry.
+    /// Return what to do before the next entry.
     pub fn turn(&self, pace: &Pace, tested: usize) -> Turn {
         let time = self.time(pace, tested);
         if time.floor() - self.begin.floor() >= pace.max_time {
@@ -83,23 +83,24 @@ impl Cycle {
         }
     }
 
-    /// Its next part begins.
+    /// Begin the next part.
     pub fn resume(&mut self, now: f64, tested: usize) {
         self.has_paused = true;
         (self.part, self.looked_at) = (now, tested);
     }
 
-    /// How long it has taken, seconds.
+    /// Return how long the cycle has taken, seconds.
     pub fn length(&self, pace: &Pace, tested: usize) -> f64 {
         self.time(pace, tested) - self.begin
     }
 
-    /// Whether a cycle that begins at another part of a second may look at fewer entries, or at other nodes.
+    /// Return whether a cycle that begins at another fraction of a second may examine fewer entries, or see other
+    /// nodes.
     pub fn may_differ(&self, pace: &Pace, tested: usize) -> bool {
         self.has_paused || self.length(pace, tested) > pace.max_time - 1.0
     }
 
-    /// Whether it has had several parts.
+    /// Return whether the cycle has had several parts.
     pub fn has_paused(&self) -> bool {
         self.has_paused
     }

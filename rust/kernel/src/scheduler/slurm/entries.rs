@@ -1,4 +1,4 @@
-//! Jobs of a simulation as the controller sees them.
+//! Conversion of a simulation's jobs into queue entries and holdings of the controller.
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -16,19 +16,19 @@ use super::settings::SlurmSettings;
 use super::standing;
 use super::time_limits::{TimeLimits, whole_minutes};
 
-/// A job without a limit counts as one of a year.
+/// Time limit, seconds, of a job without one.
 const YEAR: f64 = 365.0 * 86_400.0;
 
-/// How jobs and nodes of a simulation are described to the controller.
+/// Mapping from a simulation's jobs and nodes to the controller's.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Description {
     core: Option<usize>,
     memory: Option<usize>,
-    /// The other resources: each is a generic one.
+    /// The other resources; each is a generic resource (GRES).
     generic: Vec<usize>,
     gpu: Option<usize>,
     select: Select,
-    /// By request: how its tasks fill nodes, where that is known.
+    /// By request: how its tasks fill nodes, once computed.
     filling: Vec<Option<Filling>>,
     pub(super) time_limits: TimeLimits,
 }
@@ -36,10 +36,10 @@ pub(super) struct Description {
 /// How the tasks of a request fill idle nodes of its set.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Filling {
-    /// How many a node takes that takes some.
+    /// Tasks per node, on nodes that take any.
     tasks: u32,
-    /// The suitable nodes: those with the features, and where it takes them whole those that take some; None where all of the
-    /// partition are.
+    /// Suitable nodes: nodes with the requested features and, for whole nodes, those that take any tasks. None if all
+    /// nodes of the partition are suitable.
     suitable: Option<Arc<NodeBits>>,
 }
 
@@ -47,7 +47,7 @@ impl Description {
     pub(super) fn new(settings: &SlurmSettings, resources: usize, seed: u64) -> Self {
         let SlurmSettings { core, memory, gpu, select, .. } = *settings;
         let is_generic = |&resource: &usize| ![core, memory].contains(&Some(resource));
-        // Whole nodes have all of what they have.
+        // Jobs get whole nodes with all their resources: generic resources need not be counted.
         let generic = match select {
             Select::Linear => Vec::new(),
             Select::Cores => (0..resources).filter(is_generic).collect(),
@@ -56,12 +56,12 @@ impl Description {
         Self { core, memory, generic, gpu, select, filling: Vec::new(), time_limits }
     }
 
-    /// Which of the generic resources counts GPUs.
+    /// Return the index of the generic resource that counts GPUs.
     pub(super) fn gpu_kind(&self) -> Option<usize> {
         self.generic.iter().position(|&resource| Some(resource) == self.gpu)
     }
 
-    /// The nodes and partitions of a machine: each of its node sets is a partition.
+    /// Return the nodes and partitions of a machine: each node set is a partition.
     pub(super) fn machine(
         &self,
         resources: usize,
@@ -80,12 +80,12 @@ impl Description {
         (nodes, generic, partitions)
     }
 
-    /// Of these amounts those of generic resources.
+    /// Return the generic resources among these amounts.
     fn generic_of<'a>(&'a self, amounts: &'a [i64]) -> impl Iterator<Item = i64> + 'a {
         self.generic.iter().map(|&resource| amounts[resource])
     }
 
-    /// What a task asks for of generic resources.
+    /// Return the generic resources that a task requests.
     fn generic_request(&self, asked: &Request) -> GenericRequest {
         if self.generic_of(&asked.amounts).all(|amount| amount == 0) {
             return GenericRequest::NOTHING;
@@ -93,13 +93,13 @@ impl Description {
         GenericRequest::PerTask(self.generic_of(&asked.amounts).collect())
     }
 
-    /// Amounts of resources, or of so many tasks that ask for them.
+    /// Convert amounts of a node, or per-task amounts times a number of tasks, to CPUs and memory.
     fn amounts(&self, amounts: &[i64], tasks: u32) -> Amounts {
         let of = |resource: Option<usize>| resource.map(|resource| amounts[resource] * i64::from(tasks));
         Amounts { cpus: of(self.core).unwrap_or(i64::from(tasks)), memory: of(self.memory).unwrap_or(0) }
     }
 
-    /// Whether a job gets its nodes whole.
+    /// Return whether a job gets whole nodes.
     fn gives_whole_nodes(&self, asked: &Request) -> bool {
         self.select == Select::Linear || asked.exclusive
     }
@@ -113,7 +113,8 @@ impl Description {
         Memory::PerCpu(memory / i64::from(self.cpus_per_task(request)))
     }
 
-    /// How tasks of a request fill nodes of its set; where it takes them whole, those that take some are alike.
+    /// Return how tasks of a request fill nodes of its set. For whole nodes, all nodes that take any tasks take the
+    /// same number.
     fn filling(&mut self, view: View<'_>, request: u32) -> &Filling {
         let place = request as usize;
         if place >= self.filling.len() {
@@ -127,7 +128,7 @@ impl Description {
         self.filling(view, request).tasks
     }
 
-    /// A waiting job in one of its partitions, for which none is preempted.
+    /// Create the queue entry of a waiting job in one of its partitions, without preemption.
     pub(super) fn entry(&mut self, view: View<'_>, job: u32, request: u32) -> Entry {
         let Job { row, tasks, .. } = *view.scenario.job(job);
         let asked = view.scenario.requests.get(request);
@@ -164,7 +165,7 @@ impl Description {
         }
     }
 
-    /// The tasks of a job on the nodes that it gets: each takes as many as its CPUs have room for, the last what is left.
+    /// Distribute the tasks of a job to its nodes: as many to each as its CPUs allow, the rest to the last one.
     pub(super) fn placement(
         &mut self,
         view: View<'_>,
@@ -186,7 +187,7 @@ impl Description {
         chosen.iter().map(tasks_on).filter(|part| part.tasks > 0).collect()
     }
 
-    /// What a running job holds, until when. Whether it may be preempted is left open.
+    /// Return what a running job holds, and until when. Whether it may be preempted is set later.
     pub(super) fn held(&self, view: View<'_>, job: u32, setup: &Setup) -> Held {
         let asked = view.scenario.request(job);
         let allot = |part: &NodeTasks| {
@@ -213,8 +214,8 @@ impl Description {
         }
     }
 
-    /// These jobs are chosen for preemption: those of them that leave their nodes at once, since they have no grace time, or had
-    /// it. The others have theirs from now on.
+    /// Mark jobs as chosen for preemption. Return those that leave their nodes now: jobs without grace time, or already
+    /// in it. For the others the grace time begins.
     pub(super) fn notice(&mut self, view: View<'_>, jobs: &[u32]) -> Vec<u32> {
         let grace_time = view.scenario.preemption.as_ref().map_or(0.0, |rules| rules.grace_time);
         let mut leaving = Vec::new();
@@ -230,7 +231,7 @@ impl Description {
         leaving
     }
 
-    /// What a running job holds of generic resources, node after node; nothing where it holds none.
+    /// Return the generic resources that a running job holds, by node; empty if it holds none.
     fn generic_held(&self, asked: &Request, placement: &[NodeTasks], setup: &Setup) -> Vec<i64> {
         let of_task = self.generic_request(asked);
         if self.generic.is_empty() || (of_task == GenericRequest::NOTHING && !asked.exclusive) {
@@ -245,7 +246,7 @@ impl Description {
         placement.iter().flat_map(of_part).collect()
     }
 
-    /// Why the rule cannot schedule these jobs; None where it can.
+    /// Return why the rule cannot schedule these jobs, or None if it can.
     pub(super) fn refusal(
         &self,
         scenario: &Scenario,
@@ -281,7 +282,7 @@ impl Description {
         None
     }
 
-    /// What of a job with so many tasks is not modelled.
+    /// Return why a job with this number of tasks is not supported, or None.
     fn uneven(&self, asked: &Request, tasks: u32) -> Option<String> {
         let per_node = asked.tasks_per_node.min(tasks);
         let is_shared = !self.gives_whole_nodes(asked);
@@ -290,7 +291,7 @@ impl Description {
         })
     }
 
-    /// What of a request is not modelled.
+    /// Return why a request is not supported, or None.
     fn unlike(
         &self,
         scenario: &Scenario,
@@ -326,7 +327,7 @@ impl Description {
 }
 
 impl Filling {
-    /// That of a request that takes its nodes whole, or shares them.
+    /// Compute the filling of a request for whole nodes or for shared nodes.
     fn of(view: View<'_>, request: u32, is_whole: bool) -> Self {
         let (machine, wanted) = (&view.state.machine, view.scenario.requests.get(request));
         let nodes = || view.scenario.node_sets.nodes_from(wanted.nodes, 0);
@@ -341,12 +342,12 @@ impl Filling {
     }
 }
 
-/// The number of the reservation that a job uses.
+/// Return the number of the reservation that a job uses.
 pub(super) fn used_by(scenario: &Scenario, job: u32) -> Option<usize> {
     scenario.calendar.as_deref()?.used_by(job).map(|number| number as usize)
 }
 
-/// The row of the first job that may use nodes beyond its reservation.
+/// Return the row of the first job that may use nodes outside its reservation.
 fn flexible_job(scenario: &Scenario) -> Option<usize> {
     let known = scenario.calendar.as_deref()?.occurrences();
     let is_flexible = |&slot: &u32| {
@@ -360,13 +361,13 @@ fn flexible_job(scenario: &Scenario) -> Option<usize> {
     (0..scenario.jobs.len() as u32).find(is_flexible).map(|slot| scenario.job(slot).row as usize)
 }
 
-/// The time limit of a job, seconds: Slurm counts whole minutes.
+/// Return the time limit of a job, seconds, in whole minutes as in Slurm.
 fn limit(view: View<'_>, job: u32) -> f64 {
     let estimate = view.state.jobs.estimate(job);
     if estimate.is_finite() { whole_minutes(estimate) } else { YEAR }
 }
 
-/// The nodes that take jobs: those that offer all that they have.
+/// Return the nodes that accept jobs: those with their full capacity available.
 pub(super) fn available(view: View<'_>, nodes: usize) -> NodeBits {
     let machine = &view.state.machine;
     if !machine.has_unavailable() {

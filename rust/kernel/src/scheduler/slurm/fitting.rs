@@ -1,21 +1,21 @@
-//! Which jobs their partitions can never run: those that do not fit on the partition's suitable nodes if all are idle. They wait, and
-//! keep no other from its start.
+//! Detection of jobs that their partition can never run: they do not fit on its suitable nodes even if all are idle.
+//! Such jobs wait without blocking others.
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::slurm::{Entry, Select, Setup};
 
-/// What is known of the requests of jobs so far.
+/// Results for the requests of jobs so far.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Fitting {
-    /// Whether so many tasks of a request fit, where nodes are shared.
+    /// By request and number of tasks: whether they fit, for shared nodes.
     known: BTreeMap<(u32, u32), bool>,
 }
 
 impl Fitting {
-    /// Whether an entry fits on its partition when that is idle. O(log requests); O(nodes) for the first of its kind,
-    /// and O(nodes / 64) where nodes are taken whole.
+    /// Return whether an entry fits on its idle partition. O(log requests); O(nodes) for the first of its kind, and
+    /// O(nodes / 64) if nodes are allocated whole.
     pub fn is_possible(&mut self, setup: &Setup, entry: &Entry, request: u32) -> bool {
         if setup.select == Select::Linear {
             return entry.least_nodes() as usize <= setup.suitable_nodes(entry).count();

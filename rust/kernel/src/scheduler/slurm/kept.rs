@@ -1,7 +1,7 @@
-//! What the controller knows from call to call: which jobs hold which nodes, and the weights of nodes.
+//! Occupation of nodes and node weights, kept by the controller between calls.
 //!
-//! It is brought up to date from the jobs that have changed since the latest pass began, each O(its nodes + log jobs). A call
-//! has it while it goes on.
+//! Each pass updates them for the jobs that have changed since the latest pass, each O(its nodes + log jobs). During a
+//! call, the call owns them.
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -12,23 +12,23 @@ use crate::state::{Phase, View};
 use super::entries::{Description, available};
 use super::standing;
 
-/// What is kept.
+/// The kept occupation and weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Kept {
     occupation: Occupation,
-    /// The jobs that are over and still hold their nodes, by number.
+    /// Completing jobs, which still hold their nodes, by number.
     completing: BTreeMap<u32, Held>,
-    /// The jobs that hold nodes: the number of each, by its slot.
+    /// The number of each job that holds nodes, by slot.
     numbers: BTreeMap<u32, u32>,
-    /// The weights that nodes have since the latest evaluation.
+    /// Node weights after the latest evaluation.
     pub(super) weights: Vec<u32>,
-    /// Slots of jobs that calls have started or preempted, for which the run may have something else.
+    /// Slots of jobs that calls have started or preempted: the run may differ from what was recorded.
     decided: Vec<u32>,
     has_begun: bool,
 }
 
 impl Kept {
-    /// No job runs.
+    /// Create the state without running jobs.
     pub(super) fn new(setup: &Setup) -> Self {
         Self {
             occupation: Occupation::none(setup),
@@ -40,17 +40,17 @@ impl Kept {
         }
     }
 
-    /// The occupation, and the weights of nodes to be changed.
+    /// Return the occupation, and the node weights for modification.
     pub(super) fn weights_beside(&mut self) -> (&Occupation, &mut [u32]) {
         (&self.occupation, &mut self.weights)
     }
 
-    /// Whether it has begun with the jobs of a run.
+    /// Return whether `begin` was called.
     pub(super) fn has_begun(&self) -> bool {
         self.has_begun
     }
 
-    /// Begins with all jobs of a run.
+    /// Add all running jobs.
     pub(super) fn begin(&mut self, view: View<'_>, setup: &Setup, description: &Description) {
         self.has_begun = true;
         for job in view.state.running.jobs() {
@@ -58,7 +58,7 @@ impl Kept {
         }
     }
 
-    /// Takes in what has changed in the run.
+    /// Update the jobs that have changed.
     pub(super) fn follow(&mut self, view: View<'_>, setup: &Setup, description: &Description) {
         let mut changed = std::mem::take(&mut self.decided);
         changed.extend_from_slice(view.state.running.changed());
@@ -70,13 +70,13 @@ impl Kept {
         debug_assert!(self.is_as_anew(view, setup, description), "what is kept is what holds nodes");
     }
 
-    /// Takes in what a job holds now.
+    /// Update what a job holds.
     fn look_again(&mut self, view: View<'_>, setup: &Setup, description: &Description, job: u32) {
         if let Some(number) = self.numbers.remove(&job) {
             self.occupation.remove(setup, number);
             self.completing.remove(&number);
         }
-        // Victims that are to end have left their nodes before they have ended.
+        // Preempted jobs leave their nodes before they end.
         if !view.state.holds_nodes(job) {
             return;
         }
@@ -91,7 +91,7 @@ impl Kept {
         }
     }
 
-    /// Whether it is what it would be if it were made anew.
+    /// Compare the cache with a recomputation.
     fn is_as_anew(&self, view: View<'_>, setup: &Setup, description: &Description) -> bool {
         let mut anew = Self { weights: self.weights.clone(), ..Self::new(setup) };
         anew.begin(view, setup, description);
@@ -101,7 +101,7 @@ impl Kept {
         own == anew
     }
 
-    /// What a call sees that begins now. It is the call's until `end_call`.
+    /// Return the input of a call that begins now. The call owns the occupation until `end_call`.
     pub(super) fn begin_call(
         &mut self,
         view: View<'_>,
@@ -127,24 +127,24 @@ impl Kept {
         }
     }
 
-    /// Takes back what a call leaves.
+    /// Take back the state that a call leaves.
     pub(super) fn end_call(&mut self, state: CallState) {
         self.occupation = state.occupation;
         self.weights = state.weights;
     }
 
-    /// A call starts a job.
+    /// Record a start by a call.
     pub(super) fn starts(&mut self, job: u32, number: u32) {
         self.numbers.insert(job, number);
         self.decided.push(job);
     }
 
-    /// A call preempts jobs.
+    /// Record preemptions by a call.
     pub(super) fn preempts(&mut self, jobs: &[u32]) {
         self.decided.extend_from_slice(jobs);
     }
 
-    /// Which jobs may be preempted changes with time. O(running jobs · log of them).
+    /// Update which jobs may be preempted, which changes with time. O(running jobs · log of them).
     fn see_who_may_be_preempted(&mut self, view: View<'_>) {
         for (&job, number) in &self.numbers {
             if !self.completing.contains_key(number) {

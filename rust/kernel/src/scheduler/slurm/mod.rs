@@ -1,9 +1,9 @@
-//! `slurm`: the two schedulers of Slurm's controller, called when its threads call them (S25).
+//! `slurm`: the main loop and the backfill scheduler of Slurm's controller, called when its threads call them (S25).
 //!
-//! An instant at which no call is due costs O(1). What holds nodes is kept from call to call: a start or an end costs O(nodes
-//! of the job + running jobs / 64). A call costs O(nodes / 64) and what it looks at: the main loop up to the first job of each
-//! partition without room, each O(nodes with something free); backfill every waiting job up to `bf_max_job_test`, each
-//! O(ends of plans up to its start · nodes / 64 + running jobs that end until then).
+//! An instant at which no call is due costs O(1). Occupied nodes are kept between calls: a start or an end costs
+//! O(nodes of the job + running jobs / 64). A call costs O(nodes / 64) and the entries that it examines: the main loop
+//! up to the first job of each partition that does not fit, each O(nodes with free resources); backfill all waiting
+//! jobs up to `bf_max_job_test`, each O(ends of plans before its start · nodes / 64 + running jobs that end before it).
 mod call;
 mod clock;
 mod cycle;
@@ -44,21 +44,21 @@ use queue::{Queued, queued};
 pub use settings::SlurmSettings;
 use standing::{Delays, Waiting};
 
-/// What has happened since the latest pass, besides submissions and ends.
+/// Events since the latest pass, apart from submissions and ends.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Noticed {
-    /// Nodes or jobs have changed.
+    /// Nodes or jobs were changed from outside.
     disturbed: bool,
-    /// The run of a job is over whose nodes are not free yet.
+    /// A job has finished running but still occupies its nodes.
     completing: bool,
 }
 
-/// The rule.
+/// State of the rule `slurm`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Slurm {
     setup: Arc<Setup>,
     description: Description,
-    /// What the order gives jobs their priorities by, where it gives some.
+    /// Parameters of `multifactor`, if it is the order.
     priorities: Option<Box<Multifactor>>,
     clock: Clock,
     depth: usize,
@@ -69,18 +69,18 @@ pub struct Slurm {
     fitting: Fitting,
     kept: Kept,
     noticed: Noticed,
-    /// Whether the keys of the order change with time.
+    /// True if the keys of the order change with time.
     keys_change: bool,
-    /// Whether the main loop is to be called at once.
+    /// True if the main loop is to be called at once.
     calls_at_once: bool,
     call: Option<Call>,
-    /// A cycle of backfill that goes on later.
+    /// A backfill cycle that continues later.
     paused: Option<Call>,
     due: Time,
 }
 
 impl Slurm {
-    /// The rule before the run begins.
+    /// Create the rule before the run begins.
     pub(super) fn new(
         settings: &SlurmSettings,
         priorities: Option<&Multifactor>,
@@ -125,7 +125,7 @@ impl Slurm {
         }
     }
 
-    /// What of a run the rule does not model; None where it models all.
+    /// Return the feature of a run that the rule does not support, or None.
     pub(super) fn refusal(&self, scenario: &Scenario, capacity: &[i64]) -> Option<String> {
         let preemption = scenario.preemption.as_ref();
         let parts = [
@@ -148,7 +148,7 @@ impl Slurm {
         refused.map(|reason| format!("{reason}. Change the jobs, or take another policy"))
     }
 
-    /// Takes from the run what does not change in it.
+    /// Read from the run what does not change in it.
     fn prepare(&mut self, view: View<'_>) {
         if !self.kept.has_begun() {
             let setup = Arc::make_mut(&mut self.setup);
@@ -158,7 +158,7 @@ impl Slurm {
         }
     }
 
-    /// Jobs are evaluated when they are submitted: nodes have the weights of the last.
+    /// Evaluate arriving jobs at their submission: nodes keep the weights of the last evaluation.
     fn evaluate_arrivals(&mut self, view: View<'_>) {
         if !self.setup.weighs || view.state.queue.arrived.is_empty() {
             return;
@@ -176,7 +176,7 @@ impl Slurm {
         }
     }
 
-    /// The call that is made next at this instant.
+    /// Return the next call at this instant.
     fn next_call(&mut self, view: View<'_>) -> Option<Call> {
         let now = view.now();
         let depth = |is_full| if is_full { usize::MAX } else { self.depth };
@@ -197,13 +197,13 @@ impl Slurm {
         Some(self.new_call(view, kind, depth.saturating_add(1)))
     }
 
-    /// A call at its begin, of the first so many entries at most.
+    /// Create a call that examines at most `most` entries.
     fn new_call(&self, view: View<'_>, kind: Kind, most: usize) -> Call {
         let queue = queued(view, self.priorities.as_deref(), &self.waiting, most);
         Call { kind, queue, next: 0, started: false }
     }
 
-    /// The cycle of backfill that begins, goes on, or is over because something has changed since it paused.
+    /// Begin a backfill cycle, or continue a paused one; a paused one ends if something has changed.
     fn next_cycle(&mut self, view: View<'_>) -> Call {
         let now = view.now();
         let state = self.kept.begin_call(view, &self.setup, &self.description);
@@ -223,8 +223,8 @@ impl Slurm {
         call
     }
 
-    /// Of how many entries a cycle makes use at most. Of each job an entry is looked at, unless there are too many of its
-    /// partition, user, association or array, or it leaves the queue in a pause.
+    /// Return the largest number of entries that a cycle can use. One entry of each job is examined, unless a depth of
+    /// its partition, user, association or array is reached, or it leaves the queue during a pause.
     fn most_entries(&self, view: View<'_>) -> usize {
         let BackfillParameters { max_entries, depths, .. } = self.setup.backfill;
         let has_arrays = !view.scenario.attributes.array.is_empty();
@@ -235,7 +235,7 @@ impl Slurm {
         }
     }
 
-    /// Goes through the entries until one starts: which job, with which request, and what it gets.
+    /// Process entries until one starts or preempts. Return the step.
     fn next_start(&mut self, view: View<'_>) -> Option<Step> {
         let call = self.call.as_mut()?;
         while let Some(&Queued { job, request, priority }) = call.queue.get(call.next) {
@@ -280,7 +280,7 @@ impl Slurm {
         None
     }
 
-    /// Takes note of what a call found; a cycle of backfill may go on later.
+    /// Record the result of a call; a backfill cycle may continue later.
     fn end_call(&mut self, view: View<'_>) {
         let Some(mut call) = self.call.take() else { return };
         let now = view.now();
@@ -292,7 +292,8 @@ impl Slurm {
             self.paused = Some(call);
             return;
         }
-        // A run in which jobs wait for what never comes ends, whatever another order might start on an idle machine.
+        // A run in which jobs wait for events that never come must end, whatever a later order might start on an idle
+        // machine.
         let is_idle = view.state.running.is_empty() && !standing::calendar_goes_on(view);
         let goes_on = !is_idle || self.clock.awaits_events;
         let runs_out = call.queue.iter().any(|entry| standing::may_run_out(view, entry.job));
@@ -302,7 +303,7 @@ impl Slurm {
         let may_differ = is_pending || (!call.queue.is_empty() && goes_on && order_changes);
         match call.kind {
             Kind::Main(main, by_thread, _) => {
-                // What is beyond the depth of its partition comes within it when others have started.
+                // Entries beyond `partition_job_depth` are examined after others have started.
                 let is_beyond = call.started && self.setup.main_loop.entries_of_partition > 0;
                 let is_cut = may_differ || is_beyond || (call.next < call.queue.len() && !main.is_closed());
                 let (started, met_no_room) = (call.started, main.met_no_room());
@@ -311,7 +312,7 @@ impl Slurm {
             }
             Kind::Backfill(backfill, cycle) => {
                 let is_left = call.next < call.queue.len() && !backfill.is_over(&self.setup);
-                // How far it comes, and what its parts find, may be another thing the next time.
+                // The next cycle may examine another number of entries, and its parts may find another state.
                 let is_irregular = is_left || cycle.may_differ(&self.pace, backfill.tested());
                 let is_later = now.floor() + 1.0;
                 let found = BackfillCall {
@@ -328,7 +329,7 @@ impl Slurm {
         }
     }
 
-    /// Until when a call pauses that has entries left.
+    /// Return until when a call with remaining entries pauses.
     fn pause_of(&self, call: &Call) -> Option<f64> {
         let is_over = call.next >= call.queue.len() || call.kind.is_over(&self.setup, call.next);
         match call.kind.turn(&self.pace) {
@@ -338,14 +339,14 @@ impl Slurm {
     }
 }
 
-/// The running jobs of these rows.
+/// Return the slots of the running jobs with these rows.
 fn slots(view: View<'_>, rows: &[u32]) -> Vec<u32> {
     let running = view.state.running.jobs();
     let slot = |&row: &u32| running.iter().copied().find(|&job| view.scenario.job(job).row as u32 == row);
     rows.iter().filter_map(slot).collect()
 }
 
-/// Whether the order of the queue, what its jobs may have, or which nodes or jobs they may take, changes without an event.
+/// Return whether the queue order, the limits, or the allowed nodes or victims of its jobs change without an event.
 fn order_may_change(view: View<'_>) -> bool {
     view.state.calculation.is_some()
         || view.scenario.preemption.as_ref().is_some_and(|rules| rules.exempt_time > 0.0)
@@ -377,7 +378,7 @@ impl SchedulingRule for Slurm {
         let now = view.now();
         self.prepare(view);
         if let Some(call) = self.call.take() {
-            // Its latest decision was refused, and the pass ended with it.
+            // The latest decision of the call was refused, and the pass ended with it.
             self.kept.end_call(call.kind.into_state());
         }
         self.kept.follow(view, &self.setup, &self.description);

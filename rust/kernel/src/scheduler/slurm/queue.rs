@@ -1,4 +1,4 @@
-//! The queue as Slurm's controller sees it: an entry for each partition of a job, each at a place of its own.
+//! The queue of Slurm's controller: one entry for each partition of a job, sorted independently.
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -16,14 +16,15 @@ use super::standing::Waiting;
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Queued {
     pub job: u32,
-    /// What it asks for there.
+    /// Index of its request in this partition.
     pub request: u32,
-    /// Its priority there, where the order has some.
+    /// Its priority in this partition; minus the key of the order.
     pub priority: f64,
 }
 
-/// The entries of the first so many waiting jobs, in order. O(jobs) where partitions do not differ in tier and priority, and
-/// without preemption, reservations and requeued jobs; else O(queue · log queue) and what preemption asks.
+/// Return the queue entries of the first `most` waiting jobs, in order. O(jobs) if partitions have equal tiers and
+/// priorities and there are no preemption, reservations or requeued jobs; else O(queue · log queue) and the cost of
+/// preemption.
 pub(super) fn queued(
     view: View<'_>,
     rule: Option<&Multifactor>,
@@ -48,7 +49,7 @@ pub(super) fn queued(
     entries
 }
 
-/// The entries in the order of their jobs.
+/// Return the entries in the order of their jobs.
 fn in_order(view: View<'_>, jobs: &[u32]) -> Vec<Queued> {
     let entries = |&job: &u32| {
         let priority = -view.state.jobs.key(job);
@@ -57,7 +58,8 @@ fn in_order(view: View<'_>, jobs: &[u32]) -> Vec<Queued> {
     jobs.iter().flat_map(entries).collect()
 }
 
-/// The entries by tier and priority of their partitions; those of one job that are equal in the order of its partitions.
+/// Sort the entries by tier and priority of their partitions; equal entries of a job are in the order of its
+/// partitions.
 fn placed(view: View<'_>, rule: Option<&Multifactor>, jobs: &[u32]) -> Vec<Queued> {
     let places = &view.scenario.attributes.places;
     let mut entries: Vec<(Rank, Queued)> = Vec::with_capacity(jobs.len());
@@ -77,8 +79,8 @@ fn placed(view: View<'_>, rule: Option<&Multifactor>, jobs: &[u32]) -> Vec<Queue
     entries.into_iter().map(|(_, entry)| entry).collect()
 }
 
-/// Puts each entry before the first one in front of it whose job its own may preempt. O(entries · classes), and O(entries) for
-/// each that moves.
+/// Move each entry before the first entry that it may preempt. O(entries · classes), and O(entries) for
+/// each entry that moves.
 fn preemptors_first(rules: &PreemptionRules, entries: &[Queued]) -> Vec<Queued> {
     let mut ordered: Vec<Queued> = Vec::with_capacity(entries.len());
     let mut first_of: BTreeMap<u32, usize> = BTreeMap::new();

@@ -1,51 +1,51 @@
-//! The parameters of the rule.
+//! Parameters of the rule `slurm`.
 use std::iter::{repeat, repeat_n};
 
 use crate::slurm::{BackfillParameters, Depths, Filling, MainLoopParameters, Reserves, Select};
 
-/// The parameters of the rule, whose names are Slurm's.
+/// Parameters of the rule `slurm`, named as in Slurm.
 #[expect(clippy::struct_excessive_bools, reason = "options of slurm.conf")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlurmSettings {
-    /// Which nodes jobs get.
+    /// Node selection plugin.
     pub select: Select,
-    /// `CR_LLN` and `pack_serial_at_end`: in which order shared nodes are taken.
+    /// `CR_LLN` and `pack_serial_at_end`: the order in which shared nodes are used.
     pub filling: Filling,
-    /// The resource that counts CPUs; None where each node is one.
+    /// The resource that counts CPUs; None if each node is one CPU.
     pub core: Option<usize>,
-    /// The resource that is memory.
+    /// The memory resource.
     pub memory: Option<usize>,
     /// The resource that counts GPUs.
     pub gpu: Option<usize>,
-    /// The weights of nodes in their order, each of so many nodes; 1 for those behind.
+    /// Run-length encoded node weights (weight, number of nodes), in node order; 1 for the remaining nodes.
     pub weights: Vec<(u32, u32)>,
-    /// `batch_sched_delay`: whole seconds from one call of the main loop to the next, at least.
+    /// `batch_sched_delay`: minimum whole seconds between calls of the main loop.
     pub batch_sched_delay: i64,
-    /// `sched_interval`: whole seconds from one call that looks at the whole queue to the next.
+    /// `sched_interval`: whole seconds between calls that examine the whole queue.
     pub sched_interval: i64,
-    /// `sched_min_interval`: seconds from one call of the main loop to the next, at least.
+    /// `sched_min_interval`: minimum seconds between calls of the main loop.
     pub sched_min_interval: f64,
-    /// `default_queue_depth`: so many entries are looked at in other calls.
+    /// `default_queue_depth`: number of entries that other calls examine.
     pub default_queue_depth: usize,
     /// `partition_job_depth`; 0 for all.
     pub partition_job_depth: usize,
     /// `sched_max_job_start`; 0 for all.
     pub sched_max_job_start: usize,
-    /// Whether nodes call the main loop as soon as they are free, and are not found free at its next call.
+    /// True if freed nodes call the main loop at once; otherwise its next call finds them free.
     pub epilog: bool,
-    /// Whether there is a backfill scheduler.
+    /// True if the backfill scheduler is enabled.
     pub backfill: bool,
-    /// `bf_interval`: whole seconds from one cycle to the next.
+    /// `bf_interval`: whole seconds between cycles.
     pub bf_interval: i64,
-    /// `bf_max_time`: whole seconds that a cycle may take.
+    /// `bf_max_time`: maximum whole seconds of a cycle.
     pub bf_max_time: i64,
     /// `bf_yield_interval`: seconds after which a cycle pauses.
     pub bf_yield_interval: f64,
     /// `bf_yield_sleep`: seconds of a pause.
     pub bf_yield_sleep: f64,
-    /// `bf_continue`: whether a cycle goes on though something has changed in a pause.
+    /// `bf_continue`: whether a cycle continues although something has changed during a pause.
     pub bf_continue: bool,
-    /// `bf_busy_nodes`: whether starts that are not now are planned on nodes in use before idle ones.
+    /// `bf_busy_nodes`: whether later starts are planned on nodes in use before idle ones.
     pub bf_busy_nodes: bool,
     /// `bf_resolution`, seconds.
     pub bf_resolution: f64,
@@ -68,29 +68,29 @@ pub struct SlurmSettings {
     pub message_timeout: f64,
     /// `requeue_delay`: seconds until a requeued job may start again.
     pub requeue_delay: f64,
-    /// Seconds of the clock at time 0.
+    /// Clock time, seconds, at simulation time 0.
     pub epoch: f64,
-    /// Seconds by which the main thread wakes later each second.
+    /// Extra seconds between two wakings of the main thread, beyond one second.
     pub main_lag: f64,
-    /// Seconds that backfill takes for each entry that it looks at.
+    /// Seconds per entry that backfill examines.
     pub bf_test_time: f64,
-    /// When the main loop looks at the whole queue, seconds within `sched_interval`; drawn where it is None.
+    /// Phase of the full calls of the main loop, seconds within `sched_interval`; drawn if None.
     pub main_phase: Option<f64>,
-    /// When within 30 seconds time limits are looked at; drawn where it is None.
+    /// Phase of the checks of time limits, seconds within 30; drawn if None.
     pub limit_phase: Option<f64>,
-    /// When within a second the backfill scheduler wakes; drawn where it is None.
+    /// Phase of the backfill thread, seconds within 1; drawn if None.
     pub backfill_phase: Option<f64>,
 }
 
 impl SlurmSettings {
-    /// How many entries a call of the main loop looks at that does not look at the whole queue: one more than is asked for, as
-    /// in Slurm, which counts before it compares.
+    /// Return the number of entries examined by a call that does not examine the whole queue: one more than configured,
+    /// because Slurm counts before it compares.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.default_queue_depth.saturating_add(1)
     }
 
-    /// How the main loop is set up.
+    /// Return the parameters of the main loop.
     #[must_use]
     pub fn main_loop(&self) -> MainLoopParameters {
         MainLoopParameters {
@@ -99,7 +99,7 @@ impl SlurmSettings {
         }
     }
 
-    /// How backfill is set up.
+    /// Return the parameters of backfill.
     #[must_use]
     pub fn backfill_parameters(&self) -> BackfillParameters {
         BackfillParameters {
@@ -115,7 +115,7 @@ impl SlurmSettings {
         }
     }
 
-    /// The weight of each of so many nodes.
+    /// Return the weight of each node.
     pub(super) fn node_weights(&self, nodes: usize) -> Vec<u32> {
         let given = self.weights.iter().flat_map(|&(weight, count)| repeat_n(weight, count as usize));
         given.chain(repeat(1)).take(nodes).collect()

@@ -1,16 +1,16 @@
-//! Calls of the main loop that come too soon after the latest are put off, and several become one (`sched_min_interval`).
+//! Minimum time between calls of the main loop (`sched_min_interval`): earlier calls are postponed and merged.
 use serde::{Deserialize, Serialize};
 
-/// Shorter intervals put nothing off: Slurm's usual one is 2 µs.
+/// Shorter intervals postpone nothing: Slurm's default is 2 µs.
 const SHORTEST: f64 = 0.01;
 
-/// When the latest call was, and which is put off.
+/// The latest call, and a postponed one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Spacing {
-    /// Seconds from one call to the next, at least.
+    /// Minimum seconds between calls.
     interval: f64,
     latest: f64,
-    /// Whether the call that is put off looks at the whole queue.
+    /// The postponed call, if any: true if it examines the whole queue.
     put_off: Option<bool>,
 }
 
@@ -20,7 +20,7 @@ impl Spacing {
         Self { interval, latest: f64::NEG_INFINITY, put_off: None }
     }
 
-    /// Whether a call that comes now is put off.
+    /// Return whether a call at this time is postponed; if so, record it.
     pub fn puts_off(&mut self, now: f64, is_full: bool) -> bool {
         let is_soon = self.put_off.is_some() || now < self.latest + self.interval;
         if is_soon {
@@ -29,17 +29,17 @@ impl Spacing {
         is_soon
     }
 
-    /// When the call that is put off is made.
+    /// Return the time of the postponed call.
     pub fn next(&self) -> Option<f64> {
         self.put_off.map(|_| self.latest + self.interval)
     }
 
-    /// Makes the call that was put off; whether it looks at the whole queue.
+    /// Remove the postponed call. Return whether it examines the whole queue.
     pub fn take(&mut self) -> Option<bool> {
         self.put_off.take()
     }
 
-    /// A call was made.
+    /// Record a call.
     pub fn called(&mut self, now: f64) {
         self.latest = now;
     }

@@ -1,5 +1,5 @@
-//! How jobs of a simulation stand to each other: which may preempt which, what limits count their nodes, what is reserved, and
-//! which wait after a preemption.
+//! Relations between jobs of a simulation for the controller: preemption, limits on nodes, reservations, and waiting
+//! times after a preemption.
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use crate::workload::{JobState, PreemptionMode};
 use super::settings::SlurmSettings;
 use super::time_limits::whole_minutes;
 
-/// Which jobs may preempt which.
+/// Return which jobs may preempt which.
 pub(super) fn precedence(scenario: &Scenario) -> Precedence {
     scenario.preemption.as_ref().map_or_else(Precedence::default, |rules| Precedence {
         preempts: rules.preempts.clone(),
@@ -23,13 +23,13 @@ pub(super) fn precedence(scenario: &Scenario) -> Precedence {
     })
 }
 
-/// Whether limits count nodes.
+/// Return whether limits count nodes.
 pub(super) fn counts_nodes(scenario: &Scenario) -> bool {
     let Some(limits) = &scenario.limits else { return false };
     (0..limits.counters_in_all() as u32).any(|counter| limits.caps_nodes(counter))
 }
 
-/// The classes of a job.
+/// Return the preemption class of a job and the node-limiting counters that count it.
 pub(super) fn classes(scenario: &Scenario, job: u32) -> Classes {
     let preemption = scenario.preemption.as_ref().map_or(0, |rules| rules.class_number(job));
     let counted = scenario.limits.as_ref().map_or_else(Vec::new, |limits| {
@@ -38,7 +38,7 @@ pub(super) fn classes(scenario: &Scenario, job: u32) -> Classes {
     Classes { preemption, counted }
 }
 
-/// Whose job it is.
+/// Return the user, association and array of a job.
 pub(super) fn owner(scenario: &Scenario, job: u32) -> Owner {
     let number = |column: &[u32]| column.get(job as usize).copied().filter(|&number| number > 0);
     let attributes = &scenario.attributes;
@@ -49,7 +49,7 @@ pub(super) fn owner(scenario: &Scenario, job: u32) -> Owner {
     }
 }
 
-/// How the limits stand to a waiting job.
+/// Return whether a waiting job is within its limits.
 pub(super) fn limits(view: View<'_>, job: u32) -> Limits {
     match (view.over_limit(job), &view.scenario.limits) {
         (None, _) => Limits::Within,
@@ -58,7 +58,7 @@ pub(super) fn limits(view: View<'_>, job: u32) -> Limits {
     }
 }
 
-/// When a running job began, where it may be preempted.
+/// Return the start of a running job that may be preempted, otherwise None.
 pub(super) fn began(view: View<'_>, job: u32) -> Option<f64> {
     let rules = view.scenario.preemption.as_ref()?;
     let start = view.state.jobs.start_time(job);
@@ -66,7 +66,7 @@ pub(super) fn began(view: View<'_>, job: u32) -> Option<f64> {
     may_be.then_some(start)
 }
 
-/// What becomes of a job that is preempted.
+/// Return the decision that removes a preempted job.
 pub(super) fn dismissal(view: View<'_>, job: u32) -> Decision {
     let mode = view.scenario.preemption.as_ref().map(|rules| rules.mode);
     if mode == Some(PreemptionMode::Cancel) {
@@ -75,8 +75,8 @@ pub(super) fn dismissal(view: View<'_>, job: u32) -> Decision {
     Decision::Preempt { job, keep: Preemption::Requeue }
 }
 
-/// The reservations as a call at this instant sees them, by number: the occurrence of each that is or comes next. Calls go by
-/// whole seconds, so that times are less by what is left of the present one.
+/// Return the current or next occurrence of each reservation, by number, as seen by a call at this instant. Calls use
+/// whole seconds: times are reduced by the fraction of the current second.
 pub(super) fn reservations(view: View<'_>, nodes: usize) -> Vec<Reservation> {
     let Some(known) = view.state.occurrences(view.scenario) else { return Vec::new() };
     let now = view.now();
@@ -90,7 +90,8 @@ pub(super) fn reservations(view: View<'_>, nodes: usize) -> Vec<Reservation> {
         .collect()
 }
 
-/// Whether a waiting job, started now, ends within its reservation by its time limit, which Slurm counts in whole minutes.
+/// Return whether a waiting job that starts now ends within its reservation. Its time limit is rounded up to whole
+/// minutes as in Slurm.
 fn is_in_time(view: View<'_>, job: u32) -> bool {
     let Some(known) = view.state.occurrences(view.scenario) else { return true };
     let own = view.scenario.calendar.as_deref().and_then(|calendar| calendar.used_by(job));
@@ -98,7 +99,7 @@ fn is_in_time(view: View<'_>, job: u32) -> bool {
     known.of(own, limit).is_in_time(view.now())
 }
 
-/// When the occurrence of a job's reservation began that goes on; long ago if it uses none.
+/// Return the begin of the current occurrence of a job's reservation; −∞ if it uses none.
 fn begin_of_own(view: View<'_>, job: u32) -> f64 {
     let own = view.scenario.calendar.as_deref().and_then(|calendar| calendar.used_by(job));
     own.zip(view.state.occurrences(view.scenario))
@@ -106,7 +107,7 @@ fn begin_of_own(view: View<'_>, job: u32) -> f64 {
         .map_or(f64::NEG_INFINITY, |(begin, _)| begin)
 }
 
-/// Whether a waiting job may come to be too late for its reservation.
+/// Return whether a waiting job may become too late for its reservation.
 pub(super) fn may_run_out(view: View<'_>, job: u32) -> bool {
     let own = view.scenario.calendar.as_deref().and_then(|calendar| calendar.used_by(job));
     own.zip(view.state.occurrences(view.scenario))
@@ -114,44 +115,44 @@ pub(super) fn may_run_out(view: View<'_>, job: u32) -> bool {
         .is_some_and(|(_, end)| end.is_finite())
 }
 
-/// Whether a reservation begins or ends later.
+/// Return whether a reservation begins or ends later.
 pub(super) fn calendar_goes_on(view: View<'_>) -> bool {
     let (now, Some(known)) = (view.now(), view.state.occurrences(view.scenario)) else { return false };
     let turns = |(begin, end): (f64, f64)| begin > now || end.is_finite();
     (0..known.count()).any(|number| known.next_span(number, now).is_some_and(turns))
 }
 
-/// Whether a reservation begins or ends at this instant.
+/// Return whether a reservation begins or ends at this instant.
 pub(super) fn calendar_turns(view: View<'_>) -> bool {
     let known = view.state.occurrences(view.scenario);
     known.is_some_and(|known| known.next_from(view.now()) <= view.now())
 }
 
-/// Since when jobs wait, which of them may not start yet, and for which others were preempted.
+/// Waiting jobs: when they became eligible, when they may start again, and when others were preempted for them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Waiting {
-    /// When the first victims of a waiting job went.
+    /// When the first victims were preempted for a waiting job.
     first: BTreeMap<u32, f64>,
-    /// From when on a job that was requeued may start again.
+    /// When a requeued job may start again.
     again: BTreeMap<u32, f64>,
-    /// The jobs that have nodes.
+    /// Jobs that hold nodes.
     holding: BTreeSet<u32>,
-    /// Whether victims have left their nodes since the latest pass.
+    /// True if victims have left their nodes since the latest pass.
     has_left: bool,
     /// When waiting jobs entered the queue.
     entered: BTreeMap<u32, f64>,
-    /// The calls that waiting jobs have had; None if they do not age by calls.
+    /// Calls that had the jobs in their queue; None if jobs do not age by calls.
     calls: Option<Calls>,
 }
 
 /// Which waiting jobs have been in the queue of a call.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Calls {
-    /// The jobs in the queue that no call has had in its own.
+    /// Queued jobs that have not been in the queue of any call.
     uncalled: BTreeSet<u32>,
-    /// Those of this pass that had their first call, and since when they had been eligible.
+    /// Jobs whose first call was in this pass, with the time since which they had been eligible.
     called: Vec<(u32, f64)>,
-    /// Since when the first task of each array has been eligible.
+    /// Time since which the first task of each array has been eligible.
     arrays: BTreeMap<u32, f64>,
 }
 
@@ -160,12 +161,12 @@ impl Waiting {
         Self { calls: ages_by_calls.then(Calls::default), ..Self::default() }
     }
 
-    /// Whether jobs age from the first call on that has them in its queue.
+    /// Return whether jobs age from the first call that has them in its queue.
     pub fn ages_by_calls(&self) -> bool {
         self.calls.is_some()
     }
 
-    /// A call begins, with a queue of its own.
+    /// Record the queue of a call that begins.
     pub fn call(&mut self, view: View<'_>) {
         let Some(mut calls) = self.calls.take() else { return };
         let first = calls.called.len();
@@ -189,24 +190,24 @@ impl Waiting {
         self.calls = Some(calls);
     }
 
-    /// The array with which a job ages: none once it has been requeued.
+    /// Return the array with which a job ages; None after it has been requeued.
     fn array_of(&self, view: View<'_>, job: u32) -> Option<u32> {
         owner(view.scenario, job).array.filter(|_| !self.again.contains_key(&job))
     }
 
-    /// The jobs that had their first call in this pass, and since when they had been eligible.
+    /// Remove and return the jobs whose first call was in this pass, with the time since which they had been eligible.
     pub fn take_called(&mut self) -> Vec<(u32, f64)> {
         self.calls.as_mut().map(|calls| std::mem::take(&mut calls.called)).unwrap_or_default()
     }
 
-    /// Whether a job is in the queue and may start now.
+    /// Return whether a job is in the queue and may start now.
     pub fn may_start(&self, view: View<'_>, job: u32) -> bool {
         let waits =
             view.state.jobs.state(job) == JobState::Queued && !view.state.queue.on_hold.contains(&job);
         waits && is_in_time(view, job) && self.is_eligible(job, view.now())
     }
 
-    /// Others are preempted for a job, of which these leave their nodes at once.
+    /// Record that others are preempted for a job; the jobs `leaving` leave their nodes now.
     pub fn preempts(&mut self, job: u32, leaving: &[u32], now: f64, settings: &Delays) {
         self.first.entry(job).or_insert(now);
         self.has_left |= !leaving.is_empty();
@@ -214,12 +215,12 @@ impl Waiting {
         self.again.extend(leaving.iter().map(|&victim| (victim, again)));
     }
 
-    /// Whether victims have left their nodes since the latest pass.
+    /// Return whether victims have left their nodes since the latest pass, and reset the flag.
     pub fn take_left(&mut self) -> bool {
         std::mem::take(&mut self.has_left)
     }
 
-    /// Jobs enter the queue; those that had nodes have been requeued.
+    /// Add jobs to the queue; those that held nodes have been requeued.
     pub fn arrive(&mut self, jobs: &[u32], now: f64, settings: &Delays) {
         for &job in jobs {
             self.entered.insert(job, now);
@@ -232,7 +233,7 @@ impl Waiting {
         }
     }
 
-    /// Jobs have ended.
+    /// Remove ended jobs.
     pub fn end(&mut self, jobs: &[u32]) {
         for job in jobs {
             self.holding.remove(job);
@@ -242,18 +243,18 @@ impl Waiting {
         }
     }
 
-    /// Whether all waiting jobs may start.
+    /// Return whether no waiting job has to wait for a requeue delay.
     pub fn all_are_eligible(&self) -> bool {
         self.again.is_empty()
     }
 
-    /// The second since which a waiting job has been eligible.
+    /// Return the second since which a waiting job has been eligible.
     pub fn eligible_since(&self, job: u32) -> f64 {
         let time = |times: &BTreeMap<u32, f64>| times.get(&job).copied().unwrap_or(f64::NEG_INFINITY);
         time(&self.entered).max(time(&self.again)).floor()
     }
 
-    /// A job starts.
+    /// Record the start of a job.
     pub fn starts(&mut self, job: u32) {
         self.entered.remove(&job);
         self.first.remove(&job);
@@ -261,28 +262,28 @@ impl Waiting {
         self.holding.insert(job);
     }
 
-    /// Whether others may be preempted for a job, at a whole second.
+    /// Return whether others may be preempted for a job at this whole second.
     pub fn may_preempt(&self, job: u32, now: f64, settings: &Delays) -> bool {
         self.first.get(&job).is_none_or(|&first| first.floor() <= now - settings.notice)
     }
 
-    /// Whether a job may start now.
+    /// Return whether the job's requeue delay, if any, is over.
     pub fn is_eligible(&self, job: u32, now: f64) -> bool {
         self.again.get(&job).is_none_or(|&again| again <= now)
     }
 
-    /// Whether some job may not start again yet, or not preempt others again.
+    /// Return whether some job has to wait for a requeue delay, or before it may preempt again.
     pub fn is_pending(&self, now: f64, settings: &Delays) -> bool {
         let waits = self.again.values().any(|&again| again > now);
         waits || self.first.values().any(|&first| first.floor() > now.floor() - settings.notice)
     }
 }
 
-/// How long jobs wait after a preemption or a requeue, seconds.
+/// Waiting times after a preemption or a requeue, seconds.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Delays {
     requeue_delay: f64,
-    /// `KillWait` and `MessageTimeout`.
+    /// `KillWait` + `MessageTimeout`.
     notice: f64,
 }
 
