@@ -1,4 +1,4 @@
-//! The running jobs that carry applications: the nodes of their ranks, and the nodes that they are to have next.
+//! Running jobs with applications: the nodes of their ranks, and their next allocations.
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -11,30 +11,30 @@ use crate::time::Time;
 pub struct SchedulingPoint {
     /// The job.
     pub job: u32,
-    /// How many tasks its application asks for, where it does.
+    /// Number of tasks requested by its application, if any.
     pub requested_tasks: Option<u32>,
 }
 
-/// The running jobs that carry applications.
+/// State of the running jobs with applications.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ApplicationState {
-    /// What they do.
+    /// Execution of their phases.
     pub execution: Execution,
-    /// The nodes of each running job by rank.
+    /// The nodes of each running job, by rank.
     ranks: BTreeMap<u32, Vec<u32>>,
-    /// What running jobs are to have from their next scheduling point on, by rank.
+    /// Nodes of running jobs from their next scheduling point on, by rank.
     pending: BTreeMap<u32, Vec<u32>>,
-    /// The nodes by rank of jobs whose ranks do not follow one another on their nodes, in their latest run.
+    /// Nodes by rank of the latest run, for jobs with ranks that are not consecutive on their nodes.
     unpacked: BTreeMap<u32, Vec<u32>>,
-    /// GPUs per node of jobs for which the scheduler chose them.
+    /// GPUs per node of jobs for which the scheduler has chosen them.
     pub chosen_gpus: BTreeMap<u32, u32>,
     at_point: Vec<SchedulingPoint>,
-    /// When an application does something next, as far as it was looked at.
+    /// Time of the next application event, as far as computed.
     pub next: Time,
 }
 
 impl ApplicationState {
-    /// No application runs yet.
+    /// Create the state without running applications.
     #[must_use]
     pub fn new(execution: Execution) -> Self {
         Self {
@@ -48,18 +48,19 @@ impl ApplicationState {
         }
     }
 
-    /// The nodes of a running job by rank; empty where it does not run.
+    /// Return the nodes of a running job by rank; empty if it does not run.
     #[must_use]
     pub fn ranks(&self, job: u32) -> &[u32] {
         self.ranks.get(&job).map_or(&[], Vec::as_slice)
     }
 
-    /// Sets the nodes of a job by rank.
+    /// Set the nodes of a job by rank.
     pub fn set_ranks(&mut self, job: u32, nodes: Vec<u32>) {
         self.ranks.insert(job, nodes);
     }
 
-    /// Keeps the nodes of a job by rank, beyond its end too, unless its ranks are packed: these follow from its placement.
+    /// Keep the nodes of a job by rank, also after its end, unless its ranks are packed: packed ranks follow from its
+    /// placement.
     pub fn keep_ranks(&mut self, job: u32, packed: &[u32]) {
         let ranks = self.ranks(job);
         if ranks == packed {
@@ -69,18 +70,18 @@ impl ApplicationState {
         }
     }
 
-    /// The nodes by rank of all jobs whose ranks were not packed when they started, by job.
+    /// Return the nodes by rank of all jobs with ranks that were not packed at their start, by job.
     pub fn unpacked_ranks(&self) -> impl Iterator<Item = (u32, &[u32])> {
         self.unpacked.iter().map(|(job, nodes)| (*job, nodes.as_slice()))
     }
 
-    /// What a running job is to have from its next scheduling point on, by rank; None where nothing was decided.
+    /// Return the nodes of a running job from its next scheduling point on, by rank. None if nothing was decided.
     #[must_use]
     pub fn pending_allocation(&self, job: u32) -> Option<&[u32]> {
         self.pending.get(&job).map(Vec::as_slice)
     }
 
-    /// Sets what a running job is to have from its next scheduling point on; None: what it has.
+    /// Set the nodes of a running job from its next scheduling point on; None keeps its current nodes.
     pub fn set_pending_allocation(&mut self, job: u32, nodes: Option<Vec<u32>>) {
         match nodes {
             Some(nodes) => self.pending.insert(job, nodes),
@@ -88,40 +89,41 @@ impl ApplicationState {
         };
     }
 
-    /// Takes out what a job is to have, which it gets now.
+    /// Remove and return the pending allocation of a job, which becomes effective now.
     pub fn take_pending_allocation(&mut self, job: u32) -> Option<Vec<u32>> {
         self.pending.remove(&job)
     }
 
-    /// What a running job is to have, or has where nothing was decided, by rank.
+    /// Return the pending allocation of a running job, by rank; its current nodes if nothing was decided.
     #[must_use]
     pub fn next_ranks(&self, job: u32) -> &[u32] {
         self.pending_allocation(job).unwrap_or_else(|| self.ranks(job))
     }
 
-    /// The jobs at a scheduling point, in the order in which they came there.
+    /// Return the jobs at a scheduling point, in order of arrival there.
     #[must_use]
     pub fn at_scheduling_point(&self) -> &[SchedulingPoint] {
         &self.at_point
     }
 
-    /// The scheduling point at which a job is.
+    /// Return the scheduling point of a job, if it is at one.
     #[must_use]
     pub fn scheduling_point(&self, job: u32) -> Option<SchedulingPoint> {
         self.at_point.iter().copied().find(|point| point.job == job)
     }
 
-    /// A job comes to a scheduling point.
+    /// Record that a job has reached a scheduling point.
     pub fn arrive(&mut self, point: SchedulingPoint) {
         self.at_point.push(point);
     }
 
-    /// Takes out all jobs at scheduling points, which go on.
+    /// Remove and return all jobs at scheduling points; they continue.
     pub fn take_scheduling_points(&mut self) -> Vec<SchedulingPoint> {
         std::mem::take(&mut self.at_point)
     }
 
-    /// Ranks of a running job that it loses at its next scheduling point if it is to have `next`, and could keep as well.
+    /// Return the nodes of a running job's ranks that its pending allocation `next` no longer includes; none if the job
+    /// is at a scheduling point.
     #[must_use]
     pub fn releasing(&self, job: u32, next: &[u32]) -> Vec<u32> {
         if self.scheduling_point(job).is_some() {
@@ -141,7 +143,7 @@ impl ApplicationState {
         self.ranks(job).iter().copied().filter(is_lost).collect()
     }
 
-    /// A job no longer runs.
+    /// Forget a job that no longer runs.
     pub fn forget(&mut self, job: u32) {
         self.ranks.remove(&job);
         self.pending.remove(&job);

@@ -1,15 +1,16 @@
-//! The machine without the nodes that are not on, for jobs that go to those first (S21).
+//! View of the machine restricted to powered-on nodes, for jobs that prefer those (S21).
 use crate::cluster::{
     Availability, Machine, NodeOrder, Ranked, Request, next_place_of_both, previous_place_of_both,
 };
 
 use super::SleepState;
 
-/// Availability on the nodes that are on. A stretch of sleeping nodes is passed over in O(log n); by load, one by one.
+/// Availability on powered-on nodes. A range of sleeping nodes is skipped in O(log n); in load order, nodes are skipped
+/// one by one.
 pub struct Awake<'a> {
     /// The machine.
     pub machine: &'a Machine,
-    /// Which of its nodes sleep.
+    /// Power states of the nodes.
     pub sleep: &'a SleepState,
 }
 

@@ -1,52 +1,52 @@
-//! When priorities are calculated, and since when jobs have been eligible.
+//! Times of priority calculations, and eligible times of jobs.
 //!
-//! Priorities stand still between calculations, so the queue is sorted at most once in a period, and only for a pass
-//! that may start a job: O(q log q). Periods that end while nothing happens are taken as one.
+//! Priorities are constant between calculations, so the queue is sorted at most once per period, and only for a pass
+//! that may start a job: O(q log q). Periods that end without an event in between are processed together.
 use serde::{Deserialize, Serialize};
 
 use crate::index::SharedColumn;
 
-/// The calculations of priorities.
+/// The schedule of priority calculations.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Calculation {
-    /// Seconds from one to the next; 0 where there is one at every pass.
+    /// Seconds between calculations; 0 for a calculation in each pass.
     period: f64,
-    /// When the first is, seconds.
+    /// Time of the first calculation, seconds.
     origin: f64,
-    /// How many there have been.
+    /// Number of calculations so far.
     done: f64,
-    /// When the latest was, seconds.
+    /// Time of the latest calculation, seconds.
     latest: f64,
-    /// Whether the keys of waiting jobs are of an earlier one.
+    /// True if the keys of waiting jobs are from an earlier calculation.
     is_stale: bool,
-    /// By slot: since when each job has been eligible, seconds.
+    /// By slot: time since which each job has been eligible, seconds.
     eligible: SharedColumn<f64>,
-    /// By slot: the call of the scheduler from which on each job ages; None if jobs age from when they are eligible.
+    /// By slot: the scheduler call from which each job ages; None if jobs age from their eligible time.
     called: Option<SharedColumn<FirstCall>>,
 }
 
-/// The first call of a scheduler that had an eligible job in its queue.
+/// The first scheduler call that had an eligible job in its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct FirstCall {
-    /// When it was, seconds; infinite before it.
+    /// Time of the call, seconds; infinite before it.
     time: f64,
-    /// Since when the job had been eligible, seconds.
+    /// Time since which the job had been eligible, seconds.
     eligible: f64,
 }
 
 /// Calculations that are due.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Due {
-    /// When the first of them was due, seconds.
+    /// Due time of the first of them, seconds.
     pub first: f64,
-    /// How many more there are.
+    /// Number of further ones.
     pub more: f64,
-    /// When the last of them was due, seconds.
+    /// Due time of the last of them, seconds.
     pub last: f64,
 }
 
 impl Calculation {
-    /// Calculations every `period` seconds from the origin on, of so many jobs.
+    /// Schedule calculations every `period` seconds from the origin, for this many jobs.
     #[must_use]
     pub fn new(period: f64, origin: f64, jobs: usize) -> Self {
         let mut eligible = SharedColumn::default();
@@ -54,14 +54,14 @@ impl Calculation {
         Self { period, origin, done: 0.0, latest: origin, is_stale: false, eligible, called: None }
     }
 
-    /// Lets jobs age from the first call of the scheduler on that has them in its queue, or from when they are eligible. Jobs
-    /// that wait already had such a call.
+    /// Choose whether jobs age from the first scheduler call that has them in its queue, or from their eligible time.
+    /// Jobs that wait already count as called.
     pub fn age_by_calls(&mut self, by_calls: bool) {
         let before = |&eligible| FirstCall { time: f64::NEG_INFINITY, eligible };
         self.called = by_calls.then(|| self.eligible.iter().map(before).collect());
     }
 
-    /// Lets the next clone share what is kept of single jobs.
+    /// Share the per-job data with the next clone.
     pub fn share(&mut self) {
         self.eligible.share();
         if let Some(called) = &mut self.called {
@@ -69,24 +69,24 @@ impl Calculation {
         }
     }
 
-    /// Whether there is one at every pass.
+    /// Return whether priorities are calculated in each pass.
     #[must_use]
     pub fn is_at_every_pass(&self) -> bool {
         self.period == 0.0
     }
 
-    /// Whether the keys of waiting jobs are of an earlier calculation.
+    /// Return whether the keys of waiting jobs are from an earlier calculation.
     #[must_use]
     pub fn is_stale(&self) -> bool {
         self.is_stale
     }
 
-    /// The keys of all waiting jobs are of the latest calculation.
+    /// Record that the keys of all waiting jobs are from the latest calculation.
     pub fn keys_are_new(&mut self) {
         self.is_stale = false;
     }
 
-    /// Takes the calculations that are due by a time.
+    /// Remove and return the calculations that are due by this time.
     pub fn take_due(&mut self, now: f64) -> Option<Due> {
         let time = |number: f64| self.origin + number * self.period;
         if self.is_at_every_pass() || time(self.done) > now {
@@ -106,13 +106,13 @@ impl Calculation {
         Some(due)
     }
 
-    /// Priorities are calculated as of this time.
+    /// Record a calculation at this time.
     pub fn calculate(&mut self, time: f64) {
         self.latest = time;
         self.is_stale = true;
     }
 
-    /// A job is eligible from now on.
+    /// Record that a job is eligible from now on.
     pub fn begin(&mut self, job: u32, now: f64) {
         *self.eligible.get_mut(job as usize) = now;
         if let Some(called) = &mut self.called {
@@ -120,21 +120,21 @@ impl Calculation {
         }
     }
 
-    /// A call of the scheduler has a job in its queue for the first time since it has been eligible.
+    /// Record the first scheduler call that has an eligible job in its queue.
     pub fn called(&mut self, job: u32, eligible: f64, now: f64) {
         if let Some(called) = &mut self.called {
             *called.get_mut(job as usize) = FirstCall { time: now, eligible };
         }
     }
 
-    /// Since when a job has been eligible, seconds.
+    /// Return the time since which a job has been eligible, seconds.
     #[must_use]
     pub fn eligible_since(&self, job: u32) -> f64 {
         *self.eligible.get(job as usize)
     }
 
-    /// For how long a job had been eligible at the latest calculation; negative where it was not. If jobs age by calls: in
-    /// whole seconds, and 0 if no call came before the calculation.
+    /// Return how long a job had been eligible at the latest calculation; negative if it was not eligible then. If jobs
+    /// age by calls: in whole seconds, and 0 if no call preceded the calculation.
     #[must_use]
     pub fn eligible_for(&self, job: u32) -> f64 {
         let Some(called) = &self.called else { return self.latest - self.eligible.get(job as usize) };
@@ -167,7 +167,7 @@ mod tests {
         calculation.begin(1, 3.75);
         calculation.calculate(10.5);
         calculation.called(1, 3.75, 10.5);
-        // Job 0 waited before.
+        // Job 0 was waiting before `age_by_calls`.
         let eligible = |calculation: &Calculation| [0, 1].map(|job| calculation.eligible_for(job).to_bits());
         assert_eq!(eligible(&calculation), [10.0, 0.0].map(f64::to_bits));
         calculation.calculate(20.5);

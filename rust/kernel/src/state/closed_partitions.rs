@@ -1,4 +1,4 @@
-//! The partitions that a pass has closed, with their nodes (S11).
+//! The partitions closed in a pass, and their nodes (S11).
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{NodeSet, PlacementRequest};
@@ -6,19 +6,19 @@ use crate::placement::Allocator;
 
 use super::View;
 
-/// Partitions that are closed for the rest of a pass; none at first.
+/// Partitions that are closed for the rest of a pass.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ClosedPartitions {
-    /// By partition; empty as long as none is closed.
+    /// By partition; empty if none is closed.
     closed: Vec<bool>,
-    /// Their nodes, which jobs of other partitions do not get either.
+    /// Nodes of the closed partitions: jobs of other partitions cannot use them either.
     nodes: NodeSet,
-    /// True if some open partition has lost nodes.
+    /// True if an open partition has lost nodes.
     cuts: bool,
 }
 
 impl ClosedPartitions {
-    /// Opens all of them: another pass begins.
+    /// Open all partitions for the next pass.
     pub fn clear(&mut self) {
         if !self.closed.is_empty() {
             *self = Self::default();
@@ -43,7 +43,7 @@ impl ClosedPartitions {
         self.closed.get(partition as usize).is_some_and(|&closed| closed)
     }
 
-    /// The partitions that are open, once some are closed.
+    /// Return the open partitions; none if no partition was closed.
     pub fn open(&self) -> impl Iterator<Item = usize> {
         (0..self.closed.len()).filter(|&partition| !self.closed[partition])
     }
@@ -102,7 +102,7 @@ impl ClosedPartitions {
         }
     }
 
-    /// Closes the partitions all of whose nodes are closed. O(partitions · ranges).
+    /// Close partitions that have only closed nodes. O(partitions · ranges).
     fn close_those_without_nodes(&mut self, view: View<'_>) {
         let partitions = view.scenario.node_sets.partitions();
         self.cuts = false;

@@ -1,5 +1,5 @@
-//! Violations of what must hold in every run, whatever is decided. The first one is kept, and stops the run: it is a
-//! defect of the kernel, and what would follow from it would be wrong.
+//! Violations of invariants that hold in every run, whatever is decided. The first one is kept and stops the run: it is
+//! a defect of the kernel, and later results would be wrong.
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 use crate::cluster::Breach;
 use crate::workload::JobState;
 
-/// What happened to a job that cannot happen.
+/// An impossible event of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Violation {
-    /// It took or gave back nodes in a way that does not add up.
+    /// The nodes that it took or released are inconsistent.
     Nodes(Breach),
-    /// It gave back its nodes, which it does not hold.
+    /// It released nodes that it does not hold.
     GaveBackTwice,
-    /// What limits count does not add up with it.
+    /// The counts of its limits are inconsistent.
     Limits,
-    /// It ended, and was neither queued nor running.
+    /// It ended while it was neither queued nor running.
     EndedTwice(JobState),
 }
 
@@ -25,9 +25,9 @@ pub enum Violation {
 pub struct Defect {
     /// The slot of the job.
     pub job: u32,
-    /// When, seconds.
+    /// Time, seconds.
     pub time: f64,
-    /// What happened.
+    /// The violation.
     pub violation: Violation,
 }
 

@@ -1,4 +1,4 @@
-//! What has become of every job: one record per slot, in a column that forks share.
+//! State of every job: one record per slot, in a column that forks share.
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
@@ -7,30 +7,30 @@ use crate::cluster::{NodeTasks, Placement};
 use crate::index::SharedColumn;
 use crate::workload::{Job, JobState, Rejection};
 
-/// No run.
+/// Marks a job without a run.
 const NOT_RUNNING: u32 = u32::MAX;
 
-/// What has become of one job. Times in seconds, NaN where they are not known.
+/// State of one job. Times in seconds, NaN if unknown.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Record {
     state: JobState,
-    /// Why it was rejected, or is to be rejected when it is submitted.
+    /// Reason of its rejection, now or at its submission.
     rejection: Option<Rejection>,
-    /// Its place among the running jobs.
+    /// Index of its run among the running jobs.
     run: u32,
     start_time: f64,
     end_time: f64,
-    /// What schedulers plan with; external events may change it.
+    /// Used for planning; external events may change it.
     requested_time: f64,
-    /// How long it may run; external events may change it.
+    /// Maximum run time; external events may change it.
     time_limit: f64,
-    /// What schedulers take its run_time to be: the requested time, or what a predictor says.
+    /// Run time assumed by schedulers: the requested time, or a prediction.
     estimate: f64,
-    /// Its work: the true run_time, or its estimate in a look ahead that assumes estimates.
+    /// Its work: the true run_time, or its estimate in a look-ahead that assumes estimates.
     run_time: f64,
-    /// Seconds of its work that were done in runs that were cut short.
+    /// Seconds of work completed in interrupted runs.
     saved: f64,
-    /// When it was resized last in the present run.
+    /// Time of the last resize in the current run.
     resized: f64,
     /// Its key in the queue.
     key: f64,
@@ -57,8 +57,8 @@ impl Record {
     }
 }
 
-/// The records of all jobs. A streamed run gives a slot back when its job is over, so that there are as many as jobs
-/// were alive at once.
+/// The records of all jobs. A streamed run releases a slot when its job is over, so that the number of slots is the
+/// largest number of jobs alive at once.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct JobRecords {
     records: SharedColumn<Record>,
@@ -66,7 +66,8 @@ pub struct JobRecords {
 }
 
 impl JobRecords {
-    /// The records of these jobs before anything happens; `rejected` tells which are to be rejected at submission, and why.
+    /// Create the records of these jobs before the first event. `rejected` returns the reason if a job is to be
+    /// rejected at submission.
     #[must_use]
     pub fn new(jobs: &[Job], rejected: impl Fn(usize) -> Option<Rejection>) -> Self {
         let records = jobs.iter().enumerate().map(|(slot, job)| {
@@ -76,19 +77,19 @@ impl JobRecords {
         Self { records: records.collect(), vacant: Vec::new() }
     }
 
-    /// Number of slots.
+    /// Return the number of slots.
     #[must_use]
     pub fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// Whether there is no slot.
+    /// Return whether there are no slots.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
 
-    /// Adds a job, in a vacant slot if there is one.
+    /// Add a job, in a vacant slot if possible.
     pub fn add(&mut self, job: &Job) -> u32 {
         let record = Record::new(job, JobState::Loaded);
         if let Some(slot) = self.vacant.pop() {
@@ -99,13 +100,13 @@ impl JobRecords {
         (self.records.len() - 1) as u32
     }
 
-    /// Gives a slot back; what stood there is forgotten.
+    /// Release a slot and its record.
     pub fn forget(&mut self, slot: u32) {
         self.of_mut(slot).placement = Placement::Nowhere;
         self.vacant.push(slot);
     }
 
-    /// Lets the next clone share the records.
+    /// Share the records with the next clone.
     pub fn share(&mut self) {
         self.records.share();
     }
@@ -118,211 +119,211 @@ impl JobRecords {
         self.records.get_mut(slot as usize)
     }
 
-    /// The state of a job.
+    /// Return the state of a job.
     #[must_use]
     pub fn state(&self, slot: u32) -> JobState {
         self.of(slot).state
     }
 
-    /// The states of all jobs.
+    /// Return the states of all jobs.
     #[must_use]
     pub fn states(&self) -> Vec<JobState> {
         self.records.map_to_vec(|record| record.state)
     }
 
-    /// Sets the state.
+    /// Set the state of a job.
     pub fn set_state(&mut self, slot: u32, state: JobState) {
         self.of_mut(slot).state = state;
     }
 
-    /// Why the job was rejected, or is to be; None where it is not.
+    /// Return why the job was rejected or will be, or None.
     #[must_use]
     pub fn rejection(&self, slot: u32) -> Option<Rejection> {
         self.of(slot).rejection
     }
 
-    /// Why each job was rejected; None unless the job is rejected by now.
+    /// Return why each job was rejected; None if it is not rejected yet.
     #[must_use]
     pub fn rejections(&self) -> Vec<Option<Rejection>> {
         let is_rejected = |record: &Record| record.state == JobState::Rejected;
         self.records.map_to_vec(|record| record.rejection.filter(|_| is_rejected(record)))
     }
 
-    /// Records that the job is rejected.
+    /// Reject the job.
     pub fn reject(&mut self, slot: u32, reason: Rejection) {
         let record = self.of_mut(slot);
         record.state = JobState::Rejected;
         record.rejection = Some(reason);
     }
 
-    /// When the job started; NaN where it has not.
+    /// Return the start of the job; NaN before its start.
     #[must_use]
     pub fn start_time(&self, slot: u32) -> f64 {
         self.of(slot).start_time
     }
 
-    /// When each job started; NaN before its start.
+    /// Return the start of each job; NaN before its start.
     #[must_use]
     pub fn start_times(&self) -> Vec<f64> {
         self.records.map_to_vec(|record| record.start_time)
     }
 
-    /// When the job ended; NaN where it has not.
+    /// Return the end of the job; NaN before its end.
     #[must_use]
     pub fn end_time(&self, slot: u32) -> f64 {
         self.of(slot).end_time
     }
 
-    /// When each job ended; NaN before its end.
+    /// Return the end of each job; NaN before its end.
     #[must_use]
     pub fn end_times(&self) -> Vec<f64> {
         self.records.map_to_vec(|record| record.end_time)
     }
 
-    /// Since when a running job has had its present nodes: its start, or when it was resized last.
+    /// Return since when a running job has had its current nodes: its start, or its last resize.
     #[must_use]
     pub fn allocated_since(&self, slot: u32) -> f64 {
         let record = self.of(slot);
         if record.resized.is_nan() { record.start_time } else { record.resized }
     }
 
-    /// What schedulers plan with, seconds, as external events have changed it.
+    /// Return the requested time, seconds, including changes by external events.
     #[must_use]
     pub fn requested_time(&self, slot: u32) -> f64 {
         self.of(slot).requested_time
     }
 
-    /// The requested time of each job, which schedulers plan with; seconds.
+    /// Return the requested time of each job, seconds.
     #[must_use]
     pub fn requested_times(&self) -> Vec<f64> {
         self.records.map_to_vec(|record| record.requested_time)
     }
 
-    /// How long the job may run, seconds, as external events have changed it; infinite where it has no limit.
+    /// Return the time limit, seconds, including changes by external events; infinite if there is none.
     #[must_use]
     pub fn time_limit(&self, slot: u32) -> f64 {
         self.of(slot).time_limit
     }
 
-    /// The time limit of each job, seconds; None if all equal the requested times.
+    /// Return the time limit of each job, seconds; None if all equal the requested times.
     #[must_use]
     pub fn time_limits(&self) -> Option<Vec<f64>> {
         let differs = |record: &Record| record.time_limit.to_bits() != record.requested_time.to_bits();
         self.records.iter().any(differs).then(|| self.records.map_to_vec(|record| record.time_limit))
     }
 
-    /// Sets what the user asks for, seconds: the limit, and what schedulers plan with.
+    /// Set the requested time and the time limit, seconds.
     pub fn set_requested_time(&mut self, slot: u32, seconds: f64) {
         let record = self.of_mut(slot);
         record.requested_time = seconds;
         record.time_limit = seconds;
     }
 
-    /// What schedulers take the job's run_time to be.
+    /// Return the run time that schedulers assume, seconds.
     #[must_use]
     pub fn estimate(&self, slot: u32) -> f64 {
         self.of(slot).estimate
     }
 
-    /// Sets what schedulers take the job's run_time to be.
+    /// Set the run time that schedulers assume, seconds.
     pub fn set_estimate(&mut self, slot: u32, estimate: f64) {
         self.of_mut(slot).estimate = estimate;
     }
 
-    /// What schedulers take the job's run_time to be, and its requested_time, seconds.
+    /// Return the estimate and the requested time, seconds.
     #[must_use]
     pub fn times_known(&self, slot: u32) -> (f64, f64) {
         let record = self.of(slot);
         (record.estimate, record.requested_time)
     }
 
-    /// Sets how long the application of a job ran, which it is known for once it is over.
+    /// Set how long the application of a job ran; known when it has ended.
     pub fn set_run_time(&mut self, slot: u32, seconds: f64) {
         self.of_mut(slot).run_time = seconds;
     }
 
-    /// The job's work, seconds at rate 1: its run_time, or what a look ahead assumes. Of a job with an application, how long that
-    /// ran once it is over.
+    /// Return the job's work, seconds at rate 1: its run_time, or the estimate in a look-ahead. For a job with an
+    /// application: its duration, once it has ended.
     #[must_use]
     pub fn run_time(&self, slot: u32) -> f64 {
         self.of(slot).run_time
     }
 
-    /// The work that runs which were cut short have done and the job keeps.
+    /// Return the work completed in interrupted runs and kept, seconds.
     #[must_use]
     pub fn saved(&self, slot: u32) -> f64 {
         self.of(slot).saved
     }
 
-    /// Gives a job other work, of which so much is done.
+    /// Set the job's work and the part of it that is already completed, seconds.
     pub fn begin_leg(&mut self, slot: u32, run_time: f64, saved: f64) {
         let record = self.of_mut(slot);
         record.run_time = run_time;
         record.saved = saved;
     }
 
-    /// What is left of the job's work when it starts.
+    /// Return the job's remaining work at its start, seconds.
     #[must_use]
     pub fn work_left(&self, slot: u32) -> f64 {
         let record = self.of(slot);
         (record.run_time - record.saved).max(0.0)
     }
 
-    /// Takes the job's work to be its estimate, all of which is still to be done.
+    /// Set the job's work to its estimate, with nothing completed.
     pub fn assume_estimate(&mut self, slot: u32) {
         let record = self.of_mut(slot);
         record.run_time = record.estimate;
         record.saved = 0.0;
     }
 
-    /// The key of a queued job.
+    /// Return the key of a queued job.
     #[must_use]
     pub fn key(&self, slot: u32) -> f64 {
         self.of(slot).key
     }
 
-    /// Sets the key of a queued job.
+    /// Set the key of a queued job.
     pub fn set_key(&mut self, slot: u32, key: f64) {
         self.of_mut(slot).key = key;
     }
 
-    /// The place of a running job among the running ones.
+    /// Return the index of a running job among the running jobs.
     #[must_use]
     pub fn run(&self, slot: u32) -> Option<u32> {
         let run = self.of(slot).run;
         (run != NOT_RUNNING).then_some(run)
     }
 
-    /// Where the job is, or was at last.
+    /// Return the current or last placement of the job.
     #[must_use]
     pub fn last_placement(&self, slot: u32) -> &Placement {
         &self.of(slot).placement
     }
 
-    /// Keeps the nodes of a job that ended in little memory.
+    /// Compress the stored nodes of a job that has ended.
     pub fn shorten(&mut self, slot: u32) {
         self.of_mut(slot).placement.shorten();
     }
 
-    /// The nodes of a job whose end is not over, in the order of its ranks; empty where it has not started.
+    /// Return the nodes of a job in rank order until its end is processed; empty before its start.
     #[must_use]
     pub fn placement(&self, slot: u32) -> &[NodeTasks] {
         self.of(slot).placement.nodes()
     }
 
-    /// The same by index.
+    /// Return the nodes of a job sorted by index.
     #[must_use]
     pub fn placement_by_index(&self, slot: u32) -> Cow<'_, [NodeTasks]> {
         self.of(slot).placement.by_index()
     }
 
-    /// Whether the job has a node, or had it at last.
+    /// Return whether the current or last placement of the job includes this node.
     #[must_use]
     pub fn has_node(&self, slot: u32, node: u32) -> bool {
         self.of(slot).placement.has(node)
     }
 
-    /// Records a start; ranks follow one another on the nodes in the order in which these come.
+    /// Record a start; ranks are consecutive on the nodes in the order of `placement`.
     pub fn start(&mut self, slot: u32, now: f64, placement: &[NodeTasks], run: u32) {
         let record = self.of_mut(slot);
         record.state = JobState::Running;
@@ -331,14 +332,14 @@ impl JobRecords {
         record.placement = Placement::of(placement);
     }
 
-    /// Records that a running job has other nodes from now on, ranks by index.
+    /// Record that a running job uses other nodes from now on, with ranks in the order of node index.
     pub fn resize(&mut self, slot: u32, now: f64, placement: &[NodeTasks]) {
         let record = self.of_mut(slot);
         record.resized = now;
         record.placement = Placement::of(placement);
     }
 
-    /// Records that a running job gave up its nodes and waits again; `saved` seconds of its run_time need not be run again.
+    /// Return a running job to the queue without nodes, and add `saved` seconds to its completed work.
     pub fn requeue(&mut self, slot: u32, saved: f64) {
         let record = self.of_mut(slot);
         record.saved += saved;
@@ -350,7 +351,7 @@ impl JobRecords {
         record.placement = Placement::Nowhere;
     }
 
-    /// Records an end.
+    /// Record an end.
     pub fn end(&mut self, slot: u32, now: f64, state: JobState) {
         let record = self.of_mut(slot);
         record.state = state;

@@ -1,10 +1,10 @@
-//! Limits: what jobs have that they count, and which jobs rules look at.
+//! Limits: the counts of running and submitted jobs, and the closing and opening of queued jobs.
 //!
-//! A job is closed when a rule comes upon it, so that a start costs nothing for those that wait. Jobs that ask for the same,
-//! for as long, and count alike have the same chance: of those that a counter closed, the first in order is opened when the
-//! counter is counted down, and the next one when a rule has started it or passed over it. So jobs are opened as they are
-//! looked at: O(log q) for each, and O(kinds of closed jobs) for a counter that is counted down. Where keys change at each
-//! pass, or the whole queue is looked at from outside, all of them are opened: O(closed · log q).
+//! A job is closed when a rule examines it, so that a start costs nothing for waiting jobs. Jobs with equal requests,
+//! times and counters have equal chances: of those closed by a counter, the first in order is opened when the counter
+//! decreases, and the next one when a rule has started or skipped it. So jobs are opened as they are examined: O(log q)
+//! for each, and O(kinds of closed jobs) for a counter that decreases. If keys change in each pass, or if an external
+//! scheduler examines the whole queue, all closed jobs are opened: O(closed · log q).
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -18,29 +18,29 @@ use crate::workload::LimitedQuantity;
 use super::closed::{Kind, OUT_OF_TIME};
 use super::{JobRecords, Rank, State, Violation};
 
-/// What jobs have that limits count.
+/// Counts of limits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LimitState {
-    /// What jobs have.
+    /// What jobs hold, by counter.
     pub counts: LimitCounts,
-    /// Whether all jobs of a counter are opened at once, for a rule that plans for each.
+    /// True if all jobs of a counter are opened at once, for a rule that plans for each job.
     pub opens_all: bool,
-    /// Over which times running jobs hold what they hold, where limits count that.
+    /// The time spans over which running jobs hold resources, for limits on resource-minutes.
     spans: BTreeMap<u32, Span>,
-    /// Kept for its memory alone.
+    /// Kept to reuse the memory.
     #[serde(skip)]
     firsts: Vec<(Kind, Rank)>,
 }
 
 impl LimitState {
-    /// Nothing waits or runs; `amounts` are the resources and the number of nodes.
+    /// Create the counts without jobs. `amounts` is the number of resources plus one, for the number of nodes.
     #[must_use]
     pub fn new(limits: &Limits, amounts: usize) -> Self {
         let counts = LimitCounts::new(limits, amounts);
         Self { counts, opens_all: false, spans: BTreeMap::new(), firsts: Vec::new() }
     }
 
-    /// Counts what a job uses over time from now on (1), or no longer (−1).
+    /// Begin (1) or end (−1) counting a job's use over time.
     fn count_minutes(&mut self, limits: &Limits, job: u32, held: &[i64], span: Span, sign: i32) {
         if sign > 0 {
             self.counts.begin_minutes(limits, job, held, span);
@@ -51,14 +51,14 @@ impl LimitState {
     }
 }
 
-/// From now until a running job reaches its limit.
+/// Return the span from now until a running job reaches its limit.
 fn span_from(now: f64, jobs: &JobRecords, job: u32) -> Span {
     let until = jobs.start_time(job) + jobs.time_limit(job);
     Span { since: microseconds(now), until: microseconds(until) }
 }
 
 impl State {
-    /// The first of a job's counters by which it may not start on so many tasks now.
+    /// Return the first of a job's counters that does not allow a start with this many tasks now.
     #[must_use]
     pub fn over_limit(&self, scenario: &Scenario, job: u32, tasks: u32) -> Option<u32> {
         if self.calendar_of(scenario, job).is_some_and(|calendar| !calendar.is_in_time(self.now)) {
@@ -76,14 +76,15 @@ impl State {
         state.counts.refuses_start(limits, job, Ask { now: microseconds(self.now), time }, need)
     }
 
-    /// The counter by which a job may not be submitted now.
+    /// Return the counter that does not allow the submission of a job now.
     #[must_use]
     pub fn over_submission_limit(&self, scenario: &Scenario, job: u32) -> Option<u32> {
         let (limits, state) = (scenario.limits.as_ref()?, self.limited.as_ref()?);
         state.counts.refuses_submission(limits, job, self.jobs.time_limit(job))
     }
 
-    /// Lets a limit allow another amount of a quantity, or any, and rules look at all jobs again; whether that is a change.
+    /// Change the amount of a quantity that a limit allows, or remove its bound, and open all jobs. Return whether that
+    /// is a change.
     pub fn set_limit(
         &mut self,
         scenario: &Scenario,
@@ -100,7 +101,7 @@ impl State {
         applied
     }
 
-    /// Counts a job that is submitted (1), or neither waits nor runs any more (−1).
+    /// Count a job that is submitted (1), or no longer waits or runs (−1).
     pub fn count_submitted(&mut self, scenario: &Scenario, job: u32, sign: i32) {
         if let (Some(limits), Some(state)) = (&scenario.limits, &mut self.limited)
             && !state.counts.submit(limits, job, sign)
@@ -109,7 +110,7 @@ impl State {
         }
     }
 
-    /// Counts what a job takes (1) or gives back (−1) of its limits; `held` are the resources that it holds.
+    /// Count what a job takes (1) or releases (−1) of its limits. `held` lists the resources that it holds.
     pub(super) fn count_held(&mut self, scenario: &Scenario, job: u32, held: &mut Vec<i64>, sign: i32) {
         if let (Some(limits), Some(state)) = (&scenario.limits, &mut self.limited) {
             held.push(self.jobs.placement(job).len() as i64);
@@ -125,7 +126,7 @@ impl State {
         }
     }
 
-    /// Counts the time of a running job anew, whose limit has changed.
+    /// Count the use over time again for a running job with a changed limit.
     pub fn recount_minutes(&mut self, scenario: &Scenario, job: u32) {
         let (Some(limits), true) = (&scenario.limits, self.holds_nodes(job)) else { return };
         if !limits.counts_minutes() {
@@ -140,14 +141,14 @@ impl State {
         }
     }
 
-    /// Lets no rule look at a queued job until a limit of this counter is counted down.
+    /// Close a queued job: no rule examines it until a limit of this counter decreases.
     pub fn close(&mut self, scenario: &Scenario, priority: &Priority, job: u32, counter: u32) {
         self.take_out(scenario, priority, job);
         let (kind, place) = self.kind_of(scenario, priority, job);
         self.queue.closed.close(counter, kind, place);
     }
 
-    /// The kind of a job, and its place among those of its kind.
+    /// Return the kind of a job, and its place among the jobs of this kind.
     fn kind_of(&self, scenario: &Scenario, priority: &Priority, job: u32) -> (Kind, Rank) {
         let (row, limits) = (scenario.job(job), scenario.limits.as_ref());
         let mut kind = Kind {
@@ -162,7 +163,7 @@ impl State {
         };
         let mut place = self.rank_of(scenario, job);
         if let (Some(calculation), Priority::Multifactor(_)) = (&self.calculation, priority) {
-            // The age decides, so that the job comes first that was submitted first, unless it has been eligible only since.
+            // Age decides: the job submitted first comes first, unless it became eligible later.
             place.key = Time(0.0);
             if Time(calculation.eligible_since(job)) != Time(row.submit_time) {
                 kind.apart = job + 1;
@@ -174,14 +175,14 @@ impl State {
         (kind, place)
     }
 
-    /// Forgets that a job is closed; whether it was.
+    /// Remove a job from the closed jobs. Return whether it was closed.
     pub(super) fn forget_closed(&mut self, scenario: &Scenario, priority: &Priority, job: u32) -> bool {
         let Some(counter) = self.queue.closed.counter_of(job) else { return false };
         let (kind, place) = self.kind_of(scenario, priority, job);
         self.queue.closed.open(counter, &kind, &place)
     }
 
-    /// A rule has started a job or passed over it, or it left the queue: lets rules look at the next one that is like it.
+    /// Open the next job of the same kind, after a job was started or skipped by a rule, or left the queue.
     pub fn open_next_like(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
         let (Some(limits), None, false) =
             (&scenario.limits, &scenario.preemption, self.queue.closed.is_empty())
@@ -196,7 +197,8 @@ impl State {
         }
     }
 
-    /// Opens a job that a counter closed, if it is within its limits; one that is over another limit waits for that.
+    /// Open a job that a counter closed if it is within its limits. If another limit is exceeded, move it to that
+    /// counter.
     fn open_or_move(
         &mut self,
         scenario: &Scenario,
@@ -215,7 +217,7 @@ impl State {
         }
     }
 
-    /// Opens all closed jobs: where some limits block, it may be another limit now that they are over. O(closed · log q).
+    /// Open all closed jobs: if limits block the queue, another limit may apply to them now. O(closed · log q).
     #[inline(never)]
     pub fn open_all(&mut self, scenario: &Scenario, priority: &Priority) {
         if self.queue.closed.is_empty() {
@@ -228,8 +230,8 @@ impl State {
         }
     }
 
-    /// Opens jobs that a pass looks at since what running jobs may still use has become less. O(counters), and O(kinds of
-    /// closed jobs · log q) for those that are limited so.
+    /// Open jobs to examine in a pass since running jobs can use less of their remaining time. O(counters), and O(kinds
+    /// of closed jobs · log q) for jobs with such limits.
     #[inline(never)]
     pub fn open_counted_down(&mut self, scenario: &Scenario, priority: &Priority) {
         let Some(limits) = scenario.limits.as_ref().filter(|limits| limits.counts_minutes()) else { return };
@@ -240,7 +242,7 @@ impl State {
         }
     }
 
-    /// Lets rules look at a job that was closed; a priority that is calculated is that of the latest calculation.
+    /// Return a closed job to the queue; under `multifactor`, with the priority of the latest calculation.
     fn look_again(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
         if matches!(priority, Priority::Multifactor(_)) {
             self.rekey(scenario, priority, job);
@@ -249,15 +251,16 @@ impl State {
         self.queue.arrived.push(job);
     }
 
-    /// Nodes are reserved, or no longer: what did not fit may fit now, and jobs of reservations may be in time.
+    /// Handle the begin or end of a reservation: jobs that did not fit may fit now, and jobs of reservations may end in
+    /// time.
     pub fn turn_calendar(&mut self, scenario: &Scenario, priority: &Priority) {
         self.releases += 1;
         self.open_within(scenario, priority, OUT_OF_TIME);
     }
 
-    /// A job has given back its nodes: opens the first jobs of each kind that are within their limits now.
+    /// Open the first jobs of each kind that are within their limits after a job has released its nodes.
     pub fn open_after(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
-        // With preemption each pass opens all of them.
+        // With preemption, each pass opens all of them.
         if let (Some(limits), None) = (&scenario.limits, &scenario.preemption) {
             for &counter in limits.counters(job) {
                 self.open_within(scenario, priority, counter);
@@ -265,7 +268,7 @@ impl State {
         }
     }
 
-    /// Opens the first jobs of each kind that were closed by a counter and are within their limits now.
+    /// Open the first jobs of each kind that a counter closed and that are within their limits now.
     fn open_within(&mut self, scenario: &Scenario, priority: &Priority, counter: u32) {
         if self.queue.closed.is_empty() || self.queue.closed.has_none_of(counter) {
             return;

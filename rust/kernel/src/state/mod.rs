@@ -1,4 +1,5 @@
-//! The state of a run: everything that changes, and nothing else. A clone is a fork; it costs what is alive.
+//! The state of a run: everything that changes, and nothing else. A clone is a fork; its cost is proportional to the
+//! live jobs.
 mod applications;
 mod awake;
 mod calculation;
@@ -66,61 +67,61 @@ pub use view::View;
 /// The state of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct State {
-    /// The present time, seconds.
+    /// Current time, seconds.
     pub now: f64,
-    /// What has become of every job.
+    /// State of every job.
     pub jobs: JobRecords,
-    /// The jobs that wait.
+    /// The waiting jobs.
     pub queue: JobQueue,
-    /// The nodes, and what is free on them.
+    /// The nodes and their free resources.
     pub machine: Machine,
-    /// The jobs that run.
+    /// The running jobs.
     pub running: RunningJobs,
-    /// How far the jobs are whose work is a time.
+    /// Progress of jobs with a fixed amount of work.
     pub work: FixedWork,
-    /// When running jobs are killed by the wall time rule, by their places among the running jobs.
+    /// When running jobs are killed at their time limit, by their indices among the running jobs.
     pub limits: IndexedHeap<EndKey>,
-    /// When running jobs reach their estimates, where they may get others then.
+    /// When running jobs reach their estimates, if estimates can be renewed then.
     pub expiries: IndexedHeap<EndKey>,
-    /// How far the jobs are that carry applications; None where there are none.
+    /// Progress of jobs with applications; None if there are none.
     pub applications: Option<Box<ApplicationState>>,
-    /// When priorities are calculated; None where keys are not calculated so.
+    /// Times of priority calculations; None if priorities are not calculated periodically.
     pub calculation: Option<Box<Calculation>>,
-    /// What accounts have used; None where that is not asked for.
+    /// Usage of the accounts; None if it is not needed.
     pub usage: Option<Box<AccountUsage>>,
-    /// What jobs have that limits count; None where nothing is limited.
+    /// Counts of limits; None if there are no limits.
     pub limited: Option<Box<LimitState>>,
-    /// The reservations of the machine that are known, once an external event has changed that.
+    /// The known reservations of the machine, if an external event has changed them.
     known_reservations: Option<Arc<Occurrences>>,
-    /// How far preemption is; None where no job may preempt another.
+    /// State of preemption; None if no job may preempt another.
     pub preemption: Option<Box<PreemptionState>>,
-    /// What serves jobs; None where no rate is controlled.
+    /// Service of jobs under rate control; None if no rate is controlled.
     pub service: Option<Box<ServiceState>>,
-    /// The jobs that have been suspended and still hold their nodes.
+    /// Suspended jobs that still hold their nodes.
     suspending: Vec<Suspension>,
-    /// The last runs of jobs whose phases did not last as planned.
+    /// The last runs of jobs with phases that did not last as planned.
     pub short_runs: ShortRuns,
-    /// How far that is what jobs wait for before they enter the queue; None where none does.
+    /// Conditions that jobs wait for before they enter the queue; None if there are none.
     pub conditions: Option<Box<ConditionState>>,
-    /// Which nodes sleep; None where no rule lets nodes sleep.
+    /// Power states of the nodes; None without sleep rules.
     pub sleep: Option<Box<SleepState>>,
-    /// Whether this is a look ahead in which every job takes its estimate in all, from its start to its end.
+    /// True in a look-ahead in which every job takes exactly its estimate from start to end.
     pub assumes_estimates: bool,
-    /// Whether no pass is made until the scheduler is started again.
+    /// True if no pass runs until the scheduler is started again.
     pub is_stopped: bool,
-    /// The jobs that are held from their submission on, which is to come.
+    /// Jobs not yet submitted that are on hold from their submission on.
     pub held_ahead: BTreeSet<u32>,
-    /// What the workload says of jobs that are there: when those without a run time of their own are cancelled, and those that
-    /// were suspended return to the queue; time, row and slot.
+    /// Events of present jobs from the workload: cancellations of jobs without a run time, and returns of suspended
+    /// jobs to the queue; time, row and slot.
     pub own_events: BTreeSet<(Time, u64, u32)>,
-    /// How far jobs are to which something happens while they run. Snapshots have it last, and only where there is any.
+    /// Progress of jobs with events during their runs. Snapshots store it last, and only if there are any.
     #[serde(skip)]
     pub legs: LegState,
-    /// The priorities of jobs that external events have fixed, by slot.
+    /// Priorities of jobs fixed by external events, by slot.
     fixed_priorities: BTreeMap<u32, f64>,
-    /// How often nodes were given back or changed so far: where it stands still, nothing that did not fit fits now.
+    /// Number of times that nodes were released or changed. While it is constant, a job that did not fit does not fit.
     pub releases: u64,
-    /// How often anything changed so far that a scheduler may decide by.
+    /// Number of changes that a scheduler's decision may depend on.
     pub revision: u64,
     /// Jobs started in this pass.
     pub started: Vec<u32>,
@@ -130,15 +131,15 @@ pub struct State {
     pub starts: u64,
     /// Jobs that ended or were rejected so far.
     pub finished: u64,
-    /// The first violation of what must hold in every run; None as long as all is well.
+    /// The first violation of an invariant; None if there is none.
     pub defect: Option<Defect>,
-    /// For each request, how many tasks the empty machine holds; None where that was not asked.
+    /// For each request, the number of tasks that the empty machine holds; None if not computed.
     most_tasks: Vec<Option<u64>>,
     values: Vec<i64>,
 }
 
 impl State {
-    /// The state before the first instant.
+    /// Create the state before the first event.
     #[must_use]
     pub fn new(jobs: JobRecords, machine: Machine) -> Self {
         Self {
@@ -179,7 +180,7 @@ impl State {
         }
     }
 
-    /// Lets the next clone share the records of jobs, so that it costs what is alive.
+    /// Share the job records with the next clone, so that its cost is proportional to the live jobs.
     pub fn share(&mut self) {
         self.jobs.share();
         self.queue.closed.share();
@@ -194,15 +195,15 @@ impl State {
         }
     }
 
-    /// Takes over what a restored state shares with one that was made anew: the platform of the applications.
+    /// Connect a restored state to the data that it shares with a new one: the platform of the applications.
     pub(crate) fn rejoin(&mut self, fresh: &Self) {
         if let (Some(running), Some(fresh)) = (&mut self.applications, &fresh.applications) {
             running.execution.rejoin(&fresh.execution);
         }
     }
 
-    /// How many tasks of a request the empty machine holds, on nodes of its set: node by node, or by what these have in
-    /// all where jobs are checked for that. O(n) for a request seen for the first time, O(1) after that.
+    /// Return how many tasks of a request the empty machine holds on nodes of its set: node by node, or by the set's
+    /// totals if jobs are checked that way. O(n) for a new request, then O(1).
     pub fn most_tasks(&mut self, scenario: &Scenario, request: u32) -> u64 {
         let index = request as usize;
         if self.most_tasks.len() <= index {
@@ -218,7 +219,7 @@ impl State {
         })
     }
 
-    /// Takes into account what a job holds that has got its nodes: for charges, limits and expected ends.
+    /// Account for what a job holds after it got its nodes: charges, limits and expected end.
     fn account_for(&mut self, scenario: &Scenario, job: u32) {
         self.add_expected_end(scenario, job);
         if self.usage.is_none() && self.limited.is_none() {
@@ -233,7 +234,7 @@ impl State {
         self.values = held;
     }
 
-    /// Charges a job, whose run begins, for what it holds.
+    /// Charge a job for its resources from the begin of its run on.
     pub(crate) fn begin_charge(&mut self, scenario: &Scenario, job: u32) {
         if self.usage.is_none() {
             return;
@@ -250,14 +251,14 @@ impl State {
         }
     }
 
-    /// Stops charging a job that gives back its nodes.
+    /// Stop charging a job that releases its nodes.
     pub(crate) fn end_charge(&mut self, scenario: &Scenario, job: u32) {
         if let (Some(usage), Some(accounts)) = (&mut self.usage, &scenario.accounts) {
             usage.end(accounts, job, self.now);
         }
     }
 
-    /// Sets what schedulers take the run_time of a job to be that is not in the order of the queue.
+    /// Set the run time that schedulers assume for a job outside the queue order.
     pub fn set_estimate(&mut self, scenario: &Scenario, job: u32, estimate: f64) {
         let is_indexed = self.running.is_indexed() && self.jobs.state(job) == JobState::Running;
         if is_indexed {
@@ -270,7 +271,7 @@ impl State {
         }
     }
 
-    /// Gives a queued job, which is not closed, these nodes, which have room.
+    /// Start a queued job, which is not closed, on these nodes, which must have room.
     pub fn start(&mut self, scenario: &Scenario, job: u32, placement: &[NodeTasks]) {
         self.machine.take(scenario.request(job), placement);
         self.queue.index.remove(&self.rank_of(scenario, job));
@@ -282,33 +283,33 @@ impl State {
         self.account_for(scenario, job);
     }
 
-    /// Takes note of the first violation.
+    /// Record a violation if it is the first.
     #[cold]
     pub(crate) fn violates(&mut self, job: u32, violation: Violation) {
         self.defect.get_or_insert(Defect { job, time: self.now, violation });
     }
 
-    /// Takes note of it where the nodes that a job took or gave back do not add up. O(1).
+    /// Record a violation if the nodes that a job took or released are inconsistent. O(1).
     fn check_nodes(&mut self, job: u32) {
         if let Some(breach) = self.machine.breach() {
             self.violates(job, Violation::Nodes(breach));
         }
     }
 
-    /// Whether a running job holds its nodes: it may have given them back before its end is taken in.
+    /// Return whether a running job holds its nodes: it may have released them before its end is processed.
     #[must_use]
     pub fn holds_nodes(&self, job: u32) -> bool {
         self.jobs.run(job).is_some_and(|run| !self.running.get(run).gave_back)
     }
 
-    /// Notes whether a running job holds its nodes.
+    /// Record whether a running job holds its nodes.
     fn set_holding(&mut self, job: u32, holds: bool) {
         if let Some(run) = self.jobs.run(job) {
             self.running.set_gave_back(run, !holds);
         }
     }
 
-    /// Gives back the nodes of a running job.
+    /// Release the nodes of a running job.
     pub fn give_back(&mut self, scenario: &Scenario, job: u32) {
         if !self.holds_nodes(job) {
             return self.violates(job, Violation::GaveBackTwice);
@@ -331,7 +332,7 @@ impl State {
         }
     }
 
-    /// Whether these nodes have room for a running job in place of those that it has.
+    /// Return whether these nodes have room for a running job in place of its current ones.
     #[must_use]
     pub fn has_room_to_resize(&mut self, scenario: &Scenario, job: u32, placement: &[NodeTasks]) -> bool {
         let request = scenario.request_on(job, placement).unwrap_or_else(|| scenario.request(job));
@@ -340,14 +341,14 @@ impl State {
             Ok(at) => old[at].tasks,
             Err(_) => 0,
         };
-        // It may stay where it is, drained or not: room is asked for where it gets more.
+        // The job may stay on its nodes, also if they are drained: only additional tasks need room.
         let more: Vec<NodeTasks> =
             placement.iter().copied().filter(|part| part.tasks > has(part.node)).collect();
         let closed = View { scenario, state: self }.closed_nodes(job);
         if more.iter().any(|part| closed.contains(part.node)) {
             return false;
         }
-        // What it gives up itself is room for it.
+        // The nodes that the job releases itself provide room.
         self.machine.give_back(request, old);
         let has_room = self.machine.has_room(request, &more);
         self.machine.take(request, old);
@@ -355,7 +356,7 @@ impl State {
         has_room
     }
 
-    /// Gives a running job, which gave back its nodes, these nodes.
+    /// Put a running job that has released its nodes on these nodes.
     pub fn take_again(&mut self, scenario: &Scenario, job: u32, placement: &[NodeTasks]) {
         self.machine.take(scenario.request(job), placement);
         self.set_holding(job, true);
@@ -365,7 +366,7 @@ impl State {
         self.account_for(scenario, job);
     }
 
-    /// Takes a job, which gave back its nodes, out of the running jobs; nothing more is to happen to its run.
+    /// Remove a job that has released its nodes from the running jobs; no further events of its run may follow.
     pub fn leave_running(&mut self, scenario: &Scenario, job: u32) {
         self.end_service(scenario, job);
         if let Some(run) = self.jobs.run(job) {
@@ -380,7 +381,7 @@ impl State {
         }
     }
 
-    /// From now on the running jobs are kept by expected end: at any time, or where that is asked seldom as of the latest
+    /// Index the running jobs by expected end from now on: always current, or, if `is_asked_seldom`, as of the latest
     /// call of `complete_expected_ends`. O(r log r) the first time.
     pub fn index_running(&mut self, scenario: &Scenario, is_asked_seldom: bool) {
         self.running.set_asked_seldom(is_asked_seldom);
@@ -397,7 +398,7 @@ impl State {
         }
     }
 
-    /// Notes when a job is expected to end, where the index is kept; where it is asked seldom, before it is asked next.
+    /// Add the expected end of a job to the index, if there is one: now, or before the next query if queries are rare.
     fn add_expected_end(&mut self, scenario: &Scenario, job: u32) {
         let Some(run) = self.jobs.run(job).filter(|_| self.running.is_indexed()) else { return };
         if self.running.is_asked_seldom() {
@@ -418,7 +419,7 @@ impl State {
         self.values = held;
     }
 
-    /// Brings the index of expected ends up to date, where it is kept. O(log r) for each job that got its nodes since.
+    /// Bring the index of expected ends up to date, if there is one. O(log r) for each job that got its nodes since.
     pub fn complete_expected_ends(&mut self, scenario: &Scenario) {
         while let Some(run) = self.running.next_fresh() {
             self.insert_expected_end(scenario, self.running.get(run).job);
@@ -436,20 +437,21 @@ impl State {
         }
     }
 
-    /// When a running job ends by its estimate.
+    /// Return the end of a running job according to its estimate.
     #[must_use]
     pub fn estimated_end(&self, job: u32) -> Time {
         Time(self.counts_from(job) + self.jobs.estimate(job))
     }
 
-    /// When a running job is expected to give back its nodes, not raised to now: by its estimate, or as a victim.
+    /// Return when a running job is expected to release its nodes: by its estimate, as a victim, or after its
+    /// suspension. May be in the past.
     #[must_use]
     pub fn expected_end(&self, scenario: &Scenario, job: u32) -> ExpectedEnd {
         let time = self.estimated_end(job).min(self.grace_end(job)).min(self.suspension_end(job));
         ExpectedEnd { time, row: scenario.job(job).row, job }
     }
 
-    /// Adds to what a placed job holds of each resource what it holds in each of the other node sets, set-major.
+    /// Append what a placed job holds of each resource in each proper node set, set-major.
     fn add_held_in_sets(&self, scenario: &Scenario, job: u32, amounts: &mut Vec<i64>) {
         let (resources, sets) = (self.machine.resources(), self.machine.node_sets());
         amounts.resize(sets.count() * resources, 0);
@@ -463,7 +465,7 @@ impl State {
         }
     }
 
-    /// Puts into `amounts` what a placed job holds of each resource.
+    /// Write what a placed job holds of each resource to `amounts`.
     pub fn held(&self, scenario: &Scenario, job: u32, amounts: &mut Vec<i64>) {
         let request = scenario.request(job);
         amounts.clear();

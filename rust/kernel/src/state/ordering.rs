@@ -1,4 +1,4 @@
-//! The places of waiting jobs in the queue: their keys, and what changes these.
+//! The positions of waiting jobs in the queue: their keys, and changes of the keys.
 use std::cmp::Reverse;
 
 use crate::accounting::Multifactor;
@@ -11,7 +11,7 @@ use super::queue::partition_values;
 use super::{QueueIndex, Rank, State};
 
 impl State {
-    /// The place of a queued job, by the key that it was given.
+    /// Return the rank of a queued job, with its stored key.
     #[must_use]
     pub fn rank_of(&self, scenario: &Scenario, job: u32) -> Rank {
         let row = scenario.job(job);
@@ -24,7 +24,7 @@ impl State {
         }
     }
 
-    /// Puts a job into the queue, which is eligible from now on.
+    /// Add a job to the queue that is eligible from now on.
     pub fn enqueue(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
         if let Some(calculation) = &mut self.calculation {
             calculation.begin(job, self.now);
@@ -32,7 +32,7 @@ impl State {
         self.enqueue_again(scenario, priority, job);
     }
 
-    /// Puts a job into the queue, which may have been eligible before.
+    /// Add a job to the queue that may have been eligible before.
     pub fn enqueue_again(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
         self.rekey(scenario, priority, job);
         self.insert(scenario, job);
@@ -40,7 +40,7 @@ impl State {
         self.queue.arrived.push(job);
     }
 
-    /// Has a submitted job wait outside the queue.
+    /// Put a submitted job on hold, outside the queue.
     pub fn put_on_hold(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
         self.rekey(scenario, priority, job);
         self.jobs.set_state(job, JobState::Queued);
@@ -52,14 +52,14 @@ impl State {
         self.jobs.set_key(job, key);
     }
 
-    /// The place that a job with this much remaining work, waiting or not, has by a rule now.
+    /// Return the rank that a job with this remaining work, waiting or not, has under a priority rule now.
     #[must_use]
     pub fn rank_by(&self, scenario: &Scenario, priority: &Priority, job: u32, work: f64) -> Rank {
         let key = self.key_with(scenario, priority, job, work);
         Rank { key: Time(key), ..self.rank_of(scenario, job) }
     }
 
-    /// The work that a waiting job has left; by its estimate where an application says what it does.
+    /// Return the remaining work of a waiting job; its estimate if an application determines its run time.
     #[must_use]
     pub fn work_left(&self, scenario: &Scenario, job: u32) -> f64 {
         let carried = scenario.application_job(job);
@@ -69,24 +69,24 @@ impl State {
         self.jobs.work_left(job)
     }
 
-    /// The key that the rule gives a job now, unless its priority is fixed.
+    /// Return the key of a job under the rule now, unless its priority is fixed.
     fn key_of(&self, scenario: &Scenario, priority: &Priority, job: u32) -> f64 {
         self.key_with(scenario, priority, job, self.work_left(scenario, job))
     }
 
-    /// The same with this much remaining work.
+    /// Return the key of a job with this remaining work.
     fn key_with(&self, scenario: &Scenario, priority: &Priority, job: u32, work: f64) -> f64 {
         self.unless_fixed(job, priority.key(&self.candidate(scenario, job, work)))
     }
 
-    /// The key that the multifactor priority gives a waiting job in one of its partitions, unless its priority is fixed.
+    /// Return the multifactor key of a waiting job in one of its partitions, unless its priority is fixed.
     #[must_use]
     pub fn key_in(&self, scenario: &Scenario, rule: &Multifactor, job: u32, place: &PlaceAttributes) -> f64 {
         let candidate = self.candidate(scenario, job, self.work_left(scenario, job));
         self.unless_fixed(job, -f64::from(multifactor(rule, &candidate, Some(place))))
     }
 
-    /// What keys of a job are computed from, with this much remaining work.
+    /// Collect the inputs of a job's key, with this remaining work.
     fn candidate<'a>(&self, scenario: &'a Scenario, job: u32, work: f64) -> Candidate<'a> {
         let (mut eligible_for, mut fair_share) = (0.0, 0.0);
         if let Some(calculation) = &self.calculation {
@@ -100,7 +100,7 @@ impl State {
         Candidate { scenario, job, estimate, requested_time, time_limit, work, now, eligible_for, fair_share }
     }
 
-    /// A key; or the one that follows from the fixed priority of a job.
+    /// Return the key, or minus the fixed priority of a job.
     fn unless_fixed(&self, job: u32, key: f64) -> f64 {
         // Adding 0 turns −0 into 0.
         self.fixed_priorities.get(&job).map_or(key, |priority| -priority) + 0.0
@@ -129,7 +129,8 @@ impl State {
         self.values = values;
     }
 
-    /// Adds 0 for each partition in which a job may run; of several those that could hold it alone.
+    /// Append a value for each partition: 0 if the job may run there. With several partitions, only those that could
+    /// hold it alone count.
     fn list_partitions(&mut self, scenario: &Scenario, job: u32, values: &mut Vec<i64>) {
         let (before, alternatives) = (values.len(), scenario.alternatives(job));
         values.resize(before + partition_values(&self.machine), i64::MAX);
@@ -141,7 +142,7 @@ impl State {
         }
     }
 
-    /// Takes a waiting job out of the queue, held or not.
+    /// Remove a waiting job from the queue, on hold or not.
     pub fn leave_queue(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
         if !self.queue.on_hold.remove(&job) {
             self.take_out(scenario, priority, job);
@@ -150,16 +151,16 @@ impl State {
         }
     }
 
-    /// Takes a queued job from its place, in the order or closed.
+    /// Remove a queued job from the queue order or from the closed jobs.
     pub(super) fn take_out(&mut self, scenario: &Scenario, priority: &Priority, job: u32) {
         if !self.forget_closed(scenario, priority, job) {
             self.queue.index.remove(&self.rank_of(scenario, job));
         }
     }
 
-    /// Sorts the queue by the keys that the rule gives now. O(q log q); O(q) where the order stays.
+    /// Sort the queue by the current keys of the rule. O(q log q); O(q) if the order does not change.
     ///
-    /// Closed jobs get theirs when they are opened, unless keys change at each pass: then they are opened now.
+    /// Closed jobs get their keys when they are opened, unless keys change in each pass: then they are opened now.
     pub fn refresh_priorities(&mut self, scenario: &Scenario, priority: &Priority) {
         if priority.changes_with_time() {
             self.open_all(scenario, priority);
@@ -167,13 +168,13 @@ impl State {
         self.sort_queue(|state, job| state.key_of(scenario, priority, job));
     }
 
-    /// Sorts the queue by given keys, one per queued job in the present order; none may be closed.
+    /// Sort the queue by given keys, one per queued job in the current order. No job may be closed.
     pub fn sort_queue_by(&mut self, keys: &[f64]) {
         let mut keys = keys.iter();
         self.sort_queue(|state, job| state.unless_fixed(job, keys.next().copied().unwrap_or_default()));
     }
 
-    /// Sorts the queue by the keys that `key` gives for its jobs.
+    /// Sort the queue by the keys that `key` returns for its jobs.
     fn sort_queue(&mut self, mut key: impl FnMut(&Self, u32) -> f64) {
         let mut index = std::mem::replace(&mut self.queue.index, QueueIndex::new(0));
         index.rekey(|rank| {
@@ -184,17 +185,17 @@ impl State {
         self.queue.index = index;
     }
 
-    /// Sets what schedulers take a queued job's run_time to be; keys that were given from outside stay.
+    /// Set the run time that schedulers assume for a queued job; keys set by an external order stay.
     pub fn set_queued_estimate(&mut self, scenario: &Scenario, priority: &Priority, job: u32, estimate: f64) {
         self.change_place(scenario, priority, job, |state| state.jobs.set_estimate(job, estimate));
     }
 
-    /// Sets what the user of a waiting or running job asks for; its estimate stays.
+    /// Set the requested time of a waiting or running job; its estimate stays.
     pub fn set_requested_time(&mut self, scenario: &Scenario, priority: &Priority, job: u32, seconds: f64) {
         self.change_place(scenario, priority, job, |state| state.jobs.set_requested_time(job, seconds));
     }
 
-    /// Fixes the priority of a waiting or running job, or leaves it to the order again.
+    /// Fix the priority of a waiting or running job; None returns it to the order.
     pub fn fix_priority(&mut self, scenario: &Scenario, priority: &Priority, job: u32, fixed: Option<f64>) {
         self.change_place(scenario, priority, job, |state| {
             match fixed {
@@ -204,14 +205,14 @@ impl State {
         });
     }
 
-    /// Forgets the fixed priority of a job that is over.
+    /// Forget the fixed priority of a job that is over.
     pub fn forget_priority(&mut self, job: u32) {
         if !self.fixed_priorities.is_empty() {
             self.fixed_priorities.remove(&job);
         }
     }
 
-    /// Makes a change on which the place of a job in the queue depends, if it is there.
+    /// Apply a change that affects the queue position of a job, and update the position if the job is queued.
     fn change_place(
         &mut self,
         scenario: &Scenario,

@@ -1,11 +1,11 @@
-//! In which partitions queued jobs may run (S11).
+//! Queue values for the partitions in which jobs may run (S11).
 use crate::cluster::NodeSetId;
 
 use super::View;
 
 impl View<'_> {
-    /// Returns whether jobs with these values of the queue may run in a partition: false only if none of them may. There are several
-    /// partitions.
+    /// Returns whether jobs with these queue values may run in a partition. False only if none of them may. Requires
+    /// several partitions.
     #[must_use]
     pub fn may_run_in(self, values: &[i64], partition: usize) -> bool {
         let machine = &self.state.machine;
@@ -14,8 +14,8 @@ impl View<'_> {
         values[before + partition] == 0
     }
 
-    /// Returns whether some job with these values of the queue has a node set of connected partitions that are wanted: false only if
-    /// none has.
+    /// Returns whether some job with these queue values has a node set in a set of connected partitions that `wants`
+    /// accepts. False only if none has.
     #[must_use]
     pub fn may_run_among(self, values: &[i64], wants: impl Fn(usize) -> bool) -> bool {
         let (sets, width) = (&self.scenario.node_sets, self.state.machine.resources() + 1);

@@ -1,4 +1,4 @@
-//! The waiting jobs: in order, with what they need, so that the first job that may fit is found in O(log q).
+//! The waiting jobs in order, with their needs, so that the first job that may fit is found in O(log q).
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
@@ -10,42 +10,42 @@ use super::closed::ClosedJobs;
 use super::rank::Rank;
 use super::request_values::RequestValues;
 
-/// Queued jobs in order; values: one block for each node set, with the estimate as ordered bits and then the least amount
-/// of each resource that the job needs in its own sets, and `i64::MAX` in all other blocks. Behind these stand what tells its
-/// request (`RequestValues`), and 0 or `i64::MAX` for each partition, where there are several.
+/// Queued jobs in order. Values: one block for each node set, with the estimate as ordered bits and the minimum amount
+/// of each resource that the job needs in its node sets, or `i64::MAX` in the blocks of other sets. Then the values of
+/// its request (`RequestValues`), and 0 or `i64::MAX` for each partition if there are several.
 ///
-/// With a block of its own for each set, a search skips jobs of a full set although others have free nodes.
+/// Because each set has its own block, a search skips jobs of a full set although others have free nodes.
 pub type QueueIndex = OrderedIndex<Rank, Least>;
 
-/// How many of a queued job's values say in which partitions it may run: for one partition none.
+/// Return the number of queue values for partitions: 0 with a single partition.
 pub(super) fn partition_values(machine: &Machine) -> usize {
     let count = machine.node_sets().partitions().count();
     if count > 1 { count } else { 0 }
 }
 
-/// How many values a queued job has on a machine.
+/// Return the number of queue values of a job on a machine.
 fn width_on(machine: &Machine, requests: RequestValues) -> usize {
     let blocks = machine.node_sets().count() * (machine.resources() + 1);
     blocks + requests.width() + partition_values(machine)
 }
 
-/// The jobs that wait.
+/// The waiting jobs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct JobQueue {
-    /// Those that rules look at, in order.
+    /// Jobs that rules examine, in order.
     pub index: QueueIndex,
-    /// How their values tell their requests.
+    /// Encoding of requests in their values.
     requests: RequestValues,
-    /// Those that are over a limit, which have a place in the order but stand outside it.
+    /// Jobs over a limit: they have a position in the order but are kept outside it.
     pub closed: ClosedJobs,
-    /// Those that entered the queue since the last pass.
+    /// Jobs that entered the queue since the last pass.
     pub arrived: Vec<u32>,
-    /// Those that may not be started until they are released; they are in no order.
+    /// Jobs that may not start until they are released; they have no order.
     pub on_hold: BTreeSet<u32>,
 }
 
 impl JobQueue {
-    /// An empty queue on a machine, for any requests.
+    /// Create an empty queue on a machine, for any requests.
     #[must_use]
     pub fn new(machine: &Machine) -> Self {
         let requests = RequestValues::of_any(machine.resources());
@@ -58,52 +58,53 @@ impl JobQueue {
         }
     }
 
-    /// From now on values tell requests in this way. The queue is empty.
+    /// Set the encoding of requests. The queue must be empty.
     pub(super) fn tell_requests(&mut self, machine: &Machine, requests: RequestValues) {
         (self.index, self.requests) = (QueueIndex::new(width_on(machine, requests)), requests);
     }
 
-    /// How the values of its jobs tell their requests.
+    /// Return the encoding of requests.
     pub(super) fn requests(&self) -> RequestValues {
         self.requests
     }
 
-    /// Number of jobs that are not held.
+    /// Return the number of waiting jobs that are not on hold.
     #[must_use]
     pub fn len(&self) -> usize {
         self.index.len() + self.closed.len()
     }
 
-    /// Whether no job waits that is not held.
+    /// Return whether all waiting jobs are on hold, or there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.index.is_empty() && self.closed.is_empty()
     }
 
-    /// Whether no job waits, held or not.
+    /// Return whether no job waits, on hold or not.
     #[must_use]
     pub fn has_none_waiting(&self) -> bool {
         self.is_empty() && self.on_hold.is_empty()
     }
 
-    /// The first job that rules look at.
+    /// Return the first job that rules examine.
     #[must_use]
     pub fn first(&self) -> Option<Rank> {
         self.index.first()
     }
 
-    /// The first job behind `after`, in order, whose values match; `matches` is also asked of the minima of ranges.
+    /// Return the first job behind `after`, in order, with matching values. `matches` is also called with the minima of
+    /// ranges.
     pub fn first_matching(&self, after: Option<&Rank>, matches: &impl Fn(&[i64]) -> bool) -> Option<Rank> {
         self.index.first_matching(after, matches)
     }
 
-    /// The jobs that rules look at, in order. O(q).
+    /// Return the jobs that rules examine, in order. O(q).
     #[must_use]
     pub fn jobs(&self) -> Vec<u32> {
         self.first_jobs(usize::MAX)
     }
 
-    /// The first so many of them. O(number).
+    /// Return the first `most` of them. O(their number).
     #[must_use]
     pub fn first_jobs(&self, most: usize) -> Vec<u32> {
         let count = self.index.len().min(most);

@@ -5,17 +5,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Time;
 
-/// The place of a job in the queue: tier, key, submit time, row (S8); and its slot.
+/// The position of a job in the queue: tier, key, submit time, row (S8); and its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Rank {
-    /// The tier of its partitions, the highest first.
+    /// Tier of its partitions; the highest comes first.
     pub tier: Reverse<i32>,
-    /// What the priority rule gives, the smallest first.
+    /// Key of the priority rule; the smallest comes first.
     pub key: Time,
-    /// When the job was submitted.
+    /// Submit time of the job.
     pub submit_time: Time,
-    /// Its row.
+    /// Row of the job.
     pub row: u64,
-    /// Its slot.
+    /// Slot of the job.
     pub job: u32,
 }

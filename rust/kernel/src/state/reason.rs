@@ -8,19 +8,19 @@ use super::{ClosedPartitions, FALLEN, OUT_OF_TIME, View};
 /// Why a submitted job has not started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Reason {
-    /// A job before it waits for nodes that it may use.
+    /// An earlier job waits for nodes that it may use.
     Priority,
-    /// It is first in line for its nodes, and they are not free.
+    /// It is the first job waiting for its nodes, and they are not free.
     Resources,
-    /// It would not fit on what its nodes offer now, even if no job ran.
+    /// It would not fit on the current capacity of its nodes even if no job ran.
     Unavailable,
-    /// It was put on hold.
+    /// It is on hold.
     Held,
-    /// It depends on jobs that have not done what it waits for.
+    /// Its dependencies are not satisfied.
     Dependency,
-    /// Its begin time is to come.
+    /// Its begin time is in the future.
     BeginTime,
-    /// As many tasks of its array as may wait or run do so.
+    /// The limit of concurrent tasks of its array is reached.
     ArrayLimit,
     /// It could not end within the reservation that it uses.
     Reservation,
@@ -29,7 +29,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Those that have a name of their own, in the order of their numbers.
+    /// Reasons with a fixed name, in the order of their numbers.
     pub const NAMED: [(&str, Self); 8] = [
         ("priority", Self::Priority),
         ("resources", Self::Resources),
@@ -41,7 +41,7 @@ impl Reason {
         ("reservation", Self::Reservation),
     ];
 
-    /// Its number: the place in [`Self::NAMED`], or behind these the number of the limit.
+    /// Return the number of the reason: its index in [`Self::NAMED`], or that length plus the number of the limit.
     #[must_use]
     pub fn number(self) -> u32 {
         if let Self::Limit(limit) = self {
@@ -52,9 +52,9 @@ impl Reason {
 }
 
 impl View<'_> {
-    /// Why each waiting job waits: those of the queue in order, then those outside it by slot.
+    /// Return why each waiting job waits: queued jobs in order, then jobs on hold by slot.
     ///
-    /// O(q · node sets), and O(nodes) for each request where part of the machine is unavailable.
+    /// O(q · node sets), and O(nodes) for each request if part of the machine is unavailable.
     #[must_use]
     pub fn reasons(self) -> Vec<(u32, Reason)> {
         let queued = self.state.queue.jobs();
@@ -84,7 +84,7 @@ impl View<'_> {
         self.scenario.limits.as_ref().map_or(0, |limits| limits.cap(counter).limit)
     }
 
-    /// Why a job is not in the queue.
+    /// Return why a job is not in the queue.
     fn need_of(self, job: u32) -> Reason {
         let conditions = self.scenario.conditions.as_ref().zip(self.state.conditions.as_ref());
         match conditions.and_then(|(given, state)| state.need_of(given, job, self.now())) {
@@ -95,7 +95,8 @@ impl View<'_> {
         }
     }
 
-    /// Whether a job would fit on what its nodes offer, if no job ran; `known` has the most tasks of each request.
+    /// Return whether a job would fit on the capacity of its nodes if no job ran; `known` caches the most tasks of each
+    /// request.
     fn may_ever_fit(self, job: u32, known: &mut HashMap<u32, u64>) -> bool {
         let machine = &self.state.machine;
         if !machine.has_unavailable() {
@@ -111,17 +112,17 @@ impl View<'_> {
     }
 }
 
-/// The jobs of the queue so far that wait for nodes.
+/// The jobs processed so far that wait for nodes.
 struct Line<'a> {
     view: View<'a>,
-    /// Whether some wait for a node set.
+    /// By node set: whether some job waits for it.
     waits: Vec<bool>,
-    /// The partitions in which one before holds up all.
+    /// Partitions in which an earlier job blocks all.
     held_up: ClosedPartitions,
 }
 
 impl Line<'_> {
-    /// Takes the next job; whether it is first for its nodes.
+    /// Add the next job. Return `Resources` if it is the first one for its nodes.
     fn takes(&mut self, job: u32) -> Reason {
         let scenario = self.view.scenario;
         let sets = &scenario.node_sets;

@@ -1,29 +1,31 @@
-//! What queued jobs ask for, by request: where totals do not decide, a job may fit by them and yet on no nodes.
+//! Queue values for requests: if totals do not decide, a job may pass them and still fit on no nodes.
 //!
-//! The index of the queue keeps for each request the least estimate and the least number of tasks of its jobs, so that a search
-//! skips all jobs whose tasks have no slots: O(log q) for each job that is found, times the number of requests. That is kept for
-//! a few requests. Of more, ranges of the queue in which all jobs have one request are known by its number.
+//! The index of the queue stores for each request the minimum estimate and number of tasks of its jobs, so that a
+//! search skips all jobs that have no slots for their tasks: O(log q) for each job found, times the number of requests.
+//! This is done for few requests. With more requests, ranges of the queue with a single common request are recognised
+//! by its number.
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::Requests;
 
-/// Up to so many requests are told apart.
+/// Maximum number of requests with values of their own.
 const FEW: usize = 8;
 
-/// How the values of a queued job tell its request.
+/// How the values of a queued job encode its request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RequestValues {
-    /// Not at all: totals decide which jobs fit.
+    /// No encoding: totals decide which jobs fit.
     #[default]
     None,
-    /// By its number, and minus its number.
+    /// Its number, and minus its number.
     Number,
-    /// For each of so many requests stand the estimate as ordered bits and the tasks; `i64::MAX` unless the job has the request.
+    /// For each of this many requests, the estimate as ordered bits and the tasks; `i64::MAX` if the job does not have
+    /// the request.
     Each(usize),
 }
 
 impl RequestValues {
-    /// The way that suits these requests, which are all that there will be.
+    /// Choose the encoding for a fixed set of requests.
     #[must_use]
     pub fn of(requests: &Requests) -> Self {
         match requests.count() {
@@ -35,13 +37,13 @@ impl RequestValues {
         }
     }
 
-    /// The way that suits all requests there may be on a machine.
+    /// Choose the encoding for any requests on a machine.
     #[must_use]
     pub fn of_any(resources: usize) -> Self {
         if resources > 1 { Self::Number } else { Self::None }
     }
 
-    /// How many values that takes.
+    /// Return the number of values.
     #[must_use]
     pub fn width(self) -> usize {
         match self {
@@ -51,7 +53,7 @@ impl RequestValues {
         }
     }
 
-    /// Adds the values of a job with these requests.
+    /// Append the values of a job with these requests.
     pub(super) fn list(self, values: &mut Vec<i64>, alternatives: &[u32], estimate: i64, tasks: u32) {
         match (self, alternatives) {
             (Self::None, _) => {}
@@ -61,7 +63,7 @@ impl RequestValues {
                 let begin = values.len();
                 values.resize(begin + 2 * count, i64::MAX);
                 for &request in alternatives {
-                    // A request that came later stands as no tasks of the first one: such jobs are never skipped.
+                    // A request added later is encoded as zero tasks of the first one: such jobs are never skipped.
                     let is_known = (request as usize) < count;
                     let (at, tasks) = if is_known { (request as usize, tasks) } else { (0, 0) };
                     values[begin + 2 * at..][..2].copy_from_slice(&[estimate, i64::from(tasks)]);

@@ -1,13 +1,13 @@
-//! What jobs in a range of the queue ask for, by request.
+//! Requests of the jobs in a range of the queue, decoded from its values.
 use crate::scenario::Scenario;
 
 use super::request_values::RequestValues;
 use super::{State, View};
 
-/// The least that jobs with one request ask for, perhaps not one job all of it.
+/// Minimum estimate and tasks of the jobs with one request; possibly of different jobs.
 #[derive(Clone, Copy, Debug)]
 pub struct LeastAsked {
-    /// The request.
+    /// Index of the request.
     pub request: u32,
     /// The estimate as ordered bits.
     pub estimate: i64,
@@ -15,27 +15,26 @@ pub struct LeastAsked {
     pub tasks: u64,
 }
 
-/// What is known of the requests of jobs in a range of the queue.
+/// Knowledge of the requests of jobs in a range of the queue.
 #[derive(Clone, Copy, Debug)]
 pub enum RequestsAsked<'a> {
     /// Nothing.
     Unknown,
-    /// All jobs have this request, and at least so many tasks.
+    /// All jobs have this request, and at least this many tasks.
     Common(u32, u64),
-    /// What is asked of each request, as `RequestValues::Each` says.
+    /// Values of each request, as in `RequestValues::Each`.
     Each(&'a [i64]),
 }
 
 impl State {
-    /// From now on queued jobs are told apart by their requests where totals do not decide. The queue is empty, and all jobs are
-    /// known.
+    /// Encode requests in the queue values if totals do not decide. The queue must be empty, and all jobs known.
     pub fn distinguish_requests(&mut self, scenario: &Scenario) {
         self.queue.tell_requests(&self.machine, RequestValues::of(&scenario.requests));
     }
 }
 
 impl<'a> View<'a> {
-    /// What is known of the requests of jobs with these values of the queue.
+    /// Return the knowledge of the requests of jobs with these queue values.
     #[must_use]
     pub fn requests_asked(self, values: &'a [i64]) -> RequestsAsked<'a> {
         let width = self.state.machine.resources() + 1;
@@ -44,7 +43,7 @@ impl<'a> View<'a> {
         let own = &values[begin..begin + kept.width()];
         match (kept, own) {
             (RequestValues::Each(_), _) => RequestsAsked::Each(own),
-            // Of jobs with several requests no number is known.
+            // No request number is stored for jobs with several requests.
             (RequestValues::Number, &[least, minus_most]) if least >= 0 && least == -minus_most => {
                 let request = self.scenario.requests.get(least as u32);
                 let needs = &values[request.nodes.block(width)][1..];
@@ -58,7 +57,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The requests that some of the jobs have, by the values of `RequestValues::Each`.
+/// Return the requests of the jobs, from the values of `RequestValues::Each`.
 pub fn each_asked(values: &[i64]) -> impl Iterator<Item = LeastAsked> {
     let (pairs, _) = values.as_chunks::<2>();
     pairs.iter().enumerate().filter(|(_, [estimate, _])| *estimate != i64::MAX).map(

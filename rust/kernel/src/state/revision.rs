@@ -1,9 +1,9 @@
-//! The revision of the situation, by which policies know whether anything has changed.
+//! Revision number of the state, by which policies detect changes.
 use super::State;
 
 impl State {
-    /// Takes note that something has changed that a scheduler may decide by: an event, a decision, a node. Not so of what
-    /// follows from the present time alone, of the progress of applications, and of which jobs are at scheduling points.
+    /// Record a change that a scheduler's decision may depend on: an event, a decision, a node. The passage of time,
+    /// the progress of applications, and the set of jobs at scheduling points do not count.
     pub(crate) fn changed(&mut self) {
         self.revision += 1;
     }

@@ -1,4 +1,4 @@
-//! How far jobs are to which something happens while they run (S18).
+//! Jobs with events during their runs: suspensions, requeues, ends (S18). A run is divided into legs by these events.
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
@@ -9,19 +9,19 @@ use crate::workload::{JobState, Leg, RunEvent};
 
 use super::State;
 
-/// How many legs of each job are over, and which jobs wait outside the queue for now; empty where nothing happens to jobs.
+/// Number of completed legs of each job, and jobs that wait outside the queue; empty without such events.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LegState {
-    /// By slot; none where the first is under way.
+    /// By slot; missing during the first leg.
     over: BTreeMap<u32, u32>,
-    /// The jobs whose run an event has ended, so that nothing else happens to them.
+    /// Jobs with a run that an event has ended: they have no further events.
     ended: BTreeSet<u32>,
-    /// When jobs that were suspended wait in the queue again, by slot.
+    /// When suspended jobs return to the queue, by slot.
     pub returns: BTreeMap<u32, Time>,
 }
 
 impl State {
-    /// The leg that a job is on, or begins with its next run; None where nothing happens to it. A look ahead knows of none.
+    /// Return the current leg of a job, or the leg of its next run; None without events. A look-ahead has no events.
     #[must_use]
     pub fn leg(&self, scenario: &Scenario, job: u32) -> Option<Leg> {
         let events = &scenario.attributes.run_events;
@@ -31,13 +31,13 @@ impl State {
         events.leg(job, self.legs.over.get(&job).copied().unwrap_or_default())
     }
 
-    /// What happens to a job at the end of its present run, so that it waits again; None where it ends then.
+    /// Return the event at the end of a job's current run after which it waits again; None if it ends then.
     #[must_use]
     pub fn run_event(&self, scenario: &Scenario, job: u32) -> Option<RunEvent> {
         self.leg(scenario, job).map(|leg| leg.event).filter(|event| !matches!(event, RunEvent::End(_)))
     }
 
-    /// Takes the next leg of a job to be its work, of which so much is done.
+    /// Set the next leg of a job as its work, with this much completed.
     pub fn begin_next_leg(&mut self, scenario: &Scenario, job: u32, done: f64) {
         *self.legs.over.entry(job).or_default() += 1;
         if let Some(leg) = self.leg(scenario, job) {
@@ -45,7 +45,7 @@ impl State {
         }
     }
 
-    /// An event ends the run of a job, and nothing else happens to it.
+    /// End the run of a job by an event; it has no further events.
     pub fn end_legs(&mut self, scenario: &Scenario, job: u32) {
         let events = &scenario.attributes.run_events;
         if events.is_empty() || self.assumes_estimates {
@@ -59,7 +59,7 @@ impl State {
         }
     }
 
-    /// What a job is when its work is done.
+    /// Return the state of a job when its work is completed.
     #[must_use]
     pub fn state_when_done(&self, scenario: &Scenario, job: u32) -> JobState {
         match self.leg(scenario, job).map(|leg| leg.event) {

@@ -1,8 +1,8 @@
-//! Service under rate control (S19): the present rates, the clocks that serve running jobs, how many jobs are there and the work
-//! that they have left.
+//! Service under rate control (S19): current rates, the clocks that serve running jobs, the number of present jobs, and
+//! their remaining work.
 //!
-//! Jobs on nodes of the same controls share a clock, so that a change of a rate costs O(clocks), however many jobs run. The
-//! workload is kept as a value and a slope: O(1) per event.
+//! Jobs on nodes of the same controls share a clock, so that a rate change costs O(clocks), for any number of jobs. The
+//! workload is stored as a value and a slope: O(1) per event.
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -16,35 +16,35 @@ use crate::workload::JobState;
 
 use super::{Phase, State};
 
-/// A control as it stands.
+/// State of a control.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Controlled {
     level: usize,
-    /// The rate of its nodes; that of the level, unless it was set from outside.
+    /// Rate of its nodes: the rate of the level, unless it was set from outside.
     rate: f64,
-    /// Arrivals and departures so far.
+    /// Number of arrivals and departures so far.
     coins: u64,
-    /// When its latest event was, and the workload then.
+    /// Time of its latest event, and the workload then.
     event_time: f64,
     event_workload: [f64; 2],
-    /// When it looks at the load next; infinite where it does not.
+    /// Time of the next look at the load by a governor; infinite without one.
     look: f64,
     load: Load,
 }
 
-/// How busy the nodes of a governor are.
+/// Load of the nodes of a governor.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Load {
-    /// Processors of its nodes that jobs hold.
+    /// Busy processors of its nodes.
     busy: f64,
     since: f64,
-    /// Processor-seconds since the look before, at `began`.
+    /// Processor-seconds since the last look, at `began`.
     area: f64,
     began: f64,
     utilisation: f64,
 }
 
-/// Runs on nodes of the same controls: they are served by one clock, which has the same number.
+/// Runs on nodes of the same controls, served by the clock with the same index.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Clocked {
     controls: Vec<u32>,
@@ -52,31 +52,32 @@ struct Clocked {
     processors: f64,
 }
 
-/// What serves the jobs of a run whose rates are controlled.
+/// State of service in a run with rate control.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ServiceState {
-    /// Whether arrivals, departures and the work left matter: not where all rates are constant and nothing is recorded.
+    /// True if arrivals, departures and remaining work are tracked: unless all rates are constant and nothing is
+    /// recorded.
     follows: bool,
     controls: Vec<Controlled>,
     clocked: Vec<Clocked>,
-    /// The runs that no clock serves, by place: the rates of their own, job by job, and times its processors. Those without
-    /// work have none.
+    /// Runs without a clock, by index: their own rate, and the rate times their processors. Zero for runs without work.
     own: BTreeMap<u32, [f64; 2]>,
     present: u64,
-    /// The processors that they hold.
+    /// Processors that jobs hold.
     busy: f64,
-    /// The work left of the jobs there, and that of each times its processors, at `since`.
+    /// Remaining work of the present jobs, unweighted and weighted by processors, at `since`.
     workload: [f64; 2],
     since: f64,
-    /// From when on governors look.
+    /// Time from which governors look.
     origin: f64,
 }
 
-/// A rate that was changed: of which control, and to what.
+/// A changed rate: control and new rate.
 pub type RateChange = (u32, f64);
 
 impl ServiceState {
-    /// Before the first event, which is at the origin at the earliest. Whether key events are recorded.
+    /// Create the state before the first event, which is not before the origin. `are_recorded` is true if key events
+    /// are recorded.
     #[must_use]
     pub fn new(service: &Service, are_recorded: bool, origin: f64) -> Self {
         let controlled = |control: &RateControl| Controlled {
@@ -102,44 +103,44 @@ impl ServiceState {
         }
     }
 
-    /// The rate of the nodes of a control.
+    /// Return the rate of the nodes of a control.
     #[must_use]
     pub fn rate(&self, control: u32) -> f64 {
         self.controls[control as usize].rate
     }
 
-    /// Whether arrivals, departures and the work left matter.
+    /// Return whether arrivals, departures and remaining work are tracked.
     #[must_use]
     pub fn follows(&self) -> bool {
         self.follows
     }
 
-    /// How many jobs wait or run.
+    /// Return the number of waiting and running jobs.
     #[must_use]
     pub fn present(&self) -> u64 {
         self.present
     }
 
-    /// The processors that jobs hold.
+    /// Return the number of processors that jobs hold.
     #[must_use]
     pub fn busy(&self) -> f64 {
         self.busy
     }
 
-    /// How many jobs are served.
+    /// Return the number of jobs in service.
     #[must_use]
     pub fn served(&self) -> u64 {
         self.clocked.iter().map(|clocked| clocked.jobs).sum::<u64>() + self.own.len() as u64
     }
 
-    /// The work that is left, and that of each job times its processors.
+    /// Return the remaining work, unweighted and weighted by processors.
     #[must_use]
     pub fn workload_at(&self, now: f64, work: &FixedWork) -> [f64; 2] {
         let slope = self.slope(work);
         [0, 1].map(|weighted| self.workload[weighted] - slope[weighted] * (now - self.since))
     }
 
-    /// How fast the workload falls.
+    /// Return how fast the workload decreases.
     fn slope(&self, work: &FixedWork) -> [f64; 2] {
         let mut slope = [0.0; 2];
         for (clock, clocked) in self.clocked.iter().enumerate() {
@@ -161,13 +162,14 @@ impl ServiceState {
         }
     }
 
-    /// Adds work that jobs have left; takes it away where it is negative.
+    /// Add remaining work of jobs; may be negative.
     fn add(&mut self, amount: f64, processors: f64) {
         self.workload[0] += amount;
         self.workload[1] += amount * processors;
     }
 
-    /// The clock of a job on these nodes, which is added where it is the first there. O(nodes), O(1) where one control has all.
+    /// Return the clock of a job on these nodes; add it if it is the first there. O(nodes), or O(1) if one control has
+    /// all nodes.
     fn clock_for(&mut self, service: &Service, placement: &[NodeTasks], work: &mut FixedWork) -> u32 {
         if service.control_of_node.is_empty() && !self.clocked.is_empty() {
             return 0;
@@ -181,14 +183,14 @@ impl ServiceState {
         work.add_clock(rate)
     }
 
-    /// The rate of a job on nodes of these controls; that of nodes without one is 1.
+    /// Return the rate of a job on nodes of these controls; nodes without a control have rate 1.
     fn slowest(&self, controls: &[u32]) -> f64 {
         let rates =
             controls.iter().map(|&control| self.controls.get(control as usize).map_or(1.0, |own| own.rate));
         rates.fold(f64::INFINITY, f64::min)
     }
 
-    /// Sets the rate of the nodes of a control; whether it is another. O(clocks).
+    /// Set the rate of the nodes of a control. Return whether it changed. O(clocks).
     fn set_rate(&mut self, now: f64, control: u32, rate: f64, work: &mut FixedWork) -> bool {
         if Time(self.rate(control)) == Time(rate) {
             return false;
@@ -204,7 +206,7 @@ impl ServiceState {
         true
     }
 
-    /// When the next control switches at a time of its own; infinite where none does. O(controls).
+    /// Return when the next control switches by itself; infinite if none does. O(controls).
     #[must_use]
     pub fn next_switch(&self, service: &Service, work: &FixedWork) -> f64 {
         if !self.follows {
@@ -214,7 +216,7 @@ impl ServiceState {
         times.fold(f64::INFINITY, f64::min)
     }
 
-    /// When a control switches at a time of its own, or looks.
+    /// Return when a control switches by itself, or when its governor looks at the load.
     fn switch_of(&self, service: &Service, control: usize, work: &FixedWork) -> f64 {
         let controlled = &self.controls[control];
         let Some((rule, threshold)) = service.controls[control].descent(controlled.level) else {
@@ -233,7 +235,7 @@ impl ServiceState {
         }
     }
 
-    /// What a control sees after an event.
+    /// Return the input of a control's rule after an event.
     fn seen(&self, service: &Service, control: usize, event: KeyEvent) -> Seen {
         let rule = &service.controls[control].rule;
         let load = &self.controls[control].load;
@@ -248,7 +250,7 @@ impl ServiceState {
         }
     }
 
-    /// Has one control take note of an event; the rate of its new level, where that is another.
+    /// Apply an event to one control. Return the rate of its new level if the level changed.
     fn follow(&mut self, service: &Service, control: usize, now: f64, event: KeyEvent) -> Option<RateChange> {
         let rules = &service.controls[control];
         if event == KeyEvent::Look {
@@ -259,7 +261,7 @@ impl ServiceState {
         let number = own.coins;
         own.coins += u64::from(matches!(event, KeyEvent::Arrival | KeyEvent::Departure));
         let level = match event {
-            // It is where the threshold is by rule, whatever rounding says.
+            // The workload is at the threshold by construction, up to rounding.
             KeyEvent::Switch => own.level - 1,
             _ => rules.level_after(own.level, &seen, rules.rule.coin(number)),
         };
@@ -270,7 +272,7 @@ impl ServiceState {
         has_changed.then(|| (control as u32, rules.rates[level]))
     }
 
-    /// Has the next look of a governor come as long as there is something to look at.
+    /// Schedule the next look of a governor while jobs are served or its level is above the lowest.
     fn arm(&mut self, service: &Service, control: usize, now: f64) {
         let Some(governor) = service.controls[control].governor() else { return };
         let is_at_work =
@@ -281,7 +283,7 @@ impl ServiceState {
         }
         let is_looked_at = is_at_work || own.level > 0;
         if own.look == f64::INFINITY && is_looked_at {
-            // The idle time before counts as no load.
+            // Earlier idle time does not count as load.
             own.load.began = own.load.since.max(now);
             own.load.area = 0.0;
         }
@@ -303,16 +305,16 @@ impl ServiceState {
     }
 }
 
-/// The state of the service, where it is followed.
+/// Return the state of the service if it is tracked.
 fn following(service: &mut Option<Box<ServiceState>>) -> Option<&mut Box<ServiceState>> {
     service.as_mut().filter(|state| state.follows)
 }
 
 impl State {
-    /// Begins the service of a job: by its clock, now; at rate 1 where nothing is controlled, and then maybe later.
+    /// Begin the service of a job: by its clock now; without rate control at rate 1 from `begin` on.
     pub fn begin_service(&mut self, scenario: &Scenario, job: u32, run: u32, sequence: u64, begin: f64) {
         if let Some(time) = self.runs_until(scenario, job) {
-            // It has no work that could be served, and ends with its cancellation.
+            // The job has no work to serve, and ends when it is cancelled.
             self.work.stop(run);
             return self.work.end_at(begin, run, sequence, time.max(begin));
         }
@@ -340,12 +342,12 @@ impl State {
         }
     }
 
-    /// When a job ends that has no run time of its own: when it is cancelled. A look ahead takes its estimate for its run time.
+    /// Return when a job without a run time is cancelled. A look-ahead uses its estimate as run time instead.
     pub fn runs_until(&self, scenario: &Scenario, job: u32) -> Option<f64> {
         scenario.attributes.cancelled_at(job).filter(|_| !self.assumes_estimates)
     }
 
-    /// A job that is served is so no more, or by another rate from now on.
+    /// Stop tracking the service of a job that ends, or continues at another rate.
     pub fn end_service(&mut self, scenario: &Scenario, job: u32) {
         let Some(state) = following(&mut self.service) else { return };
         let Some(run) = self.jobs.run(job) else { return };
@@ -360,7 +362,7 @@ impl State {
         }
     }
 
-    /// Serves a running job at a rate of its own from now on, whatever its nodes run at.
+    /// Serve a running job at its own rate from now on, independently of its nodes.
     pub fn serve_at(&mut self, scenario: &Scenario, job: u32, run: u32, sequence: u64, rate: f64) {
         self.end_service(scenario, job);
         self.work.set_rate(self.now, run, sequence, rate);
@@ -370,7 +372,7 @@ impl State {
         }
     }
 
-    /// The work that a job has still to be served; none where it carries an application, has no run time of its own, or is over.
+    /// Return the remaining work of a job; 0 if it has an application, has no run time, or is over.
     fn remaining(&self, scenario: &Scenario, job: u32) -> f64 {
         let has_application =
             scenario.application_job(job).is_some_and(|carried| carried.application.is_some());
@@ -392,13 +394,13 @@ impl State {
         }
     }
 
-    /// The work that a job has still to be served now; None where no rate is controlled.
+    /// Return the remaining work of a job now; None if it is not tracked.
     pub fn work_remaining(&self, scenario: &Scenario, job: u32) -> Option<f64> {
         let is_asked = self.service.as_ref().is_some_and(|state| state.follows);
         is_asked.then(|| self.remaining(scenario, job))
     }
 
-    /// The work of a job that is there is another by this much.
+    /// Change the remaining work of a present job by this amount.
     pub fn change_work(&mut self, scenario: &Scenario, job: u32, amount: f64) {
         if let Some(state) = following(&mut self.service) {
             state.settle(self.now, &self.work);
@@ -406,7 +408,7 @@ impl State {
         }
     }
 
-    /// A running job gets no more service: what it has left does not count any more.
+    /// Stop the service of a running job and discard its remaining work.
     pub fn forgo_work(&mut self, scenario: &Scenario, job: u32) {
         if let Some(left) = self.work_remaining(scenario, job) {
             self.change_work(scenario, job, -left);
@@ -414,7 +416,7 @@ impl State {
         }
     }
 
-    /// A job arrives, or departs with what it has left: the rates that change.
+    /// Record that a job arrives, or departs with its remaining work. Return the rates that change.
     pub fn count_present(&mut self, scenario: &Scenario, job: u32, event: KeyEvent) -> Vec<RateChange> {
         let left = self.remaining(scenario, job);
         let (Some(state), Some(service)) = (&mut self.service, &scenario.service) else { return Vec::new() };
@@ -426,7 +428,7 @@ impl State {
             state.present -= 1;
             state.add(-left, scenario.processors(job));
             if state.present == 0 {
-                // Nothing of what rounding has left adds up.
+                // Remove accumulated rounding errors.
                 state.workload = [0.0; 2];
             }
         }
@@ -438,7 +440,7 @@ impl State {
         changes
     }
 
-    /// Controls that are due by now switch, or look: the rates that change.
+    /// Process the controls that switch or look by now. Return the rates that change.
     pub fn switch_rates(&mut self, scenario: &Scenario) -> Vec<RateChange> {
         let (Some(state), Some(service)) = (&mut self.service, &scenario.service) else { return Vec::new() };
         let now = self.now;
@@ -461,7 +463,7 @@ impl State {
         changes
     }
 
-    /// Sets the rate of the nodes of a control; whether it is another.
+    /// Set the rate of the nodes of a control. Return whether it changed.
     pub fn set_rate(&mut self, control: u32, rate: f64) -> bool {
         self.service.as_mut().is_some_and(|state| state.set_rate(self.now, control, rate, &mut self.work))
     }
@@ -472,7 +474,7 @@ impl State {
         }
     }
 
-    /// Nodes are taken (`sign` 1) or given back (-1) by a job, as governors see it. O(nodes), O(1) without governors.
+    /// Record for governors that a job takes (`sign` 1) or releases (−1) its nodes. O(nodes), O(1) without governors.
     pub fn count_busy(&mut self, scenario: &Scenario, job: u32, sign: f64) {
         let Some(state) = following(&mut self.service) else { return };
         let Some(service) = &scenario.service else { return };

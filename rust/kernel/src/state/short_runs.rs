@@ -1,16 +1,16 @@
-//! Last runs of jobs whose phases did not last as planned (S17).
+//! Last runs of jobs with phases that did not last as planned (S17).
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Phase, State, View};
 
-/// The work of a last run that was cut short in one of its phases, or ended by an event.
+/// Work of a last run that was interrupted in one of its phases, or ended by an event.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ShortRun {
-    /// When its work began, its launch over; seconds.
+    /// Begin of its work, after its launch; seconds.
     pub work_start: f64,
-    /// When its work ended, seconds.
+    /// End of its work, seconds.
     pub work_end: f64,
     /// True if an event ended its work.
     pub ended: bool,

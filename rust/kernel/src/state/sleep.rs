@@ -1,7 +1,7 @@
-//! How far nodes are asleep (S21): their power states, and which of them fall asleep or are woken next.
+//! Power states of the nodes (S21), and which nodes fall asleep or wake next.
 //!
-//! Nodes on offer without a job stand in ordered sets by what may become of them: O(log n) for each change of a node, and
-//! for each node that falls asleep or wakes.
+//! Idle available nodes are kept in ordered sets by their next transition: O(log n) for each change of a node, and for
+//! each node that falls asleep or wakes.
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -15,26 +15,26 @@ use crate::time::Time;
 
 use super::State;
 
-/// One node.
+/// State of a node.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct SleepingNode {
     state: PowerState,
-    /// When its transition is over; never where it is in none.
+    /// End of its transition; never if it is in none.
     until: Time,
-    /// Since when it has been on offer without a job.
+    /// Time since which it has been available without a job.
     idle_since: f64,
-    /// Whether it is on offer and has no job.
+    /// True if it is available and has no job.
     is_idle: bool,
-    /// When it is to enter a deeper state, where it is idle; its place in the sets below.
+    /// When it enters a deeper state if it stays idle; its key in the sets below.
     due: Time,
 }
 
-/// What the first waiting job could use: nothing where nodes do not wake for it.
+/// Nodes that the first waiting job could use; empty if nodes do not wake for it.
 #[derive(Clone, Debug, Default)]
 pub struct Demand {
-    /// How many tasks it has.
+    /// Number of its tasks.
     pub tasks: u64,
-    /// The nodes with slots for it, in ascending order, and how many.
+    /// Nodes with slots for it, in ascending order, and their numbers of slots.
     pub nodes: Vec<(u32, u32)>,
 }
 
@@ -44,34 +44,34 @@ impl Demand {
     }
 }
 
-/// The power states of all nodes.
+/// Power states of all nodes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SleepState {
     nodes: Vec<SleepingNode>,
-    /// The transitions under way, by their ends.
+    /// Current transitions, by their ends.
     ends: BTreeSet<(Time, u32)>,
-    /// The idle nodes that are on, by when they are to fall asleep; of equal ones the last first.
+    /// Idle nodes that are on, by when they fall asleep; the last node comes first among equal times.
     due: BTreeSet<(Time, Reverse<u32>)>,
-    /// The idle nodes that are asleep, by when they are to enter a deeper state.
+    /// Idle nodes that are asleep, by when they enter a deeper state.
     deeper: BTreeSet<(Time, u32)>,
-    /// The idle nodes that are asleep.
+    /// Idle nodes that are asleep.
     asleep: BTreeSet<u32>,
-    /// The nodes that are on.
+    /// Nodes that are on.
     on: BTreeSet<u32>,
-    /// How many idle nodes are on or waking.
+    /// Number of idle nodes that are on or waking.
     warm: u32,
-    /// By slot, when the nodes of the latest run were on; NaN where they were at its start.
+    /// By slot: when the nodes of the latest run were on; NaN if they were on at its start.
     ready: SharedColumn<f64>,
-    /// Whether estimates and limits count from the start all the same.
+    /// True if estimates and limits count from the start even so.
     counted: bool,
-    /// From when on nodes are idle at the earliest.
+    /// Earliest time from which nodes count as idle.
     begin: f64,
-    /// The first waiting job of the latest pass, where nodes wake for it.
+    /// First waiting job of the latest pass, if nodes wake for it.
     pub head: Option<u32>,
 }
 
 impl SleepState {
-    /// All nodes are on, and idle since a time.
+    /// Create the state with all nodes on and idle since `begin`.
     #[must_use]
     pub fn new(rules: &SleepRules, begin: f64) -> Self {
         let count = rules.kind_of.len() as u32;
@@ -101,48 +101,48 @@ impl SleepState {
         made
     }
 
-    /// Lets the next clone share what is known of single jobs.
+    /// Share the per-job data with the next clone.
     pub fn share(&mut self) {
         self.ready.share();
     }
 
-    /// What a node is in.
+    /// Return the power state of a node.
     #[must_use]
     pub fn of(&self, node: u32) -> PowerState {
         self.nodes[node as usize].state
     }
 
-    /// The first node from a place on that is on. O(log n).
+    /// Return the first node from an index on that is on. O(log n).
     #[must_use]
     pub fn next_on(&self, from: u32) -> Option<u32> {
         self.on.range(from..).next().copied()
     }
 
-    /// Whether a node is on.
+    /// Return whether a node is on.
     #[must_use]
     pub fn is_on(&self, node: u32) -> bool {
         self.of(node) == PowerState::On
     }
 
-    /// The nodes that are not on. O(n).
+    /// Return the nodes that are not on. O(n).
     pub fn not_on(&self) -> impl Iterator<Item = u32> {
         (0..self.nodes.len() as u32).filter(|&node| !self.is_on(node))
     }
 
-    /// Whether all nodes are on.
+    /// Return whether all nodes are on.
     #[must_use]
     pub fn are_all_on(&self) -> bool {
         self.on.len() == self.nodes.len()
     }
 
-    /// When the nodes of a job's latest run were on, where that was later than its start.
+    /// Return when the nodes of a job's latest run were on, if that was after its start.
     #[must_use]
     pub fn ready(&self, job: u32) -> Option<f64> {
         let is_known = (job as usize) < self.ready.len();
         is_known.then(|| *self.ready.get(job as usize)).filter(|ready| !ready.is_nan())
     }
 
-    /// When all of these nodes are on if a job starts there now.
+    /// Return when all of these nodes are on if a job starts there now.
     #[must_use]
     pub fn ready_on(&self, rules: &SleepRules, placement: &[NodeTasks], now: f64) -> f64 {
         let ready = |part: &NodeTasks| {
@@ -151,7 +151,7 @@ impl SleepState {
             match node.state {
                 PowerState::On => now,
                 PowerState::Waking(_) => node.until.0,
-                // It is woken as soon as it is asleep.
+                // Waking starts when the transition to sleep ends.
                 PowerState::Entering(level) => node.until.0 + wake_time(level),
                 PowerState::Asleep(level) => now + wake_time(level),
             }
@@ -159,7 +159,7 @@ impl SleepState {
         placement.iter().map(ready).fold(now, f64::max)
     }
 
-    /// A job starts on these nodes, of which the machine knows: those that sleep begin to wake.
+    /// Record that a job has started on these nodes; sleeping nodes begin to wake.
     fn take(&mut self, rules: &SleepRules, machine: &Machine, job: u32, placement: &[NodeTasks], now: f64) {
         let ready = self.ready_on(rules, placement, now);
         if ready > now || self.ready(job).is_some() {
@@ -174,7 +174,8 @@ impl SleepState {
         }
     }
 
-    /// A job came to a node or left it, or the node was drained or resumed: if it is idle, then from now on.
+    /// Update a node after a job came or left, or after it was drained or resumed: if it is idle, its idle time begins
+    /// now.
     pub fn touch(&mut self, rules: &SleepRules, machine: &Machine, node: u32, now: f64) {
         self.withdraw(node);
         let at = &mut self.nodes[node as usize];
@@ -183,21 +184,21 @@ impl SleepState {
         self.enlist(rules, node);
     }
 
-    /// When the next transition ends, an idle time is over, or another number of nodes is to be warm.
+    /// Return when the next transition ends, the next idle time is over, or the number of nodes to keep warm changes.
     #[must_use]
     pub fn next_time(&self, rules: &SleepRules, now: f64) -> Time {
-        // Those that are due already stay on until something else happens.
+        // Nodes that are already due stay on until another event.
         let later = (Bound::Excluded((Time(now), Reverse(0))), Bound::Unbounded);
         let due = self.due.range(later).next().map_or(Time::NEVER, |&(time, _)| time);
         let end = self.ends.first().map_or(Time::NEVER, |&(time, _)| time);
         let deeper = self.deeper.first().map_or(Time::NEVER, |&(time, _)| time);
-        // As long as all nodes are on and none is kept from sleeping, another number of warm nodes changes nothing.
+        // While all nodes are on and none is due to sleep, another number of warm nodes has no effect.
         let are_kept = !self.are_all_on() || self.due.first().is_some_and(|&(time, _)| time <= Time(now));
         let keep = if are_kept { rules.keep.change_after(now) } else { Time::NEVER };
         due.min(end).min(deeper).min(keep)
     }
 
-    /// The next node whose transition is over by now, which it has ended. A node with a job does not stay asleep.
+    /// End the next transition that is over by now, and return its node. A node with a job does not stay asleep.
     pub fn end_transition(&mut self, rules: &SleepRules, machine: &Machine, now: f64) -> Option<u32> {
         let &(_, node) = self.ends.first().filter(|&&(time, _)| time <= Time(now))?;
         match self.of(node) {
@@ -208,13 +209,13 @@ impl SleepState {
         Some(node)
     }
 
-    /// Whether it matters now which nodes the first waiting job could use.
+    /// Return whether the nodes that the first waiting job could use matter now.
     #[must_use]
     pub fn heeds_demand(&self, now: f64) -> bool {
         !self.asleep.is_empty() || self.due.first().is_some_and(|&(time, _)| time <= Time(now))
     }
 
-    /// Wakes nodes, and lets others fall asleep, at the end of an instant: the nodes that have changed.
+    /// Wake nodes, and let others fall asleep, at the end of an instant. Return the nodes that have changed.
     pub fn decide(&mut self, rules: &SleepRules, now: f64, demand: &Demand) -> Vec<u32> {
         let mut changed = Vec::new();
         self.wake_for(demand, rules, now, &mut changed);
@@ -241,7 +242,7 @@ impl SleepState {
         changed
     }
 
-    /// Wakes nodes for a waiting job until it would have slots enough on those that are on or waking.
+    /// Wake nodes for a waiting job until the nodes that are on or waking have enough slots for it.
     fn wake_for(&mut self, demand: &Demand, rules: &SleepRules, now: f64, changed: &mut Vec<u32>) {
         let awake = demand.nodes.iter().filter(|&&(node, _)| self.of(node).is_awake());
         let mut slots: u64 = awake.map(|&(_, slots)| u64::from(slots)).sum();
@@ -290,7 +291,7 @@ impl SleepState {
         changed.push(node);
     }
 
-    /// Brings a node into a state, until a time.
+    /// Put a node into a state, until a time.
     fn put(&mut self, rules: &SleepRules, node: u32, state: PowerState, until: Time) {
         self.withdraw(node);
         let at = &mut self.nodes[node as usize];
@@ -309,7 +310,7 @@ impl SleepState {
         self.enlist(rules, node);
     }
 
-    /// Takes a node out of the sets of idle nodes.
+    /// Remove a node from the sets of idle nodes.
     fn withdraw(&mut self, node: u32) {
         let at = &self.nodes[node as usize];
         if !at.is_idle {
@@ -329,7 +330,7 @@ impl SleepState {
         }
     }
 
-    /// Puts a node into the sets of idle nodes, if it is one.
+    /// Add a node to the sets of idle nodes if it is idle.
     fn enlist(&mut self, rules: &SleepRules, node: u32) {
         let at = &mut self.nodes[node as usize];
         if !at.is_idle {
@@ -357,21 +358,21 @@ impl SleepState {
 }
 
 impl State {
-    /// A job takes these nodes, of which the machine knows.
+    /// Record that a job has taken these nodes.
     pub(super) fn wake_nodes(&mut self, scenario: &Scenario, job: u32, placement: &[NodeTasks]) {
         if let (Some(rules), Some(sleep)) = (&scenario.sleep, &mut self.sleep) {
             sleep.take(rules, &self.machine, job, placement, self.now);
         }
     }
 
-    /// A node was drained or resumed.
+    /// Record that a node was drained or resumed.
     pub(crate) fn touch_node(&mut self, scenario: &Scenario, node: u32) {
         if let (Some(rules), Some(sleep)) = (&scenario.sleep, &mut self.sleep) {
             sleep.touch(rules, &self.machine, node, self.now);
         }
     }
 
-    /// A job took its nodes without starting, or gave them back.
+    /// Record that a job took its nodes without starting, or released them.
     pub(super) fn touch_placement(&mut self, scenario: &Scenario, job: u32) {
         if let (Some(rules), Some(sleep)) = (&scenario.sleep, &mut self.sleep) {
             for part in self.jobs.placement(job) {
@@ -380,14 +381,14 @@ impl State {
         }
     }
 
-    /// When the nodes of a running job were on, or will be: its start, where none slept.
+    /// Return when the nodes of a running job were or will be on: its start if none slept.
     #[must_use]
     pub fn ready_time(&self, job: u32) -> f64 {
         let ready = self.sleep.as_ref().and_then(|sleep| sleep.ready(job));
         ready.unwrap_or_else(|| self.jobs.start_time(job))
     }
 
-    /// From when on the estimate of a running job counts, and its limit.
+    /// Return the time from which the estimate and the limit of a running job count.
     #[must_use]
     pub fn counts_from(&self, job: u32) -> f64 {
         if self.sleep.as_ref().is_some_and(|sleep| !sleep.counted) {

@@ -1,4 +1,4 @@
-//! The queue's index with node sets: what cannot start is passed over at once.
+//! The queue index with node sets: a search skips jobs that cannot start.
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::workload::Job;
 
 use super::{JobRecords, State, View};
 
-/// Two nodes of 4 cores, each a set of its own. Node 0 is full and node 1 has 3 free cores; jobs that ask for 1 core of
-/// node 0 for 10 s and for `tasks` cores of node 1 for 1000 s take turns in the queue.
+/// Build two nodes of 4 cores, each its own node set. Node 0 is full and node 1 has 3 free cores. In the queue, jobs
+/// that request 1 core of node 0 for 10 s alternate with jobs that request `tasks` cores of node 1 for 1000 s.
 fn run_of(queued: u32, tasks: u32) -> (Scenario, State, Vec<NodeSetId>) {
     let alone = |node| NodeSet::new(std::iter::once(node..node + 1));
     let (sets, numbers) = NodeSets::with(2, vec![alone(0), alone(1)]);

@@ -1,7 +1,7 @@
-//! What accounts have used so far, the jobs that are being charged, and the factors of the latest calculation.
+//! Usage of the accounts, the jobs being charged, and the factors of the latest calculation.
 //!
-//! A start or end costs O(depth of the tree), a calculation O(accounts and users), and their logarithm where the
-//! rule sorts them.
+//! A start or end costs O(depth of the tree), a calculation O(accounts and users), times their logarithm if the rule
+//! sorts them.
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -12,14 +12,14 @@ use crate::accounting::{Accounts, Charge, Usage};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AccountUsage {
     usage: Usage,
-    /// The jobs that are being charged, by slot.
+    /// Jobs being charged, by slot.
     charges: BTreeMap<u32, Charge>,
-    /// The fair-share factor of each node, of the latest calculation.
+    /// Fair-share factor of each node from the latest calculation.
     factors: Vec<f64>,
 }
 
 impl AccountUsage {
-    /// Nothing is charged yet; `usage` may hold past use.
+    /// Create the usage without running charges; `usage` may contain past use.
     #[must_use]
     pub fn new(usage: Usage, accounts: &Accounts) -> Self {
         Self { usage, charges: BTreeMap::new(), factors: vec![0.0; accounts.tree.nodes().len()] }
@@ -43,7 +43,7 @@ impl AccountUsage {
         }
     }
 
-    /// Ends the periods of calculation that are due: the first, then `more`, the last of them at `last`.
+    /// End the calculation periods that are due: the first, then `more`, the last of them at `last`.
     pub fn end_periods(&mut self, accounts: &Accounts, first: f64, more: f64, last: f64) {
         self.usage.pass(&accounts.tree, first);
         if more > 0.0 {
@@ -51,20 +51,20 @@ impl AccountUsage {
         }
     }
 
-    /// Compares usage with shares: the usage of each node.
+    /// Compute the factors from usage and shares. Return the usage of each node.
     pub fn calculate(&mut self, accounts: &Accounts, now: f64) -> Vec<f64> {
         let usage = self.usage.all(now);
         self.factors = accounts.rule.standing(&accounts.tree, &usage).factor;
         usage
     }
 
-    /// The fair-share factor of each node; not a number for accounts where a rule ranks users.
+    /// Return the fair-share factor of each node; NaN for accounts if the rule ranks users.
     #[must_use]
     pub fn factors(&self) -> &[f64] {
         &self.factors
     }
 
-    /// The factor of a job, of its user in its account; 0 where it is charged to none.
+    /// Return the factor of a job's user in its account; 0 if the job is charged to no account.
     #[must_use]
     pub fn fair_share(&self, accounts: &Accounts, job: u32) -> f64 {
         match accounts.node(job) {

@@ -1,4 +1,4 @@
-//! What schedulers see: the scenario and the state together, to be read.
+//! Read-only view of the scenario and the state for schedulers.
 use std::borrow::Cow;
 
 use crate::application::ApplicationJob;
@@ -13,77 +13,77 @@ use crate::workload::JobState;
 use super::closed::FALLEN;
 use super::{Awake, ExpectedEnd, Phase, Rank, State};
 
-/// What schedulers see of a run. Copied freely: it is two references.
+/// View of a run for schedulers: two references, cheap to copy.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    /// What is given.
+    /// The constant inputs.
     pub scenario: &'a Scenario,
-    /// What changes.
+    /// The current state.
     pub state: &'a State,
 }
 
 impl<'a> View<'a> {
-    /// The present time, seconds.
+    /// Return the current time, seconds.
     #[must_use]
     pub fn now(self) -> f64 {
         self.state.now
     }
 
-    /// The present time as integrals over time count it: nothing is added up before the first submission.
+    /// Return the current time for integrals over time, which begin at the first submission.
     #[must_use]
     pub fn integrated_until(self) -> f64 {
         self.state.now.max(self.scenario.first_submission)
     }
 
-    /// What a job carries besides its row; None also in a look ahead, where applications are taken to be run times.
+    /// Return the application data of a job. None also in a look-ahead, which treats applications as run times.
     #[must_use]
     pub fn application_job(self, job: u32) -> Option<&'a ApplicationJob> {
         self.state.applications.as_ref().and_then(|_| self.scenario.application_job(job))
     }
 
-    /// Whether a job carries an application, instead of a run time.
+    /// Return whether a job has an application instead of a run time.
     #[must_use]
     pub fn has_application(self, job: u32) -> bool {
         self.application_job(job).is_some_and(|carried| carried.application.is_some())
     }
 
-    /// What each task of a job asks, in the first of the node sets that it may run in.
+    /// Return the request per task of a job in its first node set.
     #[must_use]
     pub fn request(self, job: u32) -> &'a Request {
         self.scenario.request(job)
     }
 
-    /// What each task of a job asks, in the first of its node sets that has all these nodes; None where none has.
+    /// Return the request per task of a job in its first node set that contains all these nodes, or None.
     #[must_use]
     pub fn request_on(self, job: u32, placement: &[NodeTasks]) -> Option<&'a Request> {
         self.scenario.request_on(job, placement)
     }
 
-    /// What each task of a running job asks, in the node set that it runs in.
+    /// Return the request per task of a running job in the node set that it runs in.
     #[must_use]
     pub fn running_request(self, job: u32) -> &'a Request {
         self.request_on(job, self.state.jobs.placement(job)).unwrap_or_else(|| self.request(job))
     }
 
-    /// The amount of a resource that a job needs at least.
+    /// Return the minimum amount of a resource that a job needs.
     #[must_use]
     pub fn need(self, job: u32, resource: usize) -> i64 {
         self.scenario.need(job, resource)
     }
 
-    /// A job as an allocator and a plan need to know it, for as long as it is thought to run; in the first of its node sets.
+    /// Return the data of a job for allocators and plans, for its estimated duration in its first node set.
     #[must_use]
     pub fn placement_request(self, job: u32) -> PlacementRequest<'a> {
         self.placement_request_of(job, self.scenario.job(job).request)
     }
 
-    /// The same in each of its node sets, in the order in which they are tried.
+    /// Return these data for each of its node sets, in the order in which they are tried.
     pub fn placement_requests(self, job: u32) -> impl Iterator<Item = PlacementRequest<'a>> {
         let alternatives = self.scenario.alternatives(job);
         alternatives.iter().map(move |&request| self.placement_request_of(job, request))
     }
 
-    /// The same with one of the job's requests.
+    /// Return these data for one of the job's requests.
     #[must_use]
     pub fn placement_request_of(self, job: u32, request: u32) -> PlacementRequest<'a> {
         let row = self.scenario.job(job);
@@ -103,19 +103,20 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What the ranks of a job send to each other, where that is known.
+    /// Return the messages between the ranks of a job, if known.
     fn messages(self, job: u32) -> Option<&'a dyn HopBytes> {
         let carried = self.scenario.application_job(job)?;
         carried.messages.is_some().then_some(carried as &dyn HopBytes)
     }
 
-    /// The reservations of the machine as a job sees them; None where there are none.
+    /// Return the reservations of the machine as they apply to a job; None if the machine has none.
     #[must_use]
     pub fn calendar_of(self, job: u32) -> Option<JobCalendar<'a>> {
         self.state.calendar_of(self.scenario, job)
     }
 
-    /// Whether none of these nodes is reserved for others before a queued job, started now, would be gone.
+    /// Return whether none of these nodes is reserved for others between now and the limit of a queued job that starts
+    /// now.
     #[must_use]
     pub fn is_open_to(self, job: u32, placement: &[NodeTasks]) -> bool {
         self.scenario.calendar.is_none() || {
@@ -124,8 +125,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The nodes that are reserved for others at some time from the start of a job, now where it waits, to its limit; of a
-    /// running job also those that are not on.
+    /// Return the nodes reserved for others at some time between the start of a job (now if it waits) and its limit;
+    /// for a running job also the nodes that are not on.
     #[must_use]
     pub fn closed_nodes(self, job: u32) -> NodeSet {
         let runs = self.state.jobs.state(job) == JobState::Running;
@@ -134,7 +135,7 @@ impl<'a> View<'a> {
             .calendar_of(job)
             .map_or_else(NodeSet::default, |calendar| calendar.closed_since(start, self.now()));
         match &self.state.sleep {
-            // What runs does not wait for nodes to wake.
+            // A running job does not wait for nodes to wake.
             Some(sleep) if runs && !sleep.are_all_on() => {
                 let asleep = sleep.not_on().map(|node| node..node + 1);
                 NodeSet::new(reserved.ranges_from(0).chain(asleep))
@@ -143,7 +144,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The machine without the nodes that are not on, where a job goes to those first.
+    /// Return the machine restricted to the nodes that are on, if jobs prefer these.
     #[must_use]
     pub fn awake(self) -> Option<Awake<'a>> {
         let prefers_on = self.scenario.sleep.as_ref().is_some_and(|rules| rules.prefers_on);
@@ -151,8 +152,8 @@ impl<'a> View<'a> {
         Some(Awake { machine: &self.state.machine, sleep })
     }
 
-    /// Whether a queued job would fit in each of its node sets if no other ran: not where part of the machine is
-    /// unavailable, where jobs are not checked for it at their submission, or where one of several sets would do.
+    /// Return whether a queued job is known to fit on the empty machine. False if part of the machine is unavailable,
+    /// if submitted jobs are not checked for it, or if the job may use several node sets.
     #[must_use]
     pub fn fits_alone(self, job: u32) -> bool {
         self.scenario.job_check == JobCheck::Nodes
@@ -160,14 +161,14 @@ impl<'a> View<'a> {
             && self.scenario.alternatives(job).len() == 1
     }
 
-    /// Whether some queued job might fit now, or others be preempted for it: false only if none does. O(1).
+    /// Return whether some queued job may fit now, or may preempt others. False only if none may. O(1).
     #[must_use]
     pub fn may_start_some(self) -> bool {
         let may_preempt = self.scenario.preemption.is_some();
         self.state.queue.index.summary().is_some_and(|least| may_preempt || self.may_fit(least))
     }
 
-    /// Whether jobs are looked at one by one at each pass, since one that is over a limit may hold up those behind it, or one
+    /// Return whether each pass examines all jobs one by one: a job over a limit may block those behind it, or a job
     /// that does not fit may preempt others.
     #[must_use]
     pub fn looks_at_each(self) -> bool {
@@ -175,7 +176,8 @@ impl<'a> View<'a> {
             || self.scenario.limits.as_ref().is_some_and(|limits| limits.some_block())
     }
 
-    /// The limit that a queued job is over now, or what else keeps it from starting whatever is free; and whether it holds up those behind it.
+    /// Return the counter that a queued job exceeds now, or the pseudo-counter that prevents its start, and whether the
+    /// job blocks those behind it.
     #[must_use]
     pub fn over_limit(self, job: u32) -> Option<(u32, bool)> {
         self.state.limited.as_ref()?;
@@ -187,7 +189,7 @@ impl<'a> View<'a> {
         Some((counter, limits.is_some_and(|limits| limits.cap(counter).blocks)))
     }
 
-    /// Whether a queued job has given up its nodes for one that still waits, and is within its limits.
+    /// Return whether a queued job has released its nodes for a job that still waits and is within its limits.
     fn waits_as_victim(self, job: u32) -> bool {
         let preemptor = self.state.preemption.as_ref().and_then(|preemption| preemption.fallen.get(&job));
         preemptor.is_some_and(|&other| {
@@ -196,15 +198,16 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Whether needs (as in the queue's values) are within the free totals of their node set.
+    /// Return whether needs (in queue values) are within the free totals of a node set.
     #[must_use]
     pub fn may_fit(self, values: &[i64]) -> bool {
         self.may_fit_where(values, |_, _| true)
     }
 
-    /// Whether for some node set needs are within its free totals, and the set with its block of values is admitted.
+    /// Return whether for some node set the needs are within its free totals and `admits` accepts the set with its
+    /// values.
     ///
-    /// Both are asked of the same set: one that has free nodes and another that is admitted are not enough.
+    /// The same set must satisfy both conditions.
     #[must_use]
     pub fn may_fit_where(self, values: &[i64], admits: impl Fn(NodeSetId, &[i64]) -> bool) -> bool {
         let free = self.state.machine.free_totals();
@@ -215,31 +218,31 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Whether a job's needs are within the free totals of one of its node sets.
+    /// Return whether a job's needs are within the free totals of one of its node sets.
     #[must_use]
     pub fn may_fit_job(self, job: u32) -> bool {
         self.placement_requests(job).any(|want| self.may_fit_request(&want))
     }
 
-    /// Whether a job's needs are within the free totals of the node set of its request.
+    /// Return whether a job's needs are within the free totals of the node set of its request.
     #[must_use]
     pub fn may_fit_request(self, want: &PlacementRequest<'_>) -> bool {
         let free = self.state.machine.total_free_in(want.request.nodes);
         free.iter().enumerate().all(|(resource, &free)| want.need(resource) <= free)
     }
 
-    /// The place of a queued job.
+    /// Return the rank of a queued job.
     #[must_use]
     pub fn rank_of(self, job: u32) -> Rank {
         self.state.rank_of(self.scenario, job)
     }
 
-    /// Sorts jobs into the order of the queue.
+    /// Sort jobs into queue order.
     pub fn sort_by_rank(self, jobs: &mut [u32]) {
         jobs.sort_unstable_by_key(|&job| self.rank_of(job));
     }
 
-    /// The jobs that entered the queue since the last pass, in the order of the queue.
+    /// Return the jobs that entered the queue since the last pass, in queue order.
     #[must_use]
     pub fn arrivals_in_order(self) -> Vec<u32> {
         let mut arrivals = Vec::new();
@@ -247,44 +250,44 @@ impl<'a> View<'a> {
         arrivals
     }
 
-    /// Puts into `arrivals` the jobs that entered the queue since the last pass, in the order of the queue.
+    /// Write the jobs that entered the queue since the last pass to `arrivals`, in queue order.
     pub fn list_arrivals(self, arrivals: &mut Vec<u32>) {
         arrivals.clear();
         arrivals.extend_from_slice(&self.state.queue.arrived);
         self.sort_by_rank(arrivals);
     }
 
-    /// The queued jobs for which others have just been preempted, and which are to start before any other is looked at.
+    /// Return the queued jobs for which others were just preempted; they start before any other job is examined.
     pub fn preempting_jobs(self) -> impl Iterator<Item = u32> {
         let jobs = self.state.preemption.as_ref().map_or(&[][..], |preemption| &preemption.started_for);
         jobs.iter().copied().filter(move |&job| self.is_in_queue(job))
     }
 
-    /// Whether a job is in the order of the queue.
+    /// Return whether a job is in the queue and not on hold.
     #[must_use]
     pub fn is_in_queue(self, job: u32) -> bool {
         self.state.jobs.state(job) == JobState::Queued && !self.state.queue.on_hold.contains(&job)
     }
 
-    /// Whether running jobs are to give up their nodes for this one.
+    /// Return whether running jobs will release their nodes for this job.
     #[must_use]
     pub fn has_victims(self, job: u32) -> bool {
         self.state.preemption.as_ref().is_some_and(|preemption| preemption.has_victims(job))
     }
 
-    /// Whether a running job is to give up its nodes for another.
+    /// Return whether a running job will release its nodes for another job.
     #[must_use]
     pub fn is_victim(self, job: u32) -> bool {
         self.state.grace_end(job) != Time::NEVER
     }
 
-    /// Whether victims run on for a while after the decision.
+    /// Return whether victims continue to run in a grace time.
     #[must_use]
     pub fn victims_run_on(self) -> bool {
         self.scenario.preemption.as_ref().is_some_and(|rules| rules.grace_time > 0.0)
     }
 
-    /// What a job spends on its nodes besides its run; nothing where its estimate is all that it takes.
+    /// Return the time that a job spends on its nodes in addition to its run; zero if its estimate is its total time.
     #[must_use]
     pub fn overhead(self, job: u32) -> Overhead {
         match &self.scenario.overheads {
@@ -297,13 +300,13 @@ impl<'a> View<'a> {
         }
     }
 
-    /// When a job that starts now on these nodes is expected to end by its estimate.
+    /// Return the end of a job that starts now on these nodes, according to its estimate.
     #[must_use]
     pub fn supposed_end(self, job: u32, placement: &[NodeTasks]) -> f64 {
         self.ready_on(placement) + self.state.jobs.estimate(job)
     }
 
-    /// When the estimate of a job that starts now on these nodes begins to count.
+    /// Return when the estimate of a job that starts now on these nodes begins to count.
     fn ready_on(self, placement: &[NodeTasks]) -> f64 {
         match (&self.scenario.sleep, &self.state.sleep) {
             (Some(rules), Some(sleep)) if !rules.counted => sleep.ready_on(rules, placement, self.now()),
@@ -311,13 +314,13 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The power state of a node.
+    /// Return the power state of a node.
     #[must_use]
     pub fn power_state(self, node: u32) -> PowerState {
         self.state.sleep.as_ref().map_or(PowerState::On, |sleep| sleep.of(node))
     }
 
-    /// The power state that a node has once a job is given it now.
+    /// Return the power state of a node after a job starts on it now.
     #[must_use]
     pub fn power_state_with_job(self, node: u32) -> PowerState {
         match (self.power_state(node), &self.scenario.sleep) {
@@ -326,14 +329,14 @@ impl<'a> View<'a> {
         }
     }
 
-    /// How many tasks of a job a node has room for now, in the node set of the job where these are most.
+    /// Return how many tasks of a job fit on a node now, in the best of the job's node sets.
     #[must_use]
     pub fn slots_on(self, job: u32, node: u32) -> u32 {
         let slots = |&request: &u32| self.state.machine.slots(node, self.scenario.requests.get(request));
         self.scenario.alternatives(job).iter().map(slots).max().unwrap_or(0)
     }
 
-    /// The nodes with room for tasks of a job, in order, and for how many. O(nodes with room · log n).
+    /// Return the nodes with free slots for tasks of a job, in order, with their slots. O(nodes with slots · log n).
     #[must_use]
     pub fn nodes_with_slots(self, job: u32) -> Vec<(u32, u32)> {
         let (machine, requests) = (&self.state.machine, &self.scenario.requests);
@@ -349,7 +352,7 @@ impl<'a> View<'a> {
         found
     }
 
-    /// How long a job may run by its limit, seconds.
+    /// Return how long a job may run within its limit, seconds.
     #[must_use]
     pub fn allowed_run(self, job: u32) -> f64 {
         let mut limit = self.state.jobs.time_limit(job);
@@ -365,7 +368,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether a running job ends when its present phase does.
+    /// Return whether a running job ends at the end of its current phase.
     #[must_use]
     pub fn is_last_phase(self, place: u32) -> bool {
         let run = self.state.running.get(place);
@@ -376,7 +379,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether something happens to a job at the end of its present run, so that it waits again: not if its limit comes first.
+    /// Return whether an event makes a job wait again at the end of its current run; false if its limit comes first.
     #[must_use]
     pub fn waits_again(self, run: u32) -> bool {
         let is_event = self.state.run_event(self.scenario, self.state.running.get(run).job).is_some();
@@ -387,40 +390,40 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The running jobs with tasks on a node, by expected end, then by row. O(running jobs).
+    /// Return the running jobs with tasks on a node, by expected end, then by row. O(running jobs).
     #[must_use]
     pub fn jobs_on(self, node: u32) -> Vec<u32> {
         let is_there = |&job: &u32| self.state.jobs.has_node(job, node);
         self.running_jobs().into_iter().filter(is_there).collect()
     }
 
-    /// Whether the run of a job is over that still holds its nodes.
+    /// Return whether a job has finished running but still holds its nodes.
     #[must_use]
     pub fn is_completing(self, job: u32) -> bool {
         let phase = |run| self.state.running.get(run).phase;
         self.state.jobs.run(job).is_some_and(|run| matches!(phase(run), Phase::Completing(_)))
     }
 
-    /// When a running job begins its work, which may be later.
+    /// Return when a running job begins its work; this may be in the future.
     #[must_use]
     pub fn work_begin(self, job: u32) -> f64 {
         self.state.ready_time(job) + self.overhead(job).launch
     }
 
-    /// Whether a job has been suspended and still holds its nodes.
+    /// Return whether a job is suspended and still holds its nodes.
     #[must_use]
     pub fn is_suspending(self, job: u32) -> bool {
         self.state.suspension(job).is_some()
     }
 
-    /// Whether a running job ends at this very instant.
+    /// Return whether a running job ends at this instant.
     #[must_use]
     pub fn ends_now(self, job: u32) -> bool {
         let ends = |run| self.phase_ends_now(run) && self.is_last_phase(run);
         self.state.jobs.run(job).is_some_and(ends)
     }
 
-    /// Whether the present phase of a running job ends at this very instant.
+    /// Return whether the current phase of a running job ends at this instant.
     #[must_use]
     pub fn phase_ends_now(self, run: u32) -> bool {
         let now = Time(self.now());
@@ -428,20 +431,20 @@ impl<'a> View<'a> {
             || self.state.limits.key(run).is_some_and(|(time, _)| time <= now)
     }
 
-    /// When a running job is expected to end, not raised to now.
+    /// Return when a running job is expected to end; may be in the past.
     #[must_use]
     pub fn expected_end(self, job: u32) -> ExpectedEnd {
         self.state.expected_end(self.scenario, job)
     }
 
-    /// Visits the running jobs by expected end until `visit` says false; they must be indexed.
+    /// Visit the running jobs by expected end until `visit` returns false. They must be indexed.
     pub fn visit_running(self, visit: &mut impl FnMut(ExpectedEnd) -> bool) {
         if let Some(index) = self.state.running.by_expected_end() {
             index.visit(visit);
         }
     }
 
-    /// The running jobs by expected end; in no order where they are not indexed.
+    /// Return the running jobs by expected end.
     #[must_use]
     pub fn running_jobs(self) -> Vec<u32> {
         if !self.state.running.is_indexed() {
@@ -458,7 +461,7 @@ impl<'a> View<'a> {
         ends.into_iter().map(|end| end.job).collect()
     }
 
-    /// Where there is room for tasks of a job in addition to those that it has.
+    /// Return where additional tasks of a job fit.
     #[must_use]
     pub fn expansion(self, job: u32) -> Expansion<'a> {
         let runs = self.state.jobs.state(job) == JobState::Running;
