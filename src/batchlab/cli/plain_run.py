@@ -261,12 +261,12 @@ class Watch:
 
     def _made(self) -> Monitor:
         from batchlab.monitor import Monitor  # noqa: PLC0415  # most runs are over before
-        from batchlab.simulation.of_kernel import simulation_of_kernel  # noqa: PLC0415  # as above
+        from batchlab.simulation.from_kernel import simulation_from_kernel  # noqa: PLC0415  # as above
         from batchlab.workload.swf import workload_of_log  # noqa: PLC0415  # as above
 
         log = self._request.log
         workload = workload_of_log(self._columns, str(log.trace), ("mem",) if log.use_memory else ())
-        simulation = simulation_of_kernel(
+        simulation = simulation_from_kernel(
             self._kernel, workload, self._system, self._policy, self._request.options
         )
         self._simulation = simulation

@@ -1,4 +1,4 @@
-"""Running a workload on a system under a policy."""
+"""Simulate a workload on a system under a policy."""
 
 from batchlab.lazy import listing
 from batchlab.simulation.decision_point import DecisionPoint

@@ -1,4 +1,4 @@
-"""What the kernel is given of jobs that carry applications."""
+"""Kernel inputs of jobs that carry applications."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ __all__ = ["application_inputs"]
 def application_inputs(
     workload: Workload, system: System, policy: Policy, options: RunOptions
 ) -> ApplicationInputs | None:
-    """Give what jobs carry that are more than a row of numbers.
+    """Build the kernel inputs of jobs that carry an application or are not rigid.
 
     Parameters
     ----------
     workload, system
-        The jobs; and the machine, which needs a platform where a job carries an application.
+        The jobs, and the machine. The machine needs a platform if a job carries an application.
     policy
-        Its allocator may go by what ranks send to each other.
+        The policy. Its allocator may use the messages between ranks.
     options
-        How activities share the platform, and what is recorded.
+        How activities share the platform, and which quantities are recorded.
 
     Returns
     -------
     dict or None
-        None where every job carries a run time and is rigid.
+        None if every job has a run time and is rigid.
 
     Raises
     ------
     SimulationError
-        If a job carries an application, or messages are to be counted, and the system has no platform; if
-        ranks are to be mapped, and not all nodes are in one network.
+        If the system has no platform, and a job carries an application or `options` counts messages; if
+        ranks are to be mapped and the nodes are not all in one network.
     """
     platform = system.platform
     if options.messages and platform is None:
@@ -56,7 +56,7 @@ def application_inputs(
     if platform is None:
         rule = "jobs that carry an application, or are not rigid, need one: System.of(platform)"
         raise SimulationError(f"the system has no platform; {rule}.")
-    # Most runs have no platform, and start without its rooms.
+    # Imported late: most runs have no platform and start without its modules.
     from batchlab.platform.network_model import NetworkModel  # noqa: PLC0415
 
     mapped = are_mapped(workload.jobs)
@@ -77,7 +77,7 @@ def application_inputs(
 
 
 def _fabric(system: System) -> Fabric:
-    """Give where the nodes are in their network."""
+    """Return the network topology and the position of each node in it."""
     from batchlab.placement.layout import layout_of  # noqa: PLC0415  # as above
 
     try:

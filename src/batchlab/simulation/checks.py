@@ -1,4 +1,4 @@
-"""What is checked before a simulation is made or driven."""
+"""Checks of the arguments before a simulation is built or driven."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ["check_asked", "check_decides", "check_periods", "check_time", "check
 
 
 def checked_workload(workload: Workload, system: System) -> Workload:
-    """Return the workload as it asks for the resources of the system (S3).
+    """Return the workload with its requests expressed in the resources of the system (S3).
 
     Raises
     ------
     SystemDescriptionError, WorkloadError
-        If the arguments are no workload and no system, or a column with the name of a resource does not hold
+        If the arguments are not a workload and a system, or a column named after a resource does not hold
         amounts.
     """
     check_types(workload, system)
@@ -34,7 +34,7 @@ def checked_workload(workload: Workload, system: System) -> Workload:
 
 
 def check_asked(components: PythonComponents, policy: Policy) -> None:
-    """Refuse an invocation where no scheduler outside the kernel is asked.
+    """Raise unless an `Invocation` comes with a scheduler outside the kernel.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def check_asked(components: PythonComponents, policy: Policy) -> None:
 
 
 def check_periods(workload: Workload, options: RunOptions) -> None:
-    """Refuse looks and questions of the clock that would be too many for the time of the submissions.
+    """Raise if a periodic timer fires too often during the span of submissions.
 
     Raises
     ------
@@ -65,12 +65,12 @@ def check_periods(workload: Workload, options: RunOptions) -> None:
 
 
 def check_time(until: float) -> None:
-    """Refuse a time that is not a number.
+    """Raise unless the value is a time, that is, a number.
 
     Raises
     ------
     SimulationError
-        If it is nan, or no number at all.
+        If it is NaN or not a number.
     """
     try:
         is_time = not math.isnan(until)
@@ -81,7 +81,7 @@ def check_time(until: float) -> None:
 
 
 def check_decides(driver: Driver, policy: Policy) -> None:
-    """Refuse to run a simulation whose decisions the caller makes without the loop in which it makes them.
+    """Raise if the caller makes the decisions but does not loop over the decision points.
 
     Raises
     ------

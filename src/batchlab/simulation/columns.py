@@ -1,4 +1,4 @@
-"""What the kernel is given: the columns of a workload on a system."""
+"""Kernel inputs: the columns of a workload on a system."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["core_index", "job_columns"]
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
-# What formulas call these is computed by the kernel itself; `run_time` is its secret.
+# Names of formulas that the kernel computes itself. `run_time` is hidden from schedulers.
 _OWN_NAMES = frozenset(
     {"now", "wait_time", "submit_time", "requested_time", "time_limit", "tasks", "processors", "estimate"}
     | {"run_time"}
@@ -55,18 +55,18 @@ def job_columns(
     overheads: DrawnOverheads | None = None,
     reference_rate: float = 1.0,
 ) -> JobColumns:
-    """Give the kernel's view of a workload on a system.
+    """Build the columns of a workload for the kernel.
 
     Parameters
     ----------
     workload, system
-        The jobs, and the machine whose resources and equivalence translate their requests.
+        The jobs, and the machine. Its resources and processor equivalence translate the requests of jobs.
     policy
-        Whose formula may name further columns.
+        The policy. Its formula may name further columns.
     overheads
-        Those of the jobs.
+        The overheads of the jobs.
     reference_rate
-        Units of work for each second of run_time, of jobs without a column ``work``.
+        Units of work per second of ``run_time``, for jobs without a column ``work``.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def job_columns(
     ------
     WorkloadError
         If a job names a node group, queue, partition or reservation that the system does not have, or the
-        column ``requeue`` is neither true nor false.
+        column ``requeue`` does not hold booleans.
     PolicyError
         If a formula names a column that it cannot use.
     """
@@ -117,20 +117,20 @@ def job_columns(
 
 
 def core_index(system: System) -> int | None:
-    """Find the resource that counts as processors in the orders of the queue."""
+    """Return the index of the resource that the queue orders count as processors."""
     return system.resources.index("core") if "core" in system.resources else None
 
 
 def _rejections(
     workload: Workload, system: System, routed: Routes | None, kept: Reserved | None
 ) -> npt.NDArray[np.uint8] | None:
-    """Say why jobs are to be rejected: they ask for a resource that no node has, or nothing admits them."""
+    """Return the rejection reason of each job: a missing resource, no admission, an unknown name."""
     known = None if routed is None else routed.rejection
     if kept is not None:
         before = np.zeros(len(workload.jobs), np.uint8) if known is None else known
         refused = kept.refused & (before == 0)
         known = np.where(refused, REJECTION_REASONS.index("reservation") + 1, before).astype(np.uint8)
-    # Processors of a log are whatever the equivalence says.
+    # The processors of a log are translated by the system's processor equivalence.
     if UNKNOWN in workload.jobs.columns:
         odd = workload.jobs[UNKNOWN].is_not_null().to_numpy()
         before = np.zeros(len(odd), np.uint8) if known is None else known
@@ -146,7 +146,7 @@ def _rejections(
 
 
 def _exclusive(jobs: pl.DataFrame, system: System, routed: Routes | None) -> npt.NDArray[np.bool_] | None:
-    """Say which jobs take nodes whole: those that ask for it, and those of exclusive partitions."""
+    """Return which jobs use nodes exclusively: by their request or by an exclusive partition."""
     asked = jobs["exclusive"].to_numpy() if "exclusive" in jobs.columns else None
     of_partitions = [int(partition.exclusive) for partition in system.partitions]
     if routed is None or not any(of_partitions):
@@ -156,7 +156,7 @@ def _exclusive(jobs: pl.DataFrame, system: System, routed: Routes | None) -> npt
 
 
 def _requeue(jobs: pl.DataFrame, system: System) -> npt.NDArray[np.bool_] | None:
-    """Say which jobs may be put back to run again from their starts; None where all may."""
+    """Return which jobs may be requeued and restarted; None if all may."""
     if "requeue" not in jobs.columns:
         return None if system.requeue else np.zeros(jobs.height, np.bool_)
     dtype = jobs.schema["requeue"]
@@ -167,7 +167,7 @@ def _requeue(jobs: pl.DataFrame, system: System) -> npt.NDArray[np.bool_] | None
 
 
 def _tiers(system: System, routed: Routes | None) -> npt.NDArray[np.int32] | None:
-    """Give the tier of each job, the greatest of its partitions'; None where all have the same."""
+    """Return the tier of each job, the largest of its partitions; None if all tiers are equal."""
     tiers = [partition.tier for partition in system.partitions]
     if routed is None or len(set(tiers)) <= 1:
         return None
@@ -175,7 +175,7 @@ def _tiers(system: System, routed: Routes | None) -> npt.NDArray[np.int32] | Non
 
 
 def _queue_priorities(system: System, routed: Routes | None) -> npt.NDArray[np.int32] | None:
-    """Give the priority of each job's queue; None without queues."""
+    """Return the priority of each job's queue; None without queues."""
     if routed is None or not system.queues:
         return None
     # A job without a queue is rejected.
@@ -183,7 +183,7 @@ def _queue_priorities(system: System, routed: Routes | None) -> npt.NDArray[np.i
 
 
 def _formula_columns(jobs: pl.DataFrame, policy: Policy) -> list[tuple[str, npt.NDArray[np.float64] | None]]:
-    """Give the names that a formula may use, with the values of those that it does use."""
+    """Return the names that a formula may use, with the values of those that it uses."""
     if not isinstance(policy.order, str):
         return [] if takes_now(policy.order) else [(KEY_COLUMN, _keys(jobs, policy, policy.order))]
     if policy.order_name == "sbp":
@@ -199,7 +199,7 @@ def _formula_columns(jobs: pl.DataFrame, policy: Policy) -> list[tuple[str, npt.
 
 
 def _keys(jobs: pl.DataFrame, policy: Policy, order: Callable[..., npt.ArrayLike]) -> npt.NDArray[np.float64]:
-    """Ask a function for the keys of all jobs."""
+    """Call a function for the keys of all jobs."""
     clairvoyant = bool(getattr(order, "clairvoyant", False))
     answer = order(Columns(jobs, clairvoyant=clairvoyant))
     try:

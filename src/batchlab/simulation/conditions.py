@@ -1,4 +1,4 @@
-"""What the kernel is given of jobs that wait for others, for a begin time or for a place in their array."""
+"""Kernel inputs of jobs that wait for other jobs, a begin time or a free slot of their job array."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["conditions"]
 
 
 def conditions(workload: Workload) -> ConditionColumns | None:
-    """Give what jobs wait for before they enter the queue.
+    """Build the conditions that jobs wait for before they enter the queue.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def conditions(workload: Workload) -> ConditionColumns | None:
     Returns
     -------
     dict or None
-        Rows are those of the workload, times seconds since its origin; None where no job waits so.
+        Rows as in the workload, times in seconds since its origin. None if no job has a condition.
     """
     jobs = workload.jobs
     made = graph(jobs)

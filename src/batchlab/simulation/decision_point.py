@@ -21,17 +21,17 @@ __all__ = ["DecisionPoint", "points"]
 
 @dataclass(frozen=True)
 class DecisionPoint:
-    """A point of a run at which a scheduler would be asked; made by `Simulation.decision_points`.
+    """A point of a run at which the scheduler is called; created by `Simulation.decision_points`.
 
     Parameters
     ----------
     now
         The time, seconds since the workload's origin.
     cause
-        Why a scheduler would be asked; its kind is ``"instant"`` unless the run has an `Invocation`.
+        Why the scheduler is called; its kind is ``"instant"`` unless the run has an `Invocation`.
     view
-        The state, and the decisions: ``point.view.start(job)``. It is always the same object, which shows the
-        present state; decisions of the pass are possible until the loop goes on.
+        The state, and the decisions: ``point.view.start(job)``. Always the same object, which shows the
+        present state. Decisions are possible until the loop continues.
     """
 
     now: float
@@ -49,14 +49,14 @@ def points(
     kernel
         The compiled half of the simulation.
     driver
-        Its Python half, which no loop drives but the latest.
+        Its Python half. Only the latest loop may drive it.
     drive
-        Goes on to the next decision, or to the end.
+        Runs to the next decision, or to the end.
 
     Raises
     ------
     SimulationError
-        If another loop was begun since.
+        If another loop was started since.
     """
     driver.loop = loop = object()
 

@@ -1,4 +1,4 @@
-"""What outside the kernel is asked during a run: parts of a policy written in Python, and observers."""
+"""Calls from the kernel to Python: components of the policy, and observers."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Driver", "PythonComponents", "python_components", "with_components"]
 
-# The methods of observers by the numbers of the changes of which they take note.
+# Methods of observers, indexed by the number of the change.
 _CHANGES = _kernel.names()["change"]
 _ABOUT_NODES = frozenset(number for number, name in enumerate(_CHANGES) if name.startswith("node_"))
 _ANSWER = "must be a list of jobs to be started in order, or None where view.start(job) started them"
 
 
 class Observed(TypedDict, total=False):
-    """What observers have observed, and the names of their classes."""
+    """Tables of the observers, and the names of their classes."""
 
     observations: dict[str, pl.DataFrame]
     observers: tuple[str, ...]
@@ -50,7 +50,7 @@ class Observed(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class PythonComponents:
-    """What of a run is written in Python."""
+    """The components of a run that are written in Python."""
 
     scheduler: Scheduler | None
     allocator: Allocator | None
@@ -61,14 +61,14 @@ class PythonComponents:
 
     @property
     def any(self) -> bool:
-        """Whether anything outside the kernel is asked."""
+        """True if the run has any component outside the kernel."""
         outside = (self.scheduler, self.allocator, self.predictor, self.order)
         asked = any(component is not None for component in outside)
         return asked or bool(self.observers) or any(control.is_external for control in self.controls)
 
     @property
     def listening(self) -> _kernel.Listening:
-        """What the kernel must know of them."""
+        """Flags for the kernel: which calls these components need."""
         return {
             "estimates": self.predictor is not None,
             "changes": sum(1 << number for number, name in enumerate(_CHANGES) if self._heeds(name)),
@@ -76,7 +76,7 @@ class PythonComponents:
         }
 
     def _heeds(self, change: str) -> bool:
-        """Whether any of them takes note of a change."""
+        """Return whether a component handles this change."""
         learns = change == "ended" and _learns(self.predictor)
         return learns or any(_defines(observer, change) for observer in self.observers)
 
@@ -84,12 +84,12 @@ class PythonComponents:
 def python_components(
     policy: Policy, observers: Sequence[Observer], controls: tuple[RateControl, ...] = ()
 ) -> PythonComponents:
-    """Find what of a run is written in Python.
+    """Collect the components of a run that are written in Python.
 
     Raises
     ------
     ObserverError
-        If an observer is none, or two have one name.
+        If an observer is not an `Observer`, or two have the same name.
     """
     allocator = policy.allocator if isinstance(policy.allocator, Allocator) else None
     order = None if isinstance(policy.order, str) or not takes_now(policy.order) else policy.order
@@ -98,7 +98,7 @@ def python_components(
 
 
 def with_components(policy: Policy, components: PythonComponents) -> Policy:
-    """Give a policy whose parts that are written in Python are these."""
+    """Return the policy with its Python components replaced by these."""
     own: dict[str, Any] = {
         name: component
         for name in ("scheduler", "allocator", "order")
@@ -116,18 +116,18 @@ def _predictor(policy: Policy) -> Predictor | None:
 
 
 class Driver:
-    """The components at work on one simulation: hooks that the kernel calls, and the views that they get.
+    """The components of one simulation: hooks that the kernel calls, and the views passed to them.
 
     Parameters
     ----------
     components
-        What is asked.
+        The components to call.
     simulation
         The compiled half of the simulation.
     system
-        The machine as it was described.
+        The machine.
     columns
-        The workload's columns, as all but clairvoyant predictors see them.
+        The workload's columns, without the true run times.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class Driver:
         """The latest loop over decision points."""
         self._values = Values()
         self._pending: deque[tuple[int, int, int]] = deque()
-        """Changes of which observers have still to take note: which, about what, and which observer."""
+        """Changes not yet delivered: the change, its subject (job or node) and the number of the observer."""
         allocator = None if components.allocator is None else self._allocate
 
         def view(*components: object) -> View:
@@ -159,17 +159,17 @@ class Driver:
 
     @property
     def views(self) -> tuple[View, ...]:
-        """The views that are given away."""
+        """The views that components hold."""
         return self.view, self._order_view, self.predictor_view
 
     def belong_to(self, simulation: object) -> None:
-        """Let holders of a view look ahead, without keeping the simulation alive."""
+        """Connect the views to their simulation by a weak reference, for look aheads."""
         me = cast("Callable[[], Any]", weakref.ref(simulation))
         for view in self.views:
             view._simulation = me  # noqa: SLF001  # our own
 
     def own_objects(self) -> dict[str, object]:
-        """Give what belongs to the simulation, by name: a restored one has its own."""
+        """Return the objects that a snapshot refers to by name; a restored simulation has its own."""
         names = ("view", "order_view", "predictor_view")
         return dict(zip(names, self.views, strict=True)) | {
             "values": self._values,
@@ -178,12 +178,12 @@ class Driver:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Refuse to be driven by parts that are being asked.
+        """Mark the simulation as running, and raise if a component drives it meanwhile.
 
         Raises
         ------
         SimulationError
-            If this happens within a call of one of the components.
+            If a component of this simulation calls this from within one of its methods.
         """
         if self._is_at_work:
             rule = "it cannot be driven by its own policy or observers; view.fork() gives a copy that can"
@@ -196,8 +196,8 @@ class Driver:
             self._is_at_work = False
 
     def begin(self) -> None:
-        """Let all components prepare."""
-        # A scheduler may ask for observers' values at once.
+        """Call `begin` of all components."""
+        # First the observers: a scheduler may read their values in `begin`.
         for number, observer in enumerate(self.components.observers, start=1):
             self._called_by(number, observer.begin)
         for component in (self.components.scheduler, self.components.allocator):
@@ -207,7 +207,7 @@ class Driver:
             self.components.predictor.begin(self.predictor_view)
 
     def twin(self, simulation: _kernel.Simulation, system: System) -> Driver:
-        """Give deep copies of the components, at work on a fork; views and jobs in them are the fork's."""
+        """Return a driver for a fork, with deep copies of the components; views and jobs are the fork's."""
         twin = Driver(self.components, simulation, system, self._columns)
         twin._pending.extend(self._pending)
         seen = zip((*self.views, self._values), (*twin.views, twin._values), strict=True)
@@ -218,7 +218,7 @@ class Driver:
         return twin
 
     def without_policy(self, simulation: _kernel.Simulation, system: System) -> Driver:
-        """Give the predictor and observers alone, for a fork that goes on under a built-in policy."""
+        """Return a driver with the predictor and the observers only, for a fork under a built-in policy."""
         own = self.components
         components = PythonComponents(None, None, own.predictor, None, own.observers, own.controls)
         alone = Driver(components, simulation, system, self._columns)
@@ -230,7 +230,7 @@ class Driver:
         return components_as_bytes(self.components, self.own_objects())
 
     def restored(self, data: bytes) -> None:
-        """Go on with the components of a snapshot."""
+        """Install the components of a snapshot."""
         components = components_of_bytes(data, self.own_objects())
         whole = {each.name for each in fields(PythonComponents)}
         if not isinstance(components, PythonComponents) or not whole <= vars(components).keys():
@@ -245,17 +245,17 @@ class Driver:
         self._listeners = self._find_listeners()
 
     def observed(self) -> Observed:
-        """Give what a result says of observers."""
+        """Return the tables of the observers for a result."""
         names = tuple(type(each).__name__ for each in self.components.observers)
         return {"observations": self.observations(), "observers": names}
 
     def observations(self) -> dict[str, pl.DataFrame]:
-        """Collect what observers have observed so far.
+        """Collect the tables of the observers.
 
         Raises
         ------
-        SimulationError
-            If two tables have one name, or one is no table; if a column of the one named ``jobs`` has not one
+        If two tables have the same name, or one is not a table; if a column of the table ``jobs`` does not
+        have one value per job, or has the name of a column of the result.
             value per job, or the name of a column of the result.
         """
         found: dict[str, pl.DataFrame] = {}
@@ -291,21 +291,21 @@ class Driver:
                 )
         return table.get_columns()
 
-    # The hooks, by the names that the compiled module asks for.
+    # Hooks. The kernel looks them up by these names.
 
     @property
     def is_left_to_caller(self) -> bool:
-        """Whether the decisions come from the loop that drives the simulation."""
+        """True if the loop that drives the simulation makes the decisions."""
         return isinstance(self.components.scheduler, ExternalScheduler)
 
     @property
     def schedule(self) -> Callable[[View], object] | None:
-        """Ask for decisions; None where the caller makes them."""
+        """Hook for decisions; None if the caller makes them."""
         return None if self.components.scheduler is None or self.is_left_to_caller else self._decide
 
     def _decide(self, view: View) -> Iterable[object] | None:
         scheduler = cast("Scheduler", self.components.scheduler)
-        # A user's method may give anything; what is in it the kernel checks.
+        # A user's method may return anything; the kernel checks the elements.
         chosen: object = scheduler.schedule(view)
         if chosen is None or isinstance(chosen, Iterable):
             return chosen
@@ -314,38 +314,38 @@ class Driver:
 
     @property
     def order(self) -> Callable[..., object] | None:
-        """Ask for keys."""
+        """Hook for the keys of the queue order."""
         return None if self.components.order is None else self._keys
 
     @property
     def estimate(self) -> Callable[..., float] | None:
-        """Ask for an estimate at a submission."""
+        """Hook for an estimate at submission."""
         return None if self.components.predictor is None else self.components.predictor.estimate
 
     @property
     def correct(self) -> Callable[..., float] | None:
-        """Ask for another estimate."""
+        """Hook for a corrected estimate."""
         return None if self.components.predictor is None else self.components.predictor.correct
 
     @property
     def control(self) -> Callable[[int, dict[str, Any]], float | None] | None:
-        """Ask for a rate."""
+        """Hook for the rate of a control."""
         return self._rate if any(control.is_external for control in self.components.controls) else None
 
     @property
     def learn(self) -> Callable[..., None] | None:
-        """Tell that a job has ended."""
+        """Hook that reports a finished job to the predictor."""
         predictor = self.components.predictor
         return predictor.learn if predictor is not None and _learns(predictor) else None
 
     @property
     def allocate(self) -> Callable[..., object] | None:
-        """Ask for the nodes of a job."""
+        """Hook for the nodes of a job."""
         return None if self.components.allocator is None else self._allocate
 
     @property
     def changed(self) -> Callable[..., None] | None:
-        """Tell observers what changed."""
+        """Hook that reports changes to observers."""
         return self._tell if self.components.observers else None
 
     def _tell(self, changes: list[tuple[int, int]], _view: View) -> None:
@@ -355,12 +355,12 @@ class Driver:
         self._notify_pending()
 
     def _catch_up(self) -> None:
-        """Tell observers what changed in this pass, unless they are being told."""
+        """Deliver the changes of this pass so far, unless a delivery is in progress."""
         if self._is_at_work and not self._is_telling:
             self._simulation.tell_changes(self, self.view)
 
     def _notify_pending(self) -> None:
-        """Have observers take note of changes one by one: a fork made meanwhile goes on with the rest."""
+        """Deliver changes one at a time; a fork made by an observer delivers the remaining ones itself."""
         self._is_telling = True
         try:
             while self._pending:
@@ -368,12 +368,12 @@ class Driver:
                 subject = about if change in _ABOUT_NODES else self.view.job(about)
                 self._called_by(number, self._listeners[_CHANGES[change]][number], subject)
         finally:
-            # They take note once, whatever comes of it.
+            # Each change is delivered once, even if an observer raises.
             self._pending.clear()
             self._is_telling = False
 
     def wake(self, whose: int, _view: View) -> None:
-        """Answer a timer; the scheduler's own are answered by the pass that follows."""
+        """Call the observer that set a timer; a scheduler's timer is handled by the next pass."""
         if whose > 0:
             self._called_by(whose, self.components.observers[whose - 1].wake)
 
@@ -386,7 +386,7 @@ class Driver:
 
     def _rate(self, control: int, load: dict[str, Any]) -> float | None:
         asked = self.components.controls[control]
-        # A user's method may give anything.
+        # A user's method may return anything.
         rate: object = asked.rate(RateLoad(**load))
         if rate is None:
             return None
@@ -396,7 +396,7 @@ class Driver:
         return float(rate)
 
     def _find_listeners(self) -> dict[str, dict[int, Callable[..., object]]]:
-        """Give for each change the observers whose classes define a method for it, by their numbers."""
+        """Return for each change the methods of the observers that define one, keyed by observer number."""
         return {
             name: {
                 number: getattr(observer, name)
@@ -407,7 +407,7 @@ class Driver:
         }
 
     def _called_by(self, number: int, method: Callable[..., object], *subject: object) -> None:
-        """Call an observer's method; timers that it sets are its own."""
+        """Call an observer's method; timers set meanwhile belong to this observer."""
         before, self.view.caller = self.view.caller, number
         try:
             method(*subject, self.view)

@@ -1,4 +1,4 @@
-"""What the kernel is given of a stream of external events (S18)."""
+"""Kernel inputs of a stream of external events (S18)."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ __all__ = ["event_columns", "given_events"]
 
 
 def given_events(events: Events | None, workload: Workload, system: System) -> EventStream | None:
-    """Take the external events of a run.
+    """Read and check the external events of a run.
 
     Parameters
     ----------
     events
-        A stream, the path of a file, or what a stream is made of.
+        A stream, the path of a file, or the rows of a stream.
     workload, system
-        Whose jobs and nodes they may name.
+        The jobs and nodes that events may name.
 
     Returns
     -------
     EventStream or None
-        None where there are none to be given.
+        None without events.
 
     Raises
     ------
     WorkloadError
-        If one names a job, node, limit or reservation that is not there, is no external event, or submits a
+        If an event names an unknown job, node, limit or reservation, is not an external event, or submits a
         job at another time than the workload.
     """
     if events is None:
@@ -68,7 +68,7 @@ def _check_jobs(table: pl.DataFrame, workload: Workload) -> None:
     about = table.filter(pl.col("event").is_in(list(JOB_EVENTS)))
     named = _named(about, workload)
     found = about.join(named, on="job_id", how="left", maintain_order="left")
-    # Those of jobs that the reader dropped do not apply.
+    # Events of jobs that the reader dropped are ignored.
     dropped = pl.col("job_id").is_in(workload.report.dropped["job_id"].drop_nulls().implode())
     unknown = found.filter(pl.col("submit_time").is_null() & ~dropped)
     if len(unknown):
@@ -95,7 +95,7 @@ def _check_jobs(table: pl.DataFrame, workload: Workload) -> None:
 
 
 def _named(events: pl.DataFrame, workload: Workload) -> pl.DataFrame:
-    """Give the jobs that events name: ``row``, ``job_id``, ``submit_time``."""
+    """Return the jobs that events name: ``row``, ``job_id``, ``submit_time``."""
     jobs = workload.jobs.select("job_id", "submit_time").with_row_index("row")
     return jobs.filter(pl.col("job_id").is_in(events["job_id"].drop_nulls().implode()))
 
@@ -113,7 +113,7 @@ def _check_nodes(table: pl.DataFrame, system: System) -> None:
 
 
 def _subjects(table: pl.DataFrame, system: System) -> tuple[dict[int, tuple[int, str, int]], dict[int, int]]:
-    """Find the limits and the reservations that events are about, by the places of these."""
+    """Find the limits and the reservations that events change, keyed by the position of the event."""
     limits: dict[int, tuple[int, str, int]] = {}
     reservations: dict[int, int] = {}
     about = table.with_row_index("place").filter(pl.col("event").is_in(["limit", *RESERVATION_EVENTS]))
@@ -128,8 +128,8 @@ def _subjects(table: pl.DataFrame, system: System) -> tuple[dict[int, tuple[int,
     return limits, reservations
 
 
-def _absent(table: pl.DataFrame, workload: Workload, system: System) -> EventStream:
-    """Give the events that take away the nodes and reservations that are not there from the beginning."""
+def _initial_removals(table: pl.DataFrame, workload: Workload, system: System) -> EventStream:
+    """Return events that remove the nodes and reservations missing at the beginning of the run."""
     changes = table.filter(pl.col("event").is_in(["add", "remove"])).select("event", "nodes")
     nodes = nodes_to_come(changes.iter_rows())
     own: list[dict[str, object]] = [
@@ -151,26 +151,26 @@ def _absent(table: pl.DataFrame, workload: Workload, system: System) -> EventStr
 def event_columns(
     stream: EventStream | None, workload: Workload, system: System
 ) -> tuple[EventColumns | None, int]:
-    """Give the kernel's view of the events.
+    """Build the columns of the events for the kernel.
 
     Parameters
     ----------
     stream
-        What `given_events` gave.
+        The result of `given_events`.
     workload, system
-        Whose rows, limits and reservations the events name.
+        The rows, limits and reservations that events name.
 
     Returns
     -------
     tuple
-        Columns, one entry per event, by time, or None without events; and the number of those at the front
-        that only take away nodes and reservations which are not there from the beginning.
+        Columns with one entry per event, sorted by time, or None without events; and how many of the first
+        events only remove nodes and reservations missing at the beginning of the run.
     """
     if stream is None and not system.down:
         return None, 0
     table = (stream or EventStream()).table.filter(pl.col("event") != "submit")
     table = table.filter(about_known_jobs(table, workload.jobs))
-    absent = _absent(table, workload, system)
+    absent = _initial_removals(table, workload, system)
     if len(absent):
         table = pl.concat([absent.table, table], how="diagonal")
     limits, reservations = _subjects(table, system)

@@ -1,4 +1,4 @@
-"""The compiled half of a simulation, made of what describes a run."""
+"""Build the compiled half of a simulation from the inputs of a run."""
 
 from __future__ import annotations
 
@@ -34,28 +34,28 @@ def kernel_simulation(
     overheads: DrawnOverheads | None,
     events: _kernel.EventColumns | None,
 ) -> _kernel.Simulation:
-    """Make the compiled half of a simulation, before its first instant.
+    """Build the compiled half of a simulation, before its first instant.
 
     Parameters
     ----------
     workload, system, policy, options
         The run.
     listening
-        What the kernel must know of what is written in Python.
+        Flags for the calls that Python components need.
     overheads, events
-        Those of the jobs, and what comes from outside.
+        The overheads of the jobs, and the external events.
 
     Returns
     -------
     _kernel.Simulation
-        In which nothing written in Python takes part yet.
+        Without Python components; the caller adds them.
 
     Raises
     ------
     WorkloadError
-        If a job names what the system does not have.
+        If a job names something that the system does not have.
     PolicyError
-        If the policy asks for what jobs and system do not have.
+        If the policy needs columns or resources that jobs and system do not have.
     """
     applications = application_inputs(workload, system, policy, options)
     columns = job_columns(workload, system, policy, overheads, options.reference_rate)
@@ -83,5 +83,5 @@ def kernel_simulation(
             sleep=sleep,
         )
     except ValueError as error:
-        # Everything else has been checked: it is the formula.
+        # All other inputs are checked before, so the formula is invalid.
         raise PolicyError(f"{policy}: {error}") from error

@@ -28,10 +28,10 @@ _Ranges = list[tuple[int, int]]
 
 
 class NodeSetColumns(TypedDict):
-    """Sets of nodes, each as ranges; lists of them, as places; each job's list from 1, or 0 for any node.
+    """Node sets as ranges, lists of them by index, and the list of each job (from 1; 0 for any node).
 
-    A list has triples: the nodes, the nodes without the features that the job asks for, and the partition.
-    Partitions are numbered by their nodes: those with the same nodes have one number.
+    A list holds triples: the node set of the job, the same without its feature constraint, and the number
+    of the partition. Partitions with the same nodes share one number.
     """
 
     node_sets: list[_Ranges]
@@ -43,22 +43,22 @@ class NodeSetColumns(TypedDict):
 def node_set_columns(
     workload: Workload, system: System, routes: Routes | None, reserved: Reserved | None
 ) -> NodeSetColumns:
-    """Give the node sets of a workload on a system.
+    """Build the node sets of a workload on a system.
 
     Parameters
     ----------
     workload, system
-        The jobs, whose column ``node_group`` names groups of the system, and ``constraint`` their features.
+        The jobs and the machine. Column ``node_group`` names groups, ``constraint`` features of groups.
     routes
-        The partitions of the jobs, on a system that has some.
+        The partitions of the jobs, if the system has any.
     reserved
-        The reservations of the jobs, on a system that has some.
+        The reservations of the jobs, if the system has any.
 
     Returns
     -------
     NodeSetColumns
-        One list for each combination of groups, features, partitions and reservations; nothing where no job
-        has any.
+        One list for each combination of groups, features, partitions and reservations. Empty if no job
+        restricts its nodes.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def node_set_columns(
 def _numbered(
     own: _Ranges, featured: _Ranges | None, sets: dict[tuple[tuple[int, int], ...], int]
 ) -> tuple[int, int]:
-    """Give the number of these nodes with the features of a job, and of all of them."""
+    """Return the number of the node set with the features of a job, and of the node set without them."""
     nodes = own if featured is None else _both(own, featured)
     return sets.setdefault(tuple(nodes), len(sets)), sets.setdefault(tuple(own), len(sets))
 
@@ -114,7 +114,7 @@ def _numbered(
 def _featured(
     workload: Workload, system: System
 ) -> tuple[list[_Ranges | None], npt.NDArray[np.int64] | None]:
-    """Give the nodes of each constraint, None for all first, and the constraint of each job."""
+    """Return the nodes of each constraint, first None (no constraint), and the constraint of each job."""
     known = dict.fromkeys(name for group in system.groups for name in group.features)
     jobs = workload.jobs
     if not known or CONSTRAINT not in jobs.columns or jobs[CONSTRAINT].null_count() == len(jobs):
@@ -148,7 +148,7 @@ def _constraint(value: str, jobs: pl.DataFrame, known: Collection[str]) -> Const
 
 
 def _groups(workload: Workload, system: System) -> tuple[list[_Ranges], npt.NDArray[np.int64] | None]:
-    """Give the nodes of each combination of groups, all nodes first, and the combination of each job."""
+    """Return the nodes of each combination of groups, first all nodes, and the combination of each job."""
     jobs, whole = workload.jobs, [(0, system.nodes)]
     if NODE_GROUP not in jobs.columns or jobs[NODE_GROUP].null_count() == len(jobs):
         return [whole], None
@@ -165,7 +165,7 @@ def _groups(workload: Workload, system: System) -> tuple[list[_Ranges], npt.NDAr
 
 
 def _kept(reserved: Reserved | None) -> tuple[list[_Ranges], npt.NDArray[np.int64] | None]:
-    """Give the nodes that reservations bind their jobs to, and the place of each job's; 0 for none."""
+    """Return the nodes of each reservation that binds its jobs, and the number of each job's; 0 for none."""
     if reserved is None:
         return [[]], None
     binds = np.array([False, *(not flexible for flexible in reserved.flexible)])
@@ -174,7 +174,7 @@ def _kept(reserved: Reserved | None) -> tuple[list[_Ranges], npt.NDArray[np.int6
 
 
 def _both(a: _Ranges, b: _Ranges) -> _Ranges:
-    """Give the nodes that are in both, as ranges in ascending order."""
+    """Return the intersection, as ranges in ascending order."""
     shared = ((max(begin, first), min(end, last)) for begin, end in a for first, last in b)
     return sorted({(begin, end) for begin, end in shared if begin < end})
 

@@ -1,4 +1,4 @@
-"""Jobs that name what the system does not have, or have a constraint that is not modelled (S11)."""
+"""Jobs with names that the system does not know, or with an unsupported constraint (S11)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NAMED: tuple[tuple[Attribute, str], ...] = (
     ("partition", "partitions"),
     ("reservation", "reservations"),
 )
-# What a job names, by the columns that may name it.
+# Columns that may hold such names.
 _COLUMNS = (
     "queue",
     "queue_id",
@@ -49,21 +49,21 @@ _COLUMNS = (
 
 
 def with_odd_jobs(workload: Workload, system: System, policy: Policy, options: RunOptions) -> Workload:
-    """Return the jobs of a run, after the odd ones were left out or are to be rejected.
+    """Return the jobs of a run after odd jobs were dropped or marked for rejection.
 
     Parameters
     ----------
     workload, system, policy
         The run.
     options
-        With ``odd_jobs``: by default odd jobs of a log are rejected, and those of a table are an error.
+        Field ``odd_jobs``: by default, odd jobs of a log are rejected, and odd jobs of a table are an error.
 
     Returns
     -------
     Workload
-        The same one without odd jobs. Otherwise without these jobs, which its report lists as dropped; or
-        with the column ``unknown`` (String), which says what of each is unknown, null for the others.
-        What the jobs to be rejected name is not looked at any more.
+        The argument itself if no job is odd. Otherwise without the odd jobs, which its report lists as
+        dropped; or with the column ``unknown`` (String): the unknown name of an odd job, null for others.
+        The columns that may hold unknown names are null for jobs to be rejected.
     """
     action = action_of(options.odd_jobs, workload)
     if action == "error":
@@ -80,14 +80,14 @@ def with_odd_jobs(workload: Workload, system: System, policy: Policy, options: R
 
 
 def action_of(given: OddJobAction | None, workload: Workload) -> OddJobAction:
-    """Return what happens to odd jobs: as given, else by where the jobs are from."""
-    # A workload that was made of columns has a report of nothing.
+    """Return the action on odd jobs: as given, or by default depending on the source of the jobs."""
+    # A workload built from columns has an empty report.
     is_log = workload.report.unit == "line" and workload.report.read > 0
     return given or ("reject" if is_log else "error")
 
 
 def _without(workload: Workload, odd: pl.Series) -> Workload:
-    """Leave out odd jobs, and list them in the report."""
+    """Drop odd jobs, and list them in the report."""
     report = workload.report
     out = workload.jobs.select("job_id").with_columns(odd.alias("what")).filter(odd.is_not_null())
     notes = out.select(
@@ -99,7 +99,7 @@ def _without(workload: Workload, odd: pl.Series) -> Workload:
 
 
 def _odd_jobs(workload: Workload, system: System, policy: Policy, options: RunOptions) -> pl.Series | None:
-    """Say of each job what is unknown of it; None where nothing is."""
+    """Return the unknown name of each job; None if no job is odd."""
     parts = []
     for name, kind in _NAMED:
         known = [each.name for each in getattr(system, kind)]
@@ -126,7 +126,7 @@ def _of_column(jobs: pl.DataFrame, name: str, check: Callable[[str], str | None]
 
 
 def _unknown(named: pl.Series, check: Callable[[str], str | None]) -> pl.Series | None:
-    """Say what is unknown of each value: O(jobs), and one check for each distinct value."""
+    """Check each distinct value once, and return the unknown name of each row; O(jobs)."""
     distinct = named.drop_nulls().unique(maintain_order=True).to_list()
     found = {value: text for value in distinct if (text := check(value)) is not None}
     return named.replace_strict(found, default=None, return_dtype=pl.String) if found else None
@@ -147,7 +147,7 @@ def _constraint(value: str, features: Collection[str]) -> str | None:
 
 
 def _owners(workload: Workload, system: System) -> pl.Series | None:
-    """Say which accounts and users are unknown."""
+    """Return the unknown account or user of each job."""
     pairs = pl.DataFrame({"account": attribute(workload, "account"), "user": attribute(workload, "user")})
     distinct = pairs.unique(maintain_order=True)
     find = account_finder(system, AccountTree(system.accounts))

@@ -1,4 +1,4 @@
-"""What the compiled half of a simulation hands back, as an `Outcome`."""
+"""Convert the results of the compiled half to an `Outcome`."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def outcome_of(
     own_events: int | None,
     sensing_links: tuple[str, ...],
 ) -> Outcome:
-    """Give what has become of every job so far.
+    """Return the outcome of every job so far.
 
     Parameters
     ----------
     kernel
-        The compiled half.
+        The compiled simulation.
     overheads
-        Those of the jobs.
+        The overheads of the jobs.
     own_events
-        How many of the first external events were not given: they remove nodes that are added later, or that
-        the system has out of service. None if no events were given.
+        How many of the first external events batchlab added: they remove nodes that are added later or that
+        the system has out of service. None if the user passed no events.
     sensing_links
-        The names of the links that are looked at.
+        The names of the observed links.
     """
     recorded, columns = kernel.recorded(), kernel.outcome()
     waking = recorded["waking_time"]
@@ -64,10 +64,10 @@ def outcome_of(
 
 
 def _replaced(planned: Seconds | None, short: ShortRunColumns, spent: Seconds) -> Seconds | None:
-    """Return the seconds of a phase, with those that were spent in runs that were cut short."""
+    """Return the seconds of a phase, with the measured values of runs that were cut short."""
     if planned is None:
         return None
-    # A job whose event is at hand has no end yet, and is in the phase that was planned.
+    # A job that is still running has no end time yet; the planned phase applies.
     has_ended = ~np.isnan(spent)
     seconds = planned.copy()
     seconds[short["row"][has_ended]] = spent[has_ended]

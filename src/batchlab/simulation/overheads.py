@@ -1,4 +1,4 @@
-"""The overheads of the jobs of a run, drawn before it begins (S17)."""
+"""Overheads of the jobs of a run, drawn before the run begins (S17)."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class DrawnOverheads:
     Parameters
     ----------
     launch, completion
-        From the start to the begin of the run, and from its end to the release of the nodes.
+        From the start of a job to the begin of its run, and from the end of its run to the release of nodes.
     execution
-        What the run takes longer.
+        Extra run time.
     suspend, resume
-        From the decision to suspend a job to the release of its nodes, and what its next launch takes longer.
+        From the decision to suspend a job to the release of its nodes, and the extra time of its next launch.
     counted, billed
         As in `batchlab.Overheads`.
     """
@@ -54,7 +54,7 @@ class DrawnOverheads:
 
     @property
     def columns(self) -> OverheadColumns:
-        """What the kernel is given."""
+        """Kernel inputs."""
         return {
             "launch": self.launch,
             "completion": self.completion,
@@ -65,7 +65,7 @@ class DrawnOverheads:
         }
 
     def launch_times(self, interruptions: InterruptionColumns) -> Seconds:
-        """Give the seconds of each job's latest launch: longer where it went on with work that it kept."""
+        """Return the launch time of each job's latest attempt, longer if it resumed saved work."""
         kept = interruptions["row"][interruptions["saved"] > 0]
         longer = np.zeros(len(self.launch))
         longer[kept] = self.resume[kept]
@@ -78,23 +78,23 @@ def drawn_overheads(workload: Workload, system: System, options: RunOptions) -> 
     Parameters
     ----------
     workload, system
-        The jobs, and the machine, of which victims of preemption may have to give up their nodes at once.
+        The jobs, and the machine. Its preemption may have to release the nodes of victims at once.
     options
-        With the overheads, and the seed with which they are drawn: each phase has a stream of its own, and
-        each job its own place in these.
+        The overheads, and the seed. Each phase has its own random stream, and each job its own position in
+        the stream.
 
     Returns
     -------
     DrawnOverheads or None
-        None where jobs have none. Those that a limit counts are no longer than it is.
+        None without overheads. Overheads that count towards the time limit are cut to the limit.
 
     Raises
     ------
     SimulationError
-        If what is drawn is not finite, or a job has an execution overhead and an application; if victims of
-        preemption are suspended, which gives up their nodes at once, and suspending takes time.
+        If a drawn value is not finite; if a job has an execution overhead and an application; if preemption
+        suspends jobs, which releases nodes at once, and `suspend` is not zero.
     WorkloadError
-        If the jobs do not have a column of seconds that is named.
+        If an overhead names a column that the jobs do not have, or that does not hold seconds.
     """
     described = options.overheads
     if described is None:
@@ -122,7 +122,7 @@ def _check_immediate(described: Overheads) -> None:
 
 
 def _drawn(name: str, delay: Delay, jobs: pl.DataFrame, seed: int) -> Seconds:
-    """Draw one phase's seconds for all jobs."""
+    """Draw the seconds of one phase for all jobs."""
     if isinstance(delay.base, str) and delay.base.isidentifier():
         seconds = _column(name, delay.base, jobs)
     else:
@@ -134,7 +134,7 @@ def _drawn(name: str, delay: Delay, jobs: pl.DataFrame, seed: int) -> Seconds:
 
 
 def _first(blocks: Iterator[Seconds], count: int) -> Seconds:
-    """Put blocks together as far as there are jobs."""
+    """Concatenate blocks up to the number of jobs."""
     parts: list[Seconds] = [np.empty(0)]
     drawn = 0
     while drawn < count:

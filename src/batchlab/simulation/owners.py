@@ -1,4 +1,4 @@
-"""Whose jobs are: the numbers by which a policy counts the jobs of users and associations."""
+"""Numbers of the users and associations by which a policy counts jobs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["OwnerColumns", "owner_columns"]
 
 
 class OwnerColumns(TypedDict):
-    """The number of each job's user, association and array, from 1; 0 for none. None: nothing counts them."""
+    """The number of each job's user, association and array, from 1; 0 for none. None if nothing counts it."""
 
     user: npt.NDArray[np.uint32] | None
     association: npt.NDArray[np.uint32] | None
@@ -28,20 +28,20 @@ class OwnerColumns(TypedDict):
 
 
 def owner_columns(workload: Workload, policy: Policy) -> OwnerColumns:
-    """Give the owners of jobs, where the policy counts jobs by them.
+    """Return the owners of jobs, if the policy counts jobs by them.
 
     Parameters
     ----------
     workload
         The jobs.
     policy
-        The policy: ``bf_max_job_user``, ``bf_max_job_user_part``, ``bf_max_job_assoc`` and
-        ``bf_max_job_array_resv`` of ``slurm`` count.
+        The policy. The options ``bf_max_job_user``, ``bf_max_job_user_part``, ``bf_max_job_assoc`` and
+        ``bf_max_job_array_resv`` of ``slurm`` count jobs by owner.
 
     Returns
     -------
     OwnerColumns
-        An association is a user in an account; a job without both has none.
+        An association is a user in an account. A job without user and account has none.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def owner_columns(workload: Workload, policy: Policy) -> OwnerColumns:
 
 
 def _numbers(*columns: pl.Series) -> npt.NDArray[np.uint32]:
-    """Give the distinct rows of columns of names numbers from 1; 0 where a row has no name at all."""
+    """Return numbers of the distinct rows of name columns, from 1; 0 if all names of a row are missing."""
     names = pl.DataFrame(list(columns))
     own = names.select(pl.any_horizontal(pl.all().is_not_null())).to_series()
     ranks = names.select(pl.struct(pl.all()).rank("dense")).to_series()

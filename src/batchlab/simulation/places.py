@@ -1,4 +1,4 @@
-"""What the partitions of a job are to it, where its places in the queue differ by them (semantics, S25)."""
+"""Attributes of each job's partitions that change its position in the queue (semantics, S25)."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ __all__ = ["over_time_columns", "place_columns"]
 def place_columns(
     workload: Workload, system: System, policy: Policy, routes: Routes | None
 ) -> list[PlaceColumns]:
-    """Give what the first, second, … partition of each job is to it.
+    """Return the queue attributes of the first, second, … partition of each job.
 
     Parameters
     ----------
     workload, system
         The jobs and the machine.
     policy
-        The policy: ``slurm`` gives a job an entry in the queue for each of its partitions.
+        The policy. ``slurm`` adds a queue entry for each partition of a job.
     routes
-        The partitions of the jobs, on a system that has some.
+        The partitions of the jobs, if the system has any.
 
     Returns
     -------
     list
-        Empty where no job has partitions that differ in what the order goes by.
+        Empty if no job has partitions that differ in an attribute that the order uses.
     """
     if policy.slurm is None or routes is None:
         return []
@@ -69,19 +69,19 @@ def place_columns(
 
 
 def over_time_columns(system: System, policy: Policy, routes: Routes | None) -> list[npt.NDArray[np.float64]]:
-    """Give how long jobs may run beyond their limits in the first, second, … partition of each, seconds.
+    """Return the over-time limits of jobs in their first, second, … partition, seconds.
 
     Parameters
     ----------
     system, policy
-        The machine, and ``slurm``, whose own time holds where a partition has none.
+        The machine, and ``slurm``. Its own ``over_time_limit`` is the default of partitions.
     routes
-        The partitions of the jobs, on a system that has some.
+        The partitions of the jobs, if the system has any.
 
     Returns
     -------
     list
-        Empty where no partition has a time of its own.
+        Empty if no partition sets an over-time limit.
     """
     given = [partition.over_time_limit for partition in system.partitions]
     if policy.slurm is None or routes is None or all(each is None for each in given):

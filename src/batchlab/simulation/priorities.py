@@ -1,4 +1,4 @@
-"""What priorities and the usage of accounts ask of the jobs, as the kernel gets it (semantics, S12)."""
+"""Kernel inputs for multifactor priorities and the usage of accounts (semantics, S12)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ __all__ = [
 _NODE_HOURS = frozenset({"sjf_node_hours", "ljf_node_hours"})
 _NOTHING = 2**32 - 1
 _USUAL_PERIOD = 300.0
-# What a weight needs the system to have.
+# The part of a system that a weight requires.
 _NEEDED = {
     "association": "accounts",
     "fair_share": "accounts",
@@ -53,7 +53,7 @@ _NEEDED = {
 
 
 def calculation_period(policy: Policy, options: RunOptions) -> float | None:
-    """Give the seconds from one calculation of priorities to the next; None where there is none."""
+    """Return the seconds between two calculations of priorities; None without any calculation."""
     rule = _rule(policy)
     if rule is not None:
         return rule.period
@@ -61,7 +61,7 @@ def calculation_period(policy: Policy, options: RunOptions) -> float | None:
 
 
 def node_counts(workload: Workload, system: System, policy: Policy) -> Values | None:
-    """Give the least number of nodes of each job, where the order asks for it."""
+    """Return the minimum number of nodes of each job, if the order uses it."""
     rule = _rule(policy)
     if policy.order_name not in _NODE_HOURS and (rule is None or not rule.job_size):
         return None
@@ -71,14 +71,14 @@ def node_counts(workload: Workload, system: System, policy: Policy) -> Values | 
 def factor_columns(
     workload: Workload, system: System, policy: Policy, routes: Routes | None
 ) -> FactorColumns | None:
-    """Give the factors of the jobs that do not change, where the order asks for them.
+    """Return the constant priority factors of the jobs, if the order uses them.
 
     Raises
     ------
     PolicyError
-        If a weight is of something that the system does not have.
+        If a weight refers to something that the system does not have.
     WorkloadError
-        If a job names an account, a user or a quality of service that the system does not have.
+        If a job names an unknown account, user or quality of service.
     """
     rule = _rule(policy)
     if rule is None:
@@ -96,15 +96,15 @@ def factor_columns(
 def account_inputs(
     workload: Workload, system: System, policy: Policy, options: RunOptions
 ) -> AccountInputs | None:
-    """Give the accounts of a run, where usage matters or is recorded, and what each job is charged to.
+    """Return the accounts of a run and the node that each job is charged to, if usage is needed.
 
     Raises
     ------
     PolicyError
-        If usage is to be recorded and the system has no accounts; or if Slurm's decay, which goes by periods,
-        meets ``period=0``.
+        If usage is to be recorded and the system has no accounts; or if ``period=0`` meets Slurm's decay,
+        which is applied once per period.
     WorkloadError
-        If a job names an account or a user that the system does not have.
+        If a job names an unknown account or user.
     """
     if not _counts_usage(policy, options):
         return None
@@ -143,13 +143,13 @@ def _counts_usage(policy: Policy, options: RunOptions) -> bool:
 
 
 def needs_accounts(policy: Policy, options: RunOptions) -> bool:
-    """Return whether a run looks at the accounts and users of its jobs."""
+    """Return whether a run needs the accounts and users of its jobs."""
     rule = _rule(policy)
     return _counts_usage(policy, options) or (rule is not None and bool(rule.association))
 
 
 def needs_qos(system: System, policy: Policy, options: RunOptions) -> bool:
-    """Return whether a run needs the quality of service of its jobs to be one of the system."""
+    """Return whether a run needs each job's quality of service to be defined by the system."""
     rule = _rule(policy)
     counts = _counts_usage(policy, options) and any(each.usage_factor != 1 for each in system.qos)
     return counts or (rule is not None and bool(rule.qos))
@@ -189,7 +189,7 @@ def _nice(workload: Workload) -> Values | None:
 
 
 def _partitions(system: System, routes: Routes | None) -> Values | None:
-    """Give the factor of each job: of its partitions, the greatest."""
+    """Return the partition factor of each job, the largest of its partitions."""
     if routes is None:
         return None
     factors = [partition.priority_factor for partition in system.partitions]
@@ -199,21 +199,21 @@ def _partitions(system: System, routes: Routes | None) -> Values | None:
 def partition_parts(
     workload: Workload, system: System, routes: Routes | None, name: str, number: int = 0
 ) -> Values:
-    """Give the part of a resource that each job asks for, of all that one of its partitions has.
+    """Return the share of a partition's amount of a resource that each job requests.
 
     Parameters
     ----------
     workload, system, routes
-        The jobs, the machine, and the partitions of the jobs where it has some.
+        The jobs, the machine, and the partitions of the jobs if the system has any.
     name
         A resource of the system.
     number
-        Which of the partitions of each job, from 0.
+        The position among the partitions of each job, from 0.
 
     Returns
     -------
     ndarray
-        float64, shape (jobs,); of the whole machine where a job has no such partition.
+        float64, shape (jobs,). Relative to the whole machine if a job has no such partition.
     """
     place = system.resources.index(name)
     tasks = workload.jobs["tasks"].cast(pl.Float64).to_numpy()
@@ -227,7 +227,7 @@ def partition_parts(
 
 
 def _over(values: Values, largest: float | Values) -> Values:
-    """Divide; 0 where there is nothing to divide by."""
+    """Divide; 0 if the divisor is zero."""
     found = np.zeros(len(values))
     np.divide(values, largest, out=found, where=np.asarray(largest) > 0)
     return found
@@ -239,14 +239,14 @@ def _priorities(system: System) -> dict[str, float]:
 
 
 def _of_quality(workload: Workload, system: System, values: dict[str, float], usual: float = 0.0) -> Values:
-    """Give the value of each job's quality of service; the usual one where it has none."""
+    """Return the value of each job's quality of service, or the default if a job has none."""
     named = attribute(workload, "qos")
     check_known(workload, named, [quality.name for quality in system.qos], "a quality of service")
     return named.replace_strict(values, default=usual, return_dtype=pl.Float64).to_numpy()
 
 
 def _associations(workload: Workload, system: System) -> Values:
-    """Give the factor of each job's account: its priority over the largest of all."""
+    """Return the factor of each job's account: its priority over the largest priority."""
     tree = AccountTree(system.accounts)
     of_account = {account.name: account.priority for account in system.accounts}
     largest = max(of_account.values())
@@ -257,7 +257,7 @@ def _associations(workload: Workload, system: System) -> Values:
 
 
 def _nodes(workload: Workload, system: System, tree: AccountTree) -> npt.NDArray[np.uint32]:
-    """Give the node of the tree that each job is charged to."""
+    """Return the node of the account tree that each job is charged to."""
     account, user = attribute(workload, "account"), attribute(workload, "user")
     pairs = pl.DataFrame({"account": account, "user": user})
     distinct = pairs.unique(maintain_order=True)
@@ -276,7 +276,10 @@ def _nodes(workload: Workload, system: System, tree: AccountTree) -> npt.NDArray
 
 
 def account_finder(system: System, tree: AccountTree) -> Callable[[str | None, str | None], int]:
-    """Find the node of an account and a user; without an account, that of the first that has the user."""
+    """Return a function that finds the node of an account and a user.
+
+    Without an account, it returns the node in the first account that has the user.
+    """
     first: dict[str, str] = {}
     for account in system.accounts:
         for user in account.users:

@@ -1,4 +1,4 @@
-"""What the kernel looks at of the platform, where a run senses it."""
+"""Links of the platform that the kernel observes if a run has a `Sensing`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["links_seen", "sensors"]
 
-# What a host has for itself, or what bounds a cluster's hosts, says nothing of the network.
+# Loopback links of hosts and the limiters of clusters are not part of the network.
 _NO_NETWORK = ("_loopback", "_limiter")
 
 
@@ -24,19 +24,19 @@ class _Numbers(NamedTuple):
 
 
 def links_seen(sensing: Sensing | None, platform: Platform | None) -> tuple[str, ...]:
-    """Give the names of the links that are looked at one by one: those asked for, then the storage's."""
+    """Return the names of the links observed one by one: the requested ones, then those of storage."""
     if sensing is None or platform is None:
         return ()
     return tuple(dict.fromkeys((*sensing.links, *platform.read_links, *platform.write_links)))
 
 
 def sensors(sensing: Sensing | None, platform: Platform) -> _Numbers | None:
-    """Give what the kernel looks at.
+    """Return the numbers of the observed links, and the times of observation.
 
     Raises
     ------
     SimulationError
-        If the platform has no link of a name.
+        If the platform has no link with a requested name.
     """
     if sensing is None:
         return None

@@ -1,4 +1,4 @@
-"""The service of the jobs of a run, as the kernel takes it: their work, and the controls of rates (S19)."""
+"""Kernel inputs of the service of jobs: controls of node rates (S19)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["service_inputs"]
 
 
 def service_inputs(system: System, options: RunOptions) -> ServiceInputs | None:
-    """Give the controls of the rates as the kernel takes them; None where no rate is controlled.
+    """Return the controls of node rates for the kernel; None if no rate is controlled.
 
     Raises
     ------
     SimulationError
-        If a control names a group that the system does not have, or two set the rate of one node.
+        If a control names an unknown group, or two controls set the rate of one node.
     """
     controls = options.controls
     if not controls:
@@ -44,7 +44,7 @@ def service_inputs(system: System, options: RunOptions) -> ServiceInputs | None:
 
 
 def _processors(system: System, numbers: npt.NDArray[np.uint32] | None, controls: int) -> list[float]:
-    """Give the processors of the nodes of each control."""
+    """Return the total number of processors of the nodes of each control."""
     resource = list(system.resources).index("core") if "core" in system.resources else None
     of_node = np.ones(system.nodes) if resource is None else system.capacity[:, resource].astype(np.float64)
     if numbers is None:

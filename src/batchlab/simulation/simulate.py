@@ -1,4 +1,4 @@
-"""The one verb."""
+"""The function `simulate`."""
 
 from __future__ import annotations
 
@@ -33,32 +33,32 @@ def simulate(
     progress: Callable[[int, int], object] | None = None,
     **arguments: Unpack[RunArguments],
 ) -> Result:
-    """Run a workload on a system under a policy, to its end.
+    """Simulate a workload on a system under a policy to its end.
 
     Parameters
     ----------
     workload, system, policy, observers, events
         As for `Simulation`.
     options
-        How it is run: a `RunOptions`, which describes every option; the usual ones unless given.
+        Settings of the run. [default: `RunOptions()`]
     progress
-        Called now and then with the number of jobs finished and the number of all jobs.
+        Called about every 0.05 s with the number of jobs finished and the number of all jobs.
     **arguments
-        Single options by name, as ``seed=1, walltime="kill"``; they replace those of `options`.
+        Fields of `options` by name, as in ``seed=1, walltime="kill"``. They take precedence over `options`.
 
     Returns
     -------
     Result
-        What became of every job.
+        The outcome of every job.
 
     Raises
     ------
     SimulationError
-        If an option is not one of its values.
+        If an option has an invalid value.
     ObserverError
-        If an observer is none, or two have one name.
+        If an observer is not an `Observer`, or two have the same name.
     PolicyError
-        If the policy's spec or its formula is wrong.
+        If the policy's spec or its formula is invalid.
 
     Examples
     --------

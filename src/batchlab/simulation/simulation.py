@@ -1,4 +1,4 @@
-"""The stepper: one simulation, instant by instant."""
+"""A simulation that is driven instant by instant."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Simulation"]
 
-# Look aheads within each other.
+# Maximum nesting of look aheads.
 _DEEPEST = 16
 
 
 class Simulation:
-    """A simulation that can be driven step by step, and forked.
+    """A simulation that can be stepped, run to a time, forked and saved.
 
     Parameters
     ----------
@@ -57,26 +57,26 @@ class Simulation:
     system
         The machine.
     policy
-        Which job runs next, and where: a `Policy`, its spec string, or a `Scheduler`.
+        Which job runs next, and on which nodes: a `Policy`, its spec string, or a `Scheduler`.
     observers
-        What watches the run, and may change it; see `batchlab.Observer`.
+        Objects that observe the run and may change it; see `batchlab.Observer`.
     events
-        What comes from outside (S18): an `EventStream`, the path of its file, or what one is made of.
+        External events (S18): an `EventStream`, the path of its file, or its rows.
     options
-        How it is run: a `RunOptions`, which describes every option; the usual ones unless given.
+        Settings of the run. [default: `RunOptions()`]
     **arguments
-        Single options by name, as ``seed=1, walltime="kill"``; they replace those of `options`.
+        Fields of `options` by name, as in ``seed=1, walltime="kill"``. They take precedence over `options`.
 
     Raises
     ------
     SimulationError
-        If an option is not one of its values.
+        If an option has an invalid value.
     ObserverError
-        If an observer is none, or two have one name.
+        If an observer is not an `Observer`, or two have the same name.
     PolicyError
-        If the policy's spec or its formula is wrong.
+        If the policy's spec or its formula is invalid.
     WorkloadError
-        If a job names a node group that is not there, or an event a job or node.
+        If a job names an unknown node group, or an event an unknown job or node.
 
     Examples
     --------
@@ -118,20 +118,20 @@ class Simulation:
         *,
         events: Events | None,
     ) -> None:
-        """Make the compiled half; nothing written in Python takes part yet."""
-        self._made_of = (workload, system, policy)
+        """Build the compiled half, without Python components."""
+        self._inputs = (workload, system, policy)
         workload = with_odd_jobs(workload, system, policy, options)
         self._events = given_events(events, workload, system)
         check_periods(workload, options)
         self._options = options
         if options.invocation is not None:
             check_asked(components, policy)
-        self._run_of = (workload, system, policy)
+        self._current = (workload, system, policy)
         self._run_digest: str | None = None
         self._elapsed, self._depth, self._assumes_estimates = 0.0, 0, False
-        self._adopted: str | None = None
+        self._look_ahead_policy: str | None = None
         self._overheads = drawn_overheads(workload, system, options)
-        columns, self._absent = event_columns(self._events, workload, system)
+        columns, self._initial_events = event_columns(self._events, workload, system)
         self._kernel = kernel_simulation(
             workload,
             system,
@@ -145,17 +145,17 @@ class Simulation:
     @property
     def workload(self) -> Workload:
         """The jobs."""
-        return self._run_of[0]
+        return self._current[0]
 
     @property
     def system(self) -> System:
         """The machine."""
-        return self._run_of[1]
+        return self._current[1]
 
     @property
     def policy(self) -> Policy:
-        """Which job runs next, and where."""
-        return self._run_of[2]
+        """The policy: which job runs next, and on which nodes."""
+        return self._current[2]
 
     @property
     def now(self) -> float:
@@ -164,7 +164,7 @@ class Simulation:
 
     @property
     def next_time(self) -> float | None:
-        """The next instant at which something happens, seconds; None when all is done."""
+        """The next instant with an event, seconds; None if no event is left."""
         return self._kernel.next_time
 
     @property
@@ -173,17 +173,17 @@ class Simulation:
         return self._kernel.finished
 
     def step(self) -> bool:
-        """Do everything that happens at the next instant.
+        """Process all events of the next instant.
 
         Returns
         -------
         bool
-            False if nothing was left to happen.
+            False if no event was left.
 
         Raises
         ------
         SimulationError
-            If the decisions are to come from a loop over `decision_points`.
+            If a loop over `decision_points` must make the decisions.
         """
         if self._driver is None:
             return self._kernel.step()
@@ -195,22 +195,25 @@ class Simulation:
     def run_until(
         self, until: float = math.inf, *, progress: Callable[[int, int], object] | None = None
     ) -> None:
-        """Do everything that happens until a time, inclusive.
+        """Process all events up to and including a time.
 
         Parameters
         ----------
         until
-            Seconds since the workload's origin; the end of the workload unless given.
+            Seconds since the workload's origin. [default: the end of the workload]
         progress
-            Called about every 0.05 s with the numbers of jobs finished and of all jobs; it may look at this.
+            Called about every 0.05 s with the numbers of jobs finished and of all jobs. It may read this
+            simulation.
 
         Raises
         ------
         SimulationError
-            If the time is not a number, or the decisions are to come from a loop over `decision_points`.
+            If the time is not a number, or a loop over `decision_points` must make the decisions.
         """
         check_time(until)
-        report = None if progress is None else lambda finished, _now: progress(finished, len(self._run_of[0]))
+        report = (
+            None if progress is None else lambda finished, _now: progress(finished, len(self._current[0]))
+        )
         if self._driver is not None:
             check_decides(self._driver, self.policy)
             self._drive(self._driver, float(until), report)
@@ -220,16 +223,16 @@ class Simulation:
         self._elapsed += time.perf_counter() - begin
 
     def decision_points(self, until: float = math.inf) -> Iterator[DecisionPoint]:
-        """Run until a time, inclusive, and stop at every point at which a scheduler would be asked.
+        """Run up to and including a time, and stop at every point at which a scheduler would be called.
 
-        The body of the loop decides through ``point.view``, as `Scheduler.schedule` does; when the loop goes
-        on, the pass ends. A loop that is left by ``break`` or an exception has not ended its pass: the next
-        one begins at the same point. So does a fork or a snapshot that is taken within the body.
+        The body of the loop decides through ``point.view``, as `Scheduler.schedule` does. The pass ends when
+        the loop continues. A loop that is left by ``break`` or an exception has not ended its pass: the next
+        loop begins at the same point, as does a fork or a snapshot taken in the body of the loop.
 
         Parameters
         ----------
         until
-            Seconds since the workload's origin; the end of the workload unless given.
+            Seconds since the workload's origin. [default: the end of the workload]
 
         Returns
         -------
@@ -239,8 +242,8 @@ class Simulation:
         Raises
         ------
         SimulationError
-            If the time is not a number, the policy's scheduler is no `ExternalScheduler`, or a newer loop
-            over the points was begun.
+            If the time is not a number, the policy's scheduler is not an `ExternalScheduler`, or a newer loop
+            over the points was started.
 
         Examples
         --------
@@ -271,38 +274,39 @@ class Simulation:
         return stop
 
     def fork(self) -> Simulation:
-        """Give an independent copy in the present state; what is written in Python is copied deeply."""
+        """Return an independent copy in the present state; Python components are copied deeply."""
         twin = object.__new__(Simulation)
         twin.__dict__.update(self.__dict__)
         twin._kernel = self._kernel.fork()  # our own twin
         if self._driver is not None:
             twin._driver = self._driver.twin(twin._kernel, self.system)
-            twin._run_of = (*self._run_of[:2], with_components(self.policy, twin._driver.components))
+            twin._current = (*self._current[:2], with_components(self.policy, twin._driver.components))
             twin._driver.belong_to(twin)
         return twin
 
     def snapshot(self) -> bytes:
-        """Give the present state as bytes, from which `restore` goes on, also in another process.
+        """Return the present state as bytes, for `restore` in this or another process.
 
-        Jobs, system and policy are not in them, but for what is written in Python: schedulers, allocators,
-        orders, predictors and observers go along by pickle, with what they remember. O(jobs + nodes).
+        The bytes do not contain the jobs, the system and the policy. Components written in Python
+        (schedulers, allocators, orders, predictors and observers) are pickled with their state.
+        O(jobs + nodes).
 
         Returns
         -------
         bytes
-            For `restore`. They hold pickles, which run code when they are restored.
+            The snapshot. It holds pickles, which run code when they are restored.
 
         Raises
         ------
         SimulationError
-            If something written in Python cannot be pickled.
+            If a Python component cannot be pickled.
 
         Examples
         --------
         >>> data = simulation.snapshot()  # doctest: +SKIP
         >>> later = Simulation.restore(data, workload, system, "easy")  # doctest: +SKIP
         """
-        workload, system, policy = self._made_of
+        workload, system, policy = self._inputs
         self._run_digest = self._run_digest or digest_of_run(workload, system)
         facts = {
             "version": _kernel.__version__,
@@ -310,7 +314,7 @@ class Simulation:
             "policy": str(policy),
             "run": self._run_digest,
             "options": options_as_facts(self._options),
-            "under": self._adopted,
+            "under": self._look_ahead_policy,
             "assumes_estimates": self._assumes_estimates,
             "elapsed": self._elapsed,
             "depth": self._depth,
@@ -328,26 +332,26 @@ class Simulation:
         system: System,
         policy: Policy | Scheduler | str,
     ) -> Simulation:
-        """Give the simulation of a snapshot.
+        """Restore a simulation from a snapshot.
 
         Parameters
         ----------
         data
-            What `snapshot` gave.
+            The result of `snapshot`.
         workload, system, policy
-            Those of the simulation that it was taken of; its options and observers are in the snapshot. What
-            of the policy is written in Python has the state that it had when the snapshot was taken.
+            The inputs of the saved simulation. Its options and observers are in the snapshot. Python
+            components of the policy are restored with their state at the time of the snapshot.
 
         Raises
         ------
         SimulationError
-            If the bytes are no snapshot, were written by another build, or are of other jobs, another
-            system or policy. All of this is checked before anything is unpickled.
+            If the bytes are not a snapshot, were written by another build, or belong to other jobs, another
+            system or another policy. All of this is checked before anything is unpickled.
 
         Warnings
         --------
-        A snapshot holds pickles: one that was made to do harm runs its code here. Restore only snapshots that
-        you have made, or that come from people whom you trust.
+        A snapshot holds pickles, and a malicious one runs its code here. Restore only your own snapshots, or
+        those from people whom you trust.
         """
         workload = checked_workload(workload, system)
         policy = as_policy(policy).on(system.policy)
@@ -375,18 +379,18 @@ class Simulation:
         except ValueError as error:
             raise SimulationError(f"{error}; give what the snapshot was taken of.") from error
         if facts["driven"]:
-            _, system, policy = self._made_of
+            _, system, policy = self._inputs
             columns = Columns(self.workload.jobs, clairvoyant=False)
             self._driver = Driver(python_components(policy, ()), self._kernel, system, columns)
             self._driver.restored(snapshot.components)
-            self._run_of = (*self._run_of[:2], with_components(self._run_of[2], self._driver.components))
+            self._current = (*self._current[:2], with_components(self._current[2], self._driver.components))
             self._driver.belong_to(self)
         self._elapsed, self._depth = facts["elapsed"], facts["depth"]
         if facts["assumes_estimates"]:
             self._assume_run_times()
 
     def __reduce__(self) -> tuple[Callable[..., Simulation], tuple[object, ...]]:
-        return Simulation.restore, (self.snapshot(), *self._made_of)
+        return Simulation.restore, (self.snapshot(), *self._inputs)
 
     def __copy__(self) -> Simulation:
         return self.fork()
@@ -395,28 +399,28 @@ class Simulation:
         return self.fork()
 
     def look_ahead(self, policy: Policy | str | None = None, *, clairvoyant: bool = False) -> Simulation:
-        """Give a copy that goes on by what is known at this moment.
+        """Return a copy that continues with the information known at this moment.
 
         Parameters
         ----------
         policy
-            A built-in policy under which the copy goes on; unless given, a deep copy of this one.
+            A built-in policy for the copy. [default: a deep copy of the policy of this simulation]
         clairvoyant
-            Whether the copy knows the future: true run times, and jobs that are still to come. Unless set,
-            every job runs for its estimate and no further job comes.
+            True if the copy knows the future: true run times and later submissions. Otherwise every job runs
+            for its estimated run time, and no further job is submitted.
 
         Returns
         -------
         Simulation
-            To be run on, asked and thrown away.
+            The copy, to be run, read and discarded.
 
         Raises
         ------
         PolicyError
-            If the policy is written in Python, is a formula, or names a predictor: estimates stay what they
-            are.
+            If the policy is written in Python, is a formula, or names a predictor. Estimates do not change in
+            a look ahead.
         SimulationError
-            If too many look aheads are made within each other.
+            If too many look aheads are nested.
         """
         if self._depth >= _DEEPEST:
             rule = "its copy does as a policy does: go on under another, fork('easy'), or keep a flag"
@@ -437,10 +441,10 @@ class Simulation:
             raise PolicyError(f"policy = {policy}; {rule}.")
         if policy.predictor != "requested":
             raise PolicyError(f"policy = {policy}; a look ahead keeps the estimates that there are.")
-        workload, system, _ = self._run_of
-        self._run_of = (workload, system, policy)
-        self._adopted = str(policy)
-        self._kernel.adopt(policy_names(policy, self._options.seed, self._run_of[1]))
+        workload, system, _ = self._current
+        self._current = (workload, system, policy)
+        self._look_ahead_policy = str(policy)
+        self._kernel.adopt(policy_names(policy, self._options.seed, self._current[1]))
         if self._driver is not None:
             self._driver = self._driver.without_policy(self._kernel, system)
             self._driver.belong_to(self)
@@ -452,42 +456,43 @@ class Simulation:
             observer.drop_future_events()
 
     def _assume_run_times(self) -> None:
-        """Show the run times that the kernel assumes."""
+        """Show the run times that the kernel assumes in place of the true ones."""
         self._assumes_estimates = True
-        workload, system, policy = self._run_of
+        workload, system, policy = self._current
         run_times = pl.Series("run_time", self._kernel.run_times())
-        # In place of `with_columns`, which asks for the threads of polars: a forked process has none.
+        # `with_columns` needs the threads of polars, which a forked process does not have.
         jobs = workload.jobs.clone()
         jobs.replace_column(jobs.get_column_index("run_time"), run_times)
         believed = dataclasses.replace(workload, jobs=jobs)
-        self._run_of = (believed, system, policy)
+        self._current = (believed, system, policy)
 
     def status(self, *, latest: int = 0) -> Status:
-        """Give which jobs wait, which run where, and what is free; costs O(jobs + nodes).
+        """Return which jobs wait, which run on which nodes, and the free resources; O(jobs + nodes).
 
         Parameters
         ----------
         latest
-            How many of the jobs that ended last to give with their nodes; `SimulationError` if negative.
+            How many of the jobs that ended last to include with their nodes. `SimulationError` if it is
+            negative.
         """
         columns = columns_of(self._kernel, latest)
         return Status(now=self.now, next_time=self.next_time, system=self.system, **columns)
 
     def gauges(self) -> Gauges:
-        """Give the length of the queue and the utilisation; costs nothing to speak of."""
+        """Return the length of the queue and the utilisation; costs less than `status`."""
         queued, unused = self._kernel.gauges()
-        return Gauges(self.now, queued, shares_in_use(self._run_of[1], unused))
+        return Gauges(self.now, queued, shares_in_use(self._current[1], unused))
 
     def result(self) -> Result:
-        """Give what has become of every job so far."""
+        """Return the outcome of every job so far."""
         outcome = outcome_of(
             self._kernel,
             overheads=self._overheads,
-            own_events=None if self._events is None else self._absent,
-            sensing_links=links_seen(self._options.sensing, self._run_of[1].platform),
+            own_events=None if self._events is None else self._initial_events,
+            sensing_links=links_seen(self._options.sensing, self._current[1].platform),
         )
         return Result(
-            *self._run_of,
+            *self._current,
             outcome,
             options=self._options,
             external_events=self._events,
@@ -496,6 +501,6 @@ class Simulation:
         )
 
     def __repr__(self) -> str:
-        workload, system, policy = self._run_of
+        workload, system, policy = self._current
         done = f"{self.finished:,} of {len(workload):,} jobs done"
         return f"<Simulation of {policy} on {system.nodes:,} nodes at {self.now:g} s: {done}>"

@@ -1,4 +1,4 @@
-"""What the kernel is given of nodes that sleep: the states of the system, and the rules of a run (S21)."""
+"""Kernel inputs of sleeping nodes: sleep states of the system, and rules of a run (S21)."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ __all__ = ["sleep_inputs"]
 
 
 def sleep_inputs(system: System, options: RunOptions, workload: Workload | None = None) -> SleepInputs | None:
-    """Return the sleep states of all nodes and the rules of sleeping; None if no node is to sleep.
+    """Return the sleep states of all nodes and the rules of a run; None if the run has no `NodeSleep`.
 
-    The time of day is that of the workload; without a workload the rules are only checked.
+    The workload fixes the time of day. Without a workload, the rules are only checked.
 
     Raises
     ------
     SimulationError
-        If no group has sleep states, or none has one of a name; or a deeper state is to be entered before a
-        lighter one.
+        If no group has sleep states, or none has a state with a named name; or if a deeper state would begin
+        before a lighter one.
     """
     rules = options.node_sleep
     if rules is None:
@@ -48,7 +48,7 @@ def sleep_inputs(system: System, options: RunOptions, workload: Workload | None 
 
 
 def _clock(system: System, workload: Workload) -> list[tuple[float, float]]:
-    """Return by how much the local clock is ahead of simulated time, from each time on."""
+    """Return the offsets of the local clock from simulated time, each with the time it begins."""
     calendar = CalendarTime.of(workload.header, system.start_time)
     return calendar.local_clock(workload.first_submission, workload.last_submission)
 
@@ -64,7 +64,7 @@ def _check_names(system: System, rules: NodeSleep) -> None:
 
 
 def _levels(group: NodeGroup, rules: NodeSleep) -> list[tuple[float, float, float]]:
-    """Give the seconds of entering each state, of waking from it, and until it is entered."""
+    """Return for each state the seconds to enter it, to wake from it, and of idleness before it."""
     named = rules.by_state
     if named is None:
         first = rules.after if isinstance(rules.after, int | float) else inf

@@ -1,4 +1,4 @@
-"""Snapshots: a simulation as bytes, to be restored in another process."""
+"""Snapshots: a simulation as bytes that another process can restore."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 
 _MARK = b"batchlab simulation\n"
 _SHORT = "a snapshot is what Simulation.snapshot() gives, whole"
-# What stands in every snapshot, and of which types it is.
+# Facts of every snapshot, with their types.
 _FACTS: Mapping[str, tuple[type, ...]] = {
     "version": (str,),
     "build": (str,),
@@ -59,11 +59,11 @@ class Snapshot:
     Attributes
     ----------
     facts
-        What must be known before the rest is read: policy, options and how the run came about.
+        Facts that are read first: policy, options and the origin of the run.
     kernel
         The state of the compiled half.
     components
-        What is written in Python, pickled; empty where nothing is.
+        The Python components, pickled; empty without any.
     """
 
     facts: dict[str, Any]
@@ -71,7 +71,7 @@ class Snapshot:
     components: bytes
 
     def to_bytes(self) -> bytes:
-        """Give the snapshot as bytes: a mark, the hash of the rest, a line of facts, the parts."""
+        """Return the snapshot as bytes: a mark, the hash of the rest, a line of facts, the parts."""
         facts = self.facts | {"kernel": len(self.kernel), "components": len(self.components)}
         rest = b"".join((json.dumps(facts).encode(), b"\n", self.kernel, self.components))
         return _MARK + hashlib.sha256(rest).digest() + rest
@@ -83,7 +83,7 @@ class Snapshot:
         Raises
         ------
         SimulationError
-            If the bytes are no snapshot, or not a whole one.
+            If the bytes are not a snapshot, or not a complete one.
         """
         if not isinstance(data, bytes | bytearray | memoryview):
             raise SimulationError(f"data is {type(data).__name__}; must be bytes: {_SHORT}.")
@@ -103,7 +103,7 @@ class Snapshot:
     @staticmethod
     @contextmanager
     def restoring() -> Iterator[None]:
-        """Raise a `SimulationError` for whatever goes wrong: bytes that were changed may hold anything."""
+        """Convert any exception to a `SimulationError`: tampered bytes may cause any error."""
         try:
             yield
         except BatchlabError:
@@ -112,12 +112,12 @@ class Snapshot:
             raise SimulationError(f"the snapshot cannot be restored: {error!r}; take another one.") from error
 
     def check(self, **expected: str) -> None:
-        """Check facts by their names.
+        """Compare facts with expected values.
 
         Raises
         ------
         SimulationError
-            If one is another.
+            If a value differs.
         """
         for name, value in expected.items():
             if self.facts.get(name) != value:
@@ -128,7 +128,7 @@ class Snapshot:
 
 
 def _facts(line: bytes) -> dict[str, Any]:
-    """Read the line of facts; each must be there, and be of its type."""
+    """Parse the line of facts, and check that each fact exists and has its type."""
     try:
         facts = json.loads(line)
     except (ValueError, RecursionError):
@@ -149,7 +149,7 @@ def digest_of_run(workload: Workload, system: System) -> str:
     digest.update(np.ascontiguousarray(system.capacity).data)
     for column in workload.jobs.get_columns():
         digest.update(f"{column.name}\0{column.dtype}\0".encode())
-        # Polars has no threads in a forked process; these need none.
+        # Polars has no threads in a forked process; NumPy needs none.
         if column.dtype.is_numeric() and not column.null_count():
             digest.update(np.ascontiguousarray(column.to_numpy()).data)
         else:
@@ -158,36 +158,36 @@ def digest_of_run(workload: Workload, system: System) -> str:
 
 
 class _Pickler(pickle.Pickler):
-    """Pickles components; views and columns are named, since a restored simulation has its own."""
+    """Pickles components. Views and columns are pickled as names: a restored simulation has its own."""
 
     def __init__(self, file: io.BytesIO, own: Mapping[str, object]) -> None:
         super().__init__(file)
         self._names = {id(it): name for name, it in own.items()}
 
     def persistent_id(self, obj: object) -> str | None:
-        """Give the name of what belongs to the simulation."""
+        """Return the name of an object of the simulation."""
         return self._names.get(id(obj))
 
 
 class _Unpickler(pickle.Unpickler):
-    """Gives components the views and columns of the restored simulation."""
+    """Unpickles components. Names are replaced by the views and columns of the restored simulation."""
 
     def __init__(self, data: bytes, own: Mapping[str, object]) -> None:
         super().__init__(io.BytesIO(data))
         self._own = own
 
     def persistent_load(self, pid: str) -> object:
-        """Find what belongs to the simulation by its name."""
+        """Return the object of the simulation with this name."""
         return self._own[pid]
 
 
 def components_as_bytes(components: object, own: Mapping[str, object]) -> bytes:
-    """Pickle what of a run is written in Python; `own` is what belongs to the simulation, by name.
+    """Pickle the Python components of a run. `own` maps names to objects of the simulation.
 
     Raises
     ------
     SimulationError
-        If something of it cannot be pickled: a class or function must stand in a module, by its name.
+        If one cannot be pickled. Classes and functions must be importable from a module.
     """
     file = io.BytesIO()
     try:
@@ -199,7 +199,7 @@ def components_as_bytes(components: object, own: Mapping[str, object]) -> bytes:
 
 
 def components_of_bytes(data: bytes, own: Mapping[str, object]) -> Any:  # noqa: ANN401  # as it was given
-    """Give what was pickled; `own` is what belongs to the simulation into which it is restored, by name.
+    """Unpickle components. `own` maps names to objects of the restored simulation.
 
     Raises
     ------
@@ -209,7 +209,7 @@ def components_of_bytes(data: bytes, own: Mapping[str, object]) -> Any:  # noqa:
     try:
         return _Unpickler(data, own).load()
     except Exception as error:
-        # A pickle may raise whatever the classes in it do.
+        # Unpickling may raise anything that the classes raise.
         rule = "its classes must be importable where it is restored"
         raise SimulationError(
             f"the snapshot's Python components cannot be restored: {error}; {rule}."
@@ -217,12 +217,12 @@ def components_of_bytes(data: bytes, own: Mapping[str, object]) -> Any:  # noqa:
 
 
 def options_as_facts(options: RunOptions) -> dict[str, Any]:
-    """Give options as plain values; controls of rates that are written in Python are pickled.
+    """Return options as plain values; controls of rates written in Python are pickled.
 
     Raises
     ------
     SimulationError
-        If one of them cannot be pickled.
+        If a control cannot be pickled.
     """
     facts = options.to_dict()
     if any(control.is_external for control in options.controls):
@@ -232,7 +232,7 @@ def options_as_facts(options: RunOptions) -> dict[str, Any]:
 
 
 def options_of_facts(facts: Mapping[str, Any]) -> RunOptions:
-    """Give the options that `options_as_facts` has described.
+    """Return the options described by `options_as_facts`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a simulation is doing between two steps: which jobs wait, which run where, what is free."""
+"""The state of a simulation between two steps: waiting jobs, running jobs, free resources."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ __all__ = ["Gauges", "Status"]
 
 @dataclass(frozen=True)
 class Gauges:
-    """The few numbers that cost nothing to read.
+    """The length of the queue and the utilisation: numbers that are cheap to read.
 
     Parameters
     ----------
     now
         The present time, seconds since the workload's origin.
     queued
-        How many jobs wait.
+        The number of waiting jobs.
     utilisation
-        By resource, the share of its capacity that is in use; NaN where there is none.
+        Share of each resource's capacity in use; NaN if the system has none of it.
     """
 
     now: float
@@ -44,43 +44,43 @@ class Gauges:
 
 @dataclass(frozen=True, eq=False)
 class Status:
-    """The state of a simulation at one time; nothing in it changes when the simulation goes on.
+    """The state of a simulation at one time; a `Status` does not change when the simulation continues.
 
     Parameters
     ----------
     now
         The present time, seconds since the workload's origin.
-    next_time
+    The next instant with an event, seconds; None if no event is left.
         The next instant at which something happens, seconds; None when all is done.
     system
         The machine.
     state
-        uint8, shape (jobs,): numbers into `batchlab.vocabulary.JOB_STATES`, in the workload's order.
+        uint8, shape (jobs,): indices into `batchlab.vocabulary.JOB_STATES`, in the workload's order.
     start_time, end_time
-        float64, shape (jobs,): seconds; NaN where the job has not started, or not ended.
+        float64, shape (jobs,): seconds; NaN if the job has not started, or not ended.
     queue
-        uint32: the rows of the jobs that wait, in the order of the queue.
+        uint32: rows of the waiting jobs, in queue order.
     waiting, reasons
-        uint32: the rows of all jobs that wait, also outside the queue, and the numbers of their reasons: the
-        place in `batchlab.vocabulary.WAITING_REASONS`, or behind these that of the system's limit.
+        uint32: rows of all jobs that wait, including those outside the queue, and their reasons: an index
+        into `batchlab.vocabulary.WAITING_REASONS`, or beyond these the index of a limit of the system.
     running
-        uint32: the rows of the running jobs, in the workload's order.
+        uint32: rows of the running jobs, in the workload's order.
     ended
-        uint32: the rows of the jobs that ended last, in the order of their ends; as many as were asked for.
+        uint32: rows of the jobs that ended last, in the order of their ends; as many as requested.
     allocated_since
-        float64, shape (running + ended,): since when the running jobs, then the ended ones, had their last
-        nodes, seconds: their start, or when they were resized last.
+        float64, shape (running + ended,): the time since which the running jobs, then the ended ones, hold
+        or held their last nodes, seconds: their start, or their latest resize.
     placement_offsets
         int64, shape (running + ended + 1,): the i-th of ``running``, followed by ``ended``, holds the entries
         ``placement_offsets[i]:placement_offsets[i + 1]`` of the two columns that follow.
     placement_nodes, placement_tasks
-        uint32: the nodes of these jobs one after the other, and the number of tasks on each.
+        uint32: the nodes of these jobs, concatenated, and the number of tasks on each.
     free
-        int64, shape (nodes, resources): what a job could take on each node.
+        int64, shape (nodes, resources): the amount that a job could allocate on each node.
     idle
-        int64, shape (nodes, resources): what no job holds there, whether it is on offer or not.
+        int64, shape (nodes, resources): the amount that no job holds, whether available to jobs or not.
     drained
-        bool, shape (nodes,): whether the node takes no job.
+        bool, shape (nodes,): True if the node accepts no jobs.
 
     Examples
     --------
@@ -126,32 +126,32 @@ class Status:
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """How many jobs are in each state, by its name."""
+        """Number of jobs in each state, by the name of the state."""
         found = np.bincount(self.state, minlength=len(JOB_STATES))
         return {name: int(number) for name, number in zip(JOB_STATES, found, strict=True)}
 
     @property
     def finished(self) -> int:
-        """How many jobs completed, were killed or were rejected."""
+        """Number of jobs that completed, were killed, rejected or cancelled."""
         return sum(self.counts[name] for name in ("completed", "killed", "rejected", "cancelled"))
 
     @cached_property
     def utilisation(self) -> dict[str, float]:
-        """By resource, the share of its capacity that is in use; NaN where there is none."""
+        """Share of each resource's capacity in use; NaN if the system has none of it."""
         return shares_in_use(self.system, self.idle.sum(axis=0).tolist())
 
     def reason(self, row: int) -> str | None:
-        """Give why a job waits (semantics, S15): a reason, or the name of a limit; None where it does not."""
+        """Return why a job waits (semantics, S15): a reason or a limit's name; None if it does not wait."""
         places = np.flatnonzero(self.waiting == row)
         return waiting_reasons(self.system.limits)[self.reasons[places[0]]] if len(places) else None
 
     def placement(self, index: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
-        """Give where a running job is, or one that ended was.
+        """Return the nodes of a running job, or of a job that ended.
 
         Parameters
         ----------
         index
-            Its place in ``running``, followed by ``ended``.
+            Its position in ``running`` followed by ``ended``.
 
         Returns
         -------
@@ -163,12 +163,12 @@ class Status:
 
 
 def columns_of(kernel: _kernel.Simulation, latest: int) -> _kernel.StatusColumns:
-    """Ask for the columns of a `Status`.
+    """Return the columns of a `Status`.
 
     Raises
     ------
     SimulationError
-        If the number of jobs that ended last is negative.
+        If `latest` is negative.
     """
     if latest < 0:
         raise SimulationError(f"latest = {shown(latest)}; must be >= 0.")
@@ -176,7 +176,7 @@ def columns_of(kernel: _kernel.Simulation, latest: int) -> _kernel.StatusColumns
 
 
 def shares_in_use(system: System, idle: list[int]) -> dict[str, float]:
-    """Give the share of each resource that is in use, from what no job holds of it in all."""
+    """Return the share of each resource in use, from the total amounts that no job holds."""
     return {
         name: (total - left) / total if total else float("nan")
         for (name, total), left in zip(system.total.items(), idle, strict=True)

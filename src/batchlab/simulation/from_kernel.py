@@ -1,4 +1,4 @@
-"""A simulation whose compiled half was made without a table of jobs."""
+"""Build a simulation from a compiled half that was built without a table of jobs."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from batchlab.system import System
     from batchlab.workload import Workload
 
-__all__ = ["simulation_of_kernel"]
+__all__ = ["simulation_from_kernel"]
 
 
-def simulation_of_kernel(
+def simulation_from_kernel(
     kernel: _kernel.Simulation, workload: Workload, system: System, policy: Policy, options: RunOptions
 ) -> Simulation:
-    """Give a simulation whose compiled half is there already; nothing written in Python takes part in it.
+    """Return a simulation with an existing compiled half and no Python components.
 
     Parameters
     ----------
     kernel
-        Made of the other parameters.
+        The compiled half, built from the other parameters.
     workload, system, policy, options
         The run.
     """
@@ -33,11 +33,11 @@ def simulation_of_kernel(
         _driver=None,
         _events=None,
         _overheads=None,
-        _adopted=None,
+        _look_ahead_policy=None,
         _options=options,
-        _absent=0,
-        _made_of=(workload, system, policy),
-        _run_of=(workload, system, policy),
+        _initial_events=0,
+        _inputs=(workload, system, policy),
+        _current=(workload, system, policy),
         _elapsed=0.0,
         _depth=0,
         _assumes_estimates=False,
