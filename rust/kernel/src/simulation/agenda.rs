@@ -1,33 +1,33 @@
-//! The agenda of an instant, as data: in which order events of one instant are taken, when a pass follows, and which
-//! events a scheduler outside is asked about.
+//! The agenda of an instant: the order of its events, when a pass follows, and which events trigger a call of an
+//! external scheduler.
 use serde::{Deserialize, Serialize};
 
-/// A kind of event at an instant.
+/// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EventKind {
     /// A timer is due.
     Timer,
-    /// Users, administrators or faults do something.
+    /// An external event: an action of a user or administrator, or a fault.
     External,
-    /// Victims of preemption have run on for their grace time.
+    /// The grace time of a victim of preemption ends.
     GraceEnd,
-    /// A reservation of the machine begins that cancels running jobs in the way.
+    /// A reservation begins that cancels running jobs on its nodes.
     Cut,
-    /// An application ends, comes to a scheduling point or asks for other nodes.
+    /// An application ends, reaches a scheduling point, or requests other nodes.
     Application,
     /// A running job ends, by itself or at its limit.
     Completion,
-    /// A control switches its rate at a time of its own, or looks at the load.
+    /// A control switches its rate by itself, or looks at the load.
     Switch,
-    /// A running job reaches its estimate, and may get another.
+    /// A running job reaches its estimate, and may get another one.
     Expiry,
-    /// The clock alone has the scheduler asked.
+    /// The scheduler's period ends.
     Periodic,
-    /// Begin times of submitted jobs come, or delays after the starts of other jobs are over.
+    /// A begin time of a submitted job is reached, or its delay after the start of another job ends.
     Begin,
     /// A job is submitted.
     Submission,
-    /// Jobs that end at this instant as estimated give back their nodes before their ends are taken.
+    /// Jobs that end at this instant as estimated release their nodes before their ends are processed.
     EarlyRelease,
 }
 
@@ -40,16 +40,16 @@ pub enum PassRule {
     AfterEachEvent,
 }
 
-/// In which order jobs end that end at one instant.
+/// Order of jobs that end at the same instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EndTies {
     /// By row.
     ByRow,
-    /// In the order of their starts; in rounds, where the passes between them start jobs that end at once.
+    /// In the order of their starts; in rounds, if passes between them start jobs that end at once.
     ByStart,
 }
 
-/// A kind of event about which a scheduler may be asked.
+/// Kind of an event that may trigger a call of the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TriggerKind {
     /// A job entered the queue.
@@ -58,38 +58,38 @@ pub enum TriggerKind {
     Completion,
     /// A running job can be resized.
     SchedulingPoint,
-    /// A running job is about to be resized as was decided earlier; only where scheduling points are no trigger.
+    /// A running job is about to be resized by an earlier decision. Used only if scheduling points are no trigger.
     Reconfiguration,
 }
 
-/// Which events a scheduler is asked about, one by one; evolving requests always are.
+/// Events that trigger a call of the scheduler, one by one. Evolving requests always do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TriggerRules {
-    /// The kinds of events.
+    /// Kinds of events.
     pub about: Vec<TriggerKind>,
-    /// Seconds from one periodic question to the next; infinite where there is none.
+    /// Seconds between periodic calls; infinite if there are none.
     pub interval: f64,
-    /// The instant from which the intervals count; the first submission unless given.
+    /// Origin of the intervals; the first submission by default.
     pub since: Option<f64>,
-    /// Seconds within which there is no second question.
+    /// Minimum seconds between two calls.
     pub minimum_interval: f64,
 }
 
-/// An agenda by its name.
+/// Name and constructor of an agenda.
 pub type NamedAgenda = (&'static str, fn() -> Agenda);
 
 /// The agenda of every instant of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Agenda {
-    /// The kinds of events, in the order in which they are taken.
+    /// Kinds of events in processing order.
     pub order: Vec<EventKind>,
     /// When a pass follows.
     pub pass: PassRule,
-    /// In which order jobs end that end at one instant.
+    /// Order of jobs that end at the same instant.
     pub ties: EndTies,
-    /// Whether the order has an [`EventKind::EarlyRelease`].
+    /// True if the order contains [`EventKind::EarlyRelease`].
     pub releases_early: bool,
-    /// Which events a scheduler outside is asked about; None: whatever makes a pass due.
+    /// Events that trigger a call of an external scheduler. None: every pass does.
     pub triggers: Option<TriggerRules>,
 }
 
@@ -100,14 +100,14 @@ impl Default for Agenda {
 }
 
 impl Agenda {
-    /// All orders at an instant, by their names.
+    /// All agendas by name.
     pub const NAMES: [NamedAgenda; 3] = [
         ("completions_first", Self::completions_first),
         ("arrivals_first", Self::arrivals_first),
         ("event_by_event", Self::event_by_event),
     ];
 
-    /// Completions, submissions, one pass (S2).
+    /// Completions, then submissions, then one pass (S2).
     #[must_use]
     pub fn completions_first() -> Self {
         use EventKind::{
@@ -164,19 +164,20 @@ impl Agenda {
         }
     }
 
-    /// As completions first, with a pass after each event.
+    /// The order of `completions_first`, with a pass after each event.
     #[must_use]
     pub fn event_by_event() -> Self {
         Self { pass: PassRule::AfterEachEvent, ..Self::completions_first() }
     }
 
-    /// Whether a pass for which only the time is due follows the events of the instant, where none of them brought one.
+    /// Return whether a pass for which only the time is due runs after the events of the instant, unless one of them
+    /// triggers it.
     #[must_use]
     pub fn plans_come_last(&self) -> bool {
         self.pass == PassRule::AfterEachEvent && self.triggers.is_none() && !self.releases_early
     }
 
-    /// The same, with a scheduler that is asked event by event.
+    /// Return this agenda for a scheduler that is called event by event.
     #[must_use]
     pub fn asking(self, triggers: TriggerRules) -> Self {
         Self { pass: PassRule::AfterEachEvent, triggers: Some(triggers), ..self }

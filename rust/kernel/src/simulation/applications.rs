@@ -1,8 +1,8 @@
-//! Jobs that carry an application: they end when it does, and can be resized where it admits that.
+//! Jobs with applications: they end when the application ends, and can be resized if their type allows it.
 //!
-//! The execution tells of ends, scheduling points and evolving requests. A job at a scheduling point waits until the
-//! scheduler has been asked, and goes on in the same instant. Nodes that a job is given between two points are taken at
-//! once, and nodes that are taken from it are given back at the next point.
+//! The execution reports ends, scheduling points and evolving requests. A job at a scheduling point waits until the
+//! scheduler has been called, and continues at the same instant. Nodes added to a job between two scheduling points are
+//! occupied at once; nodes removed from it are released at the next point.
 use crate::application::JobType;
 use crate::cluster::{placement_of_ranks, ranks_of_placement};
 use crate::execution::{Execution, Notice, Start};
@@ -15,7 +15,7 @@ use super::triggers::Trigger;
 use super::{Feed, Simulation};
 
 impl<F: Feed> Simulation<F> {
-    /// The same with an execution of the applications that the scenario's jobs carry.
+    /// Return the simulation with an execution of the applications of its jobs.
     #[must_use]
     pub fn with_applications(mut self, execution: Execution) -> Self {
         self.state.index_running(&self.scenario, false);
@@ -25,19 +25,19 @@ impl<F: Feed> Simulation<F> {
         self
     }
 
-    /// Takes the looks of the sensor, once there is one, for events of the platform, once there is one.
+    /// Register the sampling times of the platform sensor with the execution, once both exist.
     pub(super) fn expect_looks(&mut self) {
         if let (Some(sensor), Some(running)) = (&self.recorders.platform, &mut self.state.applications) {
             running.execution.expect_looks(sensor.looks());
         }
     }
 
-    /// The running jobs that carry applications, where some may.
+    /// Return the state of the running applications, if jobs may have any.
     pub fn applications(&self) -> Option<&ApplicationState> {
         self.state.applications.as_deref()
     }
 
-    /// How many tasks a job may have: the least and the most.
+    /// Return the minimum and maximum number of tasks of a job.
     #[must_use]
     pub fn sizes(&self, job: u32) -> (u32, u32) {
         let tasks = self.scenario.job(job).tasks;
@@ -47,7 +47,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Whether a running job can be resized at its scheduling points, or at this very instant.
+    /// Return whether a running job can be resized at its scheduling points, or at this instant.
     pub fn is_resizable(&self, job: u32) -> bool {
         let least = self.sizes(job).0 as usize;
         self.check_resizable(job, least).is_ok()
@@ -57,7 +57,7 @@ impl<F: Feed> Simulation<F> {
         self.applications().and_then(|running| running.pending_allocation(job))
     }
 
-    /// Starts the application of a job whose launch is over, on the nodes that it has by now.
+    /// Start the application of a job after its launch, on its current nodes.
     pub(super) fn begin_application(&mut self, job: u32) {
         let start = Start { time: self.state.jobs.start_time(job), before: self.seconds_before_work(job) };
         let Some(given) = &self.scenario.applications else { return };
@@ -73,14 +73,14 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Seconds from a job's start until its work begins.
+    /// Return the seconds from a job's start until its work begins.
     fn seconds_before_work(&self, job: u32) -> f64 {
         let waking = self.state.ready_time(job) - self.state.jobs.start_time(job);
         waking + self.view().overhead(job).launch
     }
 
-    /// Sets where each rank of a job is that has just been given its nodes: on these, or else in the order of its ranks. From
-    /// here to the end of its run they say what it has, whether its application has begun or not.
+    /// Set the node of each rank of a job that has just received its nodes: as in `nodes`, or in the default order of
+    /// ranks. The ranks describe its allocation until the end of its run, also before its application begins.
     pub(super) fn place_ranks(&mut self, job: u32, nodes: Option<Vec<u32>>) {
         if !self.view().has_application(job) {
             return;
@@ -94,15 +94,15 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Sets how many GPUs of each node a job uses that has just been started.
+    /// Set the number of GPUs per node of a job that has just started.
     pub fn set_gpus(&mut self, job: u32, gpus: u32) {
         if let Some(running) = &mut self.state.applications {
             running.chosen_gpus.insert(job, gpus);
         }
     }
 
-    /// Lets applications do what is due until one has something to tell, or a while has passed; whether there is more to
-    /// come.
+    /// Advance the applications until one has a notice or some time has passed. Return whether there is more to
+    /// process.
     pub(super) fn next_notice(&mut self) -> bool {
         if self.cursor.notice.is_none()
             && let Some(running) = &mut self.state.applications
@@ -113,8 +113,8 @@ impl<F: Feed> Simulation<F> {
         self.cursor.notice.is_some()
     }
 
-    /// Ends the run where nothing is left to happen, and applications are still under way: what they do would end after
-    /// the last time that a float64 can express.
+    /// Fail the run if no event is left while applications are active: their activity would end after the largest time
+    /// that a float64 can represent.
     pub(super) fn fail_if_endless(&mut self) {
         let Some(running) = &self.state.applications else { return };
         if running.next != Time::NEVER || running.execution.is_idle() || self.next_time() != Time::NEVER {
@@ -129,7 +129,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Takes what an application has to tell.
+    /// Process the pending notice of an application.
     pub(super) fn take_notice(&mut self) {
         let Some((job, notice)) = self.cursor.notice.take() else { return };
         match notice {
@@ -144,7 +144,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// The application of a job is done after so many seconds: its completion begins, or the job ends.
+    /// End the application of a job after this many seconds: its completion phase begins, or the job ends.
     fn application_is_done(&mut self, job: u32, seconds: f64) {
         let Some(run) = self.state.jobs.run(job) else { return };
         self.state.changed();
@@ -155,14 +155,14 @@ impl<F: Feed> Simulation<F> {
             self.end(job, JobState::Completed);
             return self.happened(Trigger::Completion(job));
         }
-        // The end is the start and the run time, rounded once.
+        // The end is rounded once: start + all durations.
         let ran = self.seconds_before_work(job) + seconds + self.view().overhead(job).completion;
         let end = (self.state.jobs.start_time(job) + ran).max(self.state.now);
         let sequence = self.state.running.get(run).sequence;
         self.state.work.end_at(self.state.now, run, sequence, end);
     }
 
-    /// The application of a job is cut at the job's limit, if it has begun.
+    /// Record the run time of an application that is cut at the job's limit, if it has begun.
     pub(super) fn note_cut_application(&mut self, job: u32) {
         if self.applications().is_some_and(|running| !running.ranks(job).is_empty()) {
             let seconds = self.allowed_from(job, self.view().work_begin(job));
@@ -170,7 +170,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// A job comes to a scheduling point. Where no scheduler outside decides about it, it goes on at once.
+    /// Record that a job has reached a scheduling point. Without an external scheduler it continues at once.
     fn arrive(&mut self, point: SchedulingPoint) {
         if let Some(running) = &mut self.state.applications {
             running.arrive(point);
@@ -182,23 +182,23 @@ impl<F: Feed> Simulation<F> {
             });
             return;
         }
-        // Observers, too, may have decided before.
+        // Observers may also have decided before.
         self.cursor.pass_is_due |= self.shrink_as_decided(point.job) || self.scheduler.is_external();
         if !self.scheduler.is_external() {
             self.leave_scheduling_points();
         }
     }
 
-    /// Gives back what a job at a scheduling point loses by what was decided before; whether there is something.
+    /// Release the nodes that a job at a scheduling point loses by an earlier decision. Return whether there were any.
     pub(super) fn shrink_as_decided(&mut self, job: u32) -> bool {
         let Some(next) = self.pending_allocation(job).map(placement_of_ranks) else { return false };
-        // One that reaches its limit now may have given back all.
+        // A job that reaches its limit now may have released all nodes.
         self.state.holds_nodes(job)
             && *self.state.jobs.placement_by_index(job) != next
             && self.change_nodes(job, &next)
     }
 
-    /// Lets the jobs at scheduling points go on, resized where that was decided.
+    /// Continue the jobs at scheduling points, with their pending allocations.
     pub(super) fn leave_scheduling_points(&mut self) {
         let Some(running) = &mut self.state.applications else { return };
         for SchedulingPoint { job, .. } in running.take_scheduling_points() {
@@ -221,12 +221,12 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Bytes per second that flow over a link of the platform now.
+    /// Return the current load of a link of the platform, bytes per second.
     pub fn link_load(&mut self, link: u32) -> f64 {
         self.state.applications.as_mut().map_or(0.0, |running| running.execution.load_of_link(link))
     }
 
-    /// Operations per second on the CPU of a node now, and which of its GPUs are at work.
+    /// Return the current load of the CPU of a node, operations per second, and which of its GPUs are busy.
     pub fn node_load(&mut self, node: u32) -> (f64, Vec<bool>) {
         let (Some(running), Some(given)) = (&mut self.state.applications, &self.scenario.applications) else {
             return (0.0, Vec::new());
@@ -236,7 +236,7 @@ impl<F: Feed> Simulation<F> {
         (running.execution.load_of_host(host), gpus)
     }
 
-    /// Ends the application of a job that is killed or preempted.
+    /// Stop the application of a job that is killed or preempted.
     pub(super) fn stop_application(&mut self, job: u32) {
         if self.view().has_application(job) {
             if let Some(running) = &mut self.state.applications {
@@ -255,23 +255,23 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Has the platform sampled as it has been until now.
+    /// Sample the platform up to now.
     pub(super) fn sample_platform(&mut self) {
         if let (Some(sensor), Some(running)) = (&mut self.recorders.platform, &mut self.state.applications) {
             sensor.look(&mut running.execution, self.state.now);
         }
     }
 
-    /// Lets time pass for applications: to the present instant, or, where nothing else happens at it, to the time within its
-    /// float64 at which they have something to do (S1).
+    /// Advance the applications to the current instant; if nothing else happens at it, to the exact time of their next
+    /// event within its float64 (S1).
     pub(super) fn move_applications(&mut self, alone: bool) {
         let Some(running) = &mut self.state.applications else { return };
         let now = if alone { running.execution.next_time() } else { FineTime::at(self.state.now) };
         running.execution.move_to(now);
     }
 
-    /// Takes note of when applications do something next; whether that is within the float64 of this instant. If they may,
-    /// they go on to it.
+    /// Update the time of the next application event. Return whether it is within the float64 of this instant; if so
+    /// and `may_go_on`, advance to it.
     pub(super) fn look_at_applications(&mut self, may_go_on: bool) -> bool {
         let Some(running) = &mut self.state.applications else { return false };
         let next = running.execution.next_time();

@@ -1,9 +1,10 @@
-//! Calculations of priorities: what accounts have used, the factors that follow, and the keys of waiting jobs.
+//! Priority calculations: usage of accounts, fair-share factors, and keys of waiting jobs.
 //!
-//! A calculation is no event. Those that are due by an instant are made before its events, as of the time at which they
-//! were due; no pass follows. Between two instants nothing changes, so the periods between them are taken at once: an
-//! idle year costs as much as an idle hour, and a run that is over ends. O(accounts and users) at an instant where some
-//! are due; the jobs of the queue that are not over a limit are sorted in the next pass that may start one, O(q log q).
+//! A calculation is not an event. Calculations due by an instant are made before its events, as of their due times; no
+//! pass follows. Nothing changes between two instants, so the periods between them are processed together: an idle year
+//! costs as much as an idle hour, and calculations do not keep a finished run going. O(accounts and users) at an
+//! instant with due calculations; queued jobs within their limits are sorted in the next pass that may start one, O(q
+//! log q).
 use std::sync::Arc;
 
 use crate::accounting::Usage;
@@ -15,8 +16,8 @@ use crate::state::{AccountUsage, Calculation, Due, State};
 use super::{Feed, Simulation};
 
 impl<F: Feed> Simulation<F> {
-    /// The same with priorities that are calculated every `period` seconds, or at every pass where that is 0; and with
-    /// accounts, where the scenario has some, which begin with this usage.
+    /// Return the simulation with priorities calculated every `period` seconds, or in each pass if it is 0; and with
+    /// accounts, if the scenario has any, that begin with this usage.
     #[must_use]
     pub fn with_calculations(mut self, period: f64, usage: Option<Usage>) -> Self {
         let (origin, jobs) = (self.scenario.first_submission, self.state.jobs.len());
@@ -30,7 +31,7 @@ impl<F: Feed> Simulation<F> {
         self
     }
 
-    /// Makes the calculations that are due by this instant.
+    /// Make the calculations that are due by this instant.
     pub(super) fn calculate_due(&mut self) {
         let Some(calculation) = &mut self.state.calculation else { return };
         if let Some(due) = calculation.take_due(self.state.now) {
@@ -38,7 +39,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Takes note of the jobs that calls of this pass had in their queue for the first time.
+    /// Record the jobs that were in the queue of a scheduler call for the first time in this pass.
     pub(super) fn note_called(&mut self) {
         if let Some(calculation) = &mut self.state.calculation {
             for (job, eligible) in self.scheduler.take_called() {
@@ -47,14 +48,14 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Sorts the queue by the latest calculation, for a pass that may look at it.
+    /// Sort the queue by the latest calculation, for a pass that may examine it.
     #[inline(never)]
     pub(super) fn refresh_calculated(&mut self) {
         let Some(calculation) = &self.state.calculation else { return };
         if !(calculation.is_stale() || calculation.is_at_every_pass()) {
             return;
         }
-        // Reasons of waiting jobs go by their order at every pass.
+        // The recorded reasons of waiting jobs depend on the queue order in each pass.
         let is_recorded = self.recorders.reasons.is_some();
         if !(self.scheduler.plans_ahead() || is_recorded || self.view().may_start_some()) {
             return;
@@ -67,9 +68,9 @@ impl<F: Feed> Simulation<F> {
         sort(state, scenario, priority);
     }
 
-    /// Brings all jobs that are not held into the order of the queue, so that it can be read from outside: those over a limit
-    /// too, by priorities of the latest calculation. No schedule changes: a rule that comes upon one closes it again. O(1)
-    /// where none is closed, else O(q log q).
+    /// Add all jobs that are not on hold to the queue order, also those over a limit, with priorities of the latest
+    /// calculation, so that the queue can be read from outside. Schedules do not change: a rule that examines a job
+    /// over a limit closes it again. O(1) if no job is closed, else O(q log q).
     pub fn complete_queue(&mut self) {
         if self.state.queue.closed.is_empty() {
             return;
@@ -81,7 +82,7 @@ impl<F: Feed> Simulation<F> {
         state.open_all(scenario, priority);
     }
 
-    /// Brings usage up to date, and compares it with shares.
+    /// Update usage, and compute the fair-share factors.
     fn compare_usage(&mut self, due: Due) {
         let state = &mut self.state;
         state.changed();
@@ -97,7 +98,7 @@ impl<F: Feed> Simulation<F> {
     }
 }
 
-/// Sorts the queue; keys of other orders do not change at calculations.
+/// Sort the queue. Keys of other orders do not change at calculations.
 fn sort(state: &mut State, scenario: &Scenario, priority: &Priority) {
     if matches!(priority, Priority::Multifactor(_)) {
         state.refresh_priorities(scenario, priority);

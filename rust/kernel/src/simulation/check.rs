@@ -1,4 +1,4 @@
-//! What a decision must fulfil. A check changes nothing.
+//! Checks of decisions. A check changes nothing.
 use crate::cluster::{Availability, NodeTasks, Request};
 use crate::workload::JobState;
 
@@ -6,12 +6,12 @@ use super::cursor::LoopState;
 use super::{Feed, Refusal, Simulation};
 
 impl<F: Feed> Simulation<F> {
-    /// Whether a scheduler outside is deciding now.
+    /// Return whether an external scheduler is deciding now.
     pub(super) fn is_deciding(&self) -> bool {
         self.cursor.at == LoopState::Proposing && self.scheduler.is_external()
     }
 
-    /// Whether a queued job may be started now by a scheduler outside, wherever it goes.
+    /// Check that an external scheduler may start a queued job now, independently of its nodes.
     pub fn check_startable(&self, job: u32) -> Result<(), Refusal> {
         if !self.scheduler.is_external() {
             return Err(Refusal::DecidesItself);
@@ -22,13 +22,13 @@ impl<F: Feed> Simulation<F> {
         self.check_in_queue(job)
     }
 
-    /// Whether a job is in the order of the queue.
+    /// Check that a job is in the queue and not on hold.
     pub(super) fn check_in_queue(&self, job: u32) -> Result<(), Refusal> {
         self.check_state(job, JobState::Queued, "queued")?;
         if self.state.queue.on_hold.contains(&job) { Err(Refusal::OnHold(job)) } else { Ok(()) }
     }
 
-    /// Whether a job may be on these nodes now, reservations aside.
+    /// Check that a job may be placed on these nodes now.
     pub fn check_placement(&self, job: u32, placement: &[NodeTasks]) -> Result<(), Refusal> {
         self.check_job(job)?;
         self.check_size(job, placement.iter().map(|part| u64::from(part.tasks)).sum())?;
@@ -53,7 +53,7 @@ impl<F: Feed> Simulation<F> {
         Ok(())
     }
 
-    /// The request of a job in the first of its node sets that has all these nodes.
+    /// Return the request of a job in its first node set that contains all these nodes.
     pub(super) fn check_set(&self, job: u32, placement: &[NodeTasks]) -> Result<&Request, Refusal> {
         let first = self.scenario.request(job);
         let is_outside = |part: &&NodeTasks| !self.scenario.node_sets.contains(first.nodes, part.node);
@@ -61,7 +61,7 @@ impl<F: Feed> Simulation<F> {
         self.view().request_on(job, placement).ok_or_else(|| Refusal::OutsideSet { job, node: outside() })
     }
 
-    /// Whether an allocator's answer places all tasks of the job in question where they may go.
+    /// Check that an allocator's answer places all tasks of the job on allowed nodes with enough slots.
     pub(super) fn check_answer(&self, placement: &[NodeTasks]) -> Result<(), Refusal> {
         let question = self.allocator.as_external().and_then(|allocator| allocator.question());
         let Some(question) = question else { return Err(Refusal::NotDeciding) };
@@ -98,7 +98,7 @@ impl<F: Feed> Simulation<F> {
         if (job as usize) < self.state.jobs.len() { Ok(()) } else { Err(Refusal::NoSuchJob(job)) }
     }
 
-    /// Whether there is such a node.
+    /// Check that a node exists.
     pub fn check_node(&self, node: u32) -> Result<(), Refusal> {
         let nodes = self.state.machine.nodes();
         if node < nodes { Ok(()) } else { Err(Refusal::NoSuchNode { node, nodes }) }
@@ -120,7 +120,7 @@ impl<F: Feed> Simulation<F> {
         if state == wanted { Ok(()) } else { Err(Refusal::WrongState { job, state, needed }) }
     }
 
-    /// Whether a running job may be ended or preempted now.
+    /// Check that a running job may be ended or preempted now.
     pub(super) fn check_interruptible(&self, job: u32) -> Result<(), Refusal> {
         if self.state.started.contains(&job) {
             return Err(Refusal::StartsNow(job));
@@ -129,7 +129,7 @@ impl<F: Feed> Simulation<F> {
     }
 }
 
-/// Whether a placement names each node once.
+/// Check that a placement names each node once.
 fn check_nodes_differ(job: u32, placement: &[NodeTasks]) -> Result<(), Refusal> {
     if placement.is_sorted_by(|a, b| a.node < b.node) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Where the loop is: what it has done of the present instant, and what it waits for.
+//! The position of the event loop: its progress in the current instant, and what it waits for.
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
@@ -12,76 +12,78 @@ use super::agenda::Agenda;
 use super::timers::Timers;
 use super::triggers::{Trigger, TriggerClock};
 
-/// After so many timers in a row with nothing else, a simulation is stuck: half a year of looking every minute.
+/// Number of consecutive timers without any other event after which a simulation is stuck: half a year with one timer
+/// per minute.
 pub const MAX_IDLE_WAKEUPS: u64 = 250_000;
 
-/// What outside is asked, besides a scheduler, an order or an allocator outside.
+/// External parties to call, in addition to a scheduler, order or allocator outside the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listeners {
     /// Run times are estimated outside: at submissions, and when a running job reaches its estimate.
     pub estimates: bool,
-    /// A scheduler outside is asked at every instant, not only while jobs wait.
+    /// An external scheduler is called at every instant, not only while jobs wait.
     pub every_instant: bool,
 }
 
-/// What is done next.
+/// The next step of the event loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum LoopState {
-    /// Goes on to the next instant.
+    /// Advance to the next instant.
     Idle,
-    /// Takes what happens at this instant, until a pass is due.
+    /// Process the events of this instant until a pass is due.
     Events,
-    /// Admits this job, whose estimate is known now.
+    /// Admit this job; its estimate is set now.
     Admitting(u32),
-    /// Has observers take note of what changed before a pass.
+    /// Notify observers of changes before a pass.
     Notifying,
-    /// Asks for keys, where they come from outside.
+    /// Ask for keys if the order is external.
     Prioritising,
-    /// Sorts the queue, where its order changes with time.
+    /// Sort the queue if its order changes with time.
     Passing,
-    /// Takes the scheduler's proposals one by one.
+    /// Process the scheduler's proposals one by one.
     Proposing,
-    /// Sees to the jobs that the pass started.
+    /// Begin the runs of the jobs that the pass started.
     AfterPass,
-    /// Has observers take note of what the passes changed, and sees whether the instant is over.
+    /// Notify observers of changes by the passes, and determine whether the instant is over.
     EndOfInstant,
-    /// The run cannot go on; nothing more happens.
+    /// The run cannot continue.
     Failed,
 }
 
-/// How far the loop is.
+/// The position of the event loop.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Cursor {
     pub at: LoopState,
-    /// Something happened for which no pass has been made.
+    /// True if an event requires a pass.
     pub pass_is_due: bool,
-    /// Only the time is due, and a pass follows unless an event of this instant brings one (`Agenda::plans_come_last`).
+    /// Set if only the time is due: a pass runs at the end of the instant unless an event triggers one
+    /// (`Agenda::plans_come_last`).
     pub plan_due: Option<Time>,
-    /// A decision from outside changed something since the last pass.
+    /// True if an external decision has changed something since the last pass.
     pub is_disturbed: bool,
-    /// When reservations of the machine began or ended, as long as no pass has been made since.
+    /// When reservations began or ended, until the next pass.
     pub calendar_turn: Option<Time>,
-    /// When reservations began that cancel running jobs in the way, as long as these have not been cancelled.
+    /// When reservations began that cancel running jobs on their nodes, until these are cancelled.
     pub cut: Option<Time>,
-    /// What happened last, where the scheduler is asked event by event.
+    /// The last event, if the scheduler is called event by event.
     pub happened: Option<Trigger>,
-    /// Why the scheduler is being asked.
+    /// The reason of the current call of the scheduler.
     pub trigger: Trigger,
     pub clock: TriggerClock,
-    /// Whether jobs that end as estimated have given back their nodes at this instant.
+    /// True if jobs that end as estimated have released their nodes at this instant.
     pub released_early: bool,
-    /// Jobs that end at this instant in the present round: those started before this start.
+    /// The current round of ends at this instant: jobs started before this start number.
     pub round: Option<u64>,
     pub timers: Timers,
-    /// Timers gone off and disturbances in a row without anything else, or at this instant.
+    /// Number of consecutive timers and disturbances without any other event, or at this instant.
     pub idle: u64,
-    /// Why an application cannot go on: the job, and what is wrong.
+    /// Why an application cannot continue: job and reason.
     pub failure: Option<(u32, String)>,
-    /// The jobs that a discipline has suspended at the present time, each as often as it has.
+    /// Jobs that a discipline has suspended at the current time, once per suspension.
     pub suspended: Vec<u32>,
-    /// Controls outside the kernel that are to be asked, and after what.
+    /// External controls to call, each with its event.
     pub questions: VecDeque<(u32, KeyEvent)>,
-    /// The notice of an application that was not taken yet.
+    /// A notice of an application that was not processed yet.
     pub notice: Option<(u32, Notice)>,
     #[serde(skip)]
     pub stopwatch: Option<StopwatchTimer>,

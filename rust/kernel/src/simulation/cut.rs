@@ -1,10 +1,11 @@
-//! Reservations of the machine that cancel running jobs in the way when they begin (S14). O(nodes of the running jobs).
+//! Reservations that cancel running jobs on their nodes when they begin (S14). O(nodes of the running jobs).
 use crate::decision::Decision;
 
 use super::{Feed, Simulation};
 
 impl<F: Feed> Simulation<F> {
-    /// Kills the jobs on nodes of reservations that begin now, by row, unless they use these or end at this instant.
+    /// Kill the jobs on nodes of reservations that begin now, by row, unless they use the reservation or end at this
+    /// instant.
     pub(super) fn cancel_jobs_in_the_way(&mut self) {
         self.cursor.cut = None;
         let view = self.view();

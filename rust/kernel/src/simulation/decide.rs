@@ -1,4 +1,4 @@
-//! Decisions applied: each is checked, and either done whole or refused with nothing changed.
+//! Application of decisions: each is checked, and either applied completely or refused without changes.
 use crate::cluster::{NodeTasks, Place, PlacementRequest, place_at, placement_of_ranks};
 use crate::decision::{Decision, Effect, Preemption, Where};
 use crate::record::{Change, PowerMeter, PricedKind, ThermalModel};
@@ -12,7 +12,7 @@ use super::cursor::LoopState;
 use super::{Feed, Refusal, Simulation, View};
 
 impl<F: Feed> Simulation<F> {
-    /// Takes a decision from outside.
+    /// Check and apply an external decision.
     pub fn decide(&mut self, decision: Decision) -> Result<Effect, Refusal> {
         if let Decision::Start { job, .. } | Decision::Reserve { job, .. } = decision {
             self.check_startable(job)?;
@@ -20,7 +20,7 @@ impl<F: Feed> Simulation<F> {
         self.apply(decision)
     }
 
-    /// Checks and applies a decision, of a rule or from outside.
+    /// Check and apply a decision of a rule or from outside.
     pub(super) fn apply(&mut self, decision: Decision) -> Result<Effect, Refusal> {
         if !matches!(decision, Decision::Wake { .. }) {
             self.state.changed();
@@ -56,11 +56,11 @@ impl<F: Feed> Simulation<F> {
         Ok(Effect::Done)
     }
 
-    /// Starts a queued job; not now where the allocator finds no place, or where its place would delay a reservation.
+    /// Start a queued job; `NotNow` if the allocator finds no nodes, or if its nodes would delay a reservation.
     fn start(&mut self, job: u32, place: Where, tasks: Option<u32>) -> Result<Effect, Refusal> {
         self.check_in_queue(job)?;
         let is_free_choice = matches!(place, Where::Allocator);
-        // What a rule of the kernel has just chosen has room: it was looked up a moment ago.
+        // A choice that a kernel rule has just made has room: the allocator has checked it.
         let is_proven = matches!(place, Where::Chosen) && self.allocator.as_external().is_none();
         let mut ranks = None;
         let placement = match place {
@@ -100,13 +100,13 @@ impl<F: Feed> Simulation<F> {
             self.place_ranks(job, ranks);
         }
         self.recorders.changes.notify(Change::Started, job);
-        // The buffer is used again by the next choice.
+        // The next choice reuses this buffer.
         self.allocator.chosen = placement;
         Ok(Effect::Done)
     }
 
-    /// The first limit, by number, over which a waiting job would go if it started on so many tasks now; [`OUT_OF_TIME`]
-    /// where it could not end within its reservation.
+    /// Return the first limit, by number, that a waiting job would exceed if it started with this many tasks now;
+    /// [`OUT_OF_TIME`] if it could not end within its reservation.
     #[must_use]
     pub fn limit_over(&self, job: u32, tasks: Option<u32>) -> Option<u32> {
         if self.state.jobs.state(job) != JobState::Queued {
@@ -124,7 +124,7 @@ impl<F: Feed> Simulation<F> {
         self.state.count_busy(&self.scenario, job, 1.0);
         self.state.open_next_like(&self.scenario, &self.priority, job);
         if self.scheduler.plans_to_the_end() && self.state.ready_time(job) > self.state.now {
-            // What was planned does not know that its nodes wake first.
+            // The plan does not account for the wake-up of the job's nodes.
             self.disturb();
         }
         self.recorders.nodes_taken(View { scenario: &self.scenario, state: &self.state }, job, placement);
@@ -137,7 +137,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Where the allocator puts a queued job now, on so many tasks; None where it does not fit.
+    /// Return the allocator's placement of a queued job now, for this many tasks. None if it does not fit.
     pub fn place_now(&mut self, job: u32, tasks: Option<u32>) -> Result<Option<Vec<NodeTasks>>, Refusal> {
         self.check_job(job)?;
         let view = View { scenario: &self.scenario, state: &self.state };
@@ -206,7 +206,7 @@ impl<F: Feed> Simulation<F> {
         Ok(())
     }
 
-    /// Ends a job that waits or runs, in the state that is given.
+    /// End a waiting or running job in the given state.
     pub(super) fn end_early(&mut self, job: u32, ended: JobState) -> Result<(), Refusal> {
         self.check_job(job)?;
         match self.state.jobs.state(job) {
@@ -248,7 +248,7 @@ impl<F: Feed> Simulation<F> {
         Ok(())
     }
 
-    /// Ends a job whose run is over, so that it is settled what becomes of it; whether it is one.
+    /// End a job in its completion phase. Return false if it is not in one.
     fn end_completion(&mut self, job: u32) -> bool {
         let Some(run) = self.state.jobs.run(job) else { return false };
         let Phase::Completing(killed) = self.state.running.get(run).phase else { return false };
@@ -260,13 +260,13 @@ impl<F: Feed> Simulation<F> {
         true
     }
 
-    /// Puts a job whose run was cut short into the queue.
+    /// Return a job with an interrupted run to the queue.
     pub(super) fn wait_again(&mut self, job: u32) {
         self.state.enqueue(&self.scenario, &self.priority, job);
         self.feed.enqueued(View { scenario: &self.scenario, state: &self.state }, job);
     }
 
-    /// Takes a running job from its nodes, whose run begins anew later.
+    /// Interrupt a running job and release its nodes; its run restarts later.
     pub(super) fn cut_short(&mut self, job: u32, keep: Preemption) -> Result<(), Refusal> {
         if self.view().has_application(job) && keep != Preemption::Requeue {
             return Err(Refusal::Stateless(job));
@@ -284,12 +284,12 @@ impl<F: Feed> Simulation<F> {
         Ok(())
     }
 
-    /// A running job gives up its nodes, and keeps this much of its run.
+    /// Release the nodes of a running job, which keeps this much of its work.
     pub(super) fn leave_nodes(&mut self, job: u32, saved: f64) {
         self.leave_nodes_with(job, saved, |_, _| {});
     }
 
-    /// The same, where what the job is to do next changes with it.
+    /// Same as `leave_nodes`, with a change of the job's next work in `goes_on`.
     pub(super) fn leave_nodes_with(
         &mut self,
         job: u32,
@@ -315,7 +315,7 @@ impl<F: Feed> Simulation<F> {
         self.recorders.changes.notify(Change::Interrupted, job);
     }
 
-    /// The work that a running job has done in its present run, seconds at rate 1.
+    /// Return the work that a running job has completed in its current run, seconds at rate 1.
     pub(super) fn work_done(&self, job: u32) -> f64 {
         let elapsed = self.state.now - self.state.jobs.start_time(job);
         let Some(run) = self.state.jobs.run(job) else { return 0.0 };
@@ -349,7 +349,7 @@ impl<F: Feed> Simulation<F> {
 
     fn set_estimate(&mut self, job: u32, estimate: f64) -> Result<(), Refusal> {
         self.check_job(job)?;
-        // Nothing else may be known of a job for which no time is requested.
+        // A job without a requested time may have an infinite estimate.
         let is_unknown = self.state.jobs.requested_time(job).is_infinite();
         if !(estimate >= 0.0 && (is_unknown || estimate.is_finite())) {
             return Err(Refusal::BadDuration(estimate));
@@ -373,13 +373,13 @@ impl<F: Feed> Simulation<F> {
             self.schedule_expiry(job, Time(self.state.now.next_up()));
         }
         if matches!(state, JobState::Queued | JobState::Running) {
-            // A pass follows, unless the scheduler changed the estimate in its own.
+            // A pass follows, unless the scheduler changed the estimate in its own pass.
             if self.is_deciding() { self.renew_reservations() } else { self.disturb() }
         }
         Ok(())
     }
 
-    /// Gives the keys of the queued jobs, in the present order of the queue.
+    /// Set the keys of the queued jobs, in the current queue order.
     pub fn set_priorities(&mut self, keys: &[f64]) {
         self.complete_queue();
         self.state.sort_queue_by(keys);
@@ -412,9 +412,9 @@ impl<F: Feed> Simulation<F> {
         Ok(())
     }
 
-    /// Has the power of the nodes measured from now on: `kinds` gives each node's place in `priced`.
+    /// Measure the power of the nodes from now on. `kinds` is each node's index in `priced`.
     pub fn measure_power(&mut self, kinds: &[u32], priced: Vec<PricedKind>) -> Result<(), Refusal> {
-        // Jobs that run already would not be known to the meter.
+        // The meter would not know of running jobs.
         if !self.state.running.is_empty() {
             return Err(Refusal::UnderWay);
         }
@@ -423,7 +423,7 @@ impl<F: Feed> Simulation<F> {
         Ok(())
     }
 
-    /// Has the temperature of the nodes computed; their power must be measured.
+    /// Compute the temperature of the nodes. Their power must be measured.
     pub fn measure_temperature(&mut self, models: Vec<ThermalModel>, initial: &[f64]) -> Result<(), Refusal> {
         let until = self.view().integrated_until();
         let meter = self.recorders.power.as_mut().ok_or(Refusal::Unmeasured)?;
@@ -431,7 +431,7 @@ impl<F: Feed> Simulation<F> {
         Ok(())
     }
 
-    /// Goes on under another policy, beginning with a pass at this very instant.
+    /// Continue under another policy, beginning with a pass at this instant.
     pub fn adopt(&mut self, policy: PolicyParts) {
         let PolicyParts { mut scheduler, priority, allocator } = policy;
         scheduler.disturbed();
@@ -448,7 +448,7 @@ impl<F: Feed> Simulation<F> {
             self.state.enqueue_again(&self.scenario, &self.priority, job);
         }
         self.state.queue.arrived.clear();
-        // It is not one that is asked event by event.
+        // The new scheduler is not called event by event.
         if self.agenda.triggers.is_some() {
             let agenda = super::Agenda::completions_first();
             self.agenda = std::sync::Arc::new(agenda);
@@ -467,7 +467,7 @@ impl<F: Feed> Simulation<F> {
         self.scheduler.disturbed();
     }
 
-    /// Reservations of this pass are made anew, by what is known now.
+    /// Recompute the reservations of this pass with the current knowledge.
     fn renew_reservations(&mut self) {
         let is_deciding = self.is_deciding();
         let view = View { scenario: &self.scenario, state: &self.state };
@@ -478,9 +478,9 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// What was known of the machine no longer holds; a pass follows at this instant.
+    /// Invalidate plans after a change of the machine; a pass follows at this instant.
     pub(super) fn disturb(&mut self) {
-        // Asked event by event, a scheduler is not asked about what it does itself.
+        // A scheduler that is called event by event is not called about its own decisions.
         self.cursor.is_disturbed |= self.agenda.triggers.is_none() || !self.is_deciding();
         self.nodes_changed();
         if self.cursor.at == LoopState::Idle {
@@ -488,7 +488,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// What was known of the nodes no longer holds.
+    /// Invalidate plans after a change of the nodes.
     pub(super) fn nodes_changed(&mut self) {
         self.state.changed();
         self.state.releases += 1;

@@ -1,4 +1,4 @@
-//! Jobs that wait outside the queue for other jobs, a begin time or a place in an array, and what lets them in.
+//! Jobs that wait outside the queue for other jobs, a begin time or a place in an array, and their admission.
 use crate::time::Time;
 use crate::workload::{JobState, Rejection};
 
@@ -6,12 +6,12 @@ use super::triggers::Trigger;
 use super::{Feed, Simulation};
 
 impl<F: Feed> Simulation<F> {
-    /// When the next begin time comes, or delay is over.
+    /// Return when the next begin time is reached or the next delay ends.
     pub(super) fn next_gate(&self) -> Time {
         self.state.conditions.as_ref().map_or(Time::NEVER, |conditions| conditions.next_time())
     }
 
-    /// Whether a job that is submitted now enters the queue at once.
+    /// Return whether a job that is submitted now enters the queue at once.
     pub(super) fn is_eligible(&mut self, job: u32) -> bool {
         let now = Time(self.state.now);
         match (&self.scenario.conditions, &mut self.state.conditions) {
@@ -20,7 +20,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Begin times come, or delays are over; a pass follows if that lets a job in.
+    /// Process begin times and delays that are due. A pass follows if a job enters the queue.
     pub(super) fn open_gates(&mut self) {
         let (Some(given), Some(conditions)) = (&self.scenario.conditions, &mut self.state.conditions) else {
             return;
@@ -29,7 +29,7 @@ impl<F: Feed> Simulation<F> {
         self.let_in_and_notify(decided);
     }
 
-    /// Jobs have started; a pass follows if that lets others in.
+    /// Process starts of jobs. A pass follows if other jobs enter the queue.
     pub(super) fn after_starts(&mut self, started: &[u32]) {
         let now = Time(self.state.now);
         for &job in started {
@@ -42,7 +42,8 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// A job is over: those that waited for it alone join the queue, and those that waited in vain are rejected.
+    /// Process the end of a job: jobs that waited only for it enter the queue; jobs with unsatisfiable dependencies are
+    /// rejected.
     pub(super) fn after_end(&mut self, job: u32, state: JobState) {
         let now = Time(self.state.now);
         if let (Some(given), Some(conditions)) = (&self.scenario.conditions, &mut self.state.conditions) {
@@ -57,8 +58,8 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Lets those of the jobs into the queue that are eligible now, and rejects those that never will be, with what follows
-    /// from that: the last job that was let in.
+    /// Add the jobs that are eligible now to the queue, and reject those that never will be, with all consequences.
+    /// Return the last job that entered the queue.
     fn let_in(&mut self, mut decided: Vec<u32>) -> Option<u32> {
         let now = Time(self.state.now);
         let mut entered = None;

@@ -1,4 +1,4 @@
-//! External events taken (S18): each does what a decision does, or a little more; one that does not apply changes nothing.
+//! Application of external events (S18): most equal a decision. An event that does not apply changes nothing.
 use std::ops::Range;
 
 use crate::decision::{Decision, Preemption};
@@ -9,7 +9,7 @@ use crate::workload::{Evacuation, ExternalEvent, JobState, LimitedQuantity};
 use super::{Feed, Simulation};
 
 impl<F: Feed> Simulation<F> {
-    /// When the next external event is; never where no job is left that it could bear on.
+    /// Return the time of the next external event; never if no job is left that it could affect.
     pub(super) fn next_external_event(&self) -> Time {
         let (next, own) = (self.feed.next_event_time(), self.next_own_event());
         let is_any_left = || {
@@ -21,18 +21,18 @@ impl<F: Feed> Simulation<F> {
         next.min(own)
     }
 
-    /// Whether an external event happens at an instant. One that had nothing to bear on when it was due does not happen when
-    /// something else is due later, such as a look of a control.
+    /// Return whether an external event happens at an instant. An event that had nothing to affect at its due time does
+    /// not happen at a later instant, for example at a look of a control.
     pub(super) fn external_event_is_due(&self, now: Time) -> bool {
         self.feed.next_event_time() == now || self.next_external_event() <= now
     }
 
-    /// When the next job is cancelled that has no run time of its own, or returns to the queue after it was suspended.
+    /// Return when the next job without a run time is cancelled, or the next suspended job returns to the queue.
     pub(super) fn next_own_event(&self) -> Time {
         self.state.own_events.first().map_or(Time::NEVER, |(time, ..)| *time)
     }
 
-    /// Takes the next external event, which is due; what the workload says of its jobs comes before what is from outside.
+    /// Apply the next external event, which is due. Events of the jobs themselves precede those of the list of events.
     pub(super) fn take_external_event(&mut self) -> Result<(), F::Error> {
         if self.next_own_event() <= Time(self.state.now) {
             if let Some((.., job)) = self.state.own_events.pop_first() {
@@ -53,7 +53,7 @@ impl<F: Feed> Simulation<F> {
         Ok(())
     }
 
-    /// Whether an event applies; if so it has happened.
+    /// Apply an event. Return false if it does not apply.
     fn happens(&mut self, event: ExternalEvent) -> bool {
         match event {
             ExternalEvent::Cancel(job) => self.cancel(job),
@@ -90,7 +90,7 @@ impl<F: Feed> Simulation<F> {
         self.state.jobs.state(job) == JobState::Queued
     }
 
-    /// A waiting job leaves the queue; one without a run time of its own ends where it runs.
+    /// Cancel a waiting job, or a running job without a run time.
     fn cancel(&mut self, job: u32) -> bool {
         let has_run_time = self.state.runs_until(&self.scenario, job).is_none();
         if !self.is_queued(job) && (has_run_time || !self.is_running(job)) {
@@ -104,7 +104,7 @@ impl<F: Feed> Simulation<F> {
         self.state.jobs.state(job) == JobState::Running
     }
 
-    /// Whether a job waits because of a hold, or would wait because of one once it is eligible.
+    /// Return whether a job is on hold, or would be once it is eligible.
     fn is_held(&self, job: u32) -> bool {
         let conditions = self.state.conditions.as_ref();
         let waits = conditions.is_some_and(|conditions| conditions.waits(job));
@@ -125,7 +125,7 @@ impl<F: Feed> Simulation<F> {
         applied
     }
 
-    /// The run of a job ends at this instant; its launch is over where it had not begun.
+    /// End the run of a job at this instant; if it was in its launch, the launch ends too.
     fn end_run(&mut self, job: u32) -> bool {
         let Some(run) = self.state.jobs.run(job) else { return false };
         match self.state.running.get(run).phase {
@@ -161,7 +161,7 @@ impl<F: Feed> Simulation<F> {
             let launch = self.view().overhead(job).launch;
             let is_ahead = self.state.service.is_none() && self.state.now <= self.view().work_begin(job);
             if launch > 0.0 && is_ahead {
-                // Its run may take no time now.
+                // The run may take no time now.
                 self.launch(job, run);
             } else {
                 self.limit_run(job, run);
@@ -190,7 +190,7 @@ impl<F: Feed> Simulation<F> {
         applied
     }
 
-    /// A reservation is known from now on, or no longer; one that begins now may cancel jobs.
+    /// Make a reservation known or unknown. A reservation that begins now may cancel jobs.
     fn set_known(&mut self, reservation: u32, is_known: bool) -> bool {
         let applied = self.state.set_known(&self.scenario, reservation, is_known);
         if applied {
@@ -216,7 +216,7 @@ impl<F: Feed> Simulation<F> {
         applied
     }
 
-    /// Cuts short the jobs on a node, by their expected ends; whether there were some.
+    /// Kill or requeue the jobs on a node, by their expected ends. Return whether there were any.
     fn evacuate(&mut self, node: u32, kills: bool) -> bool {
         let there = self.view().jobs_on(node);
         for &job in &there {

@@ -1,25 +1,25 @@
-//! Why a run cannot go on.
+//! Reasons why a run cannot continue.
 use crate::record::MOST_LOOKS;
 use crate::state::Defect;
 
-/// Why a run cannot go on. Jobs are named by their slots.
+/// Why a run cannot continue. Jobs are identified by their slots.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Failure<'a> {
-    /// The application of a job cannot go on.
+    /// The application of a job cannot continue.
     Application {
         /// The job.
         job: u32,
-        /// What is wrong.
+        /// The reason.
         reason: &'a str,
     },
-    /// The platform would be looked at more often than [`MOST_LOOKS`] times.
+    /// The platform would be sampled more often than [`MOST_LOOKS`] times.
     Looks {
-        /// Seconds from the first look until now.
+        /// Seconds from the first sample until now.
         span: f64,
-        /// Seconds between two looks.
+        /// Seconds between two samples.
         interval: f64,
     },
-    /// Something happened that cannot happen: a defect of the kernel.
+    /// A violation of an invariant: a defect of the kernel.
     Defect(Defect),
 }
 
@@ -27,7 +27,7 @@ pub enum Failure<'a> {
 const LARGE: f64 = 1e15;
 
 impl Failure<'_> {
-    /// The job that it is about, where it is about one.
+    /// Return the job that caused the failure, if any.
     #[must_use]
     pub fn job(&self) -> Option<u32> {
         match self {
@@ -37,7 +37,7 @@ impl Failure<'_> {
         }
     }
 
-    /// What is wrong at `now`, of a job in this row.
+    /// Return the message for a failure at `now`, of the job in this row.
     #[must_use]
     pub fn describe(&self, row: u64, now: f64) -> String {
         match self {

@@ -1,4 +1,4 @@
-//! Where jobs come from, and where they go.
+//! Source and sink of jobs.
 use std::sync::Arc;
 
 use crate::scenario::Scenario;
@@ -6,48 +6,48 @@ use crate::state::{State, View};
 use crate::time::Time;
 use crate::workload::ExternalEvent;
 
-/// Where jobs come from and where they go when they are over.
+/// Source of jobs and external events, and sink of jobs that are over.
 pub trait Feed {
-    /// What can go wrong in reading or writing.
+    /// Error of reading or writing.
     type Error;
 
-    /// Whether what became of jobs is kept; if not, slots are used again, and nothing may be recorded by slot.
+    /// True if the records of jobs are kept; otherwise slots are reused, and nothing may be recorded by slot.
     const KEEPS_JOBS: bool = true;
 
-    /// When the next job is submitted; [`Time::NEVER`] after the last.
+    /// Return when the next job is submitted; [`Time::NEVER`] after the last one.
     fn next_time(&self) -> Time;
 
-    /// When the first job is submitted, whatever becomes of it; 0 without jobs. Asked before any job is handed over.
+    /// Return when the first job is submitted; 0 without jobs. Called before the first `submit`.
     fn first_submission(&self) -> f64 {
         let first = self.next_time();
         if first == Time::NEVER { 0.0 } else { first.0 }
     }
 
-    /// Hands over the next job, which is due: its slot.
+    /// Add the next job, which is due, to the scenario and the state. Return its slot.
     fn submit(&mut self, scenario: &mut Arc<Scenario>, state: &mut State) -> Result<u32, Self::Error>;
 
-    /// When the next external event is; [`Time::NEVER`] after the last.
+    /// Return the time of the next external event; [`Time::NEVER`] after the last one.
     fn next_event_time(&self) -> Time {
         Time::NEVER
     }
 
-    /// Takes the next external event, which is due; None where it is about a job that is not there.
+    /// Return the next external event, which is due; None if its job does not exist.
     fn take_event(&mut self, _scenario: &Scenario) -> Result<Option<ExternalEvent>, Self::Error> {
         Ok(None)
     }
 
-    /// No further job shall come, and no external event.
+    /// Stop providing jobs and external events.
     fn close(&mut self) {}
 
-    /// Takes note of a job that entered the queue.
+    /// Handle a job that entered the queue.
     fn enqueued(&mut self, _view: View<'_>, _job: u32) {}
 
-    /// Takes note of a job that started.
+    /// Handle a job that started.
     fn started(&mut self, _view: View<'_>, _job: u32) {}
 
-    /// Takes note of a job whose run is being cut short; `saved` seconds of its run_time need not be run again.
+    /// Handle a job with an interrupted run; `saved` seconds of its work are kept.
     fn interrupted(&mut self, _view: View<'_>, _job: u32, _saved: f64) {}
 
-    /// Takes note of a job that ended or was rejected.
+    /// Handle a job that ended or was rejected.
     fn finished(&mut self, scenario: &Scenario, state: &mut State, job: u32) -> Result<(), Self::Error>;
 }

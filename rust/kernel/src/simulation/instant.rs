@@ -1,4 +1,4 @@
-//! What happens at one instant before its passes, in the order of the agenda.
+//! The events of one instant before its passes, in the order of the agenda.
 use crate::scheduler::SchedulingRule;
 use crate::state::Phase;
 use crate::time::Time;
@@ -10,7 +10,7 @@ use super::triggers::Trigger;
 use super::{Feed, Simulation, YieldPoint};
 
 impl<F: Feed> Simulation<F> {
-    /// Finds out which kinds of events may happen in this run, so that no instant asks for others.
+    /// Determine the kinds of events that can occur in this run, so that other kinds are never checked.
     pub(super) fn choose_kinds(&mut self) {
         let may_happen = |kind: &EventKind| match kind {
             EventKind::Application => self.state.applications.is_some(),
@@ -43,7 +43,7 @@ impl<F: Feed> Simulation<F> {
             || self.scenario.calendar.is_some();
     }
 
-    /// `of_applications_alone`: nothing else has something to do at this instant.
+    /// Begin an instant. `of_applications_alone` is true if only applications have events at it.
     pub(super) fn begin_instant(&mut self, before: f64, of_applications_alone: bool) {
         if self.state.now > before {
             self.cursor.suspended.clear();
@@ -67,7 +67,7 @@ impl<F: Feed> Simulation<F> {
         self.cursor.round = None;
     }
 
-    /// Brings up to date what changes with time alone, and only runs with further options have.
+    /// Update the state of optional features that changes with time.
     #[inline(never)]
     fn begin_rare_states(&mut self, before: f64) {
         self.end_transitions();
@@ -85,7 +85,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Takes what happens until a pass is due, the instant is over, or something outside is asked.
+    /// Process events until a pass is due, the instant is over, or an external party has to be called.
     pub(super) fn take_events(&mut self) -> Result<Option<YieldPoint>, F::Error> {
         if self.cursor.idle > MAX_IDLE_WAKEUPS {
             return Ok(Some(YieldPoint::Stuck));
@@ -117,13 +117,13 @@ impl<F: Feed> Simulation<F> {
         self.cursor.at = if is_due { LoopState::Notifying } else { LoopState::EndOfInstant };
         if self.state.is_stopped {
             self.leave_scheduling_points();
-            // No pass does.
+            // Without passes, nothing else hands them over.
             self.hand_over_ended()?;
         }
         Ok(None)
     }
 
-    /// Whether the instant is over; if not, there is more of it.
+    /// End the instant. Return false if it has more events.
     pub(super) fn end_instant(&mut self) -> bool {
         let next = self.cursor.timers.next_time().min(self.next_end_besides_applications());
         let next = if self.has_rare_events { next.min(self.next_gate()) } else { next };
@@ -141,12 +141,12 @@ impl<F: Feed> Simulation<F> {
         true
     }
 
-    /// Whether the end of a running job is on its way already, so that it cannot be decided about.
+    /// Return whether the end of a running job is already being processed, so that decisions about it are refused.
     pub(super) fn is_ending(&self, job: u32) -> bool {
         self.agenda.releases_early && self.cursor.released_early && self.view().ends_now(job)
     }
 
-    /// The next kind of event, in the order of the agenda, of which there is one at this instant.
+    /// Return the next kind of event, in the order of the agenda, with an event at this instant.
     fn next_kind(&mut self) -> Option<EventKind> {
         if !self.has_rare_events
             && self.cursor.released_early
@@ -181,7 +181,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// The same of what only runs with further options have.
+    /// Return whether an event of an optional feature is due.
     #[inline(never)]
     fn is_rare_event_due(&mut self, kind: EventKind) -> bool {
         let now = Time(self.state.now);
@@ -200,9 +200,9 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Takes one event of a kind that is due.
+    /// Process one event of a kind that is due.
     fn take_event(&mut self, kind: EventKind) -> Result<Option<YieldPoint>, F::Error> {
-        // A timer changes nothing itself, and what an application has to tell need not.
+        // A timer changes nothing itself, and a notice of an application may change nothing.
         if !matches!(kind, EventKind::Timer | EventKind::Application) {
             self.state.changed();
         }
@@ -219,7 +219,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// The same of what only runs with further options have.
+    /// Process an event of an optional feature.
     #[inline(never)]
     fn take_rare_event(&mut self, kind: EventKind) -> Result<Option<YieldPoint>, F::Error> {
         match kind {
@@ -241,8 +241,8 @@ impl<F: Feed> Simulation<F> {
         Ok(None)
     }
 
-    /// Whether timers are due before any pass, ends of grace times or cuts: what they change at one instant counts as one event,
-    /// unless the scheduler is asked event by event.
+    /// Return whether timers, ends of grace times or cuts are due before any pass: their changes at one instant count
+    /// as one event, unless the scheduler is called event by event.
     fn timers_come_first(&self) -> bool {
         let first = self.cursor.timers.next_time().min(self.next_grace_end());
         let now = Time(self.state.now);
@@ -252,8 +252,8 @@ impl<F: Feed> Simulation<F> {
             && self.cursor.round.is_none()
     }
 
-    /// Whether a pass is due after what happened; where the scheduler is asked event by event, whether it is asked about
-    /// that.
+    /// Return whether a pass is due after the last event; if the scheduler is called event by event, whether it is
+    /// called about this event.
     fn asks_for_pass(&mut self) -> bool {
         if self.agenda.triggers.is_none() {
             let is_due = self.pass_is_due();
@@ -270,7 +270,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Whether the scheduler is asked about an event; a job at a scheduling point about which it is not asked goes on.
+    /// Return whether the scheduler is called about an event. If not, a job at a scheduling point continues.
     fn asks_about(&mut self, trigger: Trigger) -> bool {
         if self.state.is_stopped {
             self.leave_scheduling_points();
@@ -292,25 +292,26 @@ impl<F: Feed> Simulation<F> {
         asked.is_some()
     }
 
-    /// The next run that ends at this instant; in a round only those that it began with. Whether by its limit.
+    /// Return the next run that ends at this instant, in a round only runs that started before it, and whether it ends
+    /// by its limit.
     fn next_completion(&self) -> Option<(u32, bool)> {
         let now = Time(self.state.now);
         let by_work = self.state.work.next().filter(|&((time, _), _)| time <= now);
         let by_limit = self.state.limits.peek().filter(|&((time, _), _)| time <= now);
-        // Of a job that reaches its limit as its work is done, the work counts.
+        // If a job reaches its limit and completes its work at the same time, the completion counts.
         let at_limit = match (by_work, by_limit) {
             (Some(work), Some(limit)) => limit.0 < work.0,
             (work, _) => work.is_none(),
         };
         let ((_, sequence), run) = if at_limit { by_limit? } else { by_work? };
-        // Its work may be done behind that of another on its clock.
+        // Its work may be completed after that of another run on its clock.
         let is_done = at_limit && self.state.work.end_key(run).is_some_and(|(time, _)| time <= now);
         self.cursor.round.is_none_or(|round| sequence < round).then_some((run, at_limit && !is_done))
     }
 
     fn take_completion(&mut self) {
         let Some((run, at_limit)) = self.next_completion() else { return };
-        // What the event before has brought about is known, and what this job holds still counts.
+        // The consequences of the previous event are known now, and the job's resources still count.
         self.close_key_event();
         let goes_on = if at_limit { self.cut_run(run) } else { self.go_on_to_next_phase(run) };
         if goes_on {
@@ -326,7 +327,7 @@ impl<F: Feed> Simulation<F> {
         });
     }
 
-    /// Something happened that makes a pass due, or about which the scheduler may be asked.
+    /// Record an event that makes a pass due, or about which the scheduler may be called.
     pub(super) fn happened(&mut self, trigger: Trigger) {
         if self.agenda.triggers.is_some() {
             self.cursor.happened = Some(trigger);
@@ -335,7 +336,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Jobs that end at this instant as estimated give back what the scheduler counts as free already.
+    /// Release the nodes of jobs that end at this instant as estimated: the scheduler already counts them as free.
     fn release_early(&mut self) {
         self.cursor.released_early = true;
         let ending: Vec<u32> = self.ending_runs();
@@ -345,12 +346,12 @@ impl<F: Feed> Simulation<F> {
                 self.release_nodes(job);
             }
         }
-        // Where only a reservation is due there is a pass for it alone.
+        // If only a reservation is due, it gets a pass of its own.
         self.cursor.pass_is_due =
             ending.is_empty() && self.feed.next_time() > Time(self.state.now) && self.reservation_is_due();
     }
 
-    /// The runs that end at this instant, in the order of their ends.
+    /// Return the runs that end at this instant, in the order of their ends.
     fn ending_runs(&self) -> Vec<u32> {
         let now = Time(self.state.now);
         let mut ending: Vec<((Time, u64), u32)> =
@@ -360,8 +361,8 @@ impl<F: Feed> Simulation<F> {
         ending.into_iter().map(|(_, run)| run).filter(|&run| self.view().is_last_phase(run)).collect()
     }
 
-    /// A timer is due. A scheduler outside decides after that; one in the kernel only if something is changed, so that
-    /// watching a run does not change it.
+    /// Process a due timer. A pass of an external scheduler follows; with a kernel scheduler only if something is
+    /// changed, so that observing a run does not change it.
     fn wake(&mut self) -> Option<YieldPoint> {
         let timer = self.cursor.timers.pop_at(Time(self.state.now))?;
         self.cursor.idle += 1;
@@ -371,12 +372,12 @@ impl<F: Feed> Simulation<F> {
         Some(YieldPoint::Timer(timer.caller))
     }
 
-    /// Whether a reservation is due, or a running job may be a victim from now on.
+    /// Return whether a reservation is due, or a running job's exempt time ends.
     fn reservation_is_due(&self) -> bool {
         self.cursor.calendar_turn.is_some() || self.next_planned() <= Time(self.state.now)
     }
 
-    /// Whether a pass follows on what happened; none does while the scheduler is stopped.
+    /// Return whether a pass is due after the last events; never while the scheduler is stopped.
     fn pass_is_due(&mut self) -> bool {
         if self.state.is_stopped {
             self.cursor.is_disturbed = false;
@@ -385,7 +386,7 @@ impl<F: Feed> Simulation<F> {
         self.cursor.pass_is_due || self.cursor.is_disturbed
     }
 
-    /// The next run that reaches its estimate now. A job that ends as estimated needs no other.
+    /// Return the next run that reaches its estimate now. A job that ends as estimated needs no correction.
     fn next_expiry(&mut self) -> Option<u32> {
         while let Some(((time, _), run)) = self.state.expiries.peek() {
             if time > Time(self.state.now) {
@@ -399,7 +400,7 @@ impl<F: Feed> Simulation<F> {
         None
     }
 
-    /// A running job reaches its estimate; what corrects it has learnt all that happened before.
+    /// Process a running job that reaches its estimate. The corrector is notified of all earlier changes first.
     fn expire(&mut self) -> Option<YieldPoint> {
         let run = self.next_expiry()?;
         if self.recorders.changes.any() {
@@ -410,14 +411,14 @@ impl<F: Feed> Simulation<F> {
         Some(YieldPoint::Expiry(self.state.running.get(run).job))
     }
 
-    /// Hands over the next job; a point to leave if its run time is estimated outside.
+    /// Submit the next job. Return a yield point if its run time is estimated outside.
     fn submit(&mut self) -> Result<Option<YieldPoint>, F::Error> {
         if self.listeners.estimates && self.recorders.changes.any() {
-            // What estimates has learnt all that happened before.
+            // The estimator is notified of all earlier changes first.
             return Ok(Some(YieldPoint::Changes));
         }
         let job = self.feed.submit(&mut self.scenario, &mut self.state)?;
-        // Also where the job is rejected at once.
+        // Also if the job is rejected at once.
         self.cursor.pass_is_due |= self.agenda.triggers.is_none();
         if self.listeners.estimates {
             self.cursor.at = LoopState::Admitting(job);

@@ -1,4 +1,4 @@
-//! The course of a job: it is admitted or rejected, launched, run, completed, and ended; and what that means for others.
+//! The life cycle of a job: admission or rejection, launch, run, completion and end, and the effects on other jobs.
 use crate::cluster::{EmptyMachine, PlacementRequest};
 use crate::control::KeyEvent;
 use crate::record::Change;
@@ -13,7 +13,7 @@ use super::triggers::Trigger;
 use super::{Feed, Simulation, View};
 
 impl<F: Feed> Simulation<F> {
-    /// Takes a job into the queue, or rejects it.
+    /// Add a job to the queue, or reject it.
     pub(super) fn admit(&mut self, job: u32) -> Result<(), F::Error> {
         self.state.changed();
         let is_held = self.state.held_ahead.remove(&job);
@@ -43,7 +43,7 @@ impl<F: Feed> Simulation<F> {
         Ok(())
     }
 
-    /// A job is cancelled at a time, or now where that is the instant of its submission.
+    /// Cancel a job at a time, or now if it is cancelled at the instant of its submission.
     fn cancel_at(&mut self, job: u32, time: Time) {
         if time > Time(self.state.now) {
             self.state.own_events.insert((time, self.scenario.job(job).row, job));
@@ -53,7 +53,7 @@ impl<F: Feed> Simulation<F> {
         debug_assert!(cancelled.is_ok(), "a job that was admitted waits: {cancelled:?}");
     }
 
-    /// Why a job that is submitted now is rejected, if it is.
+    /// Return why a job that is submitted now is rejected, or None.
     fn rejection(&mut self, job: u32) -> Option<Rejection> {
         if let Some(known) = self.state.jobs.rejection(job) {
             Some(known)
@@ -68,12 +68,13 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// On how few tasks a job may start. A scheduler outside may start it on fewer than it asks for, where its type admits that.
+    /// Return the minimum number of tasks of a start. An external scheduler may start a job on fewer tasks than
+    /// requested if its type allows it.
     fn fewest_tasks(&self, job: u32) -> u32 {
         if self.scheduler.is_external() { self.sizes(job).0 } else { self.scenario.job(job).tasks }
     }
 
-    /// Whether a job passes its check: usually, whether it fits on the empty machine.
+    /// Return whether a job passes the submission check; by default, whether it fits on the empty machine.
     fn can_ever_fit(&mut self, job: u32) -> bool {
         if self.scenario.job_check == JobCheck::None {
             return true;
@@ -92,8 +93,8 @@ impl<F: Feed> Simulation<F> {
         requests.any(|&request| u64::from(tasks) <= state.most_tasks(scenario, request))
     }
 
-    /// Whether a job that waits would fit on the machine if no other ran and all nodes were given back. A scheduler outside
-    /// may also release jobs that are held.
+    /// Return whether a waiting job would fit on the machine if no other job ran and all nodes were available. An
+    /// external scheduler may also release jobs on hold.
     pub(super) fn repairs_may_help(&self) -> bool {
         let queue = &self.state.queue;
         let fits = |&job: &u32| self.fits_on_whole_machine(job);
@@ -126,7 +127,7 @@ impl<F: Feed> Simulation<F> {
         self.recorders.changes.notify(Change::Rejected, job);
     }
 
-    /// A job is over before it is cancelled, or with that; or it waits no more for its return to the queue.
+    /// Delete the pending cancellation of a job that is over, or its pending return to the queue.
     pub(super) fn forget_own_event(&mut self, job: u32) {
         if self.state.own_events.is_empty() && self.state.legs.returns.is_empty() {
             return;
@@ -140,7 +141,8 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Something happens to a running job at the end of its run: it gives up its nodes, and waits again, in the queue or outside.
+    /// Process an event at the end of a running job's leg: the job releases its nodes and waits again, in the queue or
+    /// outside.
     #[inline(never)]
     fn end_leg(&mut self, job: u32, event: RunEvent) {
         let (until, saved, done) = match (event, self.state.leg(&self.scenario, job)) {
@@ -159,7 +161,7 @@ impl<F: Feed> Simulation<F> {
         self.state.own_events.insert((Time(until), self.scenario.job(job).row, job));
     }
 
-    /// Begins the course of a job that has just been given its nodes: its launch, or its run where that takes no time.
+    /// Begin the launch of a job that has just received its nodes, or its work if the launch takes no time.
     pub(super) fn begin_run(&mut self, job: u32) {
         self.state.changed();
         let Some(run) = self.state.jobs.run(job) else { return };
@@ -178,8 +180,8 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Whether the end of a job's launch has to be an event: something besides its work begins then, or its run takes no time,
-    /// so that it ends at this very instant. If not, its work can begin later at once.
+    /// Return whether the end of a job's launch must be an event: something other than its work begins then, or its run
+    /// takes no time, so that it ends at the same instant. Otherwise its work is scheduled at once for a later begin.
     fn awaits_launch(&self, job: u32, begin: f64) -> bool {
         let is_cut = self.scenario.wall_time == WallTime::Kill;
         let allowed = if is_cut { self.allowed_from(job, begin) } else { f64::INFINITY };
@@ -187,12 +189,12 @@ impl<F: Feed> Simulation<F> {
         self.listeners.estimates || self.phases_mean_more() || !takes_time
     }
 
-    /// Whether the phases of runs matter to more than when their jobs end.
+    /// Return whether the phases of runs affect more than the ends of their jobs.
     fn phases_mean_more(&self) -> bool {
         self.state.applications.is_some() || self.state.service.is_some() || self.scenario.bills_runs_only()
     }
 
-    /// Has the end of a job's launch be an event.
+    /// Schedule the end of a job's launch as an event.
     pub(super) fn launch(&mut self, job: u32, run: u32) {
         let (now, begin) = (self.state.now, self.view().work_begin(job));
         let sequence = self.state.running.get(run).sequence;
@@ -201,13 +203,13 @@ impl<F: Feed> Simulation<F> {
         self.state.work.end_at(now, run, sequence, begin);
     }
 
-    /// Has the work of a job begin, now, or later where its launch needs no event.
+    /// Begin the work of a job now, or later if its launch needs no event.
     pub(super) fn begin_work(&mut self, job: u32, run: u32, begin: f64) {
         let now = self.state.now;
         self.state.running.set_phase(run, Phase::Running);
         let sequence = self.state.running.get(run).sequence;
         if self.view().has_application(job) {
-            // It ends when its application does, or at its limit: no longer when its launch does.
+            // The job ends with its application or at its limit: cancel the end of its launch.
             self.state.work.stop(run);
             self.begin_application(job);
         } else {
@@ -215,7 +217,7 @@ impl<F: Feed> Simulation<F> {
         }
         self.limit_run(job, run);
         if self.listeners.estimates {
-            // An estimate of no time expires at once, a corrected one later: at most one correction is made at an instant.
+            // A zero estimate expires at once, a corrected one later: at most one correction is made at an instant.
             let was_launched = self.view().overhead(job).launch > 0.0
                 || self.state.counts_from(job) < self.state.ready_time(job);
             self.schedule_expiry(job, Time(if was_launched { now.next_up() } else { now }));
@@ -225,7 +227,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Sets when the wall time rule kills a job that runs, where it kills any.
+    /// Set when a running job is killed at its time limit, if time limits kill.
     pub(super) fn limit_run(&mut self, job: u32, run: u32) {
         if self.scenario.wall_time == WallTime::Kill {
             let from = self.state.now.max(self.view().work_begin(job));
@@ -233,7 +235,8 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// For how many seconds the wall time rule lets a job run from a time on, the begin of its work or later.
+    /// Return how many seconds the time limit allows a job to run from a time on, which is the begin of its work or
+    /// later.
     pub(super) fn allowed_from(&self, job: u32, from: f64) -> f64 {
         let (view, jobs) = (self.view(), &self.state.jobs);
         let end = self.scheduler.end_of(job, jobs.start_time(job), jobs.time_limit(job), view.now());
@@ -244,12 +247,12 @@ impl<F: Feed> Simulation<F> {
         allowed.max(0.0)
     }
 
-    /// Sets when the wall time rule kills a job, which may run for `allowed` seconds `from` a time on: not at all where it is
-    /// done before at its present rate.
+    /// Schedule the kill of a job that may run `allowed` seconds `from` a time on. No kill is scheduled if the job
+    /// completes before at its current rate.
     fn schedule_limit(&mut self, job: u32, run: u32, from: f64, allowed: f64) {
         let now = self.state.now;
         let is_cut = || {
-            // A rate that is controlled may change before.
+            // A controlled rate may change before.
             let has_run_time =
                 !self.view().has_application(job) && self.state.runs_until(&self.scenario, job).is_none();
             !has_run_time || self.state.service.is_some() || {
@@ -265,7 +268,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Has the estimate corrected when a running job reaches it, if it does so at `from` or later.
+    /// Schedule the correction of an estimate when a running job reaches it, if that is at `from` or later.
     pub(super) fn schedule_expiry(&mut self, job: u32, from: Time) {
         if !self.listeners.estimates {
             return;
@@ -282,7 +285,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// The present phase of a run is over: the job goes on to the next, unless this was the last.
+    /// End the current phase of a run and begin the next one. Return false if this was the last phase.
     pub(super) fn go_on_to_next_phase(&mut self, run: u32) -> bool {
         self.state.changed();
         let job = self.state.running.get(run).job;
@@ -308,8 +311,8 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Takes the next end of a phase that is not the last of its job, where it comes before anything else: nothing is asked or
-    /// recorded about it, so that it needs no instant. Whether there was one.
+    /// End the next phase of a job that is not its last, if it ends before any other event: it triggers no call and no
+    /// record, and needs no instant. Return whether there was one.
     pub(super) fn take_phase_before(&mut self, besides: Time) -> bool {
         let Some(((end, _), run)) = self.state.work.next() else { return false };
         let means_more =
@@ -325,7 +328,7 @@ impl<F: Feed> Simulation<F> {
         self.go_on_to_next_phase(run)
     }
 
-    /// A job is suspended: it does nothing any more, and gives up its nodes after so many seconds.
+    /// Suspend a job: its work stops, and it releases its nodes after this many seconds.
     pub(super) fn begin_suspension(&mut self, job: u32, seconds: f64) {
         let Some(run) = self.state.jobs.run(job).filter(|_| !self.view().is_suspending(job)) else { return };
         let (now, done) = (self.state.now, self.work_done(job));
@@ -335,7 +338,7 @@ impl<F: Feed> Simulation<F> {
         self.disturb();
     }
 
-    /// The work of a job is over: its completion begins, if it takes time.
+    /// Begin the completion phase of a job with completed work. Return false if completion takes no time.
     pub(super) fn begin_completion(&mut self, job: u32, run: u32, killed: bool) -> bool {
         let completion = self.view().overhead(job).completion;
         if completion <= 0.0 {
@@ -347,7 +350,7 @@ impl<F: Feed> Simulation<F> {
         true
     }
 
-    /// A job works no more, but holds its nodes for so many seconds in a phase.
+    /// Stop the work of a job that holds its nodes for this many seconds in a phase.
     fn leave_work(&mut self, job: u32, run: u32, phase: Phase, seconds: f64) {
         self.state.running.set_phase(run, phase);
         if self.scenario.bills_runs_only() {
@@ -359,7 +362,7 @@ impl<F: Feed> Simulation<F> {
         self.state.work.start(self.state.now, run, sequence, seconds, 1.0);
     }
 
-    /// A running job reaches its limit: its run is over. Whether its completion begins.
+    /// End the run of a job that reaches its limit. Return whether its completion phase begins.
     pub(super) fn cut_run(&mut self, run: u32) -> bool {
         let job = self.state.running.get(run).job;
         let completes = self.begin_completion(job, run, true);
@@ -370,7 +373,7 @@ impl<F: Feed> Simulation<F> {
         completes
     }
 
-    /// A running job reaches its end, or its limit.
+    /// End a running job that has completed or reached its limit.
     pub(super) fn complete(&mut self, job: u32, at_limit: bool) {
         let Some(run) = self.state.jobs.run(job) else { return };
         let was_killed = self.state.running.get(run).phase == Phase::Completing(true);
@@ -384,14 +387,14 @@ impl<F: Feed> Simulation<F> {
         self.end(job, state);
     }
 
-    /// Gives back the nodes of a running job, unless it gave them back at the beginning of this instant.
+    /// Release the nodes of a running job, unless it released them at the beginning of this instant.
     pub(super) fn release_held_nodes(&mut self, job: u32) {
         if self.state.holds_nodes(job) {
             self.release_nodes(job);
         }
     }
 
-    /// Gives back the nodes of a running job.
+    /// Release the nodes of a running job.
     pub(super) fn release_nodes(&mut self, job: u32) {
         self.recorders.nodes_to_be_released(View { scenario: &self.scenario, state: &self.state }, job);
         self.state.count_busy(&self.scenario, job, -1.0);
@@ -400,14 +403,14 @@ impl<F: Feed> Simulation<F> {
         self.recorders.nodes_released(View { scenario: &self.scenario, state: &self.state }, job);
     }
 
-    /// Records the work of a job whose run is cut short now, in whatever phase.
+    /// Record the work of a job with a run that is interrupted now, in any phase.
     pub(super) fn note_short_run(&mut self, job: u32) {
         let work_end = self.view().work_end(job).unwrap_or(self.state.now);
         let work_start = self.view().work_begin(job);
         self.state.note_short_run(job, work_start, work_end, false);
     }
 
-    /// Ends a job, which has given back its nodes.
+    /// End a job that has released its nodes.
     pub(super) fn end(&mut self, job: u32, state: JobState) {
         let before = self.state.jobs.state(job);
         if !matches!(before, JobState::Queued | JobState::Running) {

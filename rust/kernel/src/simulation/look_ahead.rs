@@ -1,4 +1,4 @@
-//! Looking ahead: a fork that goes on by what schedulers know.
+//! Look-ahead: a fork that continues with the knowledge of schedulers.
 use crate::priority::Priority;
 use crate::scheduler::SchedulingRule;
 use crate::state::Phase;
@@ -6,8 +6,8 @@ use crate::state::Phase;
 use super::{Feed, Simulation};
 
 impl<F: Feed> Simulation<F> {
-    /// An independent copy. It shares what is given and what is over, and costs what is alive: O(jobs alive + nodes), and
-    /// one counter for every 1024 rows.
+    /// Return an independent copy. It shares inputs and records of finished jobs: O(live jobs + nodes), and one counter
+    /// for every 1024 rows.
     #[must_use]
     pub fn fork(&mut self) -> Self
     where
@@ -19,7 +19,7 @@ impl<F: Feed> Simulation<F> {
         self.clone()
     }
 
-    /// Makes this a look ahead by what schedulers know: every job runs for its estimate, and no further job comes.
+    /// Turn the simulation into a look-ahead: every job runs for its estimate, and no further job arrives.
     pub fn assume_estimates(&mut self) {
         self.feed.close();
         self.state.assumes_estimates = true;
@@ -33,21 +33,21 @@ impl<F: Feed> Simulation<F> {
         for job in self.state.running.jobs() {
             self.assume_end(job);
         }
-        // Estimates are seconds, whatever the rates: no control is asked, not even of events of this instant.
+        // Estimates are seconds at any rate: no control is called, not even about events of this instant.
         self.state.service = None;
         self.cursor.questions.clear();
         self.choose_kinds();
         if matches!(self.priority, Priority::Service(_)) {
-            // Disciplines may go by the work, which is another now.
+            // Disciplines may use the work, which has changed.
             self.state.refresh_priorities(&self.scenario, &self.priority);
         }
-        // Applications are taken to be run times.
+        // Applications are treated as run times.
         self.state.applications = None;
         self.cursor.notice = None;
     }
 
-    /// A running job ends when it is expected to, or now where that is past. One started in this pass begins its run by
-    /// its estimate.
+    /// Set the end of a running job to its expected end, or to now if that has passed. A job started in this pass
+    /// begins its run with its estimate.
     fn assume_end(&mut self, job: u32) {
         self.state.jobs.assume_estimate(job);
         let Some(run) = self.state.jobs.run(job) else { return };

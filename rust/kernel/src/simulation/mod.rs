@@ -1,7 +1,7 @@
-//! The event loop: one instant after the other, in the order of the [`Agenda`].
+//! The event loop: it processes one instant after the other, in the order of the [`Agenda`].
 //!
-//! The loop can be left at every point at which something outside is asked ([`YieldPoint`]) and entered again: all it
-//! knows is in the [`Simulation`], so a clone is a fork, also in the middle of an instant.
+//! The loop returns at every point at which an external party is called ([`YieldPoint`]), and can be resumed: its whole
+//! state is in the [`Simulation`], so a clone is a fork, also in the middle of an instant.
 mod agenda;
 mod applications;
 mod calculation;
@@ -63,13 +63,14 @@ pub struct Simulation<F> {
     allocator: Allocator,
     recorders: Recorders,
     agenda: Arc<Agenda>,
-    /// The kinds of events that this run may have, in the order of the agenda; follows from it and the rest.
+    /// Kinds of events that can occur in this run, in the order of the agenda; derived from the agenda and the other
+    /// inputs.
     kinds: Vec<EventKind>,
-    /// Whether anything may happen but submissions, ends, plans that are due and timers; follows from the kinds.
+    /// True if events other than submissions, ends, due plans and timers can occur; derived from `kinds`.
     has_rare_events: bool,
-    /// Whether anything changes with time alone but the work of running jobs; follows likewise.
+    /// True if more than the work of running jobs changes with time alone; derived in the same way.
     has_rare_states: bool,
-    /// Whether keys or what limits admit change with time alone; follows likewise.
+    /// True if keys or limits change with time alone; derived in the same way.
     varies_with_time: bool,
     listeners: Listeners,
     cursor: Cursor,
@@ -78,7 +79,7 @@ pub struct Simulation<F> {
 }
 
 impl<F: Feed> Simulation<F> {
-    /// A simulation before its first instant.
+    /// Create a simulation before its first instant.
     pub fn new(
         mut scenario: Scenario,
         mut state: State,
@@ -90,7 +91,7 @@ impl<F: Feed> Simulation<F> {
         scenario.first_submission = feed.first_submission();
         let cursor = Cursor::new(&agenda, scenario.first_submission);
         if !scenario.jobs.is_empty() {
-            // A streamed run learns of its requests only as it goes on.
+            // A streamed run does not know its requests beforehand.
             state.distinguish_requests(&scenario);
         }
         let mut simulation = Self {
@@ -115,7 +116,7 @@ impl<F: Feed> Simulation<F> {
         simulation
     }
 
-    /// The same with listeners.
+    /// Return the simulation with listeners.
     #[must_use]
     pub fn with_listeners(mut self, listeners: Listeners) -> Self {
         self.listeners = listeners;
@@ -123,7 +124,7 @@ impl<F: Feed> Simulation<F> {
         self
     }
 
-    /// The same with recorders.
+    /// Return the simulation with recorders.
     #[must_use]
     pub fn with_recorders(mut self, mut recorders: Recorders) -> Self {
         if let Some(sensor) = &mut recorders.platform {
@@ -134,7 +135,7 @@ impl<F: Feed> Simulation<F> {
         self
     }
 
-    /// Keeps the indices that the policy asks for.
+    /// Maintain the indices that the policy needs.
     fn keep_indices(&mut self) {
         if self.scheduler.needs_running() {
             let is_asked_seldom = self.scheduler.asks_for_running_seldom();
@@ -156,52 +157,52 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// What is given, and what changes.
+    /// Return a view of scenario and state.
     pub fn view(&self) -> View<'_> {
         View { scenario: &self.scenario, state: &self.state }
     }
 
-    /// What is given.
+    /// Return the scenario: the constant inputs.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }
 
-    /// What changes.
+    /// Return the state.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// The scheduler as it stands.
+    /// Return the scheduler with its state.
     pub fn scheduler(&self) -> &Scheduler {
         &self.scheduler
     }
 
-    /// The allocator as it stands.
+    /// Return the allocator with its state.
     pub fn allocator(&self) -> &Allocator {
         &self.allocator
     }
 
-    /// What is written down of the run.
+    /// Return the recorders of the run.
     pub fn recorders(&self) -> &Recorders {
         &self.recorders
     }
 
-    /// The feed, with what it has fed.
+    /// Return the feed and a view of the run.
     pub fn feed_and_view(&mut self) -> (&mut F, View<'_>) {
         (&mut self.feed, View { scenario: &self.scenario, state: &self.state })
     }
 
-    /// The feed, to be closed, with what it has fed.
+    /// Return the feed to be closed, the scenario and the state.
     pub fn into_parts(self) -> (F, Arc<Scenario>, State) {
         (self.feed, self.scenario, self.state)
     }
 
-    /// Why the scheduler is being asked.
+    /// Return the reason of the current call of the scheduler.
     pub fn trigger(&self) -> Trigger {
         self.cursor.trigger
     }
 
-    /// Why the run cannot go on.
+    /// Return why the run cannot continue, or None.
     pub fn failure(&self) -> Option<Failure<'_>> {
         if let Some(defect) = self.state.defect {
             return Some(Failure::Defect(defect));
@@ -212,18 +213,18 @@ impl<F: Feed> Simulation<F> {
         self.cursor.failure.as_ref().map(|(job, reason)| Failure::Application { job: *job, reason })
     }
 
-    /// Whether the run cannot go on.
+    /// Return whether the run cannot continue.
     fn has_failed(&self) -> bool {
         let is_refused = || self.recorders.platform.as_ref().is_some_and(|sensor| sensor.refused().is_some());
         self.state.defect.is_some() || self.cursor.failure.is_some() || is_refused()
     }
 
-    /// What changed since this was asked last.
+    /// Remove and return the changes since the last call.
     pub fn take_changes(&mut self) -> Vec<(Change, u32)> {
         self.recorders.changes.take()
     }
 
-    /// The next instant at which something happens; [`Time::NEVER`] at the end.
+    /// Return the next instant with an event; [`Time::NEVER`] at the end.
     pub fn next_time(&self) -> Time {
         if self.cursor.at != LoopState::Idle {
             return Time(self.state.now);
@@ -231,27 +232,27 @@ impl<F: Feed> Simulation<F> {
         self.next_time_among(self.next_besides_work())
     }
 
-    /// The next instant at which something happens besides the end of a phase of a job whose work is a time.
+    /// Return the next instant with an event other than the end of a phase of a job with fixed work.
     fn next_besides_work(&self) -> Time {
         let next = self.cursor.timers.next_time().min(self.feed.next_time()).min(self.next_planned());
         let next = next.min(self.next_limit());
         if self.has_rare_events { next.min(self.next_rare_event()) } else { next }
     }
 
-    /// The next submission, end or timer.
+    /// Return the time of the next submission, end or timer.
     fn next_common_event(&self) -> Time {
         let next = self.cursor.timers.next_time().min(self.feed.next_time());
         next.min(self.next_limit()).min(self.next_end_of_work())
     }
 
-    /// The next instant at which something happens that only runs with further options have.
+    /// Return the time of the next event of an optional feature.
     #[inline(never)]
     fn next_rare_event(&self) -> Time {
         let applications = self.state.applications.as_ref().map_or(Time::NEVER, |running| running.next);
         self.next_rare_event_besides_applications().min(applications)
     }
 
-    /// The same but for what applications do.
+    /// Return the same without events of applications.
     fn next_rare_event_besides_applications(&self) -> Time {
         self.next_external_event()
             .min(self.next_rare_end())
@@ -260,7 +261,7 @@ impl<F: Feed> Simulation<F> {
             .min(self.next_in_calendar())
     }
 
-    /// Whether nothing but applications has something to do at the next instant.
+    /// Return whether only applications have an event at the next instant.
     fn is_of_applications_alone(&self, next: Time) -> bool {
         self.state.applications.as_ref().is_some_and(|running| running.next <= next)
             && self.next_common_event() > next
@@ -269,17 +270,17 @@ impl<F: Feed> Simulation<F> {
             && self.next_power_event() > next
     }
 
-    /// The next instant, where the next besides the ends of work is known; [`Time::NEVER`] also where nothing can happen any more
-    /// but timers that bring nothing about.
+    /// Return the next instant, given the next event other than ends of work. [`Time::NEVER`] also if only timers
+    /// without possible effect are left.
     fn next_time_among(&self, besides_work: Time) -> Time {
         let next = besides_work.min(self.next_end_of_work());
         let is_timed = self.cursor.timers.any() && next != Time::NEVER;
         let next = if is_timed && self.waits_for_timers() && self.is_in_vain() { Time::NEVER } else { next };
-        // What nodes do keeps no run going.
+        // Transitions of nodes do not keep a run going.
         if next == Time::NEVER { next } else { next.min(self.next_power_event()) }
     }
 
-    /// Where a run stops at which nothing is left to happen. Where no job is left, limits count none.
+    /// Return the final yield point of a run without further events. Without jobs, all counts of limits must be zero.
     fn end_point(&mut self) -> YieldPoint {
         let is_over = self.state.running.is_empty() && self.state.queue.has_none_waiting();
         if is_over && self.state.limited.as_ref().is_some_and(|limited| !limited.counts.are_idle()) {
@@ -289,13 +290,13 @@ impl<F: Feed> Simulation<F> {
         YieldPoint::End
     }
 
-    /// The next end, limit, expiry, end of a grace time, or deed of an application.
+    /// Return the time of the next end, limit, expiry, end of a grace time, or application event.
     fn next_end(&self) -> Time {
         let applications = self.state.applications.as_ref().map_or(Time::NEVER, |running| running.next);
         self.next_end_besides_applications().min(applications)
     }
 
-    /// The same but for what applications do.
+    /// Return the same without events of applications.
     fn next_end_besides_applications(&self) -> Time {
         let next = self.next_end_of_work().min(self.next_limit());
         if self.has_rare_events { next.min(self.next_rare_end()) } else { next }
@@ -309,14 +310,15 @@ impl<F: Feed> Simulation<F> {
         self.state.limits.peek().map_or(Time::NEVER, |((time, _), _)| time)
     }
 
-    /// The next end that only runs with further options have, but for what applications do.
+    /// Return the time of the next end that belongs to an optional feature, without events of applications.
     #[inline(never)]
     fn next_rare_end(&self) -> Time {
         let expiry = self.state.expiries.peek().map_or(Time::NEVER, |((time, _), _)| time);
         expiry.min(self.next_grace_end()).min(self.next_switch())
     }
 
-    /// When the scheduler has a reservation due, or a running job may be a victim from now on; never while it is stopped.
+    /// Return when a reservation of the scheduler is due, or a running job's exempt time ends; never while the
+    /// scheduler is stopped.
     fn next_planned(&self) -> Time {
         if self.state.is_stopped {
             return Time::NEVER;
@@ -326,7 +328,7 @@ impl<F: Feed> Simulation<F> {
         self.scheduler.next_due().min(exemption)
     }
 
-    /// When the clock alone has the scheduler asked; never where no job is left to be decided about.
+    /// Return when the period of the scheduler ends; never if no job is left to decide about.
     fn next_question(&self) -> Time {
         if self.agenda.triggers.is_none() {
             return Time::NEVER;
@@ -337,7 +339,7 @@ impl<F: Feed> Simulation<F> {
         if is_empty { Time::NEVER } else { self.cursor.clock.next_time() }
     }
 
-    /// Whether nothing can happen any more but by timers, or questions of the clock.
+    /// Return whether only timers or periodic calls of the scheduler are left.
     fn waits_for_timers(&self) -> bool {
         (self.cursor.timers.any() || self.next_question() != Time::NEVER)
             && self.feed.next_time() == Time::NEVER
@@ -348,7 +350,7 @@ impl<F: Feed> Simulation<F> {
             && self.next_in_calendar() == Time::NEVER
     }
 
-    /// When the next reservation of the machine begins or ends; never where no job waits for that, or runs that it may cancel.
+    /// Return when the next reservation begins or ends; never if no waiting or running job can be affected.
     fn next_in_calendar(&self) -> Time {
         match self.state.occurrences(&self.scenario) {
             Some(calendar) if !self.state.queue.is_empty() && !self.state.is_stopped => {
@@ -359,8 +361,8 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Whether timers can bring nothing about: no job is left, or they only watch, or repair for jobs that never fit. A job that
-    /// never ends may be killed.
+    /// Return whether timers cannot have an effect: no job is left, or they only observe, or they repair nodes while no
+    /// waiting job fits on the whole machine. A job that never ends may still be killed by a timer.
     fn is_in_vain(&self) -> bool {
         (self.state.running.is_empty() && self.state.queue.has_none_waiting())
             || (!self.cursor.timers.any_acting()
@@ -368,9 +370,9 @@ impl<F: Feed> Simulation<F> {
                 && !(self.cursor.timers.any_repairing() && self.repairs_may_help()))
     }
 
-    /// Goes on to the next instant and does everything that happens there; false if nothing is left to happen.
+    /// Advance to the next instant and process it completely. Return false if no event is left.
     ///
-    /// Nothing outside is asked.
+    /// External parties are not called.
     pub fn step(&mut self) -> Result<bool, F::Error> {
         loop {
             if let Some(goes_on) = self.step_or_pause()? {
@@ -379,7 +381,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// The same; None where a while has passed, and the instant is not over.
+    /// Same as `step`; None if the time slice has ended within the instant.
     pub fn step_or_pause(&mut self) -> Result<Option<bool>, F::Error> {
         loop {
             match self.advance()? {
@@ -393,7 +395,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Goes on until a while has passed, or to the end; false if nothing is left to happen.
+    /// Advance until the time slice ends, or to the end. Return false if no event is left.
     pub fn run_a_while(&mut self) -> Result<bool, F::Error> {
         loop {
             match self.step_or_pause()? {
@@ -404,7 +406,8 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Goes on until a time, inclusive, or until a while has passed: `Pause`, or why it ended. Nothing outside is asked.
+    /// Advance until a time, inclusive, or until the time slice ends. Return `Pause` or the reason of the end. External
+    /// parties are not called.
     pub fn run_a_while_until(&mut self, time: Time) -> Result<YieldPoint, F::Error> {
         if self.cursor.at != LoopState::Idle && Time(self.state.now) > time {
             return Ok(YieldPoint::End);
@@ -421,12 +424,12 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Goes on to the next point at which something outside is asked, or an instant is over.
+    /// Advance to the next point at which an external party is called, or an instant is over.
     pub fn advance(&mut self) -> Result<YieldPoint, F::Error> {
         self.advance_until(Time::NEVER)
     }
 
-    /// The same; `End` where the next instant is after a time.
+    /// Same as `advance`; return `End` if the next instant is after `time`.
     fn advance_until(&mut self, time: Time) -> Result<YieldPoint, F::Error> {
         loop {
             let point = match self.cursor.at {

@@ -1,4 +1,5 @@
-//! A scheduling pass: the scheduler proposes, the simulation checks and applies, until there is no more to propose.
+//! A scheduling pass: the scheduler proposes decisions, and the simulation checks and applies them, until there are no
+//! more.
 use crate::cluster::{NodeTasks, Unanswered};
 use crate::decision::{Decision, Preemption};
 use crate::scheduler::{SchedulingRule, Step};
@@ -8,12 +9,12 @@ use super::cursor::LoopState;
 use super::triggers::Trigger;
 use super::{Feed, Refusal, Simulation, View, YieldPoint};
 
-/// How often a discipline may suspend a job at one time: under limits what it selects depends on what runs, so that two jobs
-/// could displace each other for ever (S20).
+/// Maximum number of suspensions of a job by a discipline at one time: under limits, a selection depends on the running
+/// jobs, so that two jobs could replace each other endlessly (S20).
 const MOST_SUSPENSIONS: usize = 8;
 
 impl<F: Feed> Simulation<F> {
-    /// Makes a pass, or goes on with one, to its end or to the next point at which something outside is asked.
+    /// Begin or continue a pass, to its end or to the next point at which an external party is called.
     pub(super) fn go_on_with_pass(&mut self) -> Result<Option<YieldPoint>, F::Error> {
         if self.cursor.at == LoopState::Notifying {
             self.cursor.at = LoopState::Prioritising;
@@ -31,7 +32,8 @@ impl<F: Feed> Simulation<F> {
         Ok(None)
     }
 
-    /// Goes through the queue until the pass is over, begins again at its head, or something outside is asked.
+    /// Process the queue until the pass is over, restarts at the head of the queue, or an external party has to be
+    /// called.
     fn pass_once(&mut self) -> Option<YieldPoint> {
         if self.cursor.at == LoopState::Prioritising {
             self.cursor.at = LoopState::Passing;
@@ -54,14 +56,14 @@ impl<F: Feed> Simulation<F> {
         None
     }
 
-    /// Begins a pass; whether keys are asked for outside.
+    /// Return whether keys have to be requested from outside at the begin of a pass.
     fn begin_pass(&mut self) -> bool {
-        // Reservations are made in order where nothing can start, and a scheduler outside may look at it for any reason.
+        // Reservations need the order even if nothing can start, and an external scheduler may read it for any reason.
         let is_seen = || self.scheduler.plans_ahead() || self.view().may_start_some();
         self.priority.is_external() && self.state.queue.len() > 1 && is_seen()
     }
 
-    /// Opens a pass; whether the scheduler has something to propose in it.
+    /// Open a pass. Return whether the scheduler can have proposals in it.
     fn open_pass(&mut self) -> bool {
         if let Some(log) = self.recorders.dispatch.as_mut().filter(|_| self.cursor.stopwatch.is_none()) {
             self.cursor.stopwatch = Some(log.begin());
@@ -69,7 +71,7 @@ impl<F: Feed> Simulation<F> {
         self.cursor.is_disturbed = false;
         self.cursor.calendar_turn = None;
         self.cursor.plan_due = None;
-        // Exempt times that are over are taken note of in a pass, whether jobs wait or not.
+        // A pass also processes ended exempt times, with or without waiting jobs.
         let is_vain = self.state.queue.is_empty()
             && self.state.preemption.is_none()
             && self.scheduler.looks_at_queue_only();
@@ -79,9 +81,9 @@ impl<F: Feed> Simulation<F> {
         !is_vain
     }
 
-    /// Sorts the queue where the scheduler looks at all of it and keys change with time.
+    /// Sort the queue if the scheduler examines all of it and keys change with time.
     fn refresh_priorities(&mut self) {
-        // Before the queue is sorted: whether some job may start is asked of those that are open.
+        // Open closed jobs before the queue is sorted: whether some job may start depends on the open jobs.
         if self.view().looks_at_each() {
             self.state.open_all(&self.scenario, &self.priority);
         } else if self.scenario.limits.is_some() {
@@ -94,7 +96,7 @@ impl<F: Feed> Simulation<F> {
         if self.allocator.as_external().is_some() {
             self.scheduler.reexamine();
         }
-        // Submissions are nearly always to come, and cost less to ask for.
+        // Submissions are almost always pending, and cheaper to check.
         let are_to_come = self.feed.next_time() != Time::NEVER || self.next_external_event() != Time::NEVER;
         self.scheduler.awaits_events(are_to_come);
         let view = View { scenario: &self.scenario, state: &self.state };
@@ -108,7 +110,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Takes the scheduler's proposals until it has no more, or something outside is asked.
+    /// Process the scheduler's proposals until there are no more, or an external party has to be called.
     fn propose(&mut self) -> Option<YieldPoint> {
         loop {
             if self.patience.is_over() {
@@ -143,7 +145,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// The scheduler's next step.
+    /// Return the scheduler's next step.
     fn next_step(&mut self) -> Result<Step, Unanswered> {
         if self.scheduler.asks_for_running(View { scenario: &self.scenario, state: &self.state }) {
             self.state.complete_expected_ends(&self.scenario);
@@ -155,8 +157,8 @@ impl<F: Feed> Simulation<F> {
         self.scheduler.propose(view, &mut self.allocator)
     }
 
-    /// The scheduler's next step under an allocator outside. Where it needs an answer, the scheduler is as it was before,
-    /// and the step runs again once the allocator has answered.
+    /// Return the scheduler's next step with an external allocator. If an answer is missing, restore the scheduler's
+    /// state; the step runs again once the allocator has answered.
     #[inline(never)]
     fn next_step_asking_outside(&mut self) -> Result<Step, Unanswered> {
         let view = View { scenario: &self.scenario, state: &self.state };
@@ -173,16 +175,16 @@ impl<F: Feed> Simulation<F> {
         step
     }
 
-    /// Applies what a rule proposes. One that is refused is a defect of the rule, which would propose the same again: the
-    /// pass ends.
+    /// Apply a proposal of a rule. Return false if it is refused: that is a defect of the rule, which would repeat it,
+    /// so the pass ends.
     fn take_proposal(&mut self, decision: Decision) -> bool {
         let applied = self.apply(decision);
         debug_assert!(applied.is_ok(), "what a rule proposes fits: {applied:?}");
         applied.is_ok()
     }
 
-    /// Suspends a job as a discipline wants, unless its end is being taken in, or it was suspended too often at this time
-    /// already; whether the pass goes on.
+    /// Suspend a job for a discipline, unless its end is being processed, or it was suspended too often at this time.
+    /// Return whether the pass continues.
     #[inline(never)]
     fn suspend(&mut self, job: u32) -> bool {
         let times = self.cursor.suspended.iter().filter(|&&other| other == job).count();
@@ -193,7 +195,7 @@ impl<F: Feed> Simulation<F> {
         self.take_proposal(Decision::Preempt { job, keep: Preemption::Suspend })
     }
 
-    /// Whether a scheduler outside has something to decide about.
+    /// Return whether an external scheduler has something to decide.
     fn is_asked(&self) -> bool {
         let points = self.state.applications.as_ref();
         let at_point = points.is_some_and(|running| !running.at_scheduling_point().is_empty());
@@ -201,7 +203,7 @@ impl<F: Feed> Simulation<F> {
         is_asked || !self.state.queue.is_empty()
     }
 
-    /// Answers the question of a point [`YieldPoint::Allocation`]: nodes that admit the job's tasks, or None.
+    /// Answer the question of [`YieldPoint::Allocation`] with nodes that have room for the job's tasks, or None.
     pub fn answer_allocation(&mut self, placement: Option<Vec<NodeTasks>>) -> Result<(), Refusal> {
         if let Some(placement) = &placement {
             self.check_answer(placement)?;
@@ -216,12 +218,12 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Sees to the jobs that the pass started, and to those that ended before it.
+    /// End a pass: begin the runs of started jobs, and hand over ended jobs.
     fn end_pass(&mut self) -> Result<(), F::Error> {
         if let (Some(log), Some(timer)) = (&mut self.recorders.dispatch, self.cursor.stopwatch.take()) {
             log.end(&timer, View { scenario: &self.scenario, state: &self.state });
         }
-        // Jobs at scheduling points go on before others begin.
+        // Jobs at scheduling points continue before others begin.
         if self.state.applications.is_some() {
             self.leave_scheduling_points();
         }
@@ -253,7 +255,7 @@ impl<F: Feed> Simulation<F> {
         Ok(())
     }
 
-    /// Gives the jobs that ended to the feed.
+    /// Hand the ended jobs over to the feed.
     pub(super) fn hand_over_ended(&mut self) -> Result<(), F::Error> {
         let mut ended = std::mem::take(&mut self.state.ended);
         for job in ended.drain(..) {
@@ -263,7 +265,7 @@ impl<F: Feed> Simulation<F> {
         Ok(())
     }
 
-    /// Records why jobs wait, in the order of the queue as of now.
+    /// Record why jobs wait, in the current queue order.
     #[inline(never)]
     fn look_at_reasons(&mut self) {
         self.complete_queue();

@@ -1,27 +1,27 @@
-//! When a caller is given the chance to look at signals, also within a long instant.
+//! When a caller gets the opportunity to check for signals, also within a long instant.
 //!
-//! The clock is read about once in [`FRESH`] at most: a step takes from nanoseconds to many milliseconds, so the number
-//! of steps between two readings follows what the latest ones took. It is small enough that, where steps become slow
-//! at once, the caller still gets its look in time.
+//! The clock is read about once per [`FRESH`] at most: a step takes from nanoseconds to many milliseconds, so the
+//! number of steps between two readings is adapted to the latest steps. It is small enough that the caller is served in
+//! time even if steps suddenly become slow.
 use std::time::{Duration, Instant};
 
-/// A caller gets a look so often.
+/// Time between two opportunities.
 const INTERVAL: Duration = Duration::from_millis(50);
-/// A reading of the clock is worth it after so long.
+/// Minimum time between two readings of the clock.
 const FRESH: Duration = Duration::from_micros(100);
-/// The most steps between two readings: with steps of 2 ms a look is a tenth of a second late, once.
+/// Maximum number of steps between two readings: with steps of 2 ms, one opportunity is a tenth of a second late, once.
 const MOST_STEPS: u32 = 64;
 
-/// Steps of the loop, and when the next look is due. It is no part of the state: what happens does not depend on it.
+/// Counter of steps, and time of the next opportunity. It is not part of the state: results do not depend on it.
 #[derive(Clone, Debug)]
 pub(super) struct Patience {
     interval: Duration,
     most_steps: u32,
-    /// Steps until the clock is read, and how many they were.
+    /// Steps left until the next reading, and their number at the last one.
     left: u32,
     steps: u32,
     read: Option<Instant>,
-    /// None until the loop has gone on after a look.
+    /// None until the loop has continued after an opportunity.
     due: Option<Instant>,
 }
 
@@ -32,19 +32,19 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// A look is due at every second step.
+    /// Create a poll that is due at every second step.
     #[cfg(test)]
     pub fn none() -> Self {
         Self { interval: Duration::ZERO, most_steps: 1, ..Self::default() }
     }
 
-    /// Counts a step; whether a look is due. O(1).
+    /// Count a step. Return whether the caller should get an opportunity. O(1).
     pub fn is_over(&mut self) -> bool {
         self.left -= 1;
         self.left == 0 && self.read_clock()
     }
 
-    /// Reads the clock, and chooses when to do so again; whether a look is due.
+    /// Read the clock, and choose the step of the next reading. Return whether the caller should get an opportunity.
     #[cold]
     fn read_clock(&mut self) -> bool {
         let now = Instant::now();

@@ -1,8 +1,8 @@
-//! Preemption by the rules of the kernel (S16): the victims give up their nodes in a pass, and wait again, or end.
+//! Preemption by kernel rules (S16): victims release their nodes in a pass, and wait again or end.
 //!
-//! The pass then begins again at the head of the queue, where the victims have their places, once the job has started for which
-//! they fell. It is over at last: a job that the pass has started is no victim in it, so that each time it begins again at least
-//! one fewer job is left that ran before the pass. Under `slurm` the victims wait again, or end, when the pass is over.
+//! After the job has started for which they were preempted, the pass restarts at the head of the queue, where the
+//! victims have their positions. The pass terminates: a job that it has started is no victim in it, so each restart
+//! leaves fewer jobs that ran before the pass. Under `slurm`, victims wait again or end when the pass is over.
 use crate::decision::{Decision, Effect, Preemption};
 use crate::scheduler::{SchedulingRule, Step};
 use crate::state::{Phase, State};
@@ -13,7 +13,7 @@ use super::cursor::LoopState;
 use super::{Feed, Refusal, Simulation};
 
 impl<F: Feed> Simulation<F> {
-    /// Applies what a rule proposes, so that a job fits; whether the pass goes on from here.
+    /// Apply the decisions that make room for a job. Return whether the pass continues from here.
     #[inline(never)]
     pub(super) fn make_room(&mut self, job: u32, decisions: Vec<Decision>) -> bool {
         let leaving = if self.view().victims_run_on() { self.give_notice(job, decisions) } else { decisions };
@@ -39,7 +39,7 @@ impl<F: Feed> Simulation<F> {
         false
     }
 
-    /// Has the victims of a job give up their nodes when their grace time is over: those that do so at once are given back.
+    /// Begin the grace times of a job's victims. Return the decisions for victims that leave at once.
     fn give_notice(&mut self, job: u32, decisions: Vec<Decision>) -> Vec<Decision> {
         let grace_time = self.scenario.preemption.as_ref().map_or(0.0, |rules| rules.grace_time);
         let (now, mut leaving) = (self.state.now, Vec::new());
@@ -56,12 +56,12 @@ impl<F: Feed> Simulation<F> {
         leaving
     }
 
-    /// When the next victim gives up its nodes.
+    /// Return when the next victim releases its nodes.
     pub(super) fn next_grace_end(&self) -> Time {
         self.state.preemption.as_ref().map_or(Time::NEVER, |preemption| preemption.next_grace_end())
     }
 
-    /// Victims whose grace time is over wait again, or are killed; those that end at this instant have been faster.
+    /// Requeue or kill victims at the end of their grace time, unless they end by themselves at this instant.
     pub(super) fn end_graces(&mut self) {
         let cancels =
             self.scenario.preemption.as_ref().is_some_and(|rules| rules.mode == PreemptionMode::Cancel);
@@ -86,12 +86,12 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Whether the run of a victim whose grace time is over is over too, or ends at this instant.
+    /// Return whether the run of a victim has ended, or ends at this instant, before its grace time.
     fn has_been_faster(&self, victim: u32, run: u32) -> bool {
         if self.scheduler.preempts() {
             return self.view().ends_now(victim);
         }
-        // Slurm's controller looks at jobs that run.
+        // Slurm's controller checks jobs with a running phase only.
         match self.state.running.get(run).phase {
             Phase::Launching => false,
             Phase::Running => self.view().phase_ends_now(run),
@@ -99,7 +99,8 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// A pass begins, or begins again: jobs whose victims have just given up their nodes are looked at first, in the order of the queue.
+    /// Begin or restart a pass: jobs with victims that have just released their nodes are examined first, in queue
+    /// order.
     #[inline(never)]
     pub(super) fn begin_preemption(&mut self) {
         let Some(preemption) = &mut self.state.preemption else { return };
@@ -114,7 +115,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// The rule has had its next step: jobs that others were preempted for have had their turn, unless it was that of one.
+    /// End the precedence of jobs with victims after the rule's next step, unless the step started one of them.
     #[inline(never)]
     pub(super) fn forget_preempting_jobs(&mut self, step: &Step) {
         let Some(preemption) = &mut self.state.preemption else { return };
@@ -149,7 +150,7 @@ impl<F: Feed> Simulation<F> {
         Ok(Effect::Done)
     }
 
-    /// Those that gave up their nodes in the pass wait again, or end.
+    /// Return victims of this pass to the queue, or end them.
     #[inline(never)]
     pub(super) fn dismiss_victims(&mut self) {
         let Some(preemption) = &mut self.state.preemption else { return };

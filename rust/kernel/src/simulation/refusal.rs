@@ -1,85 +1,85 @@
-//! Why a decision from outside is refused.
+//! Reasons why a decision from outside is refused.
 use std::fmt;
 
 use crate::state::OUT_OF_TIME;
 
 use crate::workload::JobState;
 
-/// A decision that breaks a rule; nothing was changed. Jobs are named by their slots.
+/// A decision that breaks a rule; nothing was changed. Jobs are identified by their slots.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refusal {
-    /// There is no such job.
+    /// The job does not exist.
     NoSuchJob(u32),
-    /// There is no such node.
+    /// The node does not exist.
     NoSuchNode {
-        /// The number given.
+        /// The given number.
         node: u32,
-        /// How many there are.
+        /// Number of nodes.
         nodes: u32,
     },
-    /// The job is not in a state in which this can be done.
+    /// The state of the job does not allow the decision.
     WrongState {
         /// The job.
         job: u32,
-        /// Its state.
+        /// Its current state.
         state: JobState,
-        /// What it would have to be.
+        /// The required states.
         needed: &'static str,
     },
     /// The job is on hold.
     OnHold(u32),
-    /// The job ends at this very instant.
+    /// The job ends at this instant.
     EndsNow(u32),
-    /// The job was started in this very pass.
+    /// The job was started in this pass.
     StartsNow(u32),
-    /// The tasks placed are not those of the job.
+    /// The placed tasks differ from the job's tasks.
     WrongTasks {
         /// The job.
         job: u32,
-        /// How many were placed.
+        /// Number of placed tasks.
         placed: u64,
-        /// How many it has.
+        /// Number of tasks of the job.
         tasks: u32,
     },
-    /// The tasks placed are not as many as were asked for with them.
+    /// The placed tasks differ from the requested tasks of the decision.
     OtherTasks {
         /// The job.
         job: u32,
-        /// How many were placed.
+        /// Number of placed tasks.
         placed: u64,
-        /// How many were asked for.
+        /// Number of requested tasks.
         tasks: u32,
     },
-    /// A node has not the room.
+    /// A node has too few free slots.
     NoRoom {
         /// The job.
         job: u32,
         /// The node.
         node: u32,
-        /// How many tasks were to go there.
+        /// Number of tasks placed there.
         tasks: u32,
-        /// How many there is room for.
+        /// Number of free slots there.
         slots: u32,
     },
-    /// A node is none of those that the job may use.
+    /// The job may not use this node.
     OutsideSet {
         /// The job.
         job: u32,
         /// The node.
         node: u32,
     },
-    /// A node is reserved for others before the job would be gone.
+    /// A node is reserved for others before the job's limit ends.
     Reserved {
         /// The job.
         job: u32,
         /// The node.
         node: u32,
     },
-    /// It would go beyond a limit.
+    /// The job would exceed a limit.
     OverLimit {
         /// The job.
         job: u32,
-        /// The limit, by its place in the description.
+        /// Index of the limit in the description.
         limit: u32,
     },
     /// A node is named twice.
@@ -89,7 +89,7 @@ pub enum Refusal {
         /// The node.
         node: u32,
     },
-    /// It would delay a job that has a reservation.
+    /// The job would delay a job with a reservation.
     Delays(u32),
     /// The job does not fit from this instant on.
     NoFit {
@@ -98,82 +98,82 @@ pub enum Refusal {
         /// The instant, seconds.
         time: f64,
     },
-    /// The job keeps its number of tasks.
+    /// The job is rigid: its number of tasks is fixed.
     Rigid(u32),
-    /// The job changes its number of tasks only when it asks to, if at all.
+    /// The job changes its number of tasks only on its own request, or never.
     NotAsking(u32),
-    /// A number of tasks that the job cannot have.
+    /// The job cannot have this number of tasks.
     BadSize {
         /// The job.
         job: u32,
-        /// The number given.
+        /// The given number.
         tasks: u64,
-        /// The least that it can have.
+        /// Its minimum.
         least: u32,
-        /// The most.
+        /// Its maximum.
         most: u32,
     },
-    /// There is no room for more tasks of the job.
+    /// There is no room for additional tasks of the job.
     NoRoomToGrow {
         /// The job.
         job: u32,
-        /// How many more.
+        /// Number of additional tasks.
         more: u32,
     },
-    /// The job carries a run time, not an application.
+    /// The job has a run time instead of an application.
     NoApplication(u32),
-    /// The application of the job has no state that could be kept.
+    /// The application of the job has no state to keep.
     Stateless(u32),
-    /// The job waits for others to complete.
+    /// The job waits for conditions outside the queue.
     NotEligible(u32),
-    /// A time that has passed, or is none.
+    /// The time has passed, or is not finite.
     BadTime {
-        /// The time given.
+        /// The given time.
         time: f64,
-        /// The present time.
+        /// The current time.
         now: f64,
     },
-    /// A duration that is negative or not finite.
+    /// The duration is negative or not finite.
     BadDuration(f64),
-    /// Decisions are made in a scheduler's pass only.
+    /// Decisions are allowed only while the scheduler is called.
     NotDeciding,
-    /// The scheduler runs inside the kernel and takes no decisions.
+    /// The scheduler runs inside the kernel and accepts no decisions.
     DecidesItself,
-    /// Power can be measured from the beginning only.
+    /// Power measurement must begin before the first job runs.
     UnderWay,
-    /// The power is not measured.
+    /// Power is not measured.
     Unmeasured,
-    /// A rate that is negative or not finite.
+    /// The rate is negative or not finite.
     BadRate {
         /// The job.
         job: u32,
-        /// The rate given.
+        /// The given rate.
         rate: f64,
     },
-    /// The same for nodes.
+    /// The rate of nodes is negative or not finite.
     BadServiceRate(f64),
-    /// It is not given what nodes draw at this rate.
+    /// The power of nodes at this rate is not configured.
     UnpricedRate(f64),
-    /// There is no such control of rates.
+    /// The control does not exist.
     NoControl {
-        /// The number given.
+        /// The given number.
         control: u32,
-        /// How many there are.
+        /// Number of controls.
         count: u32,
     },
-    /// The job carries an application, whose rate follows from what it does.
+    /// The job has an application, which determines its own rate.
     HasApplication(u32),
-    /// The job is being launched or completed.
+    /// The job is in its launch or completion phase.
     NotWorking(u32),
-    /// The job is being completed, or its application was stopped.
+    /// The job is completing, or its application was stopped.
     RunIsOver(u32),
-    /// An amount to be withheld that is negative or more than the node has.
+    /// The reserved amount is negative or exceeds the node's capacity.
     BadAmount {
         /// The node.
         node: u32,
-        /// The amount given.
+        /// The given amount.
         amount: i64,
-        /// What the node has.
+        /// The node's capacity.
         capacity: i64,
     },
 }

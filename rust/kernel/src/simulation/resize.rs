@@ -1,4 +1,4 @@
-//! Resizing: other nodes for a running job, checked and done whole or refused.
+//! Resizing: a running job gets other nodes; each resize is checked, and applied completely or refused.
 use std::collections::BTreeMap;
 
 use crate::application::JobType;
@@ -18,8 +18,8 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Gives a running job these nodes, one entry per rank: at once where it is in its launch or at a scheduling point, else
-    /// from the next one on. Nodes that it gains are its own from now on.
+    /// Assign these nodes, one entry per rank, to a running job: at once if it is in its launch or at a scheduling
+    /// point, else from the next scheduling point on. It occupies additional nodes from now on.
     fn resize_to_nodes(&mut self, job: u32, nodes: Vec<u32>, gpus: Option<u32>) -> Result<(), Refusal> {
         self.check_resizable(job, nodes.len())?;
         for &node in &nodes {
@@ -39,7 +39,7 @@ impl<F: Feed> Simulation<F> {
         if let Some(running) = &mut self.state.applications {
             let others = gpus.is_some_and(|gpus| running.chosen_gpus.insert(job, gpus) != Some(gpus));
             if is_launched {
-                // Its application begins there.
+                // The application begins on these nodes.
                 running.set_ranks(job, nodes);
             } else {
                 let is_same = nodes == running.ranks(job) && !others;
@@ -49,7 +49,7 @@ impl<F: Feed> Simulation<F> {
         Ok(())
     }
 
-    /// Whether a running job has its nodes, and its application has not begun.
+    /// Return whether a running job is in its launch: it has its nodes, and its application has not begun.
     fn is_launched(&self, job: u32) -> bool {
         self.phase(job) == Some(Phase::Launching)
     }
@@ -58,8 +58,8 @@ impl<F: Feed> Simulation<F> {
         self.state.jobs.run(job).map(|run| self.state.running.get(run).phase)
     }
 
-    /// Changes the number of tasks of a running job: it loses its last ranks; or it keeps some that it was to lose at its
-    /// next scheduling point, and gains such as the allocator chooses.
+    /// Change the number of tasks of a running job. A smaller job loses its last ranks. A larger job first keeps nodes
+    /// that it was to lose at its next scheduling point, then gains nodes chosen by the allocator.
     fn resize_to_tasks(&mut self, job: u32, tasks: u32) -> Result<(), Refusal> {
         self.check_resizable(job, tasks as usize)?;
         let Some(running) = &self.state.applications else { return Err(Refusal::Rigid(job)) };
@@ -77,7 +77,7 @@ impl<F: Feed> Simulation<F> {
                 PlacementRequest { request: view.running_request(job), ..view.placement_request(job) };
             want.tasks = more;
             let mut gained = Vec::new();
-            // Plans and expansions are made by a rule of the kernel.
+            // An allocation rule of the kernel makes plans and expansions.
             if self.allocator.for_plans().place(&view.expansion(job), &want, &mut gained) != Ok(true) {
                 return Err(Refusal::NoRoomToGrow { job, more });
             }
@@ -86,8 +86,8 @@ impl<F: Feed> Simulation<F> {
         self.resize_to_nodes(job, nodes, None)
     }
 
-    /// How many more tasks of a job, up to `limit`, there is room for now: what it was to lose counts. O(log n) per node
-    /// with room, and stops at the limit.
+    /// Return how many additional tasks of a job, up to `limit`, have room now, including nodes that it was to lose.
+    /// O(log n) per node with room; stops at the limit.
     #[must_use]
     pub fn max_additional_tasks(&self, job: u32, limit: u32) -> u32 {
         let releasing = |running: &crate::state::ApplicationState| {
@@ -106,7 +106,7 @@ impl<F: Feed> Simulation<F> {
         kept.min(limit) + found.min(limit_left)
     }
 
-    /// Gives a running job these nodes in place of those that it has; false, and nothing done, where there is no room.
+    /// Replace the nodes of a running job. Return false, and change nothing, if there is no room.
     pub(super) fn change_nodes(&mut self, job: u32, placement: &[NodeTasks]) -> bool {
         if !self.state.has_room_to_resize(&self.scenario, job, placement) {
             return false;
@@ -139,7 +139,7 @@ impl<F: Feed> Simulation<F> {
         if self.is_ending(job) {
             return Err(Refusal::EndsNow(job));
         }
-        // Its application may have been stopped at this very instant, by an event.
+        // An event may have stopped its application at this instant.
         if self.applications().is_none_or(|running| running.ranks(job).is_empty()) {
             return Err(Refusal::RunIsOver(job));
         }
@@ -167,7 +167,7 @@ impl<F: Feed> Simulation<F> {
     }
 }
 
-/// What is held while `now` becomes `next`: on every node the greater of both.
+/// Return the allocation while `now` becomes `next`: the maximum of both on every node.
 fn union(now: &[NodeTasks], next: &[NodeTasks]) -> Vec<NodeTasks> {
     let mut most: BTreeMap<u32, u32> = now.iter().map(|part| (part.node, part.tasks)).collect();
     for part in next {

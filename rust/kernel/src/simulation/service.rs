@@ -1,4 +1,4 @@
-//! The rates at which nodes serve jobs (S19): controls take note of arrivals and departures, and switch at times of their own.
+//! The service rates of nodes (S19): controls react to arrivals and departures, and switch at times of their own.
 use crate::control::{ControlRule, KeyEvent};
 use crate::record::Happened;
 use crate::state::{RateChange, View};
@@ -7,7 +7,7 @@ use crate::time::Time;
 use super::{Feed, Refusal, Simulation};
 
 impl<F: Feed> Simulation<F> {
-    /// A job arrives, or departs.
+    /// Process the arrival or departure of a job.
     pub(super) fn key_event(&mut self, job: u32, event: KeyEvent) {
         let Some(service) = &self.scenario.service else { return };
         if !self.state.service.as_ref().is_some_and(|state| state.follows()) {
@@ -23,7 +23,7 @@ impl<F: Feed> Simulation<F> {
         self.record_rates(&changes);
     }
 
-    /// When a control switches next, or looks at the load.
+    /// Return when the next control switches by itself or looks at the load.
     pub(super) fn next_switch(&self) -> Time {
         match (&self.state.service, &self.scenario.service) {
             (Some(state), Some(service)) => Time(state.next_switch(service, &self.state.work)),
@@ -31,14 +31,14 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Controls that are due switch, or look. No pass follows.
+    /// Switch the controls that are due, or let them look at the load. No pass follows.
     pub(super) fn switch_rates(&mut self) {
         self.record_key_event(KeyEvent::Switch, None);
         let changes = self.state.switch_rates(&self.scenario);
         self.record_rates(&changes);
     }
 
-    /// Sets the rate of the nodes of a control from outside.
+    /// Set the rate of the nodes of a control from outside.
     pub(super) fn set_service_rate(&mut self, control: u32, rate: f64) -> Result<(), Refusal> {
         let count = self.scenario.service.as_ref().map_or(0, |service| service.controls.len() as u32);
         if control >= count || self.state.service.is_none() {
@@ -56,7 +56,7 @@ impl<F: Feed> Simulation<F> {
         Ok(())
     }
 
-    /// An event happens; what the machine is like after it is known once the next one does.
+    /// Record a key event; its resulting state is recorded when the next event occurs.
     fn record_key_event(&mut self, event: KeyEvent, job: Option<u32>) {
         let Some(log) = &mut self.recorders.key_events else { return };
         let row = job.map(|job| self.scenario.job(job).row);
@@ -64,7 +64,7 @@ impl<F: Feed> Simulation<F> {
         log.happens(view, Happened { event, time: view.now(), row });
     }
 
-    /// The instant is over.
+    /// Close the last key event at the end of the instant.
     pub(super) fn close_key_event(&mut self) {
         if let Some(log) = &mut self.recorders.key_events {
             log.close(View { scenario: &self.scenario, state: &self.state });

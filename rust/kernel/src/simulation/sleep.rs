@@ -1,11 +1,11 @@
-//! Nodes that fall asleep and wake (S21): transitions end as an instant begins, and nodes are sent to sleep or woken as it ends.
+//! Sleeping nodes (S21): transitions end at the begin of an instant; nodes fall asleep or wake at its end.
 use crate::state::Demand;
 use crate::time::Time;
 
 use super::{Feed, Simulation, View};
 
 impl<F: Feed> Simulation<F> {
-    /// When a transition of a node ends, its idle time is over, or another number of nodes is to be warm.
+    /// Return when the next transition ends, the next idle time is over, or the number of warm nodes changes.
     pub(super) fn next_power_event(&self) -> Time {
         match (&self.scenario.sleep, &self.state.sleep) {
             (Some(rules), Some(sleep)) => sleep.next_time(rules, self.state.now),
@@ -13,7 +13,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Ends the transitions that are over by now.
+    /// End the transitions that are over by now.
     pub(super) fn end_transitions(&mut self) {
         while let (Some(rules), Some(sleep)) = (&self.scenario.sleep, &mut self.state.sleep) {
             let Some(node) = sleep.end_transition(rules, &self.state.machine, self.state.now) else { break };
@@ -22,7 +22,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Wakes nodes, and lets others fall asleep.
+    /// Wake nodes, and put others to sleep.
     pub(super) fn sleep_and_wake(&mut self) {
         if self.scenario.sleep.is_none() {
             return;
@@ -35,7 +35,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// What the first waiting job could use, where nodes wake for it. O(nodes with room for it · log n).
+    /// Return the nodes that the first waiting job could use, if nodes wake for it. O(nodes with room for it · log n).
     fn demand(&self) -> Demand {
         let view = self.view();
         let Some(sleep) = self.state.sleep.as_ref().filter(|sleep| sleep.heeds_demand(view.now())) else {
@@ -45,7 +45,7 @@ impl<F: Feed> Simulation<F> {
         Demand { tasks: u64::from(view.scenario.job(head).tasks), nodes: view.nodes_with_slots(head) }
     }
 
-    /// A pass is over: nodes may wake for the first job that waits then, and is within its limits.
+    /// Record the first waiting job within its limits after a pass: nodes may wake for it.
     #[inline(never)]
     pub(super) fn look_at_head(&mut self) {
         if !self.scenario.sleep.as_ref().is_some_and(|rules| rules.wakes_for_queue) {

@@ -1,8 +1,8 @@
-//! Snapshots: the state of a simulation as bytes, to be restored in another process.
+//! Snapshots: the state of a simulation as bytes, which another process can restore.
 //!
-//! The bytes hold a mark, the version of the format and of the kernel, a digest of what is given, and all that changes.
-//! What is given (jobs, system, policy, options) is not in them: a simulation is restored into one that was made anew of
-//! the same, which the digest proves. O(rows) bytes and time.
+//! The bytes contain a signature, the versions of format and kernel, a digest of the inputs, and the state. The inputs
+//! (jobs, system, policy, options) are not included: a snapshot is restored into a new simulation of the same inputs,
+//! which the digest checks. O(rows) bytes and time.
 use std::fmt;
 
 use serde::de::DeserializeOwned;
@@ -20,19 +20,19 @@ use super::agenda::Agenda;
 use super::cursor::{Cursor, Listeners};
 use super::{Feed, Simulation, YieldPoint};
 
-/// The mark of a snapshot, and the version of its format.
+/// Signature of a snapshot, with the version of its format.
 const MARK: &[u8] = b"batchlab snapshot 1\n";
 
 /// Why bytes cannot be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SnapshotError {
-    /// They do not begin as a snapshot does, or end too early.
+    /// The bytes do not begin like a snapshot, or are truncated.
     NotASnapshot,
-    /// Another version of the kernel wrote them: which.
+    /// Written by this other version of the kernel.
     OtherVersion(String),
-    /// They are of other jobs, another system or other options.
+    /// The snapshot belongs to other jobs, another system or other options.
     OtherScenario,
-    /// They cannot be read, or written: why.
+    /// The bytes cannot be read or written, for this reason.
     Broken(String),
 }
 
@@ -52,14 +52,14 @@ impl fmt::Display for SnapshotError {
     }
 }
 
-/// What identifies a snapshot.
+/// Identification of a snapshot.
 #[derive(Serialize, Deserialize)]
 struct Header {
     version: String,
     digest: [u8; 32],
 }
 
-/// Everything that changes.
+/// The state to write.
 #[derive(Serialize)]
 struct Changing<'a, F> {
     state: &'a State,
@@ -74,7 +74,7 @@ struct Changing<'a, F> {
     asked: Option<YieldPoint>,
 }
 
-/// The same, read back.
+/// The state that was read.
 #[derive(Deserialize)]
 struct Changed<F> {
     state: State,
@@ -90,7 +90,7 @@ struct Changed<F> {
 }
 
 impl<F: Feed + Serialize + DeserializeOwned> Simulation<F> {
-    /// The simulation as bytes. `asked` is the point at which something outside is being asked.
+    /// Return the simulation as bytes. `asked` is the point at which an external party is being called.
     pub fn snapshot(&self, asked: Option<YieldPoint>) -> Result<Vec<u8>, SnapshotError> {
         let header =
             Header { version: env!("CARGO_PKG_VERSION").to_owned(), digest: self.scenario.digest()? };
@@ -114,8 +114,8 @@ impl<F: Feed + Serialize + DeserializeOwned> Simulation<F> {
         postcard::to_extend(&self.state.legs, bytes).map_err(broken)
     }
 
-    /// The simulation of a snapshot, restored into one that was made of the same jobs, system, policy and options; and the
-    /// point at which something outside was being asked. `rejoin` gives the feed its share of what was given.
+    /// Restore a snapshot into this simulation, which was created from the same jobs, system, policy and options.
+    /// Return it and the point at which an external party was being called. `rejoin` connects the feed to its inputs.
     pub fn restored(
         self,
         bytes: &[u8],
@@ -159,7 +159,7 @@ impl<F: Feed + Serialize + DeserializeOwned> Simulation<F> {
 }
 
 impl Scenario {
-    /// What identifies the scenario: SHA-256 of its description. O(rows) the first time, O(1) after that.
+    /// Return the digest of the scenario: SHA-256 of its serialisation. O(rows) the first time, then O(1).
     fn digest(&self) -> Result<[u8; 32], SnapshotError> {
         if let Some(digest) = self.digest.get() {
             return Ok(*digest);

@@ -1,4 +1,4 @@
-//! Timers that were set from outside. O(log n) to set one and to take the next.
+//! Timers set from outside. O(log n) to set one and to remove the next one.
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -7,32 +7,32 @@ use serde::{Deserialize, Serialize};
 use crate::decision::TimerPurpose;
 use crate::time::Time;
 
-/// One timer. The derived order is that of S2.
+/// A timer. The derived order is that defined in S2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Timer {
     time: Time,
-    /// Whether its caller only watches: this keeps no run going and makes no pass due.
+    /// True if its caller only observes: it neither keeps a run going nor makes a pass due.
     pub watching: bool,
     sequence: u64,
-    /// The number of its caller.
+    /// Number of its caller.
     pub caller: u32,
-    /// Whether all it brings about is that nodes are given back.
+    /// True if its only effect is that nodes become available again.
     repairs: bool,
 }
 
-/// The timers that are set.
+/// The pending timers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Timers {
     heap: BinaryHeap<Reverse<Timer>>,
     set: u64,
-    /// How many of them only watch.
+    /// Number of timers that only observe.
     watching: usize,
-    /// How many of them only give nodes back.
+    /// Number of timers that only return nodes.
     repairing: usize,
 }
 
 impl Timers {
-    /// Sets a timer.
+    /// Set a timer.
     pub fn set(&mut self, time: f64, caller: u32, purpose: TimerPurpose) {
         let (watching, repairs) = (purpose == TimerPurpose::Watch, purpose == TimerPurpose::Repair);
         self.heap.push(Reverse(Timer {
@@ -47,13 +47,13 @@ impl Timers {
         self.repairing += usize::from(repairs);
     }
 
-    /// When the next is due; [`Time::NEVER`] where there is none.
+    /// Return when the next timer is due; [`Time::NEVER`] without timers.
     #[must_use]
     pub fn next_time(&self) -> Time {
         self.heap.peek().map_or(Time::NEVER, |next| next.0.time)
     }
 
-    /// Takes the next one, if it is due.
+    /// Remove and return the next timer if it is due.
     pub fn pop_at(&mut self, now: Time) -> Option<Timer> {
         if self.next_time() > now {
             return None;
@@ -64,19 +64,19 @@ impl Timers {
         Some(timer)
     }
 
-    /// Whether there is one.
+    /// Return whether a timer is pending.
     #[must_use]
     pub fn any(&self) -> bool {
         !self.heap.is_empty()
     }
 
-    /// Whether there is one that may bring anything about.
+    /// Return whether a timer is pending that may have any effect.
     #[must_use]
     pub fn any_acting(&self) -> bool {
         self.heap.len() > self.watching + self.repairing
     }
 
-    /// Whether there is one that gives nodes back.
+    /// Return whether a timer is pending that returns nodes.
     #[must_use]
     pub fn any_repairing(&self) -> bool {
         self.repairing > 0

@@ -1,17 +1,17 @@
-//! Why a scheduler is asked, and how far the rules are that hold questions back.
+//! Reasons of calls of a scheduler, and the rules that delay calls.
 use serde::{Deserialize, Serialize};
 
 use crate::time::{IntervalClock, Time};
 
 use super::agenda::{TriggerKind, TriggerRules};
 
-/// Why a scheduler is asked.
+/// Why a scheduler is called.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Trigger {
-    /// Something happened at this instant.
+    /// An event at this instant.
     #[default]
     Instant,
-    /// The interval is over.
+    /// The period has ended.
     Periodic,
     /// This job was submitted.
     Submission(u32),
@@ -21,14 +21,14 @@ pub enum Trigger {
     Kill(u32),
     /// This job is at a scheduling point.
     SchedulingPoint(u32),
-    /// This job asks for so many tasks.
+    /// This job requests this many tasks.
     EvolvingRequest(u32, u32),
     /// This job is about to be resized.
     Reconfiguration(u32),
 }
 
 impl Trigger {
-    /// Its name, the job, and how many tasks are asked for.
+    /// Return the name, the job, and the number of requested tasks.
     #[must_use]
     pub fn described(self) -> (&'static str, Option<u32>, Option<u32>) {
         match self {
@@ -44,19 +44,19 @@ impl Trigger {
     }
 }
 
-/// When the clock asks next, and when the scheduler was asked last.
+/// Time of the next periodic call, and time of the last call.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct TriggerClock {
-    /// When the interval is over, if there is one.
+    /// Periodic calls, if there are any.
     periodic: Option<IntervalClock>,
-    /// When questions were held back within the minimum interval: its end.
+    /// End of the minimum interval if a call was delayed within it.
     held_back: Time,
     latest: f64,
 }
 
 impl TriggerClock {
-    /// No question was asked yet. The clock asks one interval after its origin, not before the first submission, and after each
-    /// interval from then on.
+    /// Create the clock before the first call. Periodic calls begin one interval after the origin, or at the first
+    /// multiple that is not before the first submission, if that is later.
     #[must_use]
     pub fn new(rules: Option<&TriggerRules>, first_submission: f64) -> Self {
         let timed = rules.filter(|rules| rules.interval.is_finite());
@@ -68,13 +68,13 @@ impl TriggerClock {
         Self { periodic, held_back: Time::NEVER, latest: f64::NEG_INFINITY }
     }
 
-    /// When the clock alone brings the next question.
+    /// Return when the next call without an event is due.
     #[must_use]
     pub fn next_time(&self) -> Time {
         self.periodic.map_or(self.held_back, |periodic| self.held_back.min(Time(periodic.next())))
     }
 
-    /// Whether the clock alone brings a question now; the next ones are then set.
+    /// Return whether a call without an event is due now, and advance the clock.
     pub fn is_due(&mut self, now: Time) -> bool {
         let due = self.next_time() <= now;
         if let Some(periodic) = &mut self.periodic {
@@ -86,8 +86,8 @@ impl TriggerClock {
         due
     }
 
-    /// Whether the scheduler is asked for this reason now. What falls within the minimum interval is held back, and
-    /// answered at its end by a periodic question; an evolving request cannot wait.
+    /// Return whether the scheduler is called for this reason now. A call within the minimum interval is delayed, and
+    /// replaced by a periodic call at its end; an evolving request is never delayed.
     pub fn asks(&mut self, rules: &TriggerRules, trigger: Trigger, now: f64) -> bool {
         let is_about = |kind| rules.about.contains(&kind);
         let wanted = match trigger {

@@ -1,37 +1,37 @@
-//! Where a simulation can be left: the points at which something outside is asked, or takes note.
+//! Points at which a simulation returns to its caller, to call or notify an external party.
 
 use serde::{Deserialize, Serialize};
 
 use crate::control::KeyEvent;
 
-/// A point at which something outside is asked, or takes note.
+/// A point at which an external party is called or notified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum YieldPoint {
-    /// A timer is due: the number of its caller.
+    /// A timer is due: number of its caller.
     Timer(u32),
     /// A job is being submitted: its estimate may be set.
     Submission(u32),
-    /// A running job reached its estimate: another may be set.
+    /// A running job has reached its estimate: another may be set.
     Expiry(u32),
-    /// A control outside the kernel may set its rate: its number, and after what.
+    /// An external control may set its rate: number of the control, and its event.
     Control(u32, KeyEvent),
-    /// Something changed: see [`super::Simulation::take_changes`].
+    /// Something has changed: see [`super::Simulation::take_changes`].
     Changes,
-    /// The order stands outside: keys may be given.
+    /// The order is external: keys may be set.
     Priorities,
-    /// The scheduler stands outside: decisions may be made.
+    /// The scheduler is external: decisions may be made.
     Decision,
-    /// The allocator stands outside: it is to place this job (see [`crate::placement::Question`]).
+    /// The allocator is external: it has to place this job (see [`crate::placement::Question`]).
     Allocation(u32),
-    /// Jobs wait, and for very long nothing but timers has happened: no job runs and none is to come, or all this is at
-    /// one instant.
+    /// Jobs wait, and only timers have occurred for a very long time: no job runs or will be submitted, or all timers
+    /// are at one instant.
     Stuck,
-    /// The run cannot go on: see [`super::Simulation::failure`].
+    /// The run cannot continue: see [`super::Simulation::failure`].
     Failed,
-    /// A while has passed: the caller may look at signals, and goes on.
+    /// A time slice has ended: the caller may check for signals, and continue.
     Pause,
-    /// Everything that happens at this instant is done.
+    /// This instant is complete.
     InstantOver,
-    /// Nothing is left to happen.
+    /// No event is left.
     End,
 }

@@ -4,7 +4,7 @@ use super::*;
 use super::super::{TriggerKind, TriggerRules};
 use crate::record::Change::{self, Completed, Started, Submitted};
 
-/// At 10 s job 0 ends, and jobs 1 and 2 are submitted, of which job 2 is shorter.
+/// At 10 s, job 0 ends and jobs 1 and 2 are submitted; job 2 is shorter.
 fn at_ten(agenda: Agenda) -> Case {
     let jobs = vec![(0.0, 10.0), (10.0, 5.0), (10.0, 1.0)];
     let jobs = (0..).zip(jobs).map(|(row, (submit, run))| Job {
@@ -15,7 +15,7 @@ fn at_ten(agenda: Agenda) -> Case {
     Case { order: "sjf", agenda, ..Case::of(jobs.collect(), 1, 1) }
 }
 
-/// What changes at 10 s, in this order.
+/// Return the changes at 10 s in their order.
 fn changes_at_ten(agenda: Agenda) -> Vec<(Change, u32)> {
     let mut simulation = at_ten(agenda).open();
     let mut seen = Vec::new();
@@ -38,19 +38,19 @@ fn completions_first_takes_ends_then_submissions_then_one_pass() {
 
 #[test]
 fn arrivals_first_makes_a_pass_after_each_event() {
-    // Job 0 gives back its node before its end is taken, so that the first job to come has it.
+    // Job 0 releases its node before its end is processed, so that the first arriving job gets it.
     let expected = [(Submitted, 1), (Started, 1), (Submitted, 2), (Completed, 0)];
     assert_eq!(changes_at_ten(Agenda::arrivals_first()), expected);
 }
 
 #[test]
 fn event_by_event_makes_a_pass_after_each_event_completions_first() {
-    // Job 1 is there alone in the pass that follows its submission.
+    // The pass after the submission of job 1 sees this job only.
     let expected = [(Completed, 0), (Submitted, 1), (Started, 1), (Submitted, 2)];
     assert_eq!(changes_at_ten(Agenda::event_by_event()), expected);
 }
 
-/// What a scheduler outside is asked about, and when; it starts the first job that fits.
+/// Return when and about what an external scheduler is called; it starts the first job that fits.
 fn questions(about: &[TriggerKind], interval: f64) -> Vec<(f64, &'static str, Option<u32>)> {
     let rules = TriggerRules { about: about.to_vec(), interval, since: None, minimum_interval: 0.0 };
     let agenda = Agenda::completions_first().asking(rules);
@@ -89,7 +89,7 @@ fn event_by_event_a_scheduler_is_asked_about_each_in_the_order_of_the_agenda() {
 fn a_periodic_scheduler_is_asked_by_the_clock_alone() {
     let asked = questions(&[], 4.0);
     let times: Vec<f64> = asked.iter().map(|&(time, ..)| time).collect();
-    // The jobs start at 4, 16 and 20 s; the last one ends at 25 s, after which nothing is asked.
+    // The jobs start at 4, 16 and 20 s; the last one ends at 25 s, after which there are no calls.
     assert_eq!(times, [4.0, 8.0, 12.0, 16.0, 20.0, 24.0]);
     assert!(asked.iter().all(|&(_, name, about)| name == "periodic" && about.is_none()));
 }

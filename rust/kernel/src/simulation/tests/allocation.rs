@@ -1,9 +1,9 @@
-//! An allocator outside the kernel, asked in the middle of a pass.
+//! An external allocator, called in the middle of a pass.
 use super::*;
 
 use super::super::Refusal;
 
-/// Nodes in order, each with as many tasks as it has slots.
+/// Place tasks on nodes in order, as many on each as it has slots.
 fn first_fit(simulation: &Simulation<Replay>) -> Option<Vec<NodeTasks>> {
     let question = simulation.allocator().as_external()?.question()?;
     let mut left = question.tasks;
@@ -18,7 +18,7 @@ fn first_fit(simulation: &Simulation<Replay>) -> Option<Vec<NodeTasks>> {
     (left == 0).then_some(placement)
 }
 
-/// The outcomes where the answers of `first_fit` come from outside, and how many there were.
+/// Return the outcomes with external answers of `first_fit`, and the number of questions.
 fn asked_outside(case: &Case) -> (Vec<Outcome>, usize) {
     let mut simulation = Case { allocator: "external", ..case.clone() }.open();
     let mut questions = 0;

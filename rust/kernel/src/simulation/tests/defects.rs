@@ -1,9 +1,9 @@
-//! What cannot happen stops the run, whatever brought it about.
+//! Violations of invariants stop the run, whatever caused them.
 use super::*;
 
 use crate::state::Violation;
 
-/// Two jobs on one node of two cores, run until `time`.
+/// Run two jobs on one node of two cores until `time`.
 fn running_until(time: f64) -> Simulation<Replay> {
     let case = Case::of(vec![job(0, 0.0, 10.0), job(1, 0.0, 20.0)], 1, 2);
     let mut simulation = case.open();

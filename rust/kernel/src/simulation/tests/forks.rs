@@ -35,7 +35,7 @@ fn a_fork_after_a_start_is_independent() {
     let mut fork = simulation.clone();
     fork.decide(Decision::Kill(0))
         .or_else(|_| {
-            // It was started in this very pass.
+            // The job was started in this pass.
             fork.step().expect("a replay does not fail");
             fork.decide(Decision::Kill(0))
         })
@@ -96,7 +96,7 @@ proptest! {
             if let Some(cut) = cut {
                 bytes.truncate(cut.index(bytes.len()));
             }
-            // Err or Ok, and no panic.
+            // Either result is allowed, but no panic.
             drop(restored(&case, &bytes));
         }
     }

@@ -25,8 +25,8 @@ use crate::workload::{Job, JobState};
 
 use super::{Agenda, Simulation, YieldPoint};
 
-/// What a run is made of. Request 0 asks one core, request 1 two cores, request 2 whole nodes, request 3 one core of the
-/// first half of the nodes.
+/// Inputs of a run. Request 0 is for one core, request 1 for two cores, request 2 for whole nodes, request 3 for one
+/// core in the first half of the nodes.
 #[derive(Clone, Debug)]
 struct Case {
     jobs: Vec<Job>,
@@ -105,7 +105,7 @@ impl Case {
             .with_recorders(recorders)
     }
 
-    /// What becomes of the jobs where nothing outside decides.
+    /// Return the outcomes of the jobs without external decisions.
     fn outcomes(&self) -> Vec<Outcome> {
         let mut simulation = self.open();
         finish(&mut simulation);
@@ -118,7 +118,7 @@ fn job(row: u64, submit_time: f64, run_time: f64) -> Job {
     Job { row, submit_time, run_time, requested_time, time_limit: requested_time, tasks: 1, request: 0 }
 }
 
-/// Goes on to the end, giving each point to `answer`; changes are taken where `answer` has left them.
+/// Run to the end and pass each point to `answer`; take changes that `answer` has not taken.
 fn drive(
     simulation: &mut Simulation<Replay>,
     mut answer: impl FnMut(&mut Simulation<Replay>, YieldPoint),
@@ -138,7 +138,7 @@ fn finish(simulation: &mut Simulation<Replay>) {
     assert_eq!(drive(simulation, |_, _| {}), YieldPoint::End);
 }
 
-/// Runs to the end; at each of these times this is decided.
+/// Run to the end, with each decision applied at its time.
 fn run_deciding(simulation: &mut Simulation<Replay>, decisions: &[(f64, Decision)]) {
     for (caller, (time, _)) in decisions.iter().enumerate() {
         let wake = Decision::Wake { time: *time, caller: caller as u32, purpose: TimerPurpose::Act };
@@ -167,7 +167,7 @@ fn end_of(simulation: &Simulation<Replay>, job: u32) -> (JobState, f64) {
     (jobs.state(job), jobs.end_time(job))
 }
 
-/// Nothing is taken once all is over.
+/// Assert that all resources are free after the run.
 fn assert_empty(simulation: &Simulation<Replay>) {
     let machine = &simulation.state().machine;
     let all = machine.node_sets().ids().map(|set| {
@@ -179,7 +179,7 @@ fn assert_empty(simulation: &Simulation<Replay>) {
     assert_eq!(machine.total_free_in(NodeSetId::ALL), machine.total_free());
 }
 
-/// Some jobs that fit on 4 nodes of 4 cores; estimates are right, too long or too short.
+/// Draw jobs that fit on 4 nodes of 4 cores; estimates are exact, too long or too short.
 fn some_jobs() -> impl Strategy<Value = Vec<Job>> {
     let one = (0..30_u32, 0..40_u32, 0..40_u32, 1..6_u32, 0..4_u32);
     vec(one, 1..25).prop_map(|rows| {

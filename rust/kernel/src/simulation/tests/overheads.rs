@@ -11,12 +11,12 @@ fn with_overheads(case: Case) -> Case {
     Case { overheads: Some(Box::new(overheads_of(vec![each; case.jobs.len()], false))), ..case }
 }
 
-/// Overheads of jobs; whether limits count them.
+/// Build overheads of jobs; `counted` is true if limits include them.
 fn overheads_of(of_job: Vec<Overhead>, counted: bool) -> Overheads {
     Overheads { of_job, counted, billed: true }
 }
 
-/// One job of 100 s at 1 s, and one of 7 s that waits for its only node.
+/// Build one job of 100 s submitted at 1 s, and one of 7 s that waits for its only node.
 fn two_jobs() -> Case {
     with_overheads(Case::of(vec![job(0, 1.0, 100.0), job(1, 2.0, 7.0)], 1, 1))
 }
@@ -33,7 +33,7 @@ fn nodes_are_taken_through_launch_run_and_completion() {
 
 #[test]
 fn a_job_is_killed_in_each_phase() {
-    // What becomes of it is settled once its run is over.
+    // The final state is determined when the run of the job ends.
     for (time, state) in [(4.0, JobState::Killed), (50.0, JobState::Killed), (112.0, JobState::Completed)] {
         let mut simulation = two_jobs().open();
         run_deciding(&mut simulation, &[(time, Decision::Kill(0))]);
@@ -45,7 +45,7 @@ fn a_job_is_killed_in_each_phase() {
 
 #[test]
 fn a_job_is_preempted_before_its_run_is_over() {
-    // It starts anew at once, being the first in the order; its launch and completion are paid again.
+    // The job restarts at once, as the first in queue order; it spends launch and completion again.
     for (time, keep, left) in [
         (4.0, Preemption::Suspend, 100.0),
         (51.0, Preemption::Suspend, 60.0),
@@ -109,10 +109,10 @@ fn only_the_run_of_a_job_has_a_rate() {
     }
 }
 
-/// No two jobs of these outcomes are on one core at one time: at each start the cores taken are no more than there are.
+/// Assert that no two jobs use one core at the same time: at each start, the used cores do not exceed the capacity.
 fn assert_apart(case: &Case, ends: &[Outcome]) {
     for (at, (state, begin, over, _)) in ends.iter().enumerate() {
-        // One that takes no time at all has given its cores to others at the same instant.
+        // A job that takes no time has released its cores to others at the same instant.
         if *state == JobState::Rejected || over == begin {
             continue;
         }

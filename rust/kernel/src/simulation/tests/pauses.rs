@@ -1,8 +1,8 @@
-//! Where the loop is left so that a caller can look at signals.
+//! Pauses of the event loop in which a caller can check for signals.
 use super::super::patience::Patience;
 use super::*;
 
-/// Runs to the end with a pause at every second step: how many there were.
+/// Run to the end with a pause at every second step. Return the number of pauses.
 fn finish_with_pauses(simulation: &mut Simulation<Replay>) -> u32 {
     simulation.patience = Patience::none();
     let mut pauses = 0;

@@ -1,4 +1,4 @@
-//! Jobs that are served at rates which change.
+//! Jobs served at changing rates.
 use super::*;
 
 fn rate(rate: f64) -> Decision {
@@ -34,7 +34,7 @@ fn the_wall_time_rule_counts_seconds_not_work() {
     assert_eq!(limited(&[(20.0, rate(0.5))]), (JobState::Killed, 60.0));
     assert_eq!(limited(&[(20.0, rate(0.0))]), (JobState::Killed, 60.0));
     assert_eq!(limited(&[(20.0, rate(0.5)), (30.0, rate(4.0))]), (JobState::Completed, 36.25));
-    // 10 s, 5 s and 25 s of work are done at the very limit: the work counts.
+    // 10 s, 5 s and 25 s of work are completed exactly at the limit: the completion counts.
     assert_eq!(
         limited(&[(20.0, rate(0.5)), (30.0, rate(1.0)), (50.0, rate(0.5))]),
         (JobState::Completed, 60.0)
@@ -46,7 +46,7 @@ fn suspended_work_is_done_later_from_where_it_was() {
     let mut simulation = Case::of(vec![job(0, 0.0, 10.0)], 1, 1).open();
     let suspend = Decision::Preempt { job: 0, keep: crate::decision::Preemption::Suspend };
     run_deciding(&mut simulation, &[(2.0, rate(2.0)), (4.0, suspend)]);
-    // 2 s at rate 1 and 2 s at rate 2; it starts again at once, at rate 1.
+    // 2 s at rate 1 and 2 s at rate 2; it restarts at once, at rate 1.
     assert_eq!(end_of(&simulation, 0), (JobState::Completed, 8.0));
 }
 
@@ -62,7 +62,7 @@ fn only_a_running_job_has_a_rate_and_only_a_number_is_one() {
     assert!(simulation.decide(rate(0.5)).is_ok());
 }
 
-/// When work is done that is served at these rates from these times on.
+/// Return when the work is completed if the rate changes at these times.
 fn analytic_end(start: f64, work: f64, changes: &[(f64, f64)]) -> f64 {
     let (mut now, mut left, mut rate) = (start, work, 1.0);
     for &(time, next) in changes {

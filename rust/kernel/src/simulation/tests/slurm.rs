@@ -1,5 +1,4 @@
-//! The rule `slurm`. What it keeps from pass to pass is compared with what it would be if it were made anew, by an assertion
-//! at each pass.
+//! The rule `slurm`. An assertion in each pass compares its cached occupation with a recomputation.
 use super::*;
 
 use crate::decision::Preemption;
@@ -47,7 +46,7 @@ fn settings(select: Select) -> SlurmSettings {
     }
 }
 
-/// What is decided from outside about a job, or about a node.
+/// Return an external decision about a job or a node.
 fn decision(kind: u32, which: u32, seconds: f64) -> Decision {
     match kind {
         0 => Decision::Kill(which),
@@ -58,7 +57,7 @@ fn decision(kind: u32, which: u32, seconds: f64) -> Decision {
     }
 }
 
-/// Runs to the end; those of the decisions are taken that can be.
+/// Run to the end, and apply the decisions that are not refused.
 fn run_disturbed(case: &Case, decisions: &[(f64, Decision)]) {
     let mut simulation = case.open();
     for (caller, (time, _)) in decisions.iter().enumerate() {
@@ -67,7 +66,7 @@ fn run_disturbed(case: &Case, decisions: &[(f64, Decision)]) {
     }
     let end = drive(&mut simulation, |simulation, point| {
         if let YieldPoint::Timer(caller) = point {
-            // One that is refused changes nothing.
+            // A refused decision changes nothing.
             let _ = simulation.decide(decisions[caller as usize].1.clone());
         }
     });
@@ -99,7 +98,7 @@ proptest! {
         let of = |&(time, kind, which, seconds): &(u32, u32, u32, u32)| {
             (f64::from(time), decision(kind, which % count, f64::from(seconds)))
         };
-        // All nodes are up again in the end, so that no job waits for ever.
+        // All nodes are available again in the end, so that every job can start.
         let resumes = (0..4).map(|node| (70.0, Decision::Resume(node)));
         let decisions: Vec<(f64, Decision)> = disturbances.iter().map(of).chain(resumes).collect();
         run_disturbed(&case, &decisions);
