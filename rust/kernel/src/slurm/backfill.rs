@@ -1,4 +1,4 @@
-//! One call of the backfill scheduler: every job in order starts, or is planned on nodes of its own (`_attempt_backfill`).
+//! One call of the backfill scheduler: each job, in order, starts or is planned on its own nodes (`_attempt_backfill`).
 use serde::{Deserialize, Serialize};
 
 use super::depths::Looked;
@@ -10,7 +10,7 @@ use super::reserves::Planned;
 use super::situation::{Allotment, Entry, Limits, Partition, Situation, Verdict};
 use super::starting::{Begun, CallState};
 
-/// What becomes of each entry of the queue, and the weights of nodes after the call.
+/// Return the outcome of each queue entry, and the node weights after the call.
 #[must_use]
 pub fn backfill(setup: &Setup, situation: Situation, queue: &[Entry]) -> (Vec<Verdict>, Vec<u32>) {
     let mut call = Backfill::new(setup, CallState::of(setup, situation));
@@ -18,32 +18,32 @@ pub fn backfill(setup: &Setup, situation: Situation, queue: &[Entry]) -> (Vec<Ve
     (verdicts, call.state.weights)
 }
 
-/// A call on its way.
+/// State of a call in progress.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Backfill {
     state: CallState,
-    /// The nodes of each partition that take jobs.
+    /// Available nodes of each partition.
     members: Vec<NodeBits>,
     space: NodeSpace,
-    /// Entries that were looked at, in all and by what they are counted by.
+    /// Number of entries examined, in total and for each group with a depth.
     tested: usize,
     looked: Looked,
     starts: usize,
     planned: Planned,
-    /// The second from which on the same call might decide otherwise though nothing but the time has changed.
+    /// The second from which the same call may have another result although nothing but the time has changed.
     holds_until: f64,
-    /// Whether some estimate was put off to the end of a plan.
+    /// True if some estimate was postponed to the end of a plan.
     puts_off: bool,
 }
 
-/// When a job can start beside the plans made so far, where, and on which nodes it may.
+/// Earliest start of a job beside the plans made so far, its nodes, and the nodes that it may use.
 struct Place {
     start: f64,
     chosen: Vec<Allotment>,
     usable: NodeBits,
 }
 
-/// The nodes of each partition that take jobs.
+/// Return the available nodes of each partition.
 fn members(setup: &Setup, available: &NodeBits) -> Vec<NodeBits> {
     let of_partition = |partition: &Partition| {
         let mut nodes = partition.nodes.clone();
@@ -54,7 +54,7 @@ fn members(setup: &Setup, available: &NodeBits) -> Vec<NodeBits> {
 }
 
 impl Backfill {
-    /// A call that begins now.
+    /// Create a call that begins now.
     #[must_use]
     pub fn new(setup: &Setup, state: CallState) -> Self {
         let partitions = setup.partitions.len();
@@ -71,53 +71,53 @@ impl Backfill {
         }
     }
 
-    /// The second from which on the same call might decide otherwise though nothing but the time has changed. Where the call
-    /// starts nothing.
+    /// Return the second from which the same call may have another result although nothing but the time has changed.
+    /// Valid if the call starts nothing.
     #[must_use]
     pub fn holds_until(&self) -> f64 {
         self.holds_until.min(self.space.holds_until())
     }
 
-    /// Whether some estimate was put off to the end of a plan: Slurm counts that as a change of the job.
+    /// Return whether some estimate was postponed to the end of a plan: Slurm counts that as a change of the job.
     #[must_use]
     pub fn puts_off(&self) -> bool {
         self.puts_off
     }
 
-    /// What the call leaves.
+    /// Return the state that the call leaves.
     #[must_use]
     pub fn into_state(self) -> CallState {
         self.state
     }
 
-    /// What the call leaves for others until it goes on. It keeps its plans.
+    /// Return the state that the call leaves for others during a pause. The call keeps its plans.
     #[must_use]
     pub fn pause(&mut self) -> CallState {
         let done = self.state.done.clone();
         std::mem::replace(&mut self.state, CallState { done, ..CallState::default() })
     }
 
-    /// Goes on with what there is now.
+    /// Continue after a pause with the current state.
     pub fn resume(&mut self, setup: &Setup, state: CallState) {
         let done = std::mem::take(&mut self.state.done);
         self.members = members(setup, &state.available);
         self.state = CallState { done, ..state };
     }
 
-    /// How many entries were looked at.
+    /// Return the number of entries examined.
     #[must_use]
     pub fn tested(&self) -> usize {
         self.tested
     }
 
-    /// Whether as many entries were looked at as may be, or as many jobs started.
+    /// Return whether the maximum number of entries was examined, or of jobs started.
     #[must_use]
     pub fn is_over(&self, setup: &Setup) -> bool {
         let most = setup.backfill.max_starts;
         self.tested >= setup.backfill.max_entries || (most > 0 && self.starts >= most)
     }
 
-    /// Starts a job, preempts others for it, plans it, or lets it wait.
+    /// Start a job, preempt others for it, plan it, or let it wait.
     pub fn consider(&mut self, setup: &Setup, entry: &Entry) -> Verdict {
         if self.state.done.contains(&entry.job) || self.is_over(setup) {
             return Verdict::NotTried;
@@ -158,14 +158,14 @@ impl Backfill {
         }
     }
 
-    /// When a job can start beside the plans made so far, and where.
+    /// Return the earliest start of a job beside the plans made so far, with its nodes.
     fn earliest(&mut self, setup: &Setup, entry: &Entry, only_now: bool) -> Option<Place> {
         let place = self.look(setup, entry, only_now);
         self.state.occupation.return_to_now(setup);
         place
     }
 
-    /// Looks for it from now on, then from the ends of plans on. What is free may be that of a later time afterwards.
+    /// Search from now on, then from the ends of plans. Afterwards, `occupation` may describe a later time.
     fn look(&mut self, setup: &Setup, entry: &Entry, only_now: bool) -> Option<Place> {
         let now = self.state.now;
         let mut from = now;
@@ -175,9 +175,9 @@ impl Backfill {
             if only_now {
                 return self.fits_now(setup, entry, usable);
             }
-            // Looking again at one time would go on for ever.
+            // A second search at the same time would not terminate.
             let later = later.filter(|&later| later > from);
-            // A start after later is tried again from then on, whatever it is.
+            // A start after `later` is always searched again from `later` on.
             let Some((start, chosen)) = self.state.earliest(setup, entry, &usable, later) else {
                 from = later?;
                 continue;
@@ -207,8 +207,8 @@ impl Backfill {
         }
     }
 
-    /// The nodes on which a job may run from a time on, and when to look again: when plans free others, or when the first
-    /// reservation is over, if some keep nodes from it.
+    /// Return the nodes on which a job may run from a time on, and the time of the next search: when plans release
+    /// other nodes, or when the first reservation is over, if reservations exclude nodes.
     fn usable(
         &mut self,
         setup: &Setup,
@@ -220,7 +220,7 @@ impl Backfill {
         let end = from.max(self.state.now) + entry.limit;
         let mut usable = members.clone();
         window.keep_free(&self.space, from, end, &mut usable);
-        // Whether others come free is asked of all nodes of the partition.
+        // Whether other nodes become free is checked for all nodes of the partition.
         let later = self.space.later(&members, window.first(), end);
         entry.keep_suitable(&mut usable);
         self.heed_free(from, entry.limit);
@@ -240,7 +240,7 @@ impl Backfill {
         (usable, later.is_finite().then_some(later))
     }
 
-    /// The start of a job that may start now or not at all.
+    /// Return the start of a job that may start now or not at all.
     fn fits_now(&self, setup: &Setup, entry: &Entry, usable: NodeBits) -> Option<Place> {
         let state = &self.state;
         let chosen = state.occupation.choose_now(setup, entry, &usable, &state.weights)?;
@@ -248,26 +248,27 @@ impl Backfill {
         is_free.then_some(Place { start: state.now, chosen, usable })
     }
 
-    /// What was found holds until a start that is later than now has come.
+    /// Limit the validity of the result to a start that is in the future.
     fn heed(&mut self, start: f64) {
         if start > self.state.now {
             self.holds_until = self.holds_until.min(start);
         }
     }
 
-    /// A job that would start now and end before a reservation begins meets it if it starts later.
+    /// Limit the validity of the result to the time at which a start now would no longer end before the next
+    /// reservation.
     fn heed_reservations(&mut self, entry: &Entry, from: f64) {
         if from > self.state.now {
             return;
         }
-        // By a second earlier, since seconds of the clock have parts.
+        // One second earlier, because clock seconds have fractions.
         let meets = |begin: f64| begin - entry.limit - 1.0;
         let begins = self.state.reservations.iter().map(|each| each.begin);
         let next = begins.filter(|&begin| begin >= from + entry.limit).fold(f64::INFINITY, f64::min);
         self.holds_until = self.holds_until.min(meets(next));
     }
 
-    /// What was found holds until the nodes that no plan holds from now on are others.
+    /// Limit the validity of the result to the next change of the nodes that are free of plans from now on.
     fn heed_free(&mut self, from: f64, limit: f64) {
         if from <= self.state.now {
             self.holds_until = self.holds_until.min(self.space.free_holds_until(self.state.now, limit));

@@ -1,4 +1,5 @@
-//! `select/cons_tres`: nodes are shared by CPUs, memory and generic resources; best fit over runs of consecutive usable nodes.
+//! `select/cons_tres`: nodes are shared by CPUs, memory and generic resources; best fit over runs of consecutive usable
+//! nodes.
 use std::cmp::Reverse;
 use std::ops::Range;
 
@@ -7,33 +8,34 @@ use super::node_bits::NodeBits;
 use super::offer::{Filling, Offer};
 use super::situation::{Allotment, Amounts, Entry, Memory};
 
-/// So many GPUs of a node are told apart.
+/// Numbers of free GPUs above this one are treated as equal.
 const MOST_GPUS: i64 = 255;
 
-/// The present weight of a node; for jobs that ask for GPUs then how few it has.
+/// Sort key of a node: its current weight; for jobs that request GPUs, then how few it has.
 type Rank = (u32, u32);
 
-/// What a node offers to a job.
+/// Resources that a node offers to a job.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     index: u32,
     weight: u32,
     cpus: i64,
-    /// Of so many GPUs, `MOST_GPUS`, how many the job cannot have there; 0 where it asks for none.
+    /// `MOST_GPUS` minus the number of GPUs that the job can have there; 0 if it requests none.
     lacking: u32,
-    /// The free GPUs, where it asks for some; and the CPUs that it would offer besides, if there were generic resources enough.
+    /// The free GPUs, if the job requests any; and the CPUs that the node would offer in addition with enough generic
+    /// resources.
     gpus: u32,
     withheld: u32,
 }
 
 impl Node {
-    /// What a node offers.
+    /// Compute what a node offers.
     #[inline]
     fn of(entry: &Entry, offer: &Offer<'_>, index: u32) -> Self {
         Self::with(entry, offer, index, offer.free.left()[index as usize])
     }
 
-    /// What a node offers of these amounts.
+    /// Compute what a node offers with these free amounts.
     #[inline]
     fn with(entry: &Entry, offer: &Offer<'_>, index: u32, left: Amounts) -> Self {
         let place = index as usize;
@@ -42,7 +44,7 @@ impl Node {
         if entry.generic.is_nothing() { node } else { node.within_generic(entry, offer) }
     }
 
-    /// The same, as far as free generic resources go.
+    /// Restrict the offer to the free generic resources.
     fn within_generic(self, entry: &Entry, offer: &Offer<'_>) -> Self {
         let cpus = admitted_cpus(entry, offer.free, self.index, self.cpus);
         let node = Self { cpus, withheld: (self.cpus - cpus) as u32, ..self };
@@ -56,12 +58,12 @@ impl Node {
         (self.weight, self.lacking)
     }
 
-    /// What trials without the nodes that offer least go by.
+    /// Return the measure by which trials leave out the smallest nodes.
     fn size(self) -> i64 {
         self.cpus + i64::from(self.withheld) + i64::from(self.gpus)
     }
 
-    /// Whether the other is the next node, and of one rank.
+    /// Return whether the other node is the next one and has the same rank.
     fn joins(self, next: Self) -> bool {
         self.index + 1 == next.index && self.rank() == next.rank()
     }
@@ -69,15 +71,15 @@ impl Node {
 
 /// Consecutive nodes of one rank.
 struct Run {
-    /// Their places among those that offer something.
+    /// Range in the list of nodes that offer something.
     places: Range<usize>,
     rank: Rank,
-    /// The CPUs that they offer in all.
+    /// Total CPUs that they offer.
     cpus: i64,
 }
 
 impl Run {
-    /// The runs of these nodes.
+    /// Return the runs of these nodes.
     fn all(nodes: &[Node]) -> Vec<Self> {
         let mut first = 0;
         let runs = nodes.chunk_by(|one, next| one.joins(*next)).map(|run| {
@@ -89,7 +91,7 @@ impl Run {
     }
 }
 
-/// What a job gets on nodes of an offer.
+/// Return the allotments of a job on the nodes of an offer, or None.
 pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> {
     let (mut nodes, mut sum) = (Vec::new(), 0);
     for index in offer.usable.iter_within(offer.free.open()) {
@@ -113,10 +115,11 @@ pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> 
     Some(chosen.into_iter().map(allot).collect())
 }
 
-/// Whether a job that fits would also fit if all cores of its nodes were free, with the memory and the generic resources that
-/// are free: Slurm tries that first. Best fit over more cores may end with the most nodes that a job may have and too few CPUs.
+/// Return whether a job that fits would also fit if all cores of its nodes were free, with the currently free memory
+/// and generic resources: Slurm tries that first. Best fit over more cores may reach the job's maximum number of nodes
+/// with too few CPUs.
 fn fits_with_all_cores(entry: &Entry, offer: Offer<'_>, attempt: Attempt) -> bool {
-    // In simulations a job may have all nodes: they need not be counted.
+    // In simulations a job may have all nodes: no count is needed.
     let has_most = |nodes: usize| attempt.most_nodes >= nodes;
     if entry.exclusive || has_most(offer.machine.len()) || has_most(offer.usable.count()) {
         return true;
@@ -130,7 +133,7 @@ fn fits_with_all_cores(entry: &Entry, offer: Offer<'_>, attempt: Attempt) -> boo
     Attempt { has_all_cores: true, ..attempt }.choose(entry, &mut nodes, offer).is_some()
 }
 
-/// Whether a job may fit: false only if it does not. O(nodes with something free).
+/// Return whether a job may fit. False only if it does not. O(nodes with free resources).
 pub(super) fn may_fit(entry: &Entry, offer: Offer<'_>) -> bool {
     let (nodes, wanted) = (entry.least_nodes() as usize, wanted_cpus(entry));
     let (mut offering, mut cpus) = (0, 0);
@@ -142,12 +145,13 @@ pub(super) fn may_fit(entry: &Entry, offer: Offer<'_>) -> bool {
     })
 }
 
-/// How many CPUs nodes must offer at least for a job to fit; those that are taken whole are counted otherwise.
+/// Return the minimum number of CPUs that nodes must offer for a job to fit; 1 for exclusive jobs, which count nodes
+/// instead.
 pub(super) fn wanted_cpus(entry: &Entry) -> i64 {
     if entry.exclusive { 1 } else { i64::from(entry.all_tasks()) * i64::from(entry.cpus_per_task) }
 }
 
-/// The CPUs that a node offers to a job: as many as its free generic resources admit.
+/// Return the CPUs that a node offers to a job, restricted by its free generic resources.
 #[inline]
 pub(super) fn offered_cpus(entry: &Entry, machine: &[Amounts], free: &FreeAmounts, node: u32) -> i64 {
     let place = node as usize;
@@ -155,7 +159,7 @@ pub(super) fn offered_cpus(entry: &Entry, machine: &[Amounts], free: &FreeAmount
     if entry.generic.is_nothing() { cpus } else { admitted_cpus(entry, free, node, cpus) }
 }
 
-/// Of these CPUs as many as the free generic resources of a node admit.
+/// Return the part of these CPUs that the free generic resources of a node admit.
 fn admitted_cpus(entry: &Entry, free: &FreeAmounts, node: u32, cpus: i64) -> i64 {
     match entry.generic.tasks(free.generic().of(node)) {
         Some(tasks) if tasks < i64::from(entry.tasks_per_node.max(1)) => 0,
@@ -164,7 +168,7 @@ fn admitted_cpus(entry: &Entry, free: &FreeAmounts, node: u32, cpus: i64) -> i64
     }
 }
 
-/// The CPUs of a node that a job can use.
+/// Return the CPUs of a node that a job can use.
 #[inline]
 fn usable_cpus(entry: &Entry, all: Amounts, left: Amounts) -> i64 {
     let per_task = i64::from(entry.cpus_per_task);
@@ -182,20 +186,20 @@ fn usable_cpus(entry: &Entry, all: Amounts, left: Amounts) -> i64 {
     cpus
 }
 
-/// One attempt to fill a job.
+/// An attempt to select nodes for a job.
 #[derive(Clone, Copy)]
 struct Attempt {
-    /// Whether all cores count as free.
+    /// True if all cores count as free.
     has_all_cores: bool,
     exclusive: bool,
-    /// Whether it asks for one CPU.
+    /// True if the job requests one CPU.
     is_serial: bool,
-    /// CPUs that it takes of each node; 0 where it does not say how many tasks.
+    /// CPUs that the job uses on each node; 0 if it does not request tasks per node.
     per_node: i64,
     most_nodes: usize,
-    /// CPUs that are missing; of an exclusive job nodes.
+    /// Missing CPUs; for an exclusive job, missing nodes.
     missing: i64,
-    /// Nodes that the job asks for and has not got.
+    /// Missing nodes of the requested number of nodes.
     missing_nodes: i64,
 }
 
@@ -213,7 +217,7 @@ impl Attempt {
         }
     }
 
-    /// Tries with all nodes, then again and again without those that offer least, until the job fits.
+    /// Try with all nodes, then repeatedly without the nodes that offer least, until the job fits.
     fn choose(self, entry: &Entry, nodes: &mut Vec<Node>, offer: Offer<'_>) -> Option<Vec<Node>> {
         if let Some(chosen) = self.fill(nodes, offer) {
             return Some(chosen);
@@ -251,15 +255,15 @@ impl Attempt {
         }
     }
 
-    /// The last node of the least rank.
+    /// Select the last node of the least rank.
     fn evaluate_last(mut self, nodes: &mut [Node]) -> Option<Vec<Node>> {
         let last = nodes.iter_mut().min_by_key(|node| (node.rank(), Reverse(node.index)))?;
         Some(vec![self.take(last)])
     }
 
-    /// The nodes of the least rank, those in use before the idle ones, then those of the next. As in Slurm, a job that is
-    /// done with those in use goes on to the idle ones of that rank until it is done again, and may have one more than the most
-    /// that it may have.
+    /// Select nodes of the least rank, nodes in use before idle ones, then of the next rank. As in Slurm, a job that is
+    /// complete with nodes in use continues with idle ones of that rank until it is complete again, and may get one
+    /// node more than its maximum.
     fn evaluate_busy_first(mut self, nodes: &mut [Node], idle: &NodeBits) -> Option<Vec<Node>> {
         let key = |node: &Node| (node.rank(), idle.contains(node.index));
         let mut order: Vec<usize> = (0..nodes.len()).collect();
@@ -284,8 +288,8 @@ impl Attempt {
         self.is_filled().then_some(chosen)
     }
 
-    /// The nodes of the least rank of which the greatest part is free, then the next, with the CPUs on each; the first of equal
-    /// ones.
+    /// Select nodes of the least rank with the largest free fraction of CPUs, then of the next rank; the first node
+    /// wins ties.
     fn evaluate_least_loaded(mut self, nodes: &mut [Node], offer: Offer<'_>) -> Option<Vec<Node>> {
         let part = |node: &Node| {
             let place = node.index as usize;
@@ -312,8 +316,8 @@ impl Attempt {
         self.missing <= 0 && self.missing_nodes <= 0
     }
 
-    /// The nodes with the CPUs on each. Where it fails, what it would have taken less of a node than this offers stays the
-    /// offer of that node, as in Slurm.
+    /// Select nodes by best fit, with the CPUs on each. As in Slurm, a reduced offer of a node stays in `nodes` if the
+    /// attempt fails.
     fn evaluate(mut self, nodes: &mut [Node]) -> Option<Vec<Node>> {
         let mut runs = Run::all(nodes);
         let mut chosen: Vec<Node> = Vec::new();
@@ -336,7 +340,7 @@ impl Attempt {
         Some(chosen)
     }
 
-    /// Of the runs of the least rank that which suffices with the fewest CPUs; where none does, that with the most.
+    /// Return the run of the least rank that suffices with the fewest CPUs; if none suffices, the one with the most.
     fn best_run(&self, runs: &[Run]) -> Option<usize> {
         let least = runs.iter().map(|run| run.rank).min()?;
         let mut best: Option<(usize, bool, i64)> = None;
@@ -353,7 +357,7 @@ impl Attempt {
         best.map(|(at, ..)| at)
     }
 
-    /// The node of a run with the fewest CPUs that suffices alone, where the job needs no other.
+    /// Return the node of a run with the fewest CPUs that suffices alone, if the job needs no other.
     fn one_node(&self, run: Range<usize>, nodes: &[Node]) -> Option<usize> {
         if self.missing_nodes > 1 {
             return None;
@@ -364,7 +368,7 @@ impl Attempt {
 
     fn take(&mut self, node: &mut Node) -> Node {
         if !self.exclusive {
-            // One CPU at least stays for each further node that the job asks for.
+            // At least one CPU remains for each further node that the job requests.
             let further = (self.missing_nodes - 1).max(0);
             let most = (self.missing - further).max(1);
             if node.cpus > most {

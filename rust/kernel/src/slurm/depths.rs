@@ -1,32 +1,33 @@
-//! How many entries one cycle of backfill looks at, of each partition, user and association (`_job_exceeds_max_bf_param`).
+//! Maximum numbers of entries that a backfill cycle examines for each partition, user and association
+//! (`_job_exceeds_max_bf_param`).
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::situation::Entry;
 
-/// So many entries are looked at; 0 for all.
+/// Maximum numbers of entries to examine; 0 for no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Depths {
-    /// `bf_max_job_part`: of each partition.
+    /// `bf_max_job_part`: for each partition.
     pub of_partition: usize,
-    /// `bf_max_job_user`: of each user.
+    /// `bf_max_job_user`: for each user.
     pub of_user: usize,
-    /// `bf_max_job_user_part`: of each user in each partition.
+    /// `bf_max_job_user_part`: for each user in each partition.
     pub of_user_in_partition: usize,
-    /// `bf_max_job_assoc`: of each association.
+    /// `bf_max_job_assoc`: for each association.
     pub of_association: usize,
 }
 
 impl Depths {
-    /// Whether some entries may be left out while others behind them are looked at.
+    /// Return whether some entries may be skipped while later ones are examined.
     #[must_use]
     pub fn leave_some_out(&self) -> bool {
         *self != Self::default()
     }
 }
 
-/// What entries are counted by.
+/// A group in which entries are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum Group {
     Partition(usize),
@@ -35,15 +36,15 @@ enum Group {
     Association(u32),
 }
 
-/// How many entries of each group were looked at.
+/// Number of examined entries in each group.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Looked {
     counts: BTreeMap<Group, usize>,
 }
 
 impl Looked {
-    /// Counts an entry in all of its groups; not at all, and false, where as many as may be of one were looked at.
-    /// O(log groups).
+    /// Count an entry in all of its groups. Return false, and do not count it, if the maximum of one of them is
+    /// reached. O(log groups).
     pub fn admits(&mut self, depths: &Depths, entry: &Entry) -> bool {
         let (partition, owner) = (entry.partition, entry.owner);
         let groups = [

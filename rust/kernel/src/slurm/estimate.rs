@@ -1,4 +1,4 @@
-//! When and where a job could start if nothing but the jobs that run stood against it: `_will_run_test`.
+//! Estimate of the start of a job, with nodes, if only running jobs prevent it: `_will_run_test`.
 use std::iter::Peekable;
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use super::parameters::Setup;
 use super::situation::{Allotment, Amounts, Entry, Held, give_back};
 use super::victims;
 
-/// Jobs under `cons_tres` are removed in groups whose ends lie within a window: first so many seconds, then twice as many.
+/// Under `cons_tres`, jobs are removed in groups with ends within a window: first this many seconds, then doubled.
 const WINDOW: f64 = 30.0;
 
-/// When a job fits: the last job removed, None where none is, and what it gets then.
+/// Result of the search: the last job removed (None if none), and the allotments of the job then.
 type Fit<'a> = (Option<&'a Held>, Vec<Allotment>);
 
 /// The search for the earliest start.
@@ -24,14 +24,14 @@ pub(super) struct Search<'a> {
     pub usable: &'a NodeBits,
     pub weights: &'a [u32],
     pub held: &'a [Arc<Held>],
-    /// Where nodes in use come before idle ones, those that are idle now.
+    /// The nodes that are idle now, if nodes in use are preferred to them.
     pub idle_now: Option<&'a NodeBits>,
     /// Jobs that end later are not removed.
     pub until: Option<f64>,
 }
 
 impl<'a> Search<'a> {
-    /// Jobs that stay until their ends, in order.
+    /// Return the jobs that stay until their ends, in order.
     fn staying(&self) -> impl Iterator<Item = &'a Held> {
         let members = &self.setup.partitions[self.entry.partition].nodes;
         let (rules, entry) = (&self.setup.precedence, self.entry);
@@ -44,7 +44,7 @@ impl<'a> Search<'a> {
         Removal::new(self.staying(), self.usable, self.setup.backfill.epoch)
     }
 
-    /// Whether a job that ends then is removed.
+    /// Return whether a job with this end is removed.
     fn is_in_time(&self, end: f64) -> bool {
         self.until.is_none_or(|until| end <= until)
     }
@@ -53,7 +53,7 @@ impl<'a> Search<'a> {
         victims::candidates(self.setup, self.held, self.entry)
     }
 
-    /// Whole nodes: as soon as enough of them are idle.
+    /// Search for whole nodes: until enough of them are idle.
     pub fn whole(&self, free: &FreeAmounts) -> Option<Fit<'a>> {
         let Self { setup, entry, usable, .. } = *self;
         let wanted = entry.least_nodes() as usize;
@@ -73,7 +73,7 @@ impl<'a> Search<'a> {
         Some((last, linear::choose_of(entry, &idle.nodes, &setup.machine)?))
     }
 
-    /// Shared nodes: tried after each group of jobs that is removed. What is free is the same afterwards.
+    /// Search for shared nodes: try after each group of removed jobs. Restore `free` afterwards.
     pub fn shared(&self, free: &mut FreeAmounts) -> Option<Fit<'a>> {
         let mut removed = Vec::new();
         let fit = self.shared_removing(free, &mut removed);
@@ -83,7 +83,7 @@ impl<'a> Search<'a> {
         fit
     }
 
-    /// The same; the jobs that were removed for it are put into a list.
+    /// Same as `shared`; append the removed jobs to a list.
     fn shared_removing(&self, free: &mut FreeAmounts, removed: &mut Vec<&'a Held>) -> Option<Fit<'a>> {
         let Self { setup, entry, usable, weights, .. } = *self;
         let offered = |free: &FreeAmounts, node: u32| offered_cpus(entry, &setup.machine, free, node);
@@ -98,7 +98,7 @@ impl<'a> Search<'a> {
         {
             return Some((None, chosen));
         }
-        // Where all nodes together offer too little the job does not fit, however it is tried.
+        // If all nodes together offer too little, the job does not fit: no attempt is needed.
         let mut remove = |held: &'a Held, free: &mut FreeAmounts| {
             let nodes = || held.allotments.iter().map(|each| each.node).filter(|&node| usable.contains(node));
             sum -= nodes().map(|node| offered(free, node)).sum::<i64>();
@@ -128,10 +128,10 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The usable nodes that are idle, as jobs go.
+/// The usable nodes that are idle after jobs were removed.
 struct Idle {
     nodes: NodeBits,
-    /// What is left on each node, where several jobs hold one.
+    /// Remaining amounts of each node, if several jobs hold a node.
     left: Option<Vec<Amounts>>,
 }
 
@@ -154,13 +154,13 @@ impl Idle {
     }
 }
 
-/// Takes jobs away in the order of their ends.
+/// Removal of jobs in the order of their ends.
 struct Removal<'a, I: Iterator> {
     jobs: Peekable<I>,
     usable: &'a NodeBits,
     epoch: f64,
     window: f64,
-    /// From when on the windows are counted: the end of the first job, rounded up.
+    /// Origin of the windows: the end of the first job, rounded up.
     first: Option<f64>,
 }
 
@@ -169,14 +169,14 @@ impl<'a, I: Iterator<Item = &'a Held>> Removal<'a, I> {
         Self { jobs: jobs.peekable(), usable, epoch, window: WINDOW, first: None }
     }
 
-    /// The next job on a usable node.
+    /// Return the next job on a usable node.
     fn next_job(&mut self) -> Option<&'a Held> {
         let usable = self.usable;
         self.jobs.find(|held| held.nodes.meets(usable))
     }
 
-    /// Takes the jobs on usable nodes away whose ends are within the window: the last of them. Others are passed over
-    /// without a look at the window.
+    /// Remove the jobs on usable nodes that end within the window. Return the last of them. Jobs on other nodes are
+    /// skipped without a check of the window.
     fn next_group(&mut self, mut remove: impl FnMut(&'a Held)) -> Option<&'a Held> {
         let mut last = None;
         while let Some(held) = self.next_job() {
@@ -198,7 +198,7 @@ impl<'a, I: Iterator<Item = &'a Held>> Removal<'a, I> {
         }
     }
 
-    /// Whether the next job ends after the window.
+    /// Return whether the next job ends after the window.
     fn next_is_beyond(&mut self) -> bool {
         let until = self.first.unwrap_or_default() + self.window;
         self.jobs.peek().is_some_and(|held| held.end > until)

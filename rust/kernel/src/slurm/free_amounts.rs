@@ -1,25 +1,25 @@
-//! What jobs leave free on each node.
+//! Free resources of each node.
 use serde::{Deserialize, Serialize};
 
 use super::generic::GenericAmounts;
 use super::node_bits::NodeBits;
 use super::situation::{Amounts, Held};
 
-/// The free amounts of all nodes. What a job takes or gives back costs O(its nodes).
+/// Free amounts of all nodes. Taking or releasing the resources of a job costs O(its nodes).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FreeAmounts {
     left: Vec<Amounts>,
     generic: GenericAmounts,
-    /// How many jobs hold nodes besides others, counted once for each such node.
+    /// Number of allotments on nodes that other jobs also hold.
     shared: usize,
-    /// The nodes of which nothing is held.
+    /// Nodes without allotments.
     idle: NodeBits,
-    /// The nodes with a free CPU.
+    /// Nodes with a free CPU.
     open: NodeBits,
 }
 
 impl FreeAmounts {
-    /// All of the machine is free.
+    /// Create the amounts of an idle machine.
     pub fn of(machine: &[Amounts], generic: &GenericAmounts) -> Self {
         let nodes = machine.len();
         let has_cpus = |&(_, amounts): &(u32, &Amounts)| amounts.cpus > 0;
@@ -33,32 +33,32 @@ impl FreeAmounts {
         }
     }
 
-    /// What is left on each node.
+    /// Return the free amounts of each node.
     pub fn left(&self) -> &[Amounts] {
         &self.left
     }
 
-    /// What is left of generic resources on each node.
+    /// Return the free generic resources of each node.
     pub fn generic(&self) -> &GenericAmounts {
         &self.generic
     }
 
-    /// The nodes of which nothing is held.
+    /// Return the nodes without allotments.
     pub fn idle(&self) -> &NodeBits {
         &self.idle
     }
 
-    /// The nodes with a free CPU.
+    /// Return the nodes with a free CPU.
     pub fn open(&self) -> &NodeBits {
         &self.open
     }
 
-    /// Whether several jobs hold a node.
+    /// Return whether several jobs share a node.
     pub fn some_are_shared(&self) -> bool {
         self.shared > 0
     }
 
-    /// A job takes what it holds.
+    /// Subtract what a job holds.
     pub fn take(&mut self, machine: &[Amounts], held: &Held) {
         for each in &held.allotments {
             let (left, all) = (&mut self.left[each.node as usize], machine[each.node as usize]);
@@ -73,7 +73,7 @@ impl FreeAmounts {
         }
     }
 
-    /// A job gives back what it holds.
+    /// Add what a job held.
     pub fn give_back(&mut self, machine: &[Amounts], held: &Held) {
         for each in &held.allotments {
             let (left, all) = (&mut self.left[each.node as usize], machine[each.node as usize]);

@@ -1,18 +1,18 @@
-//! The nodes that no plan holds within a window of time that moves on.
+//! Nodes that are free of plans within a moving window of time.
 use super::node_bits::NodeBits;
 use super::node_space::{NodeSpace, Record};
 
-/// The records of a plan that meet a window of time, and the nodes that are free in all of them.
+/// The records of a plan that overlap a window of time, and the nodes that are free in all of them.
 ///
-/// It is a queue as two stacks: of the older records the nodes free from each on are kept, of the newer ones those free in
-/// all. So to move the window on costs O(nodes / 64) for each record that comes or goes, on average.
+/// A queue as two stacks: for each older record, the nodes free from it on are kept; for the newer ones, the nodes free
+/// in all of them. So moving the window costs amortised O(nodes / 64) for each record that enters or leaves.
 #[derive(Debug)]
 pub(super) struct FreeWindow {
-    /// The nodes that are free from each of the older records on, to the last of these; the oldest comes last.
+    /// For each older record, the nodes that are free in it and all later older records; the oldest comes last.
     older: Vec<NodeBits>,
-    /// The nodes that are free in all of the newer records.
+    /// Nodes that are free in all newer records.
     newer: NodeBits,
-    /// The first of the records, the first of the newer ones, and the end of these.
+    /// Indices of the first record, of the first newer one, and the end of these.
     first: usize,
     middle: usize,
     end: usize,
@@ -20,20 +20,20 @@ pub(super) struct FreeWindow {
 }
 
 impl FreeWindow {
-    /// A window from this time on, of no length.
+    /// Create an empty window that begins at this time.
     pub(super) fn new(nodes: usize, space: &NodeSpace, start: f64) -> Self {
         let first = space.first_after(start);
         let all = NodeBits::full(nodes);
         Self { older: Vec::new(), newer: all.clone(), first, middle: first, end: first, all }
     }
 
-    /// The first of the records that end after the start of the window.
+    /// Return the first record that ends after the begin of the window.
     pub(super) fn first(&self) -> usize {
         self.first
     }
 
-    /// Moves the window on to [start, end], neither of which is earlier than before, and leaves those of the nodes that are
-    /// free in all of it; a plan that begins just at the end counts.
+    /// Move the window to [start, end], neither of which may decrease, and remove the nodes that are not free in all of
+    /// it. A plan that begins exactly at the end counts.
     pub(super) fn keep_free(&mut self, space: &NodeSpace, start: f64, end: f64, nodes: &mut NodeBits) {
         let records = space.records();
         while records.get(self.end).is_some_and(|record| record.begin <= end) {
@@ -51,7 +51,7 @@ impl FreeWindow {
         nodes.keep(&self.newer);
     }
 
-    /// Makes the newer records the older ones.
+    /// Turn the newer records into older ones.
     fn turn(&mut self, records: &[Record]) {
         for record in records[self.first..self.end].iter().rev() {
             let mut free = record.free.clone();

@@ -1,7 +1,7 @@
-//! Generic resources (`gres`), as GPUs: what nodes have of them, and what jobs ask for.
+//! Generic resources (`gres`) such as GPUs: amounts of nodes, and requests of jobs.
 use serde::{Deserialize, Serialize};
 
-/// An amount of each generic resource on each node. Without generic resources it holds nothing, and nothing is done for it.
+/// Amounts of each generic resource on each node. Empty, and without cost, if there are no generic resources.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GenericAmounts {
     kinds: usize,
@@ -9,61 +9,61 @@ pub struct GenericAmounts {
 }
 
 impl GenericAmounts {
-    /// These amounts of so many resources, node after node.
+    /// Create amounts of `kinds` resources, node-major.
     #[must_use]
     pub fn new(kinds: usize, amounts: Vec<i64>) -> Self {
         Self { kinds, amounts }
     }
 
-    /// How many resources there are.
+    /// Return the number of resources.
     #[must_use]
     pub fn kinds(&self) -> usize {
         self.kinds
     }
 
-    /// What a node has of each.
+    /// Return the amounts of a node.
     #[must_use]
     pub fn of(&self, node: u32) -> &[i64] {
         &self.amounts[node as usize * self.kinds..][..self.kinds]
     }
 
-    /// The same, to be changed.
+    /// Return the amounts of a node for modification.
     pub(super) fn of_mut(&mut self, node: u32) -> &mut [i64] {
         &mut self.amounts[node as usize * self.kinds..][..self.kinds]
     }
 }
 
-/// What a job asks for of each generic resource; of no resource where the list is empty.
+/// Requested amounts of each generic resource; an empty list requests none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GenericRequest {
-    /// So much on each node (`--gres`).
+    /// Amounts on each node (`--gres`).
     PerNode(Vec<i64>),
-    /// So much for each task (`--gpus-per-task`).
+    /// Amounts for each task (`--gpus-per-task`).
     PerTask(Vec<i64>),
 }
 
 impl GenericRequest {
-    /// No resource.
+    /// An empty request.
     pub const NOTHING: Self = Self::PerTask(Vec::new());
 
-    /// How much is asked for, on a node or for a task.
+    /// Return the requested amounts, per node or per task.
     fn asked(&self) -> &[i64] {
         match self {
             Self::PerNode(asked) | Self::PerTask(asked) => asked,
         }
     }
 
-    /// Whether it asks for none.
+    /// Return whether nothing is requested.
     pub(super) fn is_nothing(&self) -> bool {
         self.asked().is_empty()
     }
 
-    /// Whether it asks for some of one resource.
+    /// Return whether some of this resource is requested.
     pub(super) fn wants(&self, kind: usize) -> bool {
         self.asked().get(kind).is_some_and(|&asked| asked > 0)
     }
 
-    /// The most tasks that these amounts admit on a node; None where these do not bound them.
+    /// Return the maximum number of tasks that these free amounts allow on a node; None if they impose no bound.
     pub(super) fn tasks(&self, left: &[i64]) -> Option<i64> {
         let asked = self.asked().iter().zip(left).filter(|&(&asked, _)| asked > 0);
         match self {
@@ -72,7 +72,7 @@ impl GenericRequest {
         }
     }
 
-    /// How much of a resource counts for a node that has so much left: no more than the job can have there.
+    /// Return the amount of a resource to count for a node with this free amount: at most what the job can have there.
     pub(super) fn counted(&self, kind: usize, left: i64, exclusive: bool) -> i64 {
         match self {
             Self::PerNode(asked) if !exclusive => left.min(asked[kind]),
@@ -80,7 +80,7 @@ impl GenericRequest {
         }
     }
 
-    /// What so many tasks of a job take on a node.
+    /// Return the amounts that this many tasks of a job take on a node.
     pub fn with(&self, tasks: i64) -> impl Iterator<Item = i64> {
         let times = if matches!(self, Self::PerNode(_)) { 1 } else { tasks };
         self.asked().iter().map(move |asked| asked * times)

@@ -1,15 +1,15 @@
-//! `select/linear`: whole nodes, best fit over runs of consecutive free ones.
+//! `select/linear`: whole nodes, best fit over runs of consecutive idle ones.
 use super::node_bits::NodeBits;
 use super::offer::Offer;
 use super::situation::{Allotment, Amounts, Entry};
 
-/// Some of the nodes of an offer that are idle: the smallest run that suffices; where none does all of the largest, and so
-/// on.
+/// Choose idle nodes of an offer: the smallest sufficient run; if none suffices, the whole largest run, and then
+/// continue.
 pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> {
     choose_of(entry, &idle(offer), offer.machine)
 }
 
-/// The same of the nodes of the least weight; where they are too few, of those of the next too, and so on.
+/// Choose from the nodes of the least weight; if they are too few, also from the next weight, and so on.
 pub(super) fn choose_lightest(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> {
     let idle = idle(offer);
     if idle.count() < entry.least_nodes() as usize {
@@ -31,7 +31,7 @@ fn idle(offer: Offer<'_>) -> NodeBits {
     idle
 }
 
-/// The same of nodes that are idle, all of them.
+/// Choose from these nodes, which must all be idle.
 pub(super) fn choose_of(entry: &Entry, idle: &NodeBits, machine: &[Amounts]) -> Option<Vec<Allotment>> {
     let mut missing = entry.least_nodes() as usize;
     if idle.count() < missing {
@@ -41,7 +41,7 @@ pub(super) fn choose_of(entry: &Entry, idle: &NodeBits, machine: &[Amounts]) -> 
     let mut chosen = Vec::with_capacity(missing);
     while missing > 0 {
         let sufficient = (0..runs.len()).filter(|&run| runs[run].1 >= missing);
-        // The first of equal ones.
+        // The first run wins ties.
         let best = sufficient.min_by_key(|&run| runs[run].1);
         let best = best.or_else(|| (0..runs.len()).rev().max_by_key(|&run| runs[run].1))?;
         let (first, length) = runs.remove(best);
@@ -56,7 +56,7 @@ pub(super) fn choose_of(entry: &Entry, idle: &NodeBits, machine: &[Amounts]) -> 
     Some(chosen)
 }
 
-/// Runs of neighbours: the first node of each, and how many they are.
+/// Return the runs of adjacent nodes: first node and length of each.
 fn runs(nodes: &NodeBits) -> Vec<(u32, usize)> {
     let mut runs: Vec<(u32, usize)> = Vec::new();
     for node in nodes.iter() {

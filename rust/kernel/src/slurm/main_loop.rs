@@ -5,7 +5,7 @@ use super::parameters::Setup;
 use super::situation::{Entry, Limits, Situation, Verdict};
 use super::starting::{Begun, CallState};
 
-/// What becomes of each entry of the queue, in a call that looks at all of them, and the weights of nodes after it.
+/// Return the outcome of each queue entry in a full call, and the node weights after the call.
 #[must_use]
 pub fn main_loop(setup: &Setup, situation: Situation, queue: &[Entry]) -> (Vec<Verdict>, Vec<u32>) {
     let mut call = MainLoop::new(setup, CallState::of(setup, situation));
@@ -13,13 +13,13 @@ pub fn main_loop(setup: &Setup, situation: Situation, queue: &[Entry]) -> (Vec<V
     (verdicts, call.state.weights)
 }
 
-/// A call on its way. It starts jobs in order. The first of a partition that does not fit closes it for this call, and takes
-/// its nodes away from the partitions behind; one in a reservation closes that alone.
+/// State of a call in progress. It starts jobs in order. A job that does not fit closes its partition for this call,
+/// and makes its nodes unavailable to later partitions; a job in a reservation closes only the reservation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MainLoop {
     state: CallState,
     closed: Vec<bool>,
-    /// Entries that were looked at, by partition.
+    /// Number of entries examined, by partition.
     tested_of: Vec<usize>,
     starts: usize,
     /// The reservations of jobs that did not fit.
@@ -27,7 +27,7 @@ pub struct MainLoop {
 }
 
 impl MainLoop {
-    /// A call that begins now.
+    /// Create a call that begins now.
     #[must_use]
     pub fn new(setup: &Setup, state: CallState) -> Self {
         Self {
@@ -39,7 +39,7 @@ impl MainLoop {
         }
     }
 
-    /// Starts a job, preempts others for it, or lets it wait.
+    /// Start a job, preempt others for it, or let it wait.
     pub fn consider(&mut self, setup: &Setup, entry: &Entry) -> Verdict {
         let is_over = entry.reservation.is_some_and(|own| self.over.contains(&own));
         let has_ended = self.is_over(setup) || is_over;
@@ -90,25 +90,25 @@ impl MainLoop {
         self.state.available.remove(&setup.partitions[entry.partition].nodes);
     }
 
-    /// What the call leaves.
+    /// Return the state that the call leaves.
     #[must_use]
     pub fn into_state(self) -> CallState {
         self.state
     }
 
-    /// Whether some entry did not fit.
+    /// Return whether some entry did not fit.
     #[must_use]
     pub fn met_no_room(&self) -> bool {
         self.closed.contains(&true) || !self.over.is_empty()
     }
 
-    /// Whether entries of all partitions did not fit, so that none behind is tried.
+    /// Return whether all partitions are closed, so that no further entry is tried.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         !self.closed.contains(&false)
     }
 
-    /// Whether none behind is tried: because of that, or as many jobs as may be were started.
+    /// Return whether no further entry is tried: all partitions are closed, or the maximum number of jobs was started.
     #[must_use]
     pub fn is_over(&self, setup: &Setup) -> bool {
         let most = setup.main_loop.starts;

@@ -1,7 +1,8 @@
-//! How Slurm's controller decides: which waiting jobs one call of its main loop or of its backfill starts, on which nodes.
+//! Decisions of Slurm's controller: which waiting jobs a call of its main loop or of its backfill starts, and on which
+//! nodes.
 //!
-//! A call sees a [`Situation`] and gives a [`Verdict`] for each entry of the queue (S25). When calls are made, and in which
-//! order jobs wait, is not decided here.
+//! A call receives a [`Situation`] and returns a [`Verdict`] for each queue entry (S25). The times of calls and the
+//! order of jobs are not decided here.
 mod backfill;
 mod cores;
 mod depths;

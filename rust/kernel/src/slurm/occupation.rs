@@ -1,4 +1,4 @@
-//! Which jobs hold nodes, by their ends, and what they leave.
+//! The jobs that hold nodes, by their ends, and the free resources.
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -16,33 +16,33 @@ use super::select::Select;
 use super::situation::{Allotment, Classes, Entry, Held};
 use super::victims;
 
-/// The jobs that hold nodes, and what they leave. It may be kept from call to call: a job that begins to hold nodes, or holds
-/// them no more, costs O(its nodes + jobs), of which the latter is a shift of pointers.
+/// The jobs that hold nodes, and the free resources. It may be kept between calls: adding or removing a job costs O(its
+/// nodes + jobs), of which the latter is a shift of pointers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Occupation {
     free: FreeAmounts,
-    /// By end, then number.
+    /// Sorted by end, then number.
     held: Vec<Arc<Held>>,
-    /// When each job ends.
+    /// End of each job.
     ends: BTreeMap<u32, Time>,
-    /// How many of the first jobs are taken to be gone, while it is seen what is free at a later time.
+    /// Number of first jobs that are assumed to have ended, while a later time is examined.
     gone: usize,
-    /// The nodes that are idle then, where jobs have whole nodes.
+    /// Nodes that are idle at that time, if jobs have whole nodes.
     idle_then: NodeBits,
 }
 
-/// What a call knows of its second.
+/// Data of a call for its second.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Present<'a> {
     pub now: f64,
-    /// The weights that nodes have.
+    /// Current node weights.
     pub weights: &'a [u32],
-    /// The nodes whose jobs are over, and that have not answered.
+    /// Nodes of completing jobs that have not confirmed the end yet.
     pub completing: &'a NodeBits,
 }
 
 impl Occupation {
-    /// No job holds a node.
+    /// Create an occupation without jobs.
     #[must_use]
     pub fn none(setup: &Setup) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl Occupation {
         }
     }
 
-    /// A job holds nodes from now on.
+    /// Add a job that holds nodes from now on.
     pub fn insert(&mut self, setup: &Setup, held: Held) {
         self.free.take(&setup.machine, &held);
         self.ends.insert(held.job, Time(held.end));
@@ -62,15 +62,15 @@ impl Occupation {
         self.held.insert(place, Arc::new(held));
     }
 
-    /// A job is over whose nodes have not all answered. Whole nodes count as held, and are free before others; shared ones
-    /// count as free.
+    /// Add a completing job with nodes that have not all confirmed the end. Whole nodes count as held, and become free
+    /// before others; shared nodes count as free.
     pub fn insert_completing(&mut self, setup: &Setup, held: Held) {
         if setup.select == Select::Linear {
             self.insert(setup, Held { end: f64::NEG_INFINITY, ..held.of(Classes::default(), None) });
         }
     }
 
-    /// A job holds nodes no more: what it held.
+    /// Remove a job. Return what it held.
     pub fn remove(&mut self, setup: &Setup, job: u32) -> Option<Arc<Held>> {
         let end = self.ends.remove(&job)?;
         let held = self.held.remove(self.place(end, job));
@@ -78,7 +78,7 @@ impl Occupation {
         Some(held)
     }
 
-    /// Sets since when a job runs that may be preempted from now on; None where it may not.
+    /// Set the start of a running job that may be preempted from now on; None if it may not.
     pub fn set_began(&mut self, job: u32, began: Option<f64>) {
         let Some(&end) = self.ends.get(&job) else { return };
         let place = self.place(end, job);
@@ -87,17 +87,17 @@ impl Occupation {
         }
     }
 
-    /// How many jobs come before one that ends then.
+    /// Return the index of a job with this end.
     fn place(&self, end: Time, job: u32) -> usize {
         self.held.partition_point(|held| (Time(held.end), held.job) < (end, job))
     }
 
-    /// The jobs that hold nodes, by end.
+    /// Return the jobs that hold nodes, by end.
     pub(super) fn held(&self) -> impl Iterator<Item = &Held> {
         self.held.iter().map(|held| &**held)
     }
 
-    /// What is to be selected from on these nodes.
+    /// Return the input of a selection on these nodes.
     pub(super) fn offer<'a>(
         &'a self,
         setup: &'a Setup,
@@ -108,19 +108,19 @@ impl Occupation {
         setup.offer(entry, usable, weights, &self.free)
     }
 
-    /// The jobs that may be preempted for a job, in order.
+    /// Return the jobs that may be preempted for a job, in order.
     pub(super) fn candidates(&self, setup: &Setup, entry: &Entry) -> Vec<&Held> {
         victims::candidates(setup, &self.held, entry)
     }
 
-    /// A job starts now on these nodes, and may not be preempted in this call.
+    /// Start a job now on these nodes. It cannot be preempted in this call.
     pub(super) fn start(&mut self, setup: &Setup, entry: &Entry, now: f64, chosen: &[Allotment]) {
         let held = Held::new(entry.job, now + entry.limit, chosen.to_vec());
         let held = held.with_generic(setup.generic_of(entry, chosen));
         self.insert(setup, held.of(entry.classes.clone(), None));
     }
 
-    /// What a job gets on these nodes if it starts now; None where it does not fit.
+    /// Return the allotments of a job that starts now on these nodes; None if it does not fit.
     pub(super) fn choose_now(
         &self,
         setup: &Setup,
@@ -131,13 +131,13 @@ impl Occupation {
         setup.select.choose(entry, self.offer(setup, entry, usable, weights))
     }
 
-    /// Whether a job may fit on these nodes once the jobs are gone that end until then: false only if it does not. What is
-    /// free is that of this time until `return_to_now`; it is not earlier than that of the latest question.
+    /// Return whether a job may fit on these nodes after the jobs that end until `time`. False only if it does not. The
+    /// free amounts describe this time until `return_to_now`; `time` must not decrease between queries.
     ///
-    /// O(jobs that end since the latest question + nodes with something free).
+    /// O(jobs that end since the latest query + nodes with free resources).
     pub(super) fn may_fit_by(&mut self, setup: &Setup, entry: &Entry, usable: &NodeBits, time: f64) -> bool {
         if !setup.precedence.preempts.is_empty() {
-            // Others may make room.
+            // Other jobs may be preempted.
             return true;
         }
         match setup.select {
@@ -152,7 +152,7 @@ impl Occupation {
         }
     }
 
-    /// The same where jobs have whole nodes, each alone.
+    /// Same as `may_fit_by` for jobs with whole nodes of their own.
     fn may_have_idle_by(&mut self, entry: &Entry, usable: &NodeBits, time: f64) -> bool {
         if self.free.some_are_shared() {
             return true;
@@ -167,14 +167,14 @@ impl Occupation {
         usable.count_in(&self.idle_then) >= entry.least_nodes() as usize
     }
 
-    /// The nodes that are idle, and not among those that are completing.
+    /// Return the idle nodes that are not completing.
     fn idle_beside(&self, completing: &NodeBits) -> NodeBits {
         let mut idle = self.free.idle().clone();
         idle.remove(completing);
         idle
     }
 
-    /// What is free is that of now again. O(jobs that were taken to be gone).
+    /// Restore the current free amounts. O(jobs that were assumed to have ended).
     pub(super) fn return_to_now(&mut self, setup: &Setup) {
         self.idle_then = NodeBits::default();
         let gone = std::mem::take(&mut self.gone);
@@ -183,8 +183,8 @@ impl Occupation {
         }
     }
 
-    /// The earliest start on these nodes from now on, and what the job gets there; None where it does not fit when all are
-    /// idle, or where it starts after `until`. Jobs that may be preempted for it are gone at once.
+    /// Return the earliest start on these nodes from now on, with the job's allotments. None if it does not fit on the
+    /// idle nodes, or if it starts after `until`. Jobs that may be preempted for it are removed at once.
     pub(super) fn earliest(
         &mut self,
         setup: &Setup,
@@ -196,7 +196,7 @@ impl Occupation {
         self.return_to_now(setup);
         let Present { now, weights, completing } = present;
         let idle_now = setup.backfill.busy_first.then(|| self.idle_beside(completing));
-        // Jobs that should be over by now end at some time after it.
+        // Jobs that should have ended by now are assumed to end later.
         let until = until.map(|until| until.max(now));
         let idle_now = idle_now.as_ref();
         let search = Search { setup, entry, usable, weights, held: &self.held, idle_now, until };

@@ -1,23 +1,23 @@
-//! What nodes are selected from.
+//! Input of the selection of nodes.
 use serde::{Deserialize, Serialize};
 
 use super::free_amounts::FreeAmounts;
 use super::node_bits::NodeBits;
 use super::situation::Amounts;
 
-/// In which order shared nodes are taken.
+/// Order in which shared nodes are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Filling {
-    /// Those of the run of neighbours that fits best.
+    /// The best-fitting run of consecutive nodes.
     BestFit,
-    /// Those of which the greatest part is free (`CR_LLN`).
+    /// Nodes with the largest free fraction of CPUs first (`CR_LLN`).
     LeastLoaded,
-    /// As the first, but that jobs of one CPU get the last node (`pack_serial_at_end`).
+    /// Like `BestFit`, but jobs of one CPU get the last node (`pack_serial_at_end`).
     SerialAtEnd,
 }
 
 impl Filling {
-    /// That of `CR_LLN` and `pack_serial_at_end`, of which the first comes before the other.
+    /// Return the order for `CR_LLN` and `pack_serial_at_end`; the former takes precedence.
     #[must_use]
     pub fn of(least_loaded: bool, serial_at_end: bool) -> Self {
         match (least_loaded, serial_at_end) {
@@ -28,23 +28,23 @@ impl Filling {
     }
 }
 
-/// What is to be selected from.
+/// Input of the selection of nodes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offer<'a> {
-    /// The nodes that may be used.
+    /// Nodes that may be used.
     pub usable: &'a NodeBits,
-    /// What each node has when it is idle.
+    /// Amounts of each idle node.
     pub machine: &'a [Amounts],
-    /// What each has left.
+    /// Free amounts of each node.
     pub free: &'a FreeAmounts,
-    /// Which of the generic resources counts GPUs.
+    /// Index of the generic resource that counts GPUs.
     pub gpu: Option<usize>,
-    /// The weights that nodes have now.
+    /// Current node weights.
     pub weights: &'a [u32],
-    /// In which order shared nodes are taken.
+    /// Order in which shared nodes are used.
     pub filling: Filling,
-    /// Where nodes in use come before idle ones, those that are idle now (`bf_busy_nodes`).
+    /// The nodes that are idle now, if nodes in use are preferred to them (`bf_busy_nodes`).
     pub idle_now: Option<&'a NodeBits>,
-    /// The most nodes that the partition allows a job.
+    /// Maximum number of nodes of a job in the partition.
     pub most_nodes: u32,
 }

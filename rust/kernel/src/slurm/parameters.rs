@@ -1,4 +1,4 @@
-//! How the controller is set up.
+//! Parameters of the controller.
 use serde::{Deserialize, Serialize};
 
 use super::depths::Depths;
@@ -10,98 +10,98 @@ use super::reserves::Reserves;
 use super::select::Select;
 use super::situation::{Allotment, Amounts, Entry, Partition};
 
-/// How the main loop is set up; 0 for no bound.
+/// Parameters of the main loop; 0 for no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MainLoopParameters {
-    /// `partition_job_depth`: so many entries of each partition are looked at.
+    /// `partition_job_depth`: maximum number of entries examined in each partition.
     pub entries_of_partition: usize,
-    /// `sched_max_job_start`: so many jobs are started.
+    /// `sched_max_job_start`: maximum number of jobs started.
     pub starts: usize,
 }
 
-/// How backfill is set up.
+/// Parameters of backfill.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BackfillParameters {
     /// `bf_resolution`, seconds.
     pub resolution: f64,
-    /// How far jobs are planned, seconds.
+    /// Planning horizon, seconds.
     pub window: f64,
-    /// What is added to times to get seconds of the clock, on which plans are rounded.
+    /// Offset from simulation time to clock seconds, on which plans are rounded.
     pub epoch: f64,
-    /// `bf_max_job_test`: so many entries are looked at.
+    /// `bf_max_job_test`: maximum number of entries examined.
     pub max_entries: usize,
-    /// So many of each partition, user and association.
+    /// Maximum numbers of entries for each partition, user and association.
     pub depths: Depths,
-    /// `bf_max_job_start`: so many jobs are started; 0 for all.
+    /// `bf_max_job_start`: maximum number of jobs started; 0 for all.
     pub max_starts: usize,
-    /// Seconds that a job that is late is taken to run on after its limit: `KillWait`.
+    /// `KillWait`: seconds for which a job that exceeds its limit is assumed to continue.
     pub kill_wait: f64,
-    /// `bf_busy_nodes`: whether starts that are not now are planned on nodes in use before idle ones.
+    /// `bf_busy_nodes`: whether later starts are planned on nodes in use before idle ones.
     pub busy_first: bool,
-    /// Which entries are planned; others may only start now.
+    /// Conditions for planning an entry; other entries may only start now.
     pub reserves: Reserves,
 }
 
 impl BackfillParameters {
-    /// A time rounded down to a multiple of the resolution on the clock.
+    /// Round a time down to a multiple of the resolution in clock time.
     pub(super) fn rounded_down(&self, time: f64) -> f64 {
         ((time + self.epoch) / self.resolution).floor() * self.resolution - self.epoch
     }
 
-    /// The same, rounded up.
+    /// Round a time up to a multiple of the resolution in clock time.
     pub(super) fn rounded_up(&self, time: f64) -> f64 {
         ((time + self.epoch) / self.resolution).ceil() * self.resolution - self.epoch
     }
 }
 
-/// Which classes of jobs may preempt which.
+/// Rules of preemption between classes of jobs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Precedence {
-    /// For each class those that it may preempt.
+    /// For each class, the classes that it may preempt.
     pub preempts: Vec<Vec<u32>>,
-    /// For each class its importance: jobs of the least are the first candidates.
+    /// For each class, its importance: jobs of the least important class are the first candidates.
     pub importance: Vec<f64>,
-    /// Whether of one class the latest start comes first, and not the fewest nodes.
+    /// Order within a class: the latest start first if true, otherwise the fewest nodes.
     pub youngest_first: bool,
-    /// Seconds that a job runs on after it was chosen (`GraceTime`).
+    /// Seconds that a job runs after it was chosen (`GraceTime`).
     pub grace_time: f64,
 }
 
-/// What does not change from call to call.
+/// Inputs that are constant between calls.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Setup {
-    /// Which nodes a job gets.
+    /// Node selection plugin.
     pub select: Select,
-    /// In which order shared nodes are taken.
+    /// Order in which shared nodes are used.
     pub filling: Filling,
-    /// What each node has when it is idle.
+    /// Amounts of each idle node.
     pub machine: Vec<Amounts>,
-    /// What each node has of generic resources when it is idle; nothing where jobs take whole nodes.
+    /// Generic resources of each idle node; empty if jobs use whole nodes.
     pub generic: GenericAmounts,
-    /// Which of these resources counts GPUs.
+    /// Index of the generic resource that counts GPUs.
     pub gpu: Option<usize>,
     /// The partitions.
     pub partitions: Vec<Partition>,
-    /// The weights of nodes: those of the least are taken first.
+    /// Configured node weights: nodes of the least weight are used first.
     pub weights: Vec<u32>,
-    /// Whether limits may count nodes, so that the present weights of nodes come to differ from these.
+    /// True if limits may count nodes, so that current weights can differ from the configured ones.
     pub weighs: bool,
-    /// Which jobs may preempt which; none where it is empty.
+    /// Rules of preemption; empty if no job may preempt another.
     pub precedence: Precedence,
-    /// How the main loop is set up.
+    /// Parameters of the main loop.
     pub main_loop: MainLoopParameters,
-    /// How backfill is set up.
+    /// Parameters of backfill.
     pub backfill: BackfillParameters,
 }
 
 impl Setup {
-    /// Number of nodes.
+    /// Return the number of nodes.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.machine.len()
     }
 
-    /// Whether a job fits on the suitable nodes of its partition when all of them are idle. O(nodes).
+    /// Return whether a job fits on the suitable nodes of its partition if all of them are idle. O(nodes).
     #[must_use]
     pub fn fits_idle(&self, entry: &Entry) -> bool {
         let usable = self.suitable_nodes(entry);
@@ -109,7 +109,7 @@ impl Setup {
         self.select.choose(entry, self.offer(entry, &usable, &self.weights, &idle)).is_some()
     }
 
-    /// The nodes of the partition that have what a job asks for when they are idle.
+    /// Return the nodes of the partition that satisfy a job's request when they are idle.
     #[must_use]
     pub fn suitable_nodes(&self, entry: &Entry) -> NodeBits {
         let mut nodes = self.partitions[entry.partition].nodes.clone();
@@ -117,7 +117,7 @@ impl Setup {
         nodes
     }
 
-    /// What a job is offered on these nodes.
+    /// Return the input of a selection for a job on these nodes.
     pub(super) fn offer<'a>(
         &'a self,
         entry: &Entry,
@@ -138,7 +138,7 @@ impl Setup {
         }
     }
 
-    /// What a job takes of generic resources with these allotments, node after node.
+    /// Return the generic resources that a job takes with these allotments, node-major.
     #[must_use]
     pub fn generic_of(&self, entry: &Entry, chosen: &[Allotment]) -> Vec<i64> {
         let kinds = self.generic.kinds();

@@ -1,22 +1,23 @@
-//! Which entries one cycle of backfill plans; others may only start now.
+//! Conditions under which a backfill cycle plans an entry; other entries may only start now.
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::situation::Entry;
 
-/// What an entry must be to be planned.
+/// Conditions for planning an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reserves {
-    /// `bf_job_part_count_reserve`: so many jobs of each partition; 0 for all.
+    /// `bf_job_part_count_reserve`: maximum number of jobs in each partition; 0 for all.
     pub of_partition: usize,
-    /// `bf_min_prio_reserve`: those of this priority or a higher one.
+    /// `bf_min_prio_reserve`: minimum priority.
     pub min_priority: f64,
-    /// `bf_min_age_reserve`: those that have been eligible for so many seconds.
+    /// `bf_min_age_reserve`: minimum seconds since the job became eligible.
     pub min_age: f64,
-    /// `bf_one_resv_per_job`: only the first entry of a job that can be.
+    /// `bf_one_resv_per_job`: only the first possible entry of a job.
     pub one_per_job: bool,
-    /// `bf_max_job_array_resv`: so many tasks of an array in each partition, at least one; those behind are not looked at.
+    /// `bf_max_job_array_resv`: maximum number of tasks of an array in each partition, at least one; later tasks are
+    /// not examined.
     pub of_array: usize,
 }
 
@@ -26,30 +27,30 @@ impl Default for Reserves {
     }
 }
 
-/// What has been planned in a cycle.
+/// Plans made in a cycle.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Planned {
-    /// Plans by partition.
+    /// Number of plans in each partition.
     of_partition: Vec<usize>,
-    /// The jobs that have a plan, where they may have one only.
+    /// Jobs with a plan, if a job may have only one.
     jobs: BTreeSet<u32>,
-    /// The plans of each array in each partition.
+    /// Number of plans of each array in each partition.
     of_array: BTreeMap<(u32, usize), usize>,
 }
 
 impl Planned {
-    /// Nothing, on so many partitions.
+    /// Create the state without plans.
     pub fn none(partitions: usize) -> Self {
         Self { of_partition: vec![0; partitions], ..Self::default() }
     }
 
-    /// Whether as many tasks of an entry's array are planned in its partition as may be.
+    /// Return whether the maximum number of tasks of an entry's array is planned in its partition.
     pub fn has_all_of_array(&self, reserves: &Reserves, entry: &Entry) -> bool {
         let planned = entry.owner.array.and_then(|array| self.of_array.get(&(array, entry.partition)));
         planned.is_some_and(|&planned| planned >= reserves.of_array)
     }
 
-    /// Whether an entry may be planned at a time.
+    /// Return whether an entry may be planned at this time.
     pub fn admits(&self, reserves: &Reserves, entry: &Entry, now: f64) -> bool {
         let is_full =
             reserves.of_partition > 0 && self.of_partition[entry.partition] >= reserves.of_partition;
@@ -57,7 +58,7 @@ impl Planned {
         !is_full && !is_young && entry.priority >= reserves.min_priority && !self.jobs.contains(&entry.job)
     }
 
-    /// An entry is planned.
+    /// Record the plan of an entry.
     pub fn add(&mut self, reserves: &Reserves, entry: &Entry) {
         self.of_partition[entry.partition] += 1;
         if reserves.one_per_job {

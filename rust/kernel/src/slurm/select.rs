@@ -1,4 +1,4 @@
-//! Which nodes a job gets: `SelectType`.
+//! Selection of nodes for a job: `SelectType`.
 use serde::{Deserialize, Serialize};
 
 use super::cores;
@@ -6,26 +6,26 @@ use super::linear;
 use super::offer::Offer;
 use super::situation::{Allotment, Entry};
 
-/// How nodes are selected.
+/// Node selection plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Select {
-    /// `select/linear`: jobs take whole nodes.
+    /// `select/linear`: jobs use whole nodes.
     Linear,
     /// `select/cons_tres` with `CR_Core_Memory` or `CR_CPU`: jobs share nodes by CPUs and memory.
     Cores,
 }
 
 impl Select {
-    /// All ways, by their names.
+    /// All plugins by name.
     pub const NAMES: [(&str, Self); 2] = [("linear", Self::Linear), ("cores", Self::Cores)];
 
-    /// The way of this name.
+    /// Return the plugin with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(other, _)| *other == name).map(|(_, select)| *select)
     }
 
-    /// The nodes of an entry that starts now, once it has been evaluated.
+    /// Return the nodes of an entry that starts now, after its evaluation.
     pub(super) fn begin(self, entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> {
         match self {
             Self::Linear => linear::choose_lightest(entry, offer),
@@ -33,7 +33,7 @@ impl Select {
         }
     }
 
-    /// The nodes of an entry, by index, with what it gets on each; None where it does not fit.
+    /// Return the allotments of an entry, sorted by node; None if it does not fit.
     pub(super) fn choose(self, entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> {
         match self {
             Self::Linear => linear::choose(entry, offer),

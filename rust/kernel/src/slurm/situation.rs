@@ -1,4 +1,4 @@
-//! What one call of the controller sees, and what becomes of the jobs that wait.
+//! Input of a call of the controller, and the outcome for each waiting job.
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use super::generic::GenericRequest;
 use super::node_bits::NodeBits;
 use super::sparse_nodes::SparseNodes;
 
-/// What a node has, or has left.
+/// Total or free amounts of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Amounts {
     /// CPUs.
@@ -16,42 +16,42 @@ pub struct Amounts {
     pub memory: i64,
 }
 
-/// What a job has on one node.
+/// Allotment of a job on one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allotment {
     /// The node.
     pub node: u32,
-    /// Its CPUs there.
+    /// CPUs.
     pub cpus: i64,
-    /// Its memory there.
+    /// Memory.
     pub memory: i64,
 }
 
 /// A job that holds nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Held {
-    /// Its number, by which equal ends are ordered.
+    /// Number of the job; ties between equal ends are broken by it.
     pub job: u32,
-    /// When it ends by its time limit, seconds.
+    /// End by its time limit, seconds.
     pub end: f64,
-    /// What it holds.
+    /// Its allotments.
     pub allotments: Vec<Allotment>,
-    /// What it holds of each generic resource, node after node in the order of its allotments; empty where it holds none.
+    /// Its generic resources, node-major in the order of the allotments; empty if it holds none.
     pub generic: Vec<i64>,
     /// Its nodes.
     pub nodes: SparseNodes,
     /// Its classes.
     pub classes: Classes,
-    /// When it began, where it may be preempted; None where it may not.
+    /// Start, if it may be preempted; otherwise None.
     pub began: Option<f64>,
-    /// Seconds that it may run beyond its limit (`OverTimeLimit`).
+    /// Seconds that it may exceed its limit (`OverTimeLimit`).
     pub over_time: f64,
-    /// Whether it was chosen for preemption and runs on for its grace time, which is over at `end`.
+    /// True if it was chosen for preemption and runs in its grace time, which ends at `end`.
     pub noticed: bool,
 }
 
 impl Held {
-    /// A job that holds these until an end, and that may not be preempted.
+    /// Create a job that holds these allotments until `end` and may not be preempted.
     #[must_use]
     pub fn new(job: u32, end: f64, allotments: Vec<Allotment>) -> Self {
         let nodes = SparseNodes::of(allotments.iter().map(|each| each.node));
@@ -68,62 +68,62 @@ impl Held {
         }
     }
 
-    /// The same that holds these amounts of generic resources, node after node.
+    /// Return the job with these amounts of generic resources, node-major.
     #[must_use]
     pub fn with_generic(self, generic: Vec<i64>) -> Self {
         Self { generic, ..self }
     }
 
-    /// The same of these classes; since when, where it may be preempted.
+    /// Return the job with these classes, and with its start if it may be preempted.
     #[must_use]
     pub fn of(self, classes: Classes, began: Option<f64>) -> Self {
         Self { classes, began, ..self }
     }
 
-    /// The same, which may run so many seconds beyond its limit.
+    /// Return the job with this tolerance beyond its limit.
     #[must_use]
     pub fn late_by(self, over_time: f64) -> Self {
         Self { over_time, ..self }
     }
 
-    /// The same, chosen for preemption, which runs on until then at the latest.
+    /// Return the job after it was chosen for preemption, with `end` as the latest end.
     #[must_use]
     pub fn noticed_until(self, end: f64) -> Self {
         Self { end: self.end.min(end), noticed: true, ..self }
     }
 }
 
-/// Which jobs a job is one of.
+/// Classes of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Classes {
-    /// Those that the same jobs may preempt: its quality of service or its tier.
+    /// Preemption class (quality of service or tier): the same jobs may preempt all jobs of a class.
     pub preemption: u32,
-    /// Those whose nodes a limit counts together.
+    /// Groups in which a limit counts nodes.
     pub counted: Vec<u32>,
 }
 
-/// Whose job it is, by number; None where it is not known, and nothing counts it.
+/// Owner of a job, by number; None if unknown, so that no depth counts the job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
     /// The user.
     pub user: Option<u32>,
     /// The association: a user in an account.
     pub association: Option<u32>,
-    /// The array that the job is a task of.
+    /// The array that contains the job as a task.
     pub array: Option<u32>,
 }
 
-/// How a job asks for memory.
+/// Memory request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Memory {
-    /// So much on each node.
+    /// Amount on each node.
     PerNode(i64),
-    /// So much for each CPU that it gets.
+    /// Amount for each allotted CPU.
     PerCpu(i64),
 }
 
 impl Memory {
-    /// What a job with so many CPUs on a node takes there.
+    /// Return the memory on a node for a job with this many CPUs there.
     #[must_use]
     pub fn with(self, cpus: i64) -> i64 {
         match self {
@@ -138,118 +138,118 @@ impl Memory {
 pub struct Partition {
     /// Its nodes.
     pub nodes: NodeBits,
-    /// The most nodes that a job may have there.
+    /// Maximum number of nodes of a job.
     pub most_nodes: u32,
 }
 
-/// How the limits of accounts, or of its partition, stand to a job that waits.
+/// State of a waiting job's limits (of accounts or of its partition).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Limits {
-    /// It may start, and be planned.
+    /// The job may start and be planned.
     Within,
-    /// It may not, and is evaluated all the same: nodes have its weights then.
+    /// The job may not start, but is evaluated, so that nodes get its weights.
     Over,
-    /// It may not, and is not evaluated: too many jobs run.
+    /// The job may not start, and is not evaluated: too many jobs run.
     Shut,
 }
 
-/// A job that waits, in one of its partitions.
+/// A waiting job in one of its partitions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The number of the job.
+    /// Number of the job.
     pub job: u32,
-    /// The number of the partition.
+    /// Index of the partition.
     pub partition: usize,
-    /// Its time limit there, seconds.
+    /// Time limit there, seconds.
     pub limit: f64,
-    /// The nodes that it asks for; 0 where it asks for none in particular.
+    /// Requested number of nodes; 0 if none is requested.
     pub nodes: u32,
-    /// Its tasks; 0 where they follow from nodes and tasks per node.
+    /// Number of tasks; 0 if it follows from nodes and tasks per node.
     pub tasks: u32,
     /// CPUs of each task.
     pub cpus_per_task: u32,
-    /// Tasks on each node; 0 where it does not say.
+    /// Tasks on each node; 0 if not requested.
     pub tasks_per_node: u32,
-    /// Its memory.
+    /// Memory request.
     pub memory: Memory,
-    /// Its generic resources.
+    /// Request of generic resources.
     pub generic: GenericRequest,
-    /// Whether it takes whole idle nodes.
+    /// True if it requires whole idle nodes.
     pub exclusive: bool,
-    /// The nodes that have what it asks for when they are idle; None where all of its partition have.
+    /// Nodes that satisfy its request when they are idle; None if all nodes of its partition do.
     pub suitable: Option<Arc<NodeBits>>,
-    /// How its limits stand.
+    /// State of its limits.
     pub limits: Limits,
     /// Its classes.
     pub classes: Classes,
-    /// Whether others may be preempted for it now: not while those make room that were.
+    /// True if others may be preempted for it now: not while earlier victims are leaving.
     pub may_preempt: bool,
-    /// The number of the reservation that it asks for.
+    /// Number of the reservation that it requests.
     pub reservation: Option<usize>,
-    /// Whose it is.
+    /// Its owner.
     pub owner: Owner,
-    /// Its priority, where jobs have some; else 0.
+    /// Its priority; 0 if jobs have no priority.
     pub priority: f64,
     /// The second since which it has been eligible.
     pub eligible: f64,
 }
 
 impl Entry {
-    /// The fewest nodes that it can run on.
+    /// Return the minimum number of nodes.
     #[must_use]
     pub fn least_nodes(&self) -> u32 {
         self.nodes.max(1)
     }
 
-    /// Leaves those of these nodes that have what it asks for.
+    /// Remove the nodes that do not satisfy its request.
     pub fn keep_suitable(&self, nodes: &mut NodeBits) {
         if let Some(suitable) = &self.suitable {
             nodes.keep(suitable);
         }
     }
 
-    /// Whether it may start, and be planned.
+    /// Return whether it may start and be planned.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.limits == Limits::Within
     }
 
-    /// Its tasks.
+    /// Return the number of tasks.
     #[must_use]
     pub fn all_tasks(&self) -> u32 {
         if self.tasks > 0 { self.tasks } else { self.tasks_per_node.max(1) * self.least_nodes() }
     }
 }
 
-/// A reservation of the machine.
+/// A reservation of nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reservation {
     /// Its nodes.
     pub nodes: NodeBits,
-    /// When it begins.
+    /// Begin.
     pub begin: f64,
-    /// When it ends.
+    /// End.
     pub end: f64,
 }
 
-/// What a call sees besides the jobs that wait.
+/// Input of a call, apart from the queue.
 #[derive(Clone, Debug, Default)]
 pub struct Situation {
     /// The second at which the call began.
     pub now: f64,
-    /// The nodes that are up and take jobs.
+    /// Available nodes.
     pub available: NodeBits,
-    /// The jobs that run.
+    /// Running jobs.
     pub running: Vec<Held>,
-    /// The jobs that are over, and whose nodes have not all answered.
+    /// Completing jobs, with nodes that have not all confirmed the end.
     pub completing: Vec<Held>,
-    /// The reservations that are known.
+    /// Known reservations.
     pub reservations: Vec<Reservation>,
-    /// The weights that nodes have since the last evaluation.
+    /// Node weights after the last evaluation.
     pub weights: Vec<u32>,
 }
 
-/// Gives back what a job held.
+/// Add the allotments of a job to the free amounts.
 pub(super) fn give_back(left: &mut [Amounts], allotments: &[Allotment]) {
     for each in allotments {
         let node = &mut left[each.node as usize];
@@ -258,17 +258,17 @@ pub(super) fn give_back(left: &mut [Amounts], allotments: &[Allotment]) {
     }
 }
 
-/// What becomes of an entry of the queue.
+/// Outcome of a queue entry.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// It starts now, on these nodes.
+    /// Started now on these nodes.
     Started(Vec<Allotment>),
-    /// It is planned to start then, on these nodes.
+    /// Planned to start at this time on these nodes.
     Planned(f64, Vec<Allotment>),
     /// These jobs are preempted for it; backfill plans it on these nodes from now on.
     Preempts(Vec<u32>, Vec<Allotment>),
-    /// It waits.
+    /// Waits.
     Waits,
-    /// It was not looked at: an entry of its partition before it did not fit, or the job has started.
+    /// Not examined: an earlier entry closed its partition, a bound was reached, or the job has started.
     NotTried,
 }

@@ -1,14 +1,14 @@
-//! Few nodes of a large machine: the words of [`NodeBits`] that are not zero.
+//! Small sets of nodes of a large machine: the nonzero words of [`NodeBits`].
 use serde::{Deserialize, Serialize};
 
 use super::node_bits::NodeBits;
 
-/// The nodes of a job. All operations O(nodes of the job), at most O(nodes of the machine / 64).
+/// The nodes of a job. All operations are O(nodes of the job), at most O(nodes of the machine / 64).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SparseNodes(Vec<(u32, u64)>);
 
 impl SparseNodes {
-    /// These nodes, in any order.
+    /// Create the set of these nodes, in any order.
     #[must_use]
     pub fn of(members: impl IntoIterator<Item = u32>) -> Self {
         let mut words: Vec<(u32, u64)> = Vec::new();
@@ -30,27 +30,27 @@ impl SparseNodes {
         Self(words)
     }
 
-    /// Whether some of them are in the other set.
+    /// Return whether the sets intersect.
     #[inline]
     #[must_use]
     pub fn meets(&self, other: &NodeBits) -> bool {
         self.0.iter().any(|&(place, word)| word & other.word(place) != 0)
     }
 
-    /// How many of them are in the other set.
+    /// Return the size of the intersection with another set.
     #[must_use]
     pub fn count_in(&self, other: &NodeBits) -> usize {
         self.0.iter().map(|&(place, word)| (word & other.word(place)).count_ones() as usize).sum()
     }
 
-    /// Adds them to the other set.
+    /// Add these nodes to another set.
     pub fn add_to(&self, other: &mut NodeBits) {
         for &(place, word) in &self.0 {
             *other.word_mut(place) |= word;
         }
     }
 
-    /// Adds those of them that are in a third set to the other set.
+    /// Add those of these nodes that are in a third set to another set.
     pub fn add_to_within(&self, other: &mut NodeBits, third: &NodeBits) {
         for &(place, word) in &self.0 {
             *other.word_mut(place) |= word & third.word(place);

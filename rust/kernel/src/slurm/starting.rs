@@ -1,4 +1,4 @@
-//! A job is to start now: it is evaluated and gets nodes, or others are preempted for it (`select_nodes`).
+//! Start of a job now: it is evaluated and gets nodes, or others are preempted for it (`select_nodes`).
 use super::node_bits::NodeBits;
 use super::occupation::{Occupation, Present};
 use super::parameters::Setup;
@@ -9,37 +9,37 @@ use super::weights::evaluate;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What becomes of a job that is to start now.
+/// Outcome of a job that should start now.
 pub(super) enum Begun {
-    /// It runs.
+    /// Started on these nodes.
     Started(Vec<Allotment>),
-    /// These have been preempted for it.
+    /// These jobs were preempted for it.
     Preempted(Vec<u32>),
-    /// It waits.
+    /// Waits.
     Not,
 }
 
-/// What a call of either kind knows of the machine, and changes as it goes.
+/// State of the machine during a call of either kind.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct CallState {
     /// The second at which the call began.
     pub now: f64,
-    /// The nodes that are up and take jobs.
+    /// Available nodes.
     pub available: NodeBits,
     /// The jobs that hold nodes.
     pub occupation: Occupation,
-    /// The nodes whose jobs are over, and that have not answered.
+    /// Nodes of completing jobs that have not confirmed the end yet.
     pub completing: NodeBits,
-    /// The reservations that are known.
+    /// Known reservations.
     pub reservations: Vec<Reservation>,
-    /// The weights that nodes have since the last evaluation.
+    /// Node weights after the last evaluation.
     pub weights: Vec<u32>,
-    /// The jobs of which no further entry is tried.
+    /// Jobs with no further entry to try in this call.
     pub done: Vec<u32>,
 }
 
 impl CallState {
-    /// What a call sees that begins now.
+    /// Create the state of a call that begins now.
     #[must_use]
     pub fn of(setup: &Setup, situation: Situation) -> Self {
         let Situation { now, available, running, completing: over, reservations, weights } = situation;
@@ -55,7 +55,7 @@ impl CallState {
         Self { now, available, occupation, completing, reservations, weights, done: Vec::new() }
     }
 
-    /// Starts a job on some of these nodes, or preempts others for it; `evaluated` get its weights.
+    /// Start a job on some of these nodes, or preempt others for it. The nodes `evaluated` get its weights.
     pub(super) fn begin(
         &mut self,
         setup: &Setup,
@@ -79,7 +79,8 @@ impl CallState {
         self.preempt(setup, entry, free, usable)
     }
 
-    /// The earliest start of a job on these nodes, and what it gets; None where it does not fit, or not until a time.
+    /// Return the earliest start of a job on these nodes, with its allotments. None if it does not fit, or not until
+    /// `until`.
     pub(super) fn earliest(
         &mut self,
         setup: &Setup,
@@ -118,7 +119,7 @@ impl CallState {
         if dismissed.is_empty() { Begun::Not } else { Begun::Preempted(dismissed) }
     }
 
-    /// Takes a victim from its nodes, or lets it run on for its grace time; false where it does so already.
+    /// Remove a victim from its nodes, or begin its grace time. Return false if it already runs in its grace time.
     fn dismiss(&mut self, setup: &Setup, job: u32) -> bool {
         let Some(held) = self.occupation.remove(setup, job) else { return false };
         let grace_time = setup.precedence.grace_time;
@@ -132,7 +133,7 @@ impl CallState {
         !runs_on
     }
 
-    /// The nodes to which a job is bound that begins then, of these, and whether others are reserved.
+    /// Return those of these nodes that a job with this start may use, and whether reservations exclude others.
     pub(super) fn open(&self, entry: &Entry, members: &NodeBits, begin: f64) -> (NodeBits, bool) {
         let end = begin + entry.limit;
         let mut nodes = members.clone();

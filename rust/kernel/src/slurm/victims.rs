@@ -1,4 +1,4 @@
-//! Which jobs are preempted for another (`_run_now`).
+//! Selection of the jobs to preempt for another (`_run_now`).
 use std::cmp::Reverse;
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use super::offer::Offer;
 use super::parameters::{Precedence, Setup};
 use super::situation::{Entry, Held};
 
-/// How often candidates are put in another order (`preempt_reorder_count=1`: once more than that).
+/// Number of reorderings of the candidates (`preempt_reorder_count=1`, plus one).
 const REORDERINGS: usize = 2;
 
 impl Precedence {
-    /// Whether a job may be preempted for another.
+    /// Return whether a job may be preempted for another.
     pub(super) fn may_go(&self, entry: &Entry, held: &Held) -> bool {
         let below = self.preempts.get(entry.classes.preemption as usize);
         held.began.is_some() && below.is_some_and(|below| below.contains(&held.classes.preemption))
@@ -22,7 +22,7 @@ impl Precedence {
     }
 }
 
-/// The jobs that may be preempted for a job on nodes of its partition: the least important first, then the smallest.
+/// Return the jobs on nodes of its partition that may be preempted for a job: least important first, then smallest.
 pub(super) fn candidates<'a>(setup: &Setup, held: &'a [Arc<Held>], entry: &Entry) -> Vec<&'a Held> {
     let rules = &setup.precedence;
     if rules.preempts.is_empty() {
@@ -42,8 +42,8 @@ pub(super) fn candidates<'a>(setup: &Setup, held: &'a [Arc<Held>], entry: &Entry
     found
 }
 
-/// Those of the candidates that go so that a job fits; none where all are not enough. They go one by one; then again, twice at
-/// most, the last first and then by how many of the chosen nodes they hold.
+/// Return the candidates to remove so that a job fits; empty if removing all does not suffice. They are removed one by
+/// one. Up to two more rounds reorder them: the last one first, then by the number of chosen nodes that they hold.
 pub(super) fn victims<'a>(
     setup: &Setup,
     entry: &Entry,
@@ -69,7 +69,7 @@ pub(super) fn victims<'a>(
     }
 }
 
-/// The place of the last job that has to go, and the nodes that are chosen then.
+/// Return the index of the last job that must be removed, and the nodes chosen then.
 fn take_until_fit(
     setup: &Setup,
     entry: &Entry,

@@ -1,11 +1,11 @@
-//! The weights that nodes have for one job, until the next is evaluated (`sched_weight`).
+//! Node weights for one job, valid until the next evaluation (`sched_weight`).
 use super::node_bits::NodeBits;
 use super::occupation::Occupation;
 use super::parameters::Setup;
 use super::situation::Entry;
 
-/// Gives nodes their weights for this job: one more to those that no limit of its own counts yet, where it counts others of
-/// the same weight.
+/// Set the node weights for this job: one more for nodes that none of its limits counts yet, if the limits count other
+/// nodes of the same weight.
 pub fn evaluate(
     setup: &Setup,
     occupation: &Occupation,
@@ -34,7 +34,7 @@ pub fn evaluate(
     }
 }
 
-/// The nodes that limits of the job count already.
+/// Return the nodes that limits of the job already count.
 fn counted(setup: &Setup, occupation: &Occupation, entry: &Entry) -> NodeBits {
     let mut nodes = NodeBits::none(setup.nodes());
     if !entry.classes.counted.is_empty() {
