@@ -34,7 +34,7 @@ _OWNERS: Mapping[str, Attribute] = {
 
 
 class Admission:
-    """Which jobs meet conditions; what these ask of the jobs is computed when first asked for."""
+    """Checks which jobs meet conditions; computes job attributes on first use."""
 
     def __init__(self, workload: Workload, system: System) -> None:
         self._workload, self._system = workload, system
@@ -42,7 +42,7 @@ class Admission:
         self._names: dict[str, pl.Series] = {}
 
     def admits(self, conditions: Conditions) -> Mask:
-        """Tell for each job whether it meets all of the conditions."""
+        """Return a boolean mask of the jobs that meet all conditions."""
         admitted = np.ones(len(self._workload.jobs), np.bool_)
         for name in ("processors", "nodes", "time"):
             least, most = conditions.bounds(name)
@@ -59,19 +59,19 @@ class Admission:
 
     @property
     def time(self) -> npt.NDArray[np.float64]:
-        """The time_limit of each job, seconds; infinite for a job without a limit."""
+        """The time limit of each job, seconds; infinite for a job without a limit."""
         return time_limits(self._workload.jobs)
 
     @cached_property
     def processors(self) -> npt.NDArray[np.float64]:
-        """The processors that each job asks for; its tasks where nodes have no ``core``."""
+        """The processors that each job requests; its number of tasks if the system has no ``core``."""
         resources = self._system.resources
         cores = self._amounts[resources.index("core")] if "core" in resources else 1
         return self._workload.jobs["tasks"].cast(pl.Float64).to_numpy() * cores
 
     @cached_property
     def nodes(self) -> npt.NDArray[np.float64]:
-        """The least number of nodes that each job can run on; infinite where it can on none."""
+        """The minimum number of nodes that each job can run on; infinite if it fits on no node group."""
         jobs = self._workload.jobs
         tasks = jobs["tasks"].to_numpy()
         most = np.zeros(len(jobs), np.int64)

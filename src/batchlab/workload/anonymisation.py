@@ -1,4 +1,4 @@
-"""Logs that can be given away: names of users, groups, accounts, jobs and hosts become numbers."""
+"""Anonymisation of logs: replace names of users, groups, accounts, jobs and hosts by numbers."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -17,7 +17,7 @@ from batchlab.workload.workload import Workload
 
 __all__ = ["anonymise"]
 
-# Texts of the workload itself and names that a system's description has, which do not tell persons.
+# Columns that identify no person: texts of the workload itself, and names defined by a system description.
 _KEPT = frozenset(
     ("state", "logged_id", "logged_reason", "dependency", "logged_dependency", "array", "node_group")
 ) | frozenset(("qos", "queue", "partition", "constraint", "application", "job_type", "run_events"))
@@ -70,34 +70,34 @@ def anonymise(
     keep: Collection[str] = (),
     shift: float = 0.0,
 ) -> Workload | list[Workload]:
-    """Put numbers in the place of all names, the same number for the same name.
+    """Replace all names by numbers; equal names get equal numbers.
 
-    Replaced are all columns of text, such as ``user``, ``group``, ``account``, ``job_name``, ``reservation``
-    and paths, by words like ``user7``; hosts in ``node_list`` and ``node_names``, by words like ``node12``;
-    and the numbers ``user_id``, ``group_id`` and ``cancelled_by``, by others, where they are above 0. What
-    the workload or a system's description goes by stays: ``state``, ``logged_id``, ``logged_reason``,
-    dependencies, ``qos``, ``queue``, ``partition``, ``node_group``, ``constraint`` and applications. Of the
-    header those fields stay that tell how large the machine is, its queues and its clock; of the report the
-    source is left out.
+    All text columns are replaced, such as ``user``, ``group``, ``account``, ``job_name``, ``reservation`` and
+    paths, by words like ``user7``; hosts in ``node_list`` and ``node_names`` by words like ``node12``; and
+    positive values of ``user_id``, ``group_id`` and ``cancelled_by`` by other numbers. Columns that the
+    workload or a system description refers to are kept: ``state``, ``logged_id``, ``logged_reason``,
+    dependencies, ``qos``, ``queue``, ``partition``, ``node_group``, ``constraint`` and applications. The
+    header keeps only the fields for the machine size, the queues and the time stamps. The report loses its
+    source.
 
     Parameters
     ----------
     workload
-        A workload, or several, such as the months of a log, in which a name gets the same number.
+        A workload, or several, such as the months of a log, which then share one numbering of names.
     seed
-        Of the numbers, which are those of a random order of the names. It does not tell the names.
+        Seed of the random order in which names are numbered. Names cannot be derived from it.
     keep_order
-        Whether the numbers follow the order of the names instead, hosts in that of their numbers, so that
-        neighbours stay neighbours.
+        Number the names in sorted order instead (hosts in order of their numbers), so that neighbouring hosts
+        stay neighbours.
     keep
-        Columns that stay as they are.
+        Columns to leave unchanged.
     shift
         Seconds to add to ``header.unix_start_time``; whole weeks keep hours and weekdays.
 
     Returns
     -------
     Workload or list
-        As given. Times of jobs, their requests and what became of them are as before.
+        One workload or a list, as passed. Times, requests and outcomes of jobs are unchanged.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def _is_text(dtype: pl.DataType) -> bool:
 
 
 def _kinds(tables: Sequence[pl.DataFrame], keep: Collection[str]) -> list[str]:
-    """Give the kinds of names that are numbered, each by itself: columns of text, users, groups, hosts."""
+    """Return the kinds of names, each with a numbering of its own: text columns, users, groups, hosts."""
     kinds = []
     for name in dict.fromkeys(name for table in tables for name in table.columns):
         if name in keep or name in _KEPT:
@@ -159,7 +159,7 @@ def _kinds(tables: Sequence[pl.DataFrame], keep: Collection[str]) -> list[str]:
 
 
 def _columns_of(tables: Sequence[pl.DataFrame], kind: str, keep: Collection[str]) -> list[str]:
-    """Give the columns that hold names of a kind."""
+    """Return the columns that hold names of a kind."""
     if kind == _HOST:
         columns = list(_HOSTS)
     elif kind in _NUMBERS:
@@ -172,7 +172,7 @@ def _columns_of(tables: Sequence[pl.DataFrame], kind: str, keep: Collection[str]
 def _replaced(
     tables: Sequence[pl.DataFrame], kind: str, columns: Sequence[str], random: np.random.Generator | None
 ) -> list[pl.DataFrame]:
-    """Put numbers in the place of the names of a kind, in all tables alike."""
+    """Replace the names of a kind by numbers, consistently in all tables."""
     lists = [_names(table[name]) for table in tables for name in columns if name in table.columns]
     names = sorted(pl.concat(lists).drop_nulls().unique().to_list(), key=_natural)
     numbers = range(1, len(names) + 1) if random is None else (random.permutation(len(names)) + 1).tolist()
@@ -184,13 +184,13 @@ def _replaced(
 
 
 def _natural(name: str) -> tuple[object, ...]:
-    """Order names as people do: n2 before n10."""
+    """Return a sort key with natural order: n2 before n10."""
     parts = _DIGITS.split(name)
     return (*((int(part), part) if index % 2 else part for index, part in enumerate(parts)),)
 
 
 def _names(column: pl.Series) -> pl.Series:
-    """Give the names in a column, as text."""
+    """Return the names in a column, as text."""
     if column.name == "node_list":
         return names_of(column.unique()).explode().rename("names")
     if column.dtype == pl.List(pl.String):
@@ -201,7 +201,7 @@ def _names(column: pl.Series) -> pl.Series:
 
 
 def _numbered(column: pl.Series, kind: str, known: Mapping[str, int]) -> pl.Series:
-    """Put numbers in the place of names."""
+    """Replace the names of a column by their numbers."""
     if kind in _NUMBERS:
         new = {int(name): number for name, number in known.items()}
         return column.replace_strict(new, default=column, return_dtype=column.dtype).alias(column.name)
@@ -216,7 +216,7 @@ def _numbered(column: pl.Series, kind: str, known: Mapping[str, int]) -> pl.Seri
 
 
 def _header(header: Header, shift: float) -> Header:
-    """Keep what tells how large the machine was and when the log began."""
+    """Keep only the fields for the machine size, the queues and the start of the log."""
     known = {label.lower() for label in _FIELDS}
     fields = {label: list(values) for label, values in header.fields.items() if label.lower() in known}
     kept = Header.from_fields(fields)

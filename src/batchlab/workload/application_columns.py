@@ -1,6 +1,6 @@
-"""The columns of jobs whose run time follows from an application, and how they are checked.
+"""The columns of jobs with applications, and their checks.
 
-`validation` comes here where applications are passed with a table; of others nothing is asked.
+`validation` uses this module only if applications are passed with a table.
 """
 
 import json
@@ -29,14 +29,14 @@ _MOST_TASKS = 2**32 - 1
 
 
 def check_applications(applications: object) -> dict[str, "Application"]:
-    """Take a mapping of names to applications."""
+    """Check and return a mapping of names to applications."""
     if not isinstance(applications, Mapping):
         raise WorkloadError(
             f"applications = {shown(applications)}; must be a mapping of names to applications, as "
             "{'training': bl.read_application('training.json')}."
         )
     for name, application in applications.items():
-        # By what it has: those that use no applications need not import them.
+        # Duck typing: users without applications need not import the module.
         if not isinstance(name, str) or not hasattr(application, "phases"):
             raise WorkloadError(
                 f"applications[{shown(name)}] = {shown(application)}; must be an Application, with a text as "
@@ -46,7 +46,7 @@ def check_applications(applications: object) -> dict[str, "Application"]:
 
 
 def check_plain(table: pl.DataFrame, source: str) -> None:
-    """Ask for the applications where a table without them names some in the place of run times."""
+    """Raise if a table without applications names one for a job that has no run time."""
     if table.schema.get(APPLICATION) not in _TEXT_KINDS[:1]:
         return
     has_run_time = pl.col("run_time").is_not_null() if "run_time" in table.columns else pl.lit(value=False)
@@ -60,16 +60,16 @@ def check_plain(table: pl.DataFrame, source: str) -> None:
 
 
 def with_gaps(table: pl.DataFrame) -> pl.DataFrame:
-    """Put in the columns that jobs with applications can do without."""
+    """Add the columns that are optional for jobs with applications."""
     names = ["run_time", *(["tasks"] if "tasks_min" in table.columns else [])]
     missing = [name for name in names if name not in table.columns]
     return table.with_columns(pl.lit(None, pl.Float64).alias(name) for name in missing)
 
 
 def prepared(table: pl.DataFrame, applications: Mapping[str, "Application"], source: str) -> pl.DataFrame:
-    """Give the columns of this module their kinds, and fill their gaps, before jobs are checked one by one.
+    """Convert the columns of this module to their types and fill missing values, before the checks per job.
 
-    What is wrong here concerns the table rather than a job, and is raised.
+    Errors here concern the table, not a job, and are raised.
     """
     table = _with_texts(table, source)
     _check_names(table, APPLICATION, applications, source, "pass it in applications")
@@ -84,7 +84,7 @@ def prepared(table: pl.DataFrame, applications: Mapping[str, "Application"], sou
 
 
 def _with_texts(table: pl.DataFrame, source: str) -> pl.DataFrame:
-    """Put in the columns of texts that are not there; empty texts say nothing."""
+    """Add missing text columns; empty texts become null."""
     for name in _TEXTS:
         dtype = table.schema.get(name, pl.Null())
         if dtype not in _TEXT_KINDS:
@@ -117,7 +117,7 @@ def _count(table: pl.DataFrame, name: str, source: str) -> pl.Expr:
 
 
 def rules() -> list[tuple[str, pl.Expr, str]]:
-    """Say what each job must fulfil: the column to name, what holds, and the rule."""
+    """Return the rules per job: column, condition as an expression, and text of the rule."""
     runs = pl.col(APPLICATION).is_not_null()
     rigid = pl.col("job_type") == "rigid"
     fewest, tasks, most = (pl.col(name) for name in ("tasks_min", "tasks", "tasks_max"))
@@ -143,12 +143,12 @@ def _is_whole(name: str) -> pl.Expr:
 
 
 def finished(jobs: pl.DataFrame, applications: Mapping[str, "Application"], source: str) -> pl.DataFrame:
-    """Give the kept jobs whole numbers of tasks, once arguments and applications are found to match."""
+    """Check arguments against applications; return the kept jobs with whole numbers of tasks."""
     jobs = jobs.with_columns(pl.col(name).cast(pl.Int64) for name in _COUNTS)
     gaps = [name for name in ("arguments", RANK_ORDER) if name not in jobs.columns]
     empty = (pl.lit(None, pl.String).alias(name) for name in gaps)
     runs = jobs.filter(pl.col(APPLICATION).is_not_null()).with_columns(empty)
-    # Jobs are alike by the thousand.
+    # Thousands of jobs may be alike: check each distinct combination once.
     kinds = runs.group_by(APPLICATION, "arguments", "job_type", "tasks", RANK_ORDER, maintain_order=True)
     for name, text, job_type, tasks, order, job_id in kinds.agg(pl.col("job_id").first()).iter_rows():
         where = f"{source}: job {job_id}"
@@ -162,7 +162,7 @@ def finished(jobs: pl.DataFrame, applications: Mapping[str, "Application"], sour
 def _check_match(
     application: "Application", given: Mapping[str, object], job_type: str, tasks: int, where: str
 ) -> None:
-    # Others may be given arguments by the scheduler, and cannot have amounts for a number of ranks.
+    # A scheduler may pass arguments to jobs that are not rigid, but their number of ranks is not fixed.
     missing = sorted(application.arguments - given.keys()) if job_type == "rigid" else []
     if missing:
         near = suggest(missing[0], given)
@@ -179,7 +179,7 @@ def _check_match(
 
 
 def arguments_of(text: str | None, where: str) -> dict[str, float | str]:
-    """Read the arguments of a job: a JSON object of numbers and texts."""
+    """Parse the arguments of a job: a JSON object of numbers and texts."""
     if text is None:
         return {}
     try:
@@ -194,7 +194,7 @@ def arguments_of(text: str | None, where: str) -> dict[str, float | str]:
 
 
 def check_arguments(arguments: Mapping[str, object], where: str) -> dict[str, float | str]:
-    """Take numbers and texts by their names."""
+    """Check and return a mapping of names to numbers and texts."""
     taken: dict[str, float | str] = {}
     for name, value in arguments.items():
         if isinstance(value, str) or is_finite(value):

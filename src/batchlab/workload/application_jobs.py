@@ -1,4 +1,4 @@
-"""What the kernel is given of jobs that run applications; and run times, where all jobs have one."""
+"""Kernel input for jobs that run applications, and run times for workloads without applications."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -19,14 +19,14 @@ __all__ = ["application_jobs", "run_times"]
 
 
 def run_times(workload: "Workload", what: str) -> npt.NDArray[np.float64]:
-    """Give the run times of a workload all of whose jobs have one.
+    """Return the run times of a workload in which every job has one.
 
     Parameters
     ----------
     workload
         The jobs.
     what
-        What needs them, for the error.
+        The feature that needs run times, for the error message.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def run_times(workload: "Workload", what: str) -> npt.NDArray[np.float64]:
     Raises
     ------
     WorkloadError
-        If some follow from applications.
+        If the run time of a job follows from an application.
     """
     times = workload.jobs["run_time"]
     missing = times.null_count()
@@ -49,7 +49,7 @@ def run_times(workload: "Workload", what: str) -> npt.NDArray[np.float64]:
 
 
 def application_jobs(workload: "Workload") -> "ApplicationJobColumns | None":
-    """Give the kernel what jobs are besides their rows of numbers.
+    """Convert the columns of applications and arguments for the kernel.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ def application_jobs(workload: "Workload") -> "ApplicationJobColumns | None":
     Returns
     -------
     dict or None
-        NumPy columns, one entry per job, with the applications and sets of arguments into which they point;
-        None where no job can run an application.
+        NumPy columns, one entry per job, with the applications and argument sets that they index; None if no
+        job can run an application.
     """
     jobs = workload.jobs
     if not workload.applications or APPLICATION not in jobs.columns:
@@ -82,6 +82,6 @@ def application_jobs(workload: "Workload") -> "ApplicationJobColumns | None":
 
 
 def _places(column: Iterable[str | None], values: Sequence[str | None]) -> npt.NDArray[np.int64]:
-    """Give each entry's place among the values; -1 for those that are not among them."""
+    """Return the index of each entry in `values`; -1 if it is missing there."""
     places: dict[str | None, int] = {value: place for place, value in enumerate(values)}
     return np.array([places.get(value, -1) for value in column], np.int64)

@@ -1,4 +1,4 @@
-"""Job arrays: the column ``array``, and the tasks that a row with it stands for."""
+"""Job arrays: parse the column ``array`` and expand its rows into tasks."""
 
 import re
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ __all__: list[str] = []
 ARRAY = "array"
 ARRAY_ID, ARRAY_INDEX, ARRAY_LIMIT = "array_id", "array_index", "array_limit"
 TASK_COLUMNS = (ARRAY_ID, ARRAY_INDEX, ARRAY_LIMIT)
-# The most that Slurm's MaxArraySize admits.
+# The largest MaxArraySize that Slurm accepts.
 _LARGEST_INDEX = 4_000_000
 _LARGEST_LIMIT = 999_999_999
 _LARGEST_NUMBER = 2**63 - 1
@@ -24,7 +24,7 @@ _RULE = "must be like '0-9', '1,3,7', '0-15:4' or '0-99%2', with indices from 0 
 
 
 def with_arrays(table: pl.DataFrame, source: str) -> pl.DataFrame:
-    """Check the texts of arrays, or the columns of tasks that were made of them."""
+    """Check the column ``array``, or the task columns of a table that is already expanded."""
     given = [name for name in TASK_COLUMNS if name in table.columns]
     if ARRAY in table.columns:
         if given:
@@ -41,7 +41,7 @@ def with_arrays(table: pl.DataFrame, source: str) -> pl.DataFrame:
 
 
 def indices_of(text: str) -> tuple[list[int], int | None] | None:
-    """Give the indices of a text, sorted, and the limit; None where it breaks the syntax."""
+    """Return the sorted indices of an array text and its limit; None if the syntax is invalid."""
     items, _, limit = text.replace(" ", "").partition("%")
     if ("%" in text and not re.fullmatch(r"0*[1-9]\d{0,8}", limit)) or not items:
         return None
@@ -58,7 +58,7 @@ def indices_of(text: str) -> tuple[list[int], int | None] | None:
 
 
 def _with_tasks(table: pl.DataFrame, source: str) -> pl.DataFrame:
-    """Check the columns of a table whose arrays are rows of tasks already."""
+    """Check the task columns of a table that is already expanded."""
     for name in TASK_COLUMNS:
         if name not in table.columns:
             if name != ARRAY_LIMIT:
@@ -86,9 +86,9 @@ def _refuse(tasks: pl.DataFrame, name: str, wrong: pl.Expr, rule: str, source: s
 
 
 def expanded(jobs: pl.DataFrame, source: str) -> pl.DataFrame:
-    """Give a row for each task of each array, in place of its text.
+    """Replace each row with an array by one row per task.
 
-    The first task keeps the number of its array; the others get numbers above all that are there, row by row.
+    The first task keeps the number of its array; the others get numbers above all existing ones, row by row.
     """
     if ARRAY not in jobs.columns:
         return jobs
@@ -119,7 +119,7 @@ def expanded(jobs: pl.DataFrame, source: str) -> pl.DataFrame:
 
 
 def places(jobs: pl.DataFrame) -> tuple[list[tuple[int | None, int]], list[int]]:
-    """Give for each row its limited array and its index there; and the limits. Empty where there are none."""
+    """Return the limited array (or None) and the index of each row, and the limits. Empty without limits."""
     if ARRAY_LIMIT not in jobs.columns or not jobs[ARRAY_LIMIT].count():
         return [], []
     arrays: dict[int, int] = {}

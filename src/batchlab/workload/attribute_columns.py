@@ -1,4 +1,4 @@
-"""The columns that say what jobs are called and belong to, as text."""
+"""The attribute columns of jobs (user, group, account, queue, …) as text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NUMBERED: Mapping[Attribute, str] = {
 
 
 def attribute_in(jobs: pl.DataFrame, name: Attribute, names: Mapping[str, str] | None = None) -> pl.Series:
-    """Give an attribute of the jobs of a table that may be no workload yet.
+    """Return an attribute of the jobs of a table, before it becomes a workload.
 
     Parameters
     ----------
@@ -34,12 +34,12 @@ def attribute_in(jobs: pl.DataFrame, name: Attribute, names: Mapping[str, str] |
     name
         The attribute.
     names
-        What a log's header calls the numbers.
+        The names of the numbers, from the header of a log.
 
     Returns
     -------
     polars.Series
-        String, one entry per job; null where it has none: no column, an empty text, a number below 0.
+        String, one entry per job; null if the column is missing, the text is empty, or the number is below 0.
 
     Raises
     ------
@@ -53,12 +53,12 @@ def attribute_in(jobs: pl.DataFrame, name: Attribute, names: Mapping[str, str] |
 
 
 def columns_of(name: Attribute) -> tuple[str, ...]:
-    """Give the columns that an attribute is read from, the first that is there."""
+    """Return the columns that can hold an attribute, in order of preference."""
     return (name, _NUMBERED[name]) if name in _NUMBERED else (name,)
 
 
 def _text(column: pl.Series, source: str, names: Mapping[str, str] | None = None) -> pl.Series:
-    """Give a column of names or numbers as text."""
+    """Return a column of names or numbers as text."""
     dtype = column.dtype
     if dtype in (pl.String, pl.Null) or isinstance(dtype, pl.Categorical | pl.Enum):
         text = column.cast(pl.String).str.strip_chars()

@@ -1,4 +1,4 @@
-"""What jobs are called and belong to: their owners, queue, partitions and reservation, as text."""
+"""Attributes of jobs as text: owners, queue, partition and reservation."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ __all__ = ["attribute", "check_known", "unknown_name"]
 
 
 def attribute(workload: Workload, name: Attribute) -> pl.Series:
-    """Give an attribute of all jobs.
+    """Return an attribute of all jobs.
 
     Parameters
     ----------
     workload
-        The jobs: with a column of this name, or else the one of numbers that logs have (``user_id``,
-        ``group_id``, ``queue_id``, ``partition_id``). Numbers become the names that the log's header gives
-        them (queues and partitions), or digits; those below 0 are unknown.
+        The jobs, with a column of this name or the numbered column of logs (``user_id``, ``group_id``,
+        ``queue_id``, ``partition_id``). Numbers become the names in the log's header (queues and partitions)
+        or digits; numbers below 0 are unknown.
     name
         The attribute.
 
     Returns
     -------
     polars.Series
-        String, one entry per job; null where it has none.
+        String, one entry per job; null if the job has none.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def attribute(workload: Workload, name: Attribute) -> pl.Series:
 
 
 def check_known(workload: Workload, named: pl.Series, known: Collection[str], kind: str) -> None:
-    """Check that an attribute names what the system has.
+    """Check that the system has all names of an attribute.
 
     Parameters
     ----------
@@ -53,12 +53,12 @@ def check_known(workload: Workload, named: pl.Series, known: Collection[str], ki
     known
         The names that the system has.
     kind
-        What they are, for the error: ``"a queue"``.
+        The kind of name for the error message: ``"a queue"``.
 
     Raises
     ------
     WorkloadError
-        Naming the first job that names another.
+        If a name is unknown; the message names the first such job.
     """
     unknown = named.is_not_null() & ~named.is_in(known)
     if unknown.any():
@@ -67,13 +67,13 @@ def check_known(workload: Workload, named: pl.Series, known: Collection[str], ki
 
 
 def unknown_name(job: int, attribute: str, name: str, known: Collection[str], kind: str) -> WorkloadError:
-    """Make the error of a job whose attribute names what the system does not have."""
+    """Return the error for a job with an attribute that the system does not have."""
     rule = f"must be {kind} of the system.{suggest(name, known)}"
     return WorkloadError(f"job {job}: {attribute} = {shown(name)}; {rule}")
 
 
 def _header_names(workload: Workload, name: Attribute) -> dict[str, str]:
-    """Give the names that the header of a log gives to the numbers of queues or partitions."""
+    """Return the names of numbered queues or partitions in the header of a log."""
     entries = {"queue": workload.header.queues, "partition": workload.header.partitions}.get(name, ())
     described = {str(each.number): each.description.strip() for each in entries if each.number is not None}
     return {number: text for number, text in described.items() if text}

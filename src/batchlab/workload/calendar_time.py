@@ -1,4 +1,4 @@
-"""The calendar time of simulated times: when time 0 was, and in which time zone the machine stands."""
+"""Calendar time of simulated times: the date of time 0 and the time zone of the machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["CalendarTime"]
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _DAY = 86_400.0
-# Time zones are looked at for so long after a time: a simulation may take longer than its workload.
+# How far ahead clock changes are searched: a simulation may last longer than its workload.
 _AHEAD = 20 * 366 * _DAY
 
 
@@ -32,7 +32,7 @@ class CalendarTime:
     zone
         The time zone of the machine.
     is_known
-        Whether the system or the log gives the origin. If not, time 0 is taken for midnight UTC.
+        Whether the system or the log defines the origin. If not, time 0 is midnight UTC.
     """
 
     origin: float = 0.0
@@ -41,7 +41,7 @@ class CalendarTime:
 
     @classmethod
     def of(cls, header: Header, start_time: float = 0.0) -> Self:
-        """Take the calendar from a system and the header of a log.
+        """Create the calendar from the header of a log and the start time of a system.
 
         Parameters
         ----------
@@ -151,6 +151,6 @@ def _zone(header: Header) -> dt.tzinfo:
     try:
         return zoneinfo.ZoneInfo(header.time_zone_string or "")
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        # Old logs name zones that are not known any more, and some systems know none.
+        # Old logs use obsolete zone names, and some platforms have no time zone database.
         seconds = header.time_zone or 0
     return dt.timezone(dt.timedelta(seconds=seconds)) if 0 < abs(seconds) < _DAY else dt.UTC

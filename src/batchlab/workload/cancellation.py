@@ -30,14 +30,14 @@ def with_cancellations(table: pl.DataFrame, source: str) -> pl.DataFrame:
     Parameters
     ----------
     table
-        Jobs as they come; left alone where there is no column ``cancelled_after``.
+        The jobs; returned unchanged without a column ``cancelled_after``.
     source
-        What errors call the table.
+        Name of the table in error messages.
 
     Returns
     -------
     polars.DataFrame
-        With ``cancelled_after`` as Float64, null where it was NaN.
+        With ``cancelled_after`` as Float64; NaN becomes null.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def with_cancellations(table: pl.DataFrame, source: str) -> pl.DataFrame:
 
 
 def longest_runs(jobs: pl.DataFrame, run_times: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the run times of jobs; those without a run time of their own could run until they are cancelled.
+    """Return the run times of jobs; a cancelled job may run until its cancellation.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def longest_runs(jobs: pl.DataFrame, run_times: npt.NDArray[np.float64]) -> npt.
 
 
 def cancellation_times(jobs: pl.DataFrame) -> npt.NDArray[np.float64] | None:
-    """Return when jobs are cancelled that have no run time of their own.
+    """Return the times of cancellation of jobs that were cancelled before they started.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def cancellation_times(jobs: pl.DataFrame) -> npt.NDArray[np.float64] | None:
     Returns
     -------
     numpy.ndarray or None
-        float64, shape (jobs,): seconds, infinite for the other jobs; None where there is no such job.
+        float64, shape (jobs,): seconds, infinite for the other jobs; None if no job was cancelled.
     """
     if CANCELLED_AFTER not in jobs.columns or jobs[CANCELLED_AFTER].null_count() == len(jobs):
         return None

@@ -1,4 +1,4 @@
-"""Which jobs wait for which: the columns ``depends_on`` and ``dependency`` of a table as one graph."""
+"""Dependencies between jobs: the columns ``depends_on`` and ``dependency`` as one graph."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -23,10 +23,10 @@ Need = tuple[int, str, float]
 
 
 class Graph(NamedTuple):
-    """What jobs need; a subject is a row, or the number of rows plus the place of a group.
+    """The dependencies of jobs. A subject is a row, or the number of rows plus the index of a group.
 
-    ``clauses`` has for a row what it needs (subject, kind, delay in seconds); a row with several waits until
-    one of them holds. ``groups`` has the members of each group, subjects themselves.
+    ``clauses`` holds pairs of a row and its needs (subject, kind, delay in seconds); a row with several
+    clauses waits until one of them holds. ``groups`` holds the members of each group, which are subjects too.
     """
 
     rows: int
@@ -35,12 +35,12 @@ class Graph(NamedTuple):
 
 
 def graph(jobs: pl.DataFrame) -> Graph | None:
-    """Give the graph of a checked table; None where no job waits for another.
+    """Return the graph of a checked table; None if no job depends on another.
 
     Raises
     ------
     WorkloadError
-        If a job is to be the only one of its user and name, and the table has no such columns.
+        If a job depends on ``singleton``, and the table has no columns for user and job name.
     """
     columns = [name for name in (DEPENDS_ON, DEPENDENCY) if name in jobs.columns]
     if not columns:
@@ -59,7 +59,7 @@ def graph(jobs: pl.DataFrame) -> Graph | None:
 
 
 class _Maker:
-    """Finds the subjects that texts name, and makes groups of them."""
+    """Resolves the targets of dependencies to subjects, and creates groups."""
 
     def __init__(self, jobs: pl.DataFrame) -> None:
         self.jobs = jobs
@@ -73,7 +73,7 @@ class _Maker:
         self._earlier: list[int | None] | None = None
 
     def clauses(self, row: int, always: list[Need], dependency: Dependency | None) -> list[list[Need]]:
-        """Give the lists of needs of which one must be met; none where a job need not wait."""
+        """Return alternative lists of needs, of which one must hold; empty if the job need not wait."""
         needs = [self._needs(row, term) for term in dependency.terms] if dependency else []
         flat = [need for term in needs for need in term]
         if dependency is None or not dependency.is_any:
@@ -81,7 +81,7 @@ class _Maker:
         elif all(needs):
             made = [[*always, need] for need in flat]
         else:
-            # The first of its user and name is alone already.
+            # A singleton without earlier jobs already holds, which satisfies the whole disjunction.
             made = [always]
         return made if all(made) else []
 
@@ -92,7 +92,7 @@ class _Maker:
         return [(self.subject(target), term.kind, target.minutes * _MINUTE) for target in term.targets]
 
     def subject(self, target: Target) -> int:
-        """Give the row of a job or task, or the group of an array."""
+        """Return the row of a job or task, or the group of an array."""
         if target.task is not None:
             return self._tasks[target.job, target.task]
         members = self._members.get(target.job)
@@ -107,19 +107,19 @@ class _Maker:
         return len(self.jobs) + len(self.groups) - 1
 
     def _submitted_earlier(self, row: int) -> int | None:
-        """Give all jobs of the same user and name that were submitted before, as one subject."""
+        """Return all earlier jobs of the same user and name, as one subject."""
         if self._earlier is None:
             self._earlier = self._chains()
         return self._earlier[row]
 
     def _chains(self) -> list[int | None]:
-        """Make a group of each job and the group before it, so that n jobs have 2 n members."""
+        """Chain groups: each holds a job and the group before it, so that n jobs need 2 n members."""
         has_user = any(name in self.jobs.columns for name in USERS)
         if not has_user or JOB_NAME not in self.jobs.columns:
             missing = JOB_NAME if has_user else USERS[0]
             raise WorkloadError(f"{DEPENDENCY} = 'singleton' needs a column {missing!r}; add it.")
         submitted = self.jobs["submit_time"].to_list()
-        # Jobs of no known user count as those of one.
+        # Jobs of unknown users count as jobs of one user.
         users, names = attribute_in(self.jobs, "user").to_list(), self.jobs[JOB_NAME].to_list()
         earlier: list[int | None] = [None] * len(submitted)
         chains: dict[tuple[object, object], int] = {}
@@ -131,7 +131,7 @@ class _Maker:
 
 
 def check_circles(jobs: pl.DataFrame, source: str) -> None:
-    """Refuse jobs that would wait for each other for ever."""
+    """Raise if dependencies form a cycle."""
     made = graph(jobs)
     if made is None:
         return
@@ -148,7 +148,7 @@ def check_circles(jobs: pl.DataFrame, source: str) -> None:
 
 
 def _in_circles(pairs: Sequence[tuple[int, int]]) -> set[int]:
-    """Take away, again and again, what waits for nothing that is left; what stays waits for ever."""
+    """Return the subjects in or behind cycles: those that Kahn's algorithm cannot remove."""
     waiting: dict[int, int] = {}
     after: dict[int, list[int]] = {}
     for subject, other in pairs:

@@ -1,7 +1,7 @@
-"""Features that a job asks its nodes to have: the column ``constraint``, read and checked.
+"""Features that a job requires of its nodes: parse and check the column ``constraint``.
 
-The syntax is that of ``sbatch --constraint`` without counts and matching groups: names with ``&``, ``|`` and
-parentheses. As in Slurm, what is in parentheses comes first, and the rest goes from left to right.
+The syntax is ``sbatch --constraint`` without counts and matching groups: names with ``&``, ``|`` and
+parentheses. As in Slurm, parentheses bind first, and operators apply from left to right.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _TOKEN = re.compile(r"\s*([&|()]|[^&|()\[\]*,\s]+)\s*")
 
 @dataclass(frozen=True)
 class Constraint:
-    """An expression of features.
+    """A boolean expression of node features.
 
     Attributes
     ----------
     text
-        As it was written.
+        The expression as written.
     names
-        The features that it names, each once.
+        The distinct features in the expression.
     """
 
     text: str
@@ -42,17 +42,17 @@ class Constraint:
 
     @classmethod
     def of(cls, text: str) -> Constraint:
-        """Read an expression.
+        """Parse an expression.
 
         Parameters
         ----------
         text
-            As ``intel&(gpu|fat)``.
+            For example ``intel&(gpu|fat)``.
 
         Raises
         ------
         ValueError
-            If it is none, with the rule.
+            If the syntax is invalid; the message states the rule.
         """
         reader = _Reader(text)
         holds = reader.expression()
@@ -61,14 +61,14 @@ class Constraint:
         return cls(text, tuple(dict.fromkeys(reader.names)), holds)
 
     def holds(self, features: Collection[str]) -> bool:
-        """Tell whether a node with these features has what is asked for."""
+        """Return whether a node with these features satisfies the expression."""
         return self._holds(features)
 
 
 def with_constraints(table: pl.DataFrame, source: str) -> pl.DataFrame:
-    """Give the constraint of each job as text without blanks around it; null where it asks for no feature.
+    """Return the table with stripped constraints; null for jobs without one.
 
-    What it says is read on a system that has features.
+    The expressions are parsed later, when a system with features is known.
     """
     if CONSTRAINT not in table.columns:
         return table
@@ -91,14 +91,14 @@ _RULE = (
 
 
 class _Reader:
-    """Reads an expression token by token; the functions it gives tell whether features fulfil a part."""
+    """Recursive-descent parser of constraints; builds predicates over sets of features."""
 
     def __init__(self, text: str) -> None:
         self.rest = text.strip()
         self.names: list[str] = []
 
     def next(self) -> str:
-        """Take the next token; empty at the end."""
+        """Consume and return the next token; empty at the end."""
         if not self.rest:
             return ""
         found = _TOKEN.match(self.rest)
@@ -108,7 +108,7 @@ class _Reader:
         return found.group(1)
 
     def expression(self) -> Callable[[Collection[str]], bool]:
-        """Take terms, joined from left to right."""
+        """Parse terms joined by operators, from left to right."""
         holds = self.term()
         while self.rest.startswith(("&", "|")):
             both = self.next() == "&"
@@ -116,7 +116,7 @@ class _Reader:
         return holds
 
     def term(self) -> Callable[[Collection[str]], bool]:
-        """Take a feature, or what stands in parentheses."""
+        """Parse a feature or an expression in parentheses."""
         found = self.next()
         if found == "(":
             holds = self.expression()

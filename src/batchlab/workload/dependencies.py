@@ -1,4 +1,4 @@
-"""Jobs that wait for others: the column ``depends_on``, checked; what is missing in all such columns."""
+"""Job dependencies in the column ``depends_on``: checks, and removal of dependencies on missing jobs."""
 
 import re
 
@@ -11,17 +11,17 @@ from batchlab.workload.arrays import ARRAY_ID
 __all__: list[str] = []
 
 DEPENDS_ON = "depends_on"
-# Without its brackets. No two neighbouring parts match the same character: the time is linear.
+# The list without its brackets. Neighbouring parts match disjoint characters, so matching is linear.
 _LIST = re.compile(r"\s*(?:-?\d+(?:[\s,;]+-?\d+)*\s*)?")
 
 
 def with_dependencies(table: pl.DataFrame, source: str) -> pl.DataFrame:
-    """Give the jobs that each job waits for as lists of whole numbers; from a file they come as text."""
+    """Return ``depends_on`` as lists of whole numbers; files store these lists as text."""
     dtype = table.schema[DEPENDS_ON]
     if dtype == pl.String:
         lists = _from_text(table[DEPENDS_ON], source)
     elif dtype.is_integer() or dtype == pl.Null:
-        # What a file holds whose jobs wait for one other at most.
+        # A file in which each job depends on at most one other job.
         lists = pl.concat_list(DEPENDS_ON)
     elif isinstance(dtype, pl.List) and _is_whole(dtype.inner):
         lists = pl.col(DEPENDS_ON)
@@ -34,7 +34,7 @@ def with_dependencies(table: pl.DataFrame, source: str) -> pl.DataFrame:
 
 
 def _as_whole(given: pl.Series, source: str) -> pl.Series:
-    """Give lists of numbers, or of their digits, as those of a job's number, 64 bits wide."""
+    """Convert lists of numbers or digits to 64-bit job numbers."""
     whole = given.cast(pl.List(pl.Int64), strict=False).list.drop_nulls()
     if wrong := (whole.list.len() < given.list.len()).arg_true().head(1).to_list():
         (row,) = wrong
@@ -59,7 +59,7 @@ def _from_text(column: pl.Series, source: str) -> pl.Expr:
 
 
 def check_dependencies(names: pl.Series, jobs: pl.DataFrame, source: str) -> None:
-    """Refuse to wait for jobs that never were; ``names`` are the numbers by which one can be named."""
+    """Raise if a dependency is on an unknown or ambiguous job; ``names`` holds the known numbers."""
     pairs = jobs.select("job_id", DEPENDS_ON).explode(DEPENDS_ON).drop_nulls()
     counts = names.alias(DEPENDS_ON).value_counts(name="count")
     wrong = pairs.join(counts, on=DEPENDS_ON, how="left").filter(pl.col("count").fill_null(0) != 1).head(1)
@@ -71,17 +71,17 @@ def check_dependencies(names: pl.Series, jobs: pl.DataFrame, source: str) -> Non
 
 
 def names_of(every_job: pl.Series, jobs: pl.DataFrame) -> pl.Series:
-    """Give the numbers by which jobs and arrays can be named, as often as there is one."""
+    """Return the numbers of jobs and arrays that dependencies can name, with duplicates."""
     numbers = every_job.drop_nulls()
     if ARRAY_ID not in jobs.columns:
         return numbers
-    # The number of an array is that of one of its tasks, or of a task that was left out.
+    # The number of an array is also the number of one of its tasks, which may be missing from the table.
     arrays = jobs[ARRAY_ID].drop_nulls().unique()
     return pl.concat([numbers.filter(~numbers.is_in(arrays.implode())), arrays])
 
 
 def without_missing(jobs: pl.DataFrame) -> pl.DataFrame:
-    """Forget dependencies on jobs that are not there (any more)."""
+    """Remove dependencies on jobs that are not in the table."""
     if DEPENDS_ON in jobs.columns:
         there = dependency_column.names_in(jobs)
         lists = [[other for other in others if other in there] for others in jobs[DEPENDS_ON]]
@@ -90,7 +90,7 @@ def without_missing(jobs: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_text_lists(jobs: pl.DataFrame) -> pl.DataFrame:
-    """Write dependencies as text, ``3 17``, for files that have no lists."""
+    """Convert dependencies to text, ``3 17``, for file formats without lists."""
     if DEPENDS_ON not in jobs.columns:
         return jobs
     return jobs.with_columns(pl.col(DEPENDS_ON).cast(pl.List(pl.String)).list.join(" ").replace("", None))

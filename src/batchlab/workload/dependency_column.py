@@ -1,4 +1,4 @@
-"""The columns ``dependency`` and ``begin_time``, checked."""
+"""Checks of the columns ``dependency`` and ``begin_time``."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ _LARGEST_TIME = 2**53
 
 
 def with_dependency(table: pl.DataFrame, source: str) -> pl.DataFrame:
-    """Check the syntax of ``dependency``, and that a begin time is a time."""
+    """Check the syntax of ``dependency``, and that ``begin_time`` holds times."""
     if DEPENDENCY in table.columns:
         dtype = table.schema[DEPENDENCY]
         if dtype not in (pl.String, pl.Null):
@@ -42,13 +42,13 @@ def _with_begin_time(table: pl.DataFrame, source: str) -> pl.DataFrame:
             f"{source}: row {row}: {BEGIN_TIME} = {shown(given[row])}; must be a number of seconds from 0 to "
             "2^53, or missing."
         )
-    # A negative zero would be a second zero.
+    # Replace a negative zero, which would be a second representation of zero.
     positive = pl.when(pl.col(BEGIN_TIME) == 0).then(0.0).otherwise(pl.col(BEGIN_TIME))
     return table.with_columns(times.alias(BEGIN_TIME)).with_columns(positive.alias(BEGIN_TIME))
 
 
 def check_names(names: pl.Series, jobs: pl.DataFrame, rows: pl.Series, source: str) -> None:
-    """Refuse to wait for jobs that never were; ``names`` are the numbers by which one can be named."""
+    """Raise if a dependency is on an unknown or ambiguous job; ``names`` holds the known numbers."""
     counts = dict(names.alias("name").value_counts(name="count").iter_rows())
     for row, text in zip(rows, jobs[DEPENDENCY], strict=True):
         for target in targets_of(text):
@@ -59,7 +59,7 @@ def check_names(names: pl.Series, jobs: pl.DataFrame, rows: pl.Series, source: s
 
 
 def check_tasks(jobs: pl.DataFrame, source: str) -> None:
-    """Refuse to wait for a task that its array does not have."""
+    """Raise if a dependency names a task that its array does not have."""
     tasks = tasks_in(jobs)
     there = names_in(jobs)
     for row, text in enumerate(jobs[DEPENDENCY]):
@@ -73,13 +73,13 @@ def check_tasks(jobs: pl.DataFrame, source: str) -> None:
 
 
 def targets_of(text: str | None) -> list[Target]:
-    """Give the jobs that a checked text names."""
+    """Return the targets of a checked text."""
     dependency = dependency_text.parse(text) if text else None
     return [target for term in dependency.terms for target in term.targets] if dependency else []
 
 
 def tasks_in(jobs: pl.DataFrame) -> dict[tuple[int, int], int]:
-    """Give the row of each task, by its array and index."""
+    """Return the row of each task, by its array and index."""
     if ARRAY_ID not in jobs.columns:
         return {}
     rows = enumerate(jobs.select(ARRAY_ID, ARRAY_INDEX).iter_rows())
@@ -87,17 +87,17 @@ def tasks_in(jobs: pl.DataFrame) -> dict[tuple[int, int], int]:
 
 
 def names_in(jobs: pl.DataFrame) -> set[int]:
-    """Give the numbers by which jobs and arrays that are there can be named."""
+    """Return the numbers of jobs and arrays in the table."""
     return {*jobs["job_id"]} | {array for array, _ in tasks_in(jobs)}
 
 
 def without_missing(jobs: pl.DataFrame) -> pl.DataFrame:
-    """Leave out of the texts the jobs that are not there (any more)."""
+    """Remove dependencies on jobs that are not in the table."""
     return jobs.with_columns(kept_among(jobs[DEPENDENCY], jobs)) if DEPENDENCY in jobs.columns else jobs
 
 
 def kept_among(texts: pl.Series, jobs: pl.DataFrame) -> pl.Series:
-    """Leave out of texts the jobs that a table does not have."""
+    """Remove from dependency texts the targets that are not in a table."""
     names, tasks = names_in(jobs), tasks_in(jobs)
 
     def is_there(target: Target) -> bool:

@@ -1,4 +1,4 @@
-"""The texts of the column ``dependency``, in the syntax of Slurm's ``sbatch --dependency``."""
+"""Parse and write the column ``dependency``, in the syntax of Slurm's ``sbatch --dependency``."""
 
 import re
 from functools import lru_cache
@@ -14,43 +14,43 @@ _TARGET = re.compile(r"(-?\d{1,18})(?:_(\d{1,9}))?(?:\+(\d{1,9}))?")
 
 
 class Target(NamedTuple):
-    """A job, an array, or its ``task`` of an index; ``minutes`` have to pass after the start."""
+    """A job, an array, or the task of an array; ``minutes`` is the delay after the start."""
 
     job: int
     task: int | None
     minutes: int
 
     def __str__(self) -> str:
-        """Write it as Slurm does."""
+        """Write the target in Slurm's syntax."""
         task = "" if self.task is None else f"_{self.task}"
         return f"{self.job}{task}" + (f"+{self.minutes}" if self.minutes else "")
 
 
 class Term(NamedTuple):
-    """What has to become of jobs; ``singleton`` names none."""
+    """A condition on other jobs; ``singleton`` has no targets."""
 
     kind: str
     targets: tuple[Target, ...]
 
     def __str__(self) -> str:
-        """Write it as Slurm does."""
+        """Write the term in Slurm's syntax."""
         return ":".join([self.kind, *map(str, self.targets)])
 
 
 class Dependency(NamedTuple):
-    """What has to be so before a job may start: all of it, or any."""
+    """The conditions for the start of a job: all terms, or any of them."""
 
     terms: tuple[Term, ...]
     is_any: bool
 
     def __str__(self) -> str:
-        """Write it as Slurm does."""
+        """Write the dependency in Slurm's syntax."""
         return (ANY if self.is_any else ALL).join(map(str, self.terms))
 
 
 @lru_cache(maxsize=1 << 16)
 def parse(text: str) -> Dependency | None:
-    """Read a text; None where it breaks the syntax."""
+    """Parse a text; None if the syntax is invalid."""
     is_any = ANY in text
     if is_any and ALL in text:
         return None

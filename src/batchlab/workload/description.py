@@ -1,4 +1,4 @@
-"""Jobs described one by one, by hand."""
+"""Jobs that are described one by one, in Python."""
 
 import json
 import math
@@ -52,62 +52,62 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "qos": pl.String,
     "queue": pl.String,
 }
-# Fields that are handed on as they are given.
+# Fields that are passed on unchanged.
 _AS_GIVEN = (DEPENDENCY, BEGIN_TIME, ARRAY, JOB_NAME, "user", "group", "account", "qos", "queue")
-# Columns that a table has only where a job gives something for it.
+# Optional columns: the table has them only if a job sets them.
 _WHERE_GIVEN = (TIME_LIMIT, RANK_ORDER, DEPENDS_ON, NODE_GROUP, "partition", *_AS_GIVEN)
 _ONLY_WITH_APPLICATIONS = ("application", "job_type", "tasks_min", "tasks_max", "arguments")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class JobDescription:
-    """A job, as one would describe it; :meth:`Workload.from_jobs` checks it.
+    """The description of a job; :meth:`Workload.from_jobs` checks it.
 
     Parameters
     ----------
     submit_time
-        When it is submitted, in seconds.
+        Submit time, in seconds.
     tasks
-        How many tasks it has; with an application, its nodes, by default `tasks_min`.
+        Number of tasks; with an application, number of nodes, by default `tasks_min`.
     run_time
-        How long it runs, in seconds; without it there must be an application.
+        Run time, in seconds; required unless there is an application.
     application
-        What it runs, or its name.
+        The application or its name.
     requested_time
-        What schedulers plan with, in seconds; by default the `time_limit` if given, else the run time, and
-        none for an application.
+        The run time that schedulers plan with, in seconds; by default the `time_limit` if set, else the run
+        time, and none for an application.
     time_limit
-        How long it may run, in seconds; infinite for a job without a limit. By default the requested time.
+        Maximum run time, in seconds; infinite for a job without a limit. By default the requested time.
     job_type
-        What decides how many nodes it has: ``"rigid"``, ``"moldable"``, ``"malleable"``, ``"evolving"`` or
+        How the number of nodes is decided: ``"rigid"``, ``"moldable"``, ``"malleable"``, ``"evolving"`` or
         ``"adaptive"``.
     tasks_min, tasks_max
-        The fewest and the most tasks it may have; by default `tasks`.
+        Minimum and maximum number of tasks; by default `tasks`.
     arguments
-        What the formulas of its application may name: numbers and texts.
+        Numbers and texts that the formulas of the application can use, by name.
     rank_order
-        How its ranks take the places on its nodes: ``"packed"``, ``"cyclic"``, ``"mapped"`` (by what they
-        send to each other), or each rank once in the order in which they do; by default packed.
+        How ranks are placed on nodes: ``"packed"``, ``"cyclic"``, ``"mapped"`` (by communication volume), or
+        an explicit permutation of the ranks; by default packed.
     depends_on
-        The jobs that must complete before: descriptions from the same workload, or their ``job_id``.
+        The jobs that must complete first: descriptions from the same workload, or their ``job_id``.
     node_group
-        The names of the node groups whose nodes it may use, one or several; by default all nodes.
+        The names of the node groups that it may use, one or several; by default all nodes.
     dependency
-        What must have become of other jobs, in Slurm's syntax, as ``"afterany:3,afterok:5"``.
+        Conditions on other jobs in Slurm's syntax, as ``"afterany:3,afterok:5"``.
     begin_time
         The earliest start, in seconds.
     array
-        The indices of the tasks that it stands for, and how many may run at once, as ``"0-99%4"``.
+        The indices of the tasks of a job array, and the limit of running tasks, as ``"0-99%4"``.
     job_name, user, group, account, qos
-        What it is called, and who pays for it.
+        The job name, its owner and the account to charge.
     queue
         The queue of the system in which it waits; by default the first that admits it.
     partition
         The names of the partitions in which it may run, one or several.
     job_id
-        Its number; by default its place in the workload, from 1.
+        Job number; by default its position in the workload, from 1.
     resources
-        What each task asks of each resource, as ``{"core": 4, "gpu": 1}``.
+        Request per task and resource, as ``{"core": 4, "gpu": 1}``.
     others
         Further columns, as ``{"user_id": 7}``.
     """
@@ -143,7 +143,7 @@ class JobDescription:
 def table(
     jobs: Iterable[JobDescription], applications: "Mapping[str, Application]"
 ) -> "tuple[pl.DataFrame, dict[str, Application] | None, list[str]]":
-    """Give descriptions as a table, with the applications by name (None if unused) and the resources."""
+    """Convert descriptions to a table; also return the applications (None if unused) and resource names."""
     listed = [_checked(job, place) for place, job in enumerate(jobs)]
     named = _Names(check_applications(applications))
     numbers = {id(job): place + 1 if job.job_id is None else job.job_id for place, job in enumerate(listed)}
@@ -171,7 +171,7 @@ def table(
 
 
 def _fill_limits(rows: Sequence[dict[str, Any]]) -> None:
-    """Give the usual limit to jobs without one of their own: a table has a limit for all jobs or for none."""
+    """Fill missing time limits with the default: either all jobs of a table have a limit, or none."""
     for row in rows:
         if row[TIME_LIMIT] is None:
             given = (row["requested_time"], row["run_time"], math.inf)
@@ -186,7 +186,7 @@ def _has_application(job: JobDescription) -> bool:
 
 
 class _Names:
-    """Applications by name; those that only jobs hold get one."""
+    """Applications by name; unnamed applications get a generated name."""
 
     def __init__(self, known: "dict[str, Application]") -> None:
         self.known = known
@@ -219,7 +219,7 @@ def _row(job: JobDescription, place: int, names: _Names, numbers: Mapping[int, i
                 f"{where}: {name} = {shown(getattr(job, name))}; must not name fields of the job."
             )
     return {
-        # The same description may stand for several jobs.
+        # One description may appear several times, as several jobs.
         "job_id": place + 1 if job.job_id is None else job.job_id,
         "submit_time": job.submit_time,
         "run_time": job.run_time,

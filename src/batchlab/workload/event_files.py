@@ -1,4 +1,4 @@
-"""Streams of events in files: lines of JSON, or CSV."""
+"""Read and write files of events: JSON lines or CSV."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def read_events(source: str | os.PathLike[str] | Iterable[str]) -> EventStream:
     Parameters
     ----------
     source
-        The path of a file, plain or ``.gz``, an open file, or lines: of JSON, an object for each event; or
-        CSV with a header, where the name of a path says so. The keys and columns are those of `EventStream`.
+        A path (plain or ``.gz``), an open file, or an iterable of lines. Lines are JSON objects, one per
+        event, or CSV with a header if the path ends in ``.csv``. `EventStream` lists the keys and columns.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def read_events(source: str | os.PathLike[str] | Iterable[str]) -> EventStream:
     Raises
     ------
     WorkloadError
-        If a line is none of these, or an event breaks a rule; the message names file and line.
+        If a line has an invalid format or an event breaks a rule; the message names file and line.
 
     Examples
     --------
@@ -51,24 +51,24 @@ def read_events(source: str | os.PathLike[str] | Iterable[str]) -> EventStream:
 
 
 def write_events(stream: EventStream, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write a stream of events; the file is there whole or not at all.
+    """Write a stream of events atomically.
 
     Parameters
     ----------
     stream
         The events.
     path
-        The file: CSV where its suffix is ``.csv``; lines of JSON where it is ``.jsonl``, ``.ndjson``,
-        ``.json``, or missing. What is read back is an equal stream.
+        The file: CSV for the suffix ``.csv``; JSON lines for ``.jsonl``, ``.ndjson``, ``.json`` or no suffix.
+        Reading the file returns an equal stream.
     overwrite
-        Whether a file that batchlab did not write may be replaced. No output replaces an input.
+        Whether to replace a file that batchlab did not write. The input of the stream is never replaced.
 
     Raises
     ------
     OutputError
         If the file is the one that the stream was read from, or one that batchlab did not write.
     WorkloadError
-        If its suffix is another one.
+        If the suffix is unknown.
     OSError
         If the file cannot be written.
     """
@@ -81,7 +81,7 @@ def write_events(stream: EventStream, path: str | os.PathLike[str], *, overwrite
 
 
 def _inferred(texts: pl.Series) -> pl.Series:
-    """Give a column that rides along its type: numbers and truth values of CSV are texts."""
+    """Infer the type of an additional CSV column: integer, float, boolean, or else text."""
     for kind in (pl.Int64, pl.Float64):
         numbers = texts.cast(kind, strict=False)
         if numbers.null_count() == texts.null_count():

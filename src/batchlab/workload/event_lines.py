@@ -1,4 +1,4 @@
-"""Events out of a file, one after the other: lines of JSON, or CSV."""
+"""Read events from a file line by line: JSON lines or CSV."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ _NUMBERS: dict[str, Callable[[str], object]] = {"time": float, "job_id": int, "v
 
 
 def is_csv(source: object) -> bool:
-    """Tell whether a source of events is a table, by its name."""
+    """Return whether the name of a source has the suffix ``.csv``."""
     return without_packing(name_of(source)).endswith(".csv")
 
 
 def check_form(path: str | os.PathLike[str]) -> None:
-    """Refuse the name of a file that is to be written in a form that is not known.
+    """Raise if the suffix of an output file is not a known format of events.
 
     Parameters
     ----------
     path
-        The file; a name without a suffix stands for lines of JSON.
+        The file; without a suffix, JSON lines are written.
 
     Raises
     ------
     WorkloadError
-        If the suffix is that of another form.
+        If the suffix is unknown.
     """
     suffix = PurePath(path).suffix
     if suffix not in {"", *_FORMS}:
@@ -49,22 +49,22 @@ def check_form(path: str | os.PathLike[str]) -> None:
 
 
 def event_lines(source: object) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read events line by line, in memory for a piece of the file.
+    """Read events line by line; only one chunk of the file is in memory.
 
     Parameters
     ----------
     source
-        As `batchlab.read_events` takes it.
+        As for `batchlab.read_events`.
 
     Yields
     ------
     tuple
-        The number of the line, from 1, and the event, which is checked.
+        The line number, from 1, and the checked event.
 
     Raises
     ------
     WorkloadError
-        If a line is no event, or breaks a rule; the message names file and line.
+        If a line is no event, or an event breaks a rule; the message names file and line.
     """
     name = name_of(source)
     given = _of_csv(lines_of(source), name) if is_csv(source) else _of_json(lines_of(source), name)
@@ -111,7 +111,7 @@ def _of_csv(lines: Iterable[str], name: str) -> Iterator[tuple[int, dict[str, ob
 
 
 def _next_row(rows: Any, name: str) -> list[str] | None:  # noqa: ANN401  # the reader's type has no name
-    """Give the next line of a table that is not empty; None after the last."""
+    """Return the next non-empty row; None at the end."""
     try:
         return next((row for row in rows if row), None)
     except csv.Error as error:
@@ -123,7 +123,7 @@ def _value(column: str, text: str, place: str) -> object:
     if column not in _NUMBERS:
         return text
     try:
-        # Python's own notation, 1_000, is no number of a table.
+        # float("1_000") is valid in Python, but not in a table.
         return _NUMBERS[column]("" if "_" in text else text)
     except ValueError:
         raise WorkloadError(f"{place}: {column} = {text!r}; must be a number.") from None

@@ -1,4 +1,4 @@
-"""The rules of events, one by one: what each kind is about, and what it must have."""
+"""The rules of events: the subject and the required keys of each kind."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ __all__ = [
 ]
 
 EVENT_KEYS = ("time", "event", "job_id", "nodes", "value", "jobs")
-"""What external events may have; other keys ride along."""
+"""The keys of external events; other keys are kept as additional columns."""
 
 SUBJECT_KEYS = ("limit", "quantity", "reservation")
-"""What events of limits and reservations have besides these: texts."""
+"""Additional text keys of events about limits and reservations."""
 
 JOB_EVENTS = frozenset(
     {"submit", "cancel", "kill", "end", "requeue", "hold", "release", "requested_time", "priority"}
 )
-"""The external events that are about a job."""
+"""The external events about a job."""
 
 NODE_EVENTS = frozenset({"drain", "resume", "remove", "add", "down", "up"})
-"""Those that are about nodes."""
+"""The external events about nodes."""
 
 RESERVATION_EVENTS = frozenset({"reserve", "unreserve"})
-"""Those that are about a reservation of the machine."""
+"""The external events about a reservation of the machine."""
 
 _KINDS = (*EXTERNAL_EVENTS, *INTERNAL_EVENTS)
 _EVACUATIONS = ("requeue", "kill")
@@ -44,12 +44,12 @@ _BEYOND_INTEGERS = 2**63
 
 
 def nodes_to_come(changes: Iterable[tuple[str, str]]) -> list[int]:
-    """Give the nodes that are added before they are removed: they are not there from the beginning.
+    """Return the nodes with an ``add`` before any ``remove``: these are absent at the beginning.
 
     Parameters
     ----------
     changes
-        Kind and nodes of each event by time; kinds other than ``add`` and ``remove`` count for nothing.
+        Kind and nodes of each event, by time; kinds other than ``add`` and ``remove`` are ignored.
 
     Returns
     -------
@@ -69,18 +69,18 @@ def nodes_to_come(changes: Iterable[tuple[str, str]]) -> list[int]:
 
 
 def reservations_to_come(changes: Iterable[tuple[str, str | None]]) -> list[str]:
-    """Give the reservations that become known before they are given up: at first they are not known.
+    """Return the reservations with a ``reserve`` before any ``unreserve``: they are unknown at first.
 
     Parameters
     ----------
     changes
-        Kind and reservation of each event by time; kinds other than ``reserve`` and ``unreserve`` count for
-        nothing.
+        Kind and reservation of each event, by time; kinds other than ``reserve`` and ``unreserve`` are
+        ignored.
 
     Returns
     -------
     list of str
-        Their names, in the order of their events.
+        Their names, in the order of events.
     """
     first: dict[str, str] = {}
     for kind, name in changes:
@@ -97,12 +97,12 @@ def checked_event(number: int, event: object) -> dict[str, Any]:
     number
         Its number, from 1.
     event
-        What was given: a mapping.
+        The event: must be a mapping.
 
     Returns
     -------
     dict
-        What it has, without nulls: ``time`` as float (s), ``nodes`` as text.
+        The event without null values: ``time`` as float (s), ``nodes`` as text.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def checked_event(number: int, event: object) -> dict[str, Any]:
 
 
 def _nodes(where: str, nodes: object) -> str:
-    """Write nodes as ranges, and check them."""
+    """Check nodes and return them as text with ranges."""
     if isinstance(nodes, Iterable) and not isinstance(nodes, str | bytes | Mapping):
         nodes = ",".join(map(str, nodes))
     try:
@@ -155,7 +155,7 @@ def _nodes(where: str, nodes: object) -> str:
 
 
 def _check_subject(where: str, kind: object, row: Mapping[str, object]) -> None:
-    """Check that an event of a limit or a reservation names it."""
+    """Check that an event about a limit or a reservation names it."""
     needed = "limit" if kind == "limit" else "reservation" if kind in RESERVATION_EVENTS else None
     if needed is not None and not (isinstance(row.get(needed), str) and row[needed]):
         raise WorkloadError(

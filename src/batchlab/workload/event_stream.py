@@ -1,4 +1,4 @@
-"""A stream of events: what happened when to jobs, nodes and the scheduler."""
+"""Streams of events: time-stamped events of jobs, nodes and the scheduler."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ __all__ = ["END_EVENTS", "EVENT_COLUMNS", "EventStream", "events_table"]
 
 _TYPES = (pl.Float64, pl.String, pl.Int64, pl.String, pl.Float64, pl.String)
 EVENT_COLUMNS: Mapping[str, type[pl.DataType]] = dict(zip(EVENT_KEYS, _TYPES, strict=True))
-"""The columns that external events have, with their types."""
+"""The columns of external events, with their types."""
 
 END_EVENTS = ("completed", "killed", "rejected", "cancelled")
-"""The internal events with which a job is over, named as the states that it has then."""
+"""The internal events that end a job, named after its final state."""
 
 
 class EventStream:
-    """Events by time; those of one instant in the order in which they were given.
+    """Events sorted by time; events with the same time stamp keep their order.
 
     Parameters
     ----------
     events
-        A DataFrame, another stream, or an iterable of mappings, one for each event: ``time`` (s), ``event``
-        (its kind; semantics S18), and what this kind needs: ``job_id``; ``nodes``, as ``"0-3,7"`` or a
-        list of numbers; ``value`` (a requested_time in seconds, a priority, or what a limit allows); of
-        ``down`` ``jobs``: ``"kill"``, or ``"requeue"`` unless given; ``limit``, with ``quantity`` where it
-        limits several, and ``reservation``: their names. Other keys, such as what a job asks for, ride along.
+        A DataFrame, another stream, or an iterable of mappings, one per event: ``time`` (s), ``event`` (the
+        kind; semantics S18), and the keys of this kind: ``job_id``; ``nodes``, as ``"0-3,7"`` or a list of
+        numbers; ``value`` (a requested_time in seconds, a priority, or the new value of a limit); for
+        ``down``, ``jobs``: ``"requeue"`` (default) or ``"kill"``; ``limit``, with ``quantity`` if it limits
+        several, and ``reservation``: their names. Other keys, such as requests of a job, are kept as columns.
 
     Raises
     ------
@@ -58,12 +58,12 @@ class EventStream:
 
     @property
     def external(self) -> EventStream:
-        """The events that come from outside: all but what a scheduler does, and what follows from that."""
+        """The external events: all except actions of the scheduler and their consequences."""
         return self._those(EXTERNAL_EVENTS)
 
     @property
     def internal(self) -> EventStream:
-        """What a scheduler does, and what follows: starts, ends, interruptions, rejections."""
+        """The internal events: starts, ends, interruptions, rejections."""
         return self._those(INTERNAL_EVENTS)
 
     def _those(self, kinds: Iterable[str]) -> EventStream:
@@ -71,22 +71,22 @@ class EventStream:
 
     @classmethod
     def of_table(cls, table: pl.DataFrame) -> EventStream:
-        """Make a stream of a table that has the columns of `EVENT_COLUMNS` and is sorted by time."""
+        """Create a stream from a table with the columns of `EVENT_COLUMNS`, sorted by time."""
         stream = object.__new__(cls)
         stream.table = table
         return stream
 
     @property
     def jobs(self) -> pl.DataFrame:
-        """What became of every job that was submitted: a row for each, by submission.
+        """Return one row per submitted job with its outcome, in order of submission.
 
         Returns
         -------
         polars.DataFrame
             ``job_id``, ``submit_time``, ``state`` (String: "completed", "killed", "rejected", "cancelled";
-            "running" or "queued" where no end stands in the stream), ``start_time`` and ``end_time`` of its
-            last run (s, null where there is none), ``nodes`` (String), and what stands with the submission;
-            of requested times the last.
+            "running" or "queued" if the stream has no end of the job), ``start_time`` and ``end_time`` of its
+            last run (s, null if missing), ``nodes`` (String), and the additional columns of the submission. A
+            requested_time is the last value that events set.
         """
         submitted = self.table.filter(pl.col("event") == "submit")
         own = [name for name in submitted.columns if name not in (*EVENT_COLUMNS, "applied")]
@@ -98,7 +98,7 @@ class EventStream:
         for kinds, name in ((("start",), "start_time"), (END_EVENTS, "end_time")):
             last = self.table.filter(pl.col("event").is_in(kinds)).group_by("job_id").last()
             jobs = jobs.join(_renamed(last, name), on="job_id", how="left", maintain_order="left")
-        # At one instant an interruption may come before a start or after one: their numbers tell.
+        # With equal time stamps, the counts of starts and interruptions determine which came last.
         counts = self.table.group_by("job_id").agg(
             (pl.col("event") == "start").sum().alias("_starts"),
             (pl.col("event") == "interrupted").sum().alias("_interruptions"),
@@ -118,14 +118,14 @@ class EventStream:
         )
 
     def _changed_requests(self) -> pl.DataFrame:
-        """Give the requested_time that each job had at last, where events changed it."""
+        """Return the last requested_time of each job with an event that changed it."""
         changes = self.table.filter(pl.col("event") == "requested_time")
         if "applied" in changes.columns:
             changes = changes.filter(pl.col("applied").fill_null(value=True))
         return changes.group_by("job_id").last().select("job_id", pl.col("value").alias("_changed"))
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Give each event as a mapping without what it does not have."""
+        """Return each event as a mapping without null values."""
         rows = self.table.iter_rows(named=True)
         return [{name: value for name, value in row.items() if value is not None} for row in rows]
 
@@ -149,7 +149,7 @@ class EventStream:
 
 
 def _renamed(last: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Give the time of each job's last event of a kind under a name, with its nodes or its kind."""
+    """Return the time of each job's last event of a kind as column `name`, with its nodes or its kind."""
     time = pl.col("time").alias(name)
     if name == "start_time":
         return last.select("job_id", time, "nodes")
@@ -157,7 +157,7 @@ def _renamed(last: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def _checked(events: object) -> pl.DataFrame:
-    """Make a table of events: checked, in columns, by time."""
+    """Check events and return them as a table, sorted by time."""
     if isinstance(events, pl.DataFrame):
         rows: Iterable[object] = events.iter_rows(named=True)
     elif isinstance(events, Iterable) and not isinstance(events, str | bytes | Mapping):
@@ -169,17 +169,17 @@ def _checked(events: object) -> pl.DataFrame:
 
 
 def events_table(found: list[dict[str, Any]]) -> pl.DataFrame:
-    """Make the table of events that were checked.
+    """Convert checked events to a table.
 
     Parameters
     ----------
     found
-        What `checked_event` gave of each.
+        The events, as `checked_event` returns them.
 
     Returns
     -------
     polars.DataFrame
-        By time: the columns of `EVENT_COLUMNS`, then all others; those of `SUBJECT_KEYS` are texts.
+        Sorted by time: the columns of `EVENT_COLUMNS`, then all others. Columns of `SUBJECT_KEYS` are text.
     """
     others = list(dict.fromkeys(name for row in found for name in row if name not in EVENT_COLUMNS))
     columns = {

@@ -22,7 +22,7 @@ _LARGEST = 2**53
 
 
 def about_known_jobs(events: pl.DataFrame, jobs: pl.DataFrame) -> pl.Series:
-    """Tell which events are about a job that is there, or about none.
+    """Return a mask of the events that concern a known job or no job.
 
     Parameters
     ----------
@@ -46,20 +46,20 @@ def changed_limit(event: Mapping[str, object], system: System) -> tuple[int, str
     Parameters
     ----------
     event
-        An event ``limit`` with its ``limit``, ``quantity`` and ``value``, which was checked by itself.
+        An event ``limit`` with ``limit``, ``quantity`` and ``value``, checked by `checked_event`.
     system
         The machine with its limits.
 
     Returns
     -------
     tuple
-        The number of the limit, the name of the quantity, and the place of its resource: for ``nodes`` the
-        number of resources, else 0.
+        The index of the limit, the name of the quantity, and the index of its resource; for ``nodes`` that
+        index is the number of resources, for other quantities without a resource 0.
 
     Raises
     ------
     WorkloadError
-        If the system has no such limit, or this does not limit such a quantity.
+        If the system has no such limit, or the limit has no such quantity.
     """
     number = _place("limit", event["limit"], [limit.name for limit in system.limits])
     quantities = _quantities(system.limits[number])
@@ -94,7 +94,7 @@ def changed_reservation(event: Mapping[str, object], system: System) -> int:
     Returns
     -------
     int
-        Its number.
+        Its index.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def _place(kind: str, name: object, known: list[str]) -> int:
 
 
 def _quantities(limit: Limit) -> list[str]:
-    """Name what a limit limits: ``running_jobs``, ``resources.core``."""
+    """Return the names of the limited quantities: ``running_jobs``, ``resources.core``."""
     counts = [name for name in _COUNTS if getattr(limit, name) is not None]
     return counts + [f"{name}.{resource}" for name in _AMOUNTS for resource in getattr(limit, name)]
 

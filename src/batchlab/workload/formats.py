@@ -1,4 +1,4 @@
-"""Which format a file of jobs has: by its content, and by its name where that does not say."""
+"""Detect the format of a job file by its content, and by its name if the content is ambiguous."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ __all__ = [
 ]
 
 FORM_OPTIONS = frozenset({"mapping", "fields", "log_format"})
-"""The options of `ReadingOptions` with which any file is read as a log, whatever it looks like."""
+"""The options of `ReadingOptions` that select the log readers, whatever the content of the file."""
 
 _TABLES = (".parquet", ".csv", *(f".csv{packing}" for packing in PACKINGS))
 _PARQUET = b"PAR1"
-# A line of names with commas, of which one is the column that a table of jobs cannot do without.
+# A comma-separated header line with the required column submit_time.
 _CSV = re.compile(rb"[^\n;{<]*\bsubmit_time\b[^\n]*,|[^\n;{<]*,[^\n]*\bsubmit_time\b")
 _SWF = re.compile(rb";|-?\d+\s+-?[\d.]+\s+-?[\d.]+\s+-?[\d.]+\s")
 _MOST_READ = 1 << 16
-# How a text begins, after blank lines.
+# The first characters of each format, after blank lines.
 _FORMS: tuple[tuple[LogFormat, re.Pattern[bytes]], ...] = (
     ("jobcomp", re.compile(rb"JobId=\d")),
     (
@@ -90,33 +90,33 @@ _FORMS: tuple[tuple[LogFormat, re.Pattern[bytes]], ...] = (
 )
 
 
-# The columns of a table of batchlab; a file that has them all needs no mapping.
+# The columns of a batchlab table; a file with all of them needs no mapping.
 _OF_TABLES = {b"submit_time", b"run_time", b"tasks"}
-# A list of objects, or an object on a line and another on the next: rows. Descriptions are one object.
+# A JSON list of objects, or one object per line: a table of rows. A job description is one object.
 _OBJECTS = re.compile(rb"\[\s*\{|\{[^\n]*\}\s*\n\s*\{")
 _SWF_FIELDS = 18
-# The fewest columns of a mapping: an instant, a length, a size.
+# A mapping has at least three columns: a time, a duration and a size.
 _FEWEST = 3
 
 
 def is_table(path: Path) -> bool:
-    """Tell a table from a log."""
+    """Return whether a file is a table; otherwise it is a log."""
     return table_form(path) is not None
 
 
 def table_form(path: Path) -> Literal["csv", "parquet"] | None:
-    """Tell the form of a table.
+    """Return the format of a table.
 
     Parameters
     ----------
     path
-        A file. What is not there, or can be read only once, is known by its name.
+        A file. A missing file, or one that can be read only once, is recognised by its name.
 
     Returns
     -------
     str or None
-        ``"parquet"`` or ``"csv"``, where the file begins as such, or its name ends in ``.parquet``, ``.csv``
-        or ``.csv.gz`` and it begins as no log does; None for others.
+        ``"parquet"`` or ``"csv"``, if the content shows it, or if the name ends in ``.parquet``, ``.csv`` or
+        ``.csv.gz`` and the content is not that of a log; otherwise None.
     """
     begin = beginning(path)
     if _is_mapped(begin, path):
@@ -132,36 +132,36 @@ def table_form(path: Path) -> Literal["csv", "parquet"] | None:
 
 
 def log_format(path: Path) -> LogFormat:
-    """Tell the format of a log by its first line.
+    """Return the format of a log, detected by its first line.
 
     Parameters
     ----------
     path
-        A file, plain or gzip. What can be read only once, such as a pipe, is not looked into.
+        A file, plain or gzip. A source that can be read only once, such as a pipe, is not opened.
 
     Returns
     -------
     str
-        One of `batchlab.vocabulary.LOG_FORMATS`: ``"mapped"`` for a data set that `read_mapped` knows by its
-        columns, ``"swf"`` if the first line has none of the other forms.
+        One of `batchlab.vocabulary.LOG_FORMATS`: ``"mapped"`` for a data set whose columns match a mapping of
+        `read_mapped`; ``"swf"`` if no other format matches.
     """
     begin = beginning(path)
     return "mapped" if _is_mapped(begin, path) else _log_form(begin) or "swf"
 
 
 def beginning(path: Path) -> bytes:
-    """Give a file's first bytes, unpacked, from the first sign on; none of what cannot be read, or a pipe."""
+    """Return the first bytes of a file, unpacked, without leading blanks; empty if unreadable or a pipe."""
     try:
         status = path.stat()
     except (OSError, ValueError):
-        # The reader says why it cannot be read.
+        # The reader reports the reason.
         return b""
     return _beginning(path, status.st_mtime_ns, status.st_size) if stat.S_ISREG(status.st_mode) else b""
 
 
 @lru_cache(maxsize=8)
 def _beginning(path: Path, _changed: int, _size: int) -> bytes:
-    """Read a file's first bytes once for all questions about its format, as long as it stays the same."""
+    """Read and cache the first bytes of a file; time stamp and size are part of the cache key."""
     try:
         with path.open("rb") as file:
             begin = next(unpacked(pieces(file, str(path)), str(path), _MOST_READ), b"")[:_MOST_READ]
@@ -171,7 +171,7 @@ def _beginning(path: Path, _changed: int, _size: int) -> bytes:
 
 
 def _is_mapped(begin: bytes, path: Path) -> bool:
-    """Tell a data set whose columns have a mapping; most files are told from these by their first line."""
+    """Return whether a file is a data set with a mapping; the first line excludes most other files."""
     if not _may_be_mapped(begin):
         return False
     from batchlab.workload.mappings.recognition import recognised  # noqa: PLC0415  # most files are others
@@ -179,7 +179,7 @@ def _is_mapped(begin: bytes, path: Path) -> bool:
     try:
         return recognised(begin, path) is not None
     except WorkloadError:
-        # Several fit; the reader says so.
+        # Several mappings fit; the reader raises.
         return True
 
 
@@ -195,7 +195,7 @@ def _may_be_mapped(begin: bytes) -> bool:
         return len(next(lines, b"").split()) > _SWF_FIELDS
     head = begin.partition(b"\n")[0]
     names = {name.strip(b' \r"') for name in re.split(rb"[,;|\t]", head)}
-    # Slurm writes JobID; a data set may have its fields in small letters.
+    # Slurm writes JobID; data sets may have the same fields in lower case.
     return len(names) >= _FEWEST and not names >= _OF_TABLES and b"JobID" not in head
 
 
@@ -211,7 +211,7 @@ def reader_of(path: Path, known: LogFormat | None = None) -> Callable[..., Workl
     path
         The log.
     known
-        Its format, where that need not be found out.
+        Its format, if already known.
     """
     from batchlab import workload  # noqa: PLC0415  # which gives names only as they are asked for
 
@@ -220,14 +220,14 @@ def reader_of(path: Path, known: LogFormat | None = None) -> Callable[..., Workl
 
 
 def format_by(path: Path, options: Mapping[str, Any]) -> LogFormat:
-    """Return the format of a log by the options of reading it, else by its first line.
+    """Return the format of a log from reading options, or else from its first line.
 
     Parameters
     ----------
     path
         The log.
     options
-        Of `batchlab.workload.log_options.ReadingOptions` by name; those that are not given may be left out.
+        Options of `batchlab.workload.log_options.ReadingOptions` by name; all are optional.
     """
     if options.get("mapping") is not None:
         return "mapped"
@@ -238,25 +238,25 @@ def format_by(path: Path, options: Mapping[str, Any]) -> LogFormat:
 
 
 def foreign_option(form: LogFormat, options: Mapping[str, Any]) -> str | None:
-    """Return the first option that logs of a format do not have; None if they have all of them."""
+    """Return the first option that the reader of a format does not accept; None if it accepts all."""
     names = _keywords(form) | {"log_format", "max_jobs"}
     return next((name for name in options if name not in names), None)
 
 
 def read_by(path: Path, options: Mapping[str, Any]) -> Workload:
-    """Read a log by options of `ReadingOptions`, and of its reader, by name.
+    """Read a log with options of `ReadingOptions` and of its reader, by name.
 
     Parameters
     ----------
     path
         The log.
     options
-        Those that are given.
+        The options to pass.
 
     Raises
     ------
     WorkloadError
-        If the reader of the format does not have one of the options; and as the reader does.
+        If the reader of the format does not accept an option; also all errors of the reader.
     """
     form = format_by(path, options)
     foreign = foreign_option(form, options)
@@ -273,14 +273,14 @@ def read_by(path: Path, options: Mapping[str, Any]) -> Workload:
 
 
 def _keywords(form: LogFormat) -> set[str]:
-    """Return the names of the keywords of a reader."""
+    """Return the names of a reader's parameters."""
     from batchlab import workload  # noqa: PLC0415  # as in reader_of
 
     return {*inspect.signature(getattr(workload, f"read_{form}")).parameters}
 
 
 def warn_of_data_set(begin: bytes, source: object, problem: str, level: int = 3) -> None:
-    """Warn if a file that a reader of logs got is of a data set with a mapping.
+    """Warn if a file given to a log reader is a data set with a mapping.
 
     Parameters
     ----------
@@ -289,16 +289,16 @@ def warn_of_data_set(begin: bytes, source: object, problem: str, level: int = 3)
     source
         The file.
     problem
-        What the reader does not know of it.
+        What the reader cannot parse.
     level
-        How many calls away the caller of the reader is.
+        Stack level of the warning: the number of calls up to the caller of the reader.
     """
     from batchlab.workload.mappings.recognition import recognised  # noqa: PLC0415  # most files are of none
 
     try:
         found = recognised(begin, source)
     except WorkloadError:
-        # Several fit.
+        # Several mappings fit.
         return
     if found is not None:
         step = f"Read it by read_mapped(source, {found.name!r}), or batchlab run --mapping {found.name}"

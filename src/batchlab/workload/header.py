@@ -1,4 +1,4 @@
-"""The comments of a log that describe it: who, where, when, and how large the machine was."""
+"""The header comments of a log: origin, time, and size of the machine."""
 
 import math
 import re
@@ -13,8 +13,7 @@ from batchlab.vocabulary import GENERATOR
 
 __all__ = ["Header", "HeaderEntry"]
 
-# A value begins after a blank, so that the second line of "Information", an address, is no field called
-# "http".
+# A value begins after a blank. Otherwise the second line of "Information", a URL, would be a field "http".
 _FIELD = re.compile(r";\s*([A-Za-z][\w /()-]{0,40}?)\s*:(?:\s+(.*))?", re.DOTALL)
 _START = re.compile(r";\s*UnixStartTime\s*:", re.IGNORECASE)
 _DIGITS = 15
@@ -26,7 +25,7 @@ _MARK = f"; {GENERATOR}"
 
 
 class HeaderEntry(NamedTuple):
-    """A queue or a partition: its number in the log's fields (None where the log has none) and what it is."""
+    """A queue or a partition: its number in the log's fields (None if missing) and its description."""
 
     number: int | None
     description: str
@@ -34,16 +33,15 @@ class HeaderEntry(NamedTuple):
 
 @dataclass(frozen=True)
 class Header:
-    """The comment lines of a log, and what they say in the fields that the format defines.
+    """The comment lines of a log, and the values of their standard fields.
 
-    Everything is read from ``lines``; what is absent, or is no number where one belongs, is None or empty,
-    and never an error.
+    All fields are parsed from ``lines``. A missing or invalid field is None or empty, and never an error.
 
     Parameters
     ----------
     lines
-        The comment lines as they stand, without line ends; each begins with ``;``. The mark of files that
-        batchlab wrote is left out: it is about the file, not the log.
+        The comment lines, without line ends; each begins with ``;``. The mark of files that batchlab wrote is
+        removed: it describes the file, not the log.
 
     Examples
     --------
@@ -60,7 +58,7 @@ class Header:
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, object]) -> Self:
-        """Make a header of labels and values; a list or tuple of values gives a line each.
+        """Create a header from labels and values; a list or tuple of values becomes one line per value.
 
         Examples
         --------
@@ -71,12 +69,12 @@ class Header:
         return cls(tuple(f"; {line}" for text in texts for line in text.split("\n")))
 
     def with_start_time(self, seconds: float) -> Self:
-        """Give a header with another ``UnixStartTime``: the origin of the times, in seconds since 1970 UTC.
+        """Return a header with another ``UnixStartTime``: the origin of times, in seconds since 1970 UTC.
 
         Raises
         ------
         WorkloadError
-            If that is no number of seconds.
+            If the argument is no finite number of seconds within ±2^53.
 
         Examples
         --------
@@ -91,7 +89,7 @@ class Header:
 
     @cached_property
     def fields(self) -> Mapping[str, tuple[str, ...]]:
-        """Every ``Label: value`` by label, as spelled; lines without a label continue the value above."""
+        """All ``Label: value`` fields by label, as spelled; a line without a label continues the value."""
         found: dict[str, list[list[str]]] = {}
         current: list[str] | None = None
         for line in self.lines:
@@ -107,32 +105,32 @@ class Header:
 
     @property
     def version(self) -> str | None:
-        """``Version``: that of the format."""
+        """``Version``: version of the format."""
         return self._text("Version")
 
     @property
     def computer(self) -> str | None:
-        """``Computer``: the machine's kind."""
+        """``Computer``: type of the machine."""
         return self._text("Computer")
 
     @property
     def installation(self) -> str | None:
-        """``Installation``: where the machine stood."""
+        """``Installation``: site of the machine."""
         return self._text("Installation")
 
     @property
     def acknowledge(self) -> tuple[str, ...]:
-        """``Acknowledge``: whom to thank."""
+        """``Acknowledge``: persons to acknowledge."""
         return self._texts("Acknowledge")
 
     @property
     def information(self) -> tuple[str, ...]:
-        """``Information``: where to read more."""
+        """``Information``: where to find more information."""
         return self._texts("Information")
 
     @property
     def conversion(self) -> str | None:
-        """``Conversion``: who made the log."""
+        """``Conversion``: author of the conversion."""
         return self._text("Conversion")
 
     @property
@@ -167,12 +165,12 @@ class Header:
 
     @property
     def start_time(self) -> str | None:
-        """``StartTime``: when the log begins, as the log writes it."""
+        """``StartTime``: first time of the log, in the log's notation."""
         return self._text("StartTime")
 
     @property
     def end_time(self) -> str | None:
-        """``EndTime``: when the log ends, as the log writes it."""
+        """``EndTime``: last time of the log, in the log's notation."""
         return self._text("EndTime")
 
     @property
@@ -187,9 +185,9 @@ class Header:
 
     @property
     def processor(self) -> Mapping[str, int]:
-        """``Processor``: what one processor is, as ``core=2``; one core where it is not said, or not so.
+        """``Processor``: resources of one processor, as ``core=2``; one core if missing or invalid.
 
-        Not a field of the format: `batchlab.generate.like` writes it, since its jobs ask for resources.
+        Not a field of the format: `batchlab.generate.like` writes it, since its jobs request resources.
         """
         parts = [part.partition("=") for part in (self._text("Processor") or "").split(",")]
         amounts = {name.strip(): number.strip() for name, _, number in parts}
@@ -201,17 +199,17 @@ class Header:
 
     @property
     def max_run_time(self) -> int | None:
-        """``MaxRuntime``: the longest run that was allowed, seconds."""
+        """``MaxRuntime``: maximum run time, seconds."""
         return self._number("MaxRuntime")
 
     @property
     def max_memory(self) -> int | None:
-        """``MaxMemory``: the most memory that was allowed, kB."""
+        """``MaxMemory``: maximum memory, kB."""
         return self._number("MaxMemory")
 
     @property
     def allow_overuse(self) -> str | None:
-        """``AllowOveruse``: whether jobs could use more than they asked for."""
+        """``AllowOveruse``: whether jobs could use more than they requested."""
         return self._text("AllowOveruse")
 
     @property
@@ -236,23 +234,23 @@ class Header:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """``Note``: what else one should know; several lines each where the log has them."""
+        """``Note``: further remarks, possibly of several lines."""
         return self._texts("Note")
 
     def node_sizes(self, processors: int | None = None) -> tuple[tuple[int, int], ...]:
-        """Conclude how many nodes of which size the machine has.
+        """Derive the number and the sizes of the machine's nodes.
 
         Parameters
         ----------
         processors
-            Of each node, where that is known better; else ``MaxProcs`` is shared out among ``MaxNodes`` as
-            evenly as whole processors can be. Without ``MaxNodes`` each processor is a node by itself.
+            Processors per node, if known. Otherwise ``MaxProcs`` is divided among ``MaxNodes`` as evenly as
+            possible. Without ``MaxNodes`` each processor is a node.
 
         Returns
         -------
         tuple
-            Pairs of a number of nodes and the processors of each, the larger nodes first; empty where the
-            header does not tell.
+            Pairs of a number of nodes and their processors, larger nodes first; empty if the header has no
+            size.
 
         Examples
         --------
@@ -300,7 +298,7 @@ class Header:
         )
 
     def __reduce__(self) -> tuple[type[Self], tuple[tuple[str, ...]]]:
-        # The cached fields are a read-only view, which pickle refuses.
+        # The cached fields are a read-only view, which cannot be pickled.
         return type(self), (self.lines,)
 
 

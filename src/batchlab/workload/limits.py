@@ -1,4 +1,4 @@
-"""The counters of limits: which of them each job counts in (semantics, S13)."""
+"""Counters of limits, and the counters that each job belongs to (semantics, S13)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MOST_JOBS = 2**32 - 1
 
 
 def limit_columns(workload: Workload, system: System, routes: Routes | None) -> LimitColumns | None:
-    """Give the kernel the counters of a system's limits, and the list of counters of each job.
+    """Build the counters of a system's limits, and the list of counters of each job, for the kernel.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def limit_columns(workload: Workload, system: System, routes: Routes | None) -> 
     Returns
     -------
     dict or None
-        None where nothing is limited. O(jobs × limits × partitions that these count).
+        None without limits. O(jobs × limits × partitions counted separately).
     """
     if not system.limits:
         return None
@@ -72,7 +72,7 @@ def limit_columns(workload: Workload, system: System, routes: Routes | None) -> 
             pairs = [divmod(key, len(distinct) + 1) for key in keys.tolist()]
             lists = [lists[old] + ((first + new - 1,) if new else ()) for old, new in pairs]
         if len(caps) == before:
-            # External events change limits by their counters, also one that holds for no job.
+            # External events change limits through their counters, so a limit without jobs needs one too.
             caps.append(_caps(number, limit, system))
     nodes = np.minimum(admission.nodes, _MOST_JOBS)
     return {
@@ -84,7 +84,7 @@ def limit_columns(workload: Workload, system: System, routes: Routes | None) -> 
 
 
 def _in_queues(limit: Limit, system: System, routes: Routes | None, jobs: int) -> Mask:
-    """Tell which jobs wait in one of the queues of a limit."""
+    """Return a mask of the jobs in the queues of a limit."""
     if not limit.queues or routes is None:
         return np.ones(jobs, np.bool_)
     places = [place for place, queue in enumerate(system.queues) if queue.name in limit.queues]
@@ -92,7 +92,7 @@ def _in_queues(limit: Limit, system: System, routes: Routes | None, jobs: int) -
 
 
 def _partitions(limit: Limit, system: System, routes: Routes | None) -> Sequence[Mask | bool]:
-    """Give the jobs of each partition that a limit counts for itself; else all that it holds for."""
+    """Return a mask of jobs for each partition that a limit counts separately, or one for all its jobs."""
     if routes is None or not system.partitions:
         return [True]
     named = limit.partitions or tuple(partition.name for partition in system.partitions)
@@ -108,7 +108,7 @@ def _may_run_in(routes: Routes, places: Sequence[int]) -> Mask:
 
 
 def _groups(limit: Limit, codes_of: Callable[[Attribute], Codes], jobs: int) -> Codes:
-    """Give each job the number of its group, which is counted for itself; jobs without a value are one."""
+    """Return the group of each job in which a limit counts it; jobs without a value form one group."""
     codes: Codes = np.zeros(jobs, np.int64)
     for column in limit.per:
         if column != "partition":
@@ -118,7 +118,7 @@ def _groups(limit: Limit, codes_of: Callable[[Attribute], Codes], jobs: int) -> 
 
 
 def _codes(workload: Workload, routes: Routes | None, column: Attribute) -> Codes:
-    """Give each job the number of its value in a column; jobs without one have the first."""
+    """Return the code of each job's value in a column; jobs without a value have the first code."""
     if column == "queue":
         count = len(workload.jobs)
         values = np.zeros(count, np.int64) if routes is None else routes.queue.astype(np.int64) + 1
@@ -129,7 +129,7 @@ def _codes(workload: Workload, routes: Routes | None, column: Attribute) -> Code
 
 
 def _caps(number: int, limit: Limit, system: System) -> Caps:
-    """Give what one counter of a limit allows."""
+    """Return the caps of one counter of a limit."""
     amounts = [limit.resources.get(resource, _NO_LIMIT) for resource in system.resources]
     return {
         "limit": number,
@@ -144,5 +144,5 @@ def _caps(number: int, limit: Limit, system: System) -> Caps:
 
 
 def _minutes(given: Mapping[str, int], system: System) -> list[int]:
-    """Give what is allowed of each resource; an empty list where nothing is limited."""
+    """Return the cap of each resource; an empty list without any cap."""
     return [given.get(resource, _NO_LIMIT) for resource in system.resources] if given else []

@@ -1,7 +1,7 @@
-"""The options of reading a file of jobs: name, type, default and help of each, declared once.
+"""The options for reading job files: name, type, default and help, declared once.
 
-Commands and the files of experiments are made of `ReadingOptions`; the readers of accounting logs have the
-fields of `LogOptions` as keywords. Needs nothing but the standard library.
+Commands and experiment files derive their options from `ReadingOptions`; the readers of accounting logs have
+the fields of `LogOptions` as keywords. Imports only the standard library.
 """
 
 import dataclasses
@@ -30,7 +30,7 @@ UNFINISHED_ACTIONS: tuple[UnfinishedAction, ...] = get_args(UnfinishedAction)
 
 @dataclass(frozen=True)
 class Help:
-    """The help of an option, the name of its value in a usage line, and the default if no value says it."""
+    """The help text of an option, the name of its value, and the default to show if it is not a value."""
 
     text: str
     metavar: str | None = None
@@ -39,7 +39,7 @@ class Help:
 
 @dataclass(frozen=True, kw_only=True)
 class LogOptions:
-    """The options of the readers of logs. None: the default of the reader, or of the system."""
+    """The options of log readers. None: the default of the reader, or of the system."""
 
     overrun: Annotated[
         OverrunAction | None,
@@ -91,7 +91,7 @@ class LogOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingOptions(LogOptions):
-    """The options of reading any file of jobs, as commands and experiments have them."""
+    """The options for reading any job file, shared by commands and experiments."""
 
     log_format: Annotated[LogFormat | None, Help("What the log is.", default="known by its content")] = None
     fields: Annotated[
@@ -124,5 +124,5 @@ class ReadingOptions(LogOptions):
 
 
 def option_of(name: str) -> str:
-    """Return how a command line spells an option of `ReadingOptions`."""
+    """Return the command-line spelling of an option of `ReadingOptions`."""
     return f"--{name.replace('_', '-')}"

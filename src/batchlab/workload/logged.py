@@ -1,4 +1,4 @@
-"""When the jobs of a log really started and ended."""
+"""Start and end times of jobs in a log."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def logged_start(jobs: pl.DataFrame) -> pl.Expr | None:
     Parameters
     ----------
     jobs
-        The jobs of a workload: ``start_time``, or ``logged_wait_time`` as logs in SWF have it.
+        The jobs of a workload with ``start_time``, or ``logged_wait_time`` (from SWF).
 
     Returns
     -------
@@ -34,7 +34,7 @@ def logged_start(jobs: pl.DataFrame) -> pl.Expr | None:
         return None
     started = pl.col(_WAIT) >= 0
     if "status" in jobs.columns:
-        # A job that was cancelled in the queue waited until then, and did not start.
+        # A job that was cancelled in the queue has a wait time, but never started.
         started &= (pl.col("status") != _SWF_CANCELLED) | (pl.col("run_time") > 0)
     return pl.when(started).then(pl.col("submit_time") + pl.col(_WAIT)).cast(pl.Float64)
 

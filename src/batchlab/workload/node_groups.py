@@ -1,4 +1,4 @@
-"""Jobs that may use some nodes only: the column ``node_group``, checked."""
+"""The column ``node_group`` restricts jobs to some nodes: checks."""
 
 import polars as pl
 
@@ -17,14 +17,14 @@ def names_in(value: str) -> list[str]:
 
 
 def with_node_groups(table: pl.DataFrame, source: str) -> pl.DataFrame:
-    """Give the node groups of each job as text, ``cpu|fat``, each name once; null where it may use any node.
+    """Return the table with node groups as text, ``cpu|fat``, without duplicates; null for any node.
 
-    Lists become text, and so do whole numbers, as which a file's names come that are written in digits.
+    Lists are converted to text, and so are whole numbers: names of digits are numbers in some files.
     """
     if NODE_GROUP not in table.columns:
         return table
     column = _as_text(table[NODE_GROUP], source)
-    # Many jobs name few groups.
+    # Many jobs share few distinct values.
     distinct = column.unique(maintain_order=True).drop_nulls()
     canonical = {value: _canonical(value) for value in distinct}
     if any(value != name for value, name in canonical.items()):

@@ -1,7 +1,7 @@
-"""Packed files: which packing the first bytes show, and their content in pieces.
+"""Compressed files: detect the compression by the first bytes, and read the content in chunks.
 
-Unpacked are gzip (RFC 1952), bzip2, xz, ZIP with one file in it (PKWARE's APPNOTE.TXT) and Zstandard (RFC
-8878). Other packings and archives are named, with the command that unpacks them.
+Supported are gzip (RFC 1952), bzip2, xz, ZIP with one file (PKWARE's APPNOTE.TXT) and Zstandard (RFC 8878).
+Errors about other formats and archives name the format and a command that unpacks it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _COMMANDS = {
     "tar": "tar -xf FILE",
 }
 PACKINGS = (".gz", ".bz2", ".xz", ".zip", ".zst")
-"""The suffixes of packed files that readers take; the packing is recognised by the content."""
+"""The suffixes of compressed files that readers accept; the compression is detected by content."""
 
 _GZIP_WINDOW = 31
 _RAW_DEFLATE = -15
@@ -54,12 +54,12 @@ _DAMAGED = (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError)
 
 
 def without_packing(name: str) -> str:
-    """Return the name of a file without the suffix of a packing."""
+    """Return the name of a file without a compression suffix."""
     return next((name.removesuffix(each) for each in PACKINGS if name.endswith(each)), name)
 
 
 def packing_of(begin: bytes) -> str | None:
-    """Return the name of the packing that the first bytes of a file show; None for a plain file.
+    """Return the compression that the first bytes of a file show; None for a plain file.
 
     Examples
     --------
@@ -71,12 +71,12 @@ def packing_of(begin: bytes) -> str | None:
 
 
 def is_plain_or_gzip(name: str) -> bool:
-    """Return whether a file is plain or gzip, or cannot be looked into, such as a pipe.
+    """Return whether a file is plain or gzip, or cannot be inspected, such as a pipe.
 
     Raises
     ------
     WorkloadError
-        If there is a tar archive in the gzip.
+        If the gzip contains a tar archive.
     """
     path = Path(name)
     try:
@@ -93,7 +93,7 @@ def is_plain_or_gzip(name: str) -> bool:
 
 
 def _begin_of_gzip(packed: bytes) -> bytes:
-    """Unpack the beginning of a file; empty if it is damaged, which its reader explains."""
+    """Unpack the beginning of a gzip file; empty if it is damaged, which its reader reports."""
     try:
         return zlib.decompressobj(_GZIP_WINDOW).decompress(packed, _HEAD_LENGTH)
     except zlib.error:
@@ -103,30 +103,30 @@ def _begin_of_gzip(packed: bytes) -> bytes:
 def unpacked(
     packed: Iterator[bytes], name: str, most: int = _BLOCK, behind: Callable[[], object] | None = None
 ) -> Iterator[bytes]:
-    """Unpack a file piece by piece; the pieces of a plain file are passed on.
+    """Decompress a file in chunks; chunks of a plain file are passed through.
 
     Parameters
     ----------
     packed
-        The bytes of the file, in pieces.
+        The bytes of the file, in chunks.
     name
-        The file, for messages.
+        The name of the file, for messages.
     most
-        The most bytes of a piece: a packed piece may be a thousand times as long unpacked.
+        Maximum number of bytes per chunk: data may expand a thousandfold.
     behind
-        Called if bytes follow a stream of gzip, bzip2 or xz that are neither zeros nor a further member. They
-        are ignored, as gzip(1) does.
+        Called if a stream of gzip, bzip2 or xz is followed by bytes that are neither zeros nor another
+        member. These bytes are ignored, as by gzip(1).
 
     Yields
     ------
     bytes
-        The content. Several members that follow one another are one content.
+        The content. Concatenated members are one content.
 
     Raises
     ------
     WorkloadError
-        If the file is damaged or cut short, is an archive with several files, or has a packing that is not
-        read.
+        If the file is damaged or truncated, is an archive with several files, or has an unsupported
+        compression.
     """
     plain = _one_layer(packed, name, most, behind)
     first = next(plain, b"")
@@ -169,7 +169,7 @@ def _cut_short(kind: str, name: str) -> WorkloadError:
 
 
 class _Decompressor(Protocol):
-    """What the decompressors of the standard library have in common."""
+    """The common interface of the decompressors in the standard library."""
 
     @property
     def eof(self) -> bool: ...
@@ -181,7 +181,7 @@ class _Decompressor(Protocol):
 
 
 class _Deflate:
-    """Decompress gzip or raw deflate, by the interface of `bz2.BZ2Decompressor`."""
+    """Decompressor of gzip or raw deflate, with the interface of `bz2.BZ2Decompressor`."""
 
     def __init__(self, window: int = _GZIP_WINDOW) -> None:
         self._stream = zlib.decompressobj(window)
@@ -201,7 +201,7 @@ class _Deflate:
 
     def decompress(self, data: bytes, max_length: int = -1) -> bytes:
         block = self._stream.decompress(self._stream.unconsumed_tail + data, max(max_length, 0))
-        # There may be more of it in the stream's own buffer.
+        # The stream may have buffered more output.
         self._is_full = len(block) == max_length
         return block
 
@@ -216,7 +216,7 @@ _DECOMPRESSORS: dict[str, Callable[[], _Decompressor]] = {
 def _members(
     packed: Iterator[bytes], kind: str, name: str, most: int, behind: Callable[[], object] | None
 ) -> Iterator[bytes]:
-    """Unpack a stream of any number of members; zeros between them are padding."""
+    """Decompress a stream of several members; zeros between them are padding."""
     begin, magic = _DECOMPRESSORS[kind], next(magic for magic, known in _MAGIC.items() if known == kind)
     member, held = begin(), b""
     for piece in packed:
@@ -231,7 +231,7 @@ def _members(
             rest = member.unused_data if member.eof else b""
             if block:
                 yield block
-        # A member may begin at the end of a piece.
+        # The magic number of the next member may be split between chunks.
         held = rest
         if len(held) >= len(magic):
             break
@@ -242,14 +242,14 @@ def _members(
 
 
 class _Bytes:
-    """Bytes that come in pieces, taken in the amounts that are asked for."""
+    """A byte stream in chunks, from which any number of bytes can be read."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
         self._rest = b""
 
     def take(self, count: int) -> bytes:
-        """Return so many bytes, or the rest."""
+        """Return up to `count` bytes; fewer at the end."""
         found = [self._rest]
         length = len(self._rest)
         while length < count and (piece := next(self._pieces, b"")):
@@ -260,7 +260,7 @@ class _Bytes:
         return whole[:count]
 
     def put_back(self, rest: bytes) -> None:
-        """Return bytes that were taken too many."""
+        """Put back bytes that were read."""
         self._rest = rest + self._rest
 
     def some(self) -> bytes:
@@ -270,7 +270,7 @@ class _Bytes:
 
 
 class _Entry(NamedTuple):
-    """The head of a file in a ZIP archive."""
+    """The header of a file in a ZIP archive."""
 
     flags: int
     method: int
@@ -280,7 +280,7 @@ class _Entry(NamedTuple):
 
     @property
     def is_beside(self) -> bool:
-        """True for folders, and for what macOS puts beside each file."""
+        """True for folders, and for the metadata that macOS adds for each file."""
         return self.name.endswith(b"/") or self.name.startswith(b"__MACOSX/")
 
 
@@ -293,7 +293,7 @@ _UNKNOWN_SIZE = 0xFFFFFFFF
 
 
 def _of_zip(source: _Bytes, name: str, most: int) -> Iterator[bytes]:
-    """Unpack the one file of an archive, without its directory at the end: archives may come in pipes."""
+    """Decompress the only file of an archive, without the directory at its end, so that pipes work."""
     found: bytes | None = None
     while (entry := _next_entry(source, name)) is not None:
         if entry.is_beside:
@@ -337,7 +337,7 @@ def _next_entry(source: _Bytes, name: str) -> _Entry | None:
 
 
 def _content(source: _Bytes, entry: _Entry, name: str, most: int) -> Iterator[bytes]:
-    """Unpack a file of an archive, and check its sum."""
+    """Decompress a file of an archive, and check its checksum."""
     checksum = 0
     for block in (_inflated if entry.method == _DEFLATED else _stored)(source, entry, name, most):
         checksum = zlib.crc32(block, checksum)
@@ -353,7 +353,7 @@ def _content(source: _Bytes, entry: _Entry, name: str, most: int) -> Iterator[by
 
 
 def _skip_sizes(source: _Bytes) -> None:
-    """Skip the two sizes behind a file, of 4 bytes each, or 8 in a large archive."""
+    """Skip the two sizes after a file, of 4 bytes each, or 8 in a large archive."""
     sizes = source.take(16)
     place = next((at for at in (8, 16) if sizes[at : at + 2] in (b"PK", b"")), 8)
     source.put_back(sizes[place:])
@@ -383,7 +383,7 @@ def _stored(source: _Bytes, entry: _Entry, name: str, most: int) -> Iterator[byt
 
 
 def _of_zstandard(packed: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """Unpack Zstandard by polars, which reads lines of text packed in this way."""
+    """Decompress Zstandard with polars, which reads compressed lines of text."""
     import polars as pl  # noqa: PLC0415  # what is not packed so does without
 
     from batchlab.workload.unreadable import UNREADABLE  # noqa: PLC0415  # which needs polars

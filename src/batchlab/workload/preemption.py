@@ -1,4 +1,4 @@
-"""Which jobs may preempt which (semantics, S16)."""
+"""Preemption: the classes of jobs and which classes may preempt which (semantics, S16)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["preemption_columns"]
 
 
 def preemption_columns(workload: Workload, system: System, routes: Routes | None) -> PreemptionColumns | None:
-    """Give the kernel the classes of the jobs, and which of these may preempt which.
+    """Return the class of each job, and which classes may preempt which, for the kernel.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def preemption_columns(workload: Workload, system: System, routes: Routes | None
     Returns
     -------
     dict or None
-        None where no job may preempt another. O(jobs).
+        None if no job may preempt another. O(jobs).
     """
     rules = system.preemption
     if rules is None:
@@ -55,18 +55,18 @@ def preemption_columns(workload: Workload, system: System, routes: Routes | None
 
 
 def _tiers(system: System, routes: Routes | None) -> Classes | None:
-    """Give the classes by tier: each may preempt those below."""
+    """Return classes by tier: each class may preempt lower tiers."""
     if routes is None or not system.partitions:
         return None
     tiers = [partition.tier for partition in system.partitions]
     known = sorted(set(tiers))
-    # A job without a partition is rejected.
+    # A job without a partition is rejected, so its class is irrelevant.
     class_of = np.searchsorted(known, routes.greatest(tiers, usual=known[0])).astype(np.uint32)
     return class_of, [[*range(above)] for above in range(len(known))], [float(tier) for tier in known]
 
 
 def _qualities(workload: Workload, system: System) -> Classes | None:
-    """Give the classes by quality of service; jobs of none, or an unknown one, are a class of their own."""
+    """Return classes by quality of service; jobs without a known one share an additional class."""
     places = {quality.name: place for place, quality in enumerate(system.qos)}
     named = attribute(workload, "qos")
     others = len(places)

@@ -1,4 +1,4 @@
-"""The column ``rank_order``: how the ranks of a job take the places on its nodes."""
+"""The column ``rank_order``: how ranks of a job are placed on its nodes."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ _FORM = (
 
 
 def written(given: object, where: str) -> str | None:
-    """Write a rank order as the column has it: a name, or ranks."""
+    """Format a rank order for the column: a name, or comma-separated ranks."""
     if given is None or isinstance(given, str):
         return given
     if isinstance(given, Sequence) and all(is_whole(rank) for rank in given):
@@ -31,7 +31,7 @@ def written(given: object, where: str) -> str | None:
 
 
 def check_rank_order(text: str, tasks: int, job_type: str, where: str) -> None:
-    """Refuse what is no rank order, or none of so many tasks."""
+    """Raise if a text is no rank order, or no permutation of the tasks."""
     order = rank_order(text)
     if order is None:
         raise WorkloadError(f"{where}: {RANK_ORDER} = {shown(text)}; {_FORM}.{suggest(text, RANK_ORDERS)}")
@@ -47,7 +47,7 @@ def check_rank_order(text: str, tasks: int, job_type: str, where: str) -> None:
 
 
 def rank_order(text: str | None) -> RankOrder | list[int] | None:
-    """Read a rank order; None where the text is none. Packed unless said."""
+    """Parse a rank order; None if invalid. The default is packed."""
     name = "packed" if text is None else text.strip().lower()
     if name in RANK_ORDERS:
         return name
@@ -56,14 +56,14 @@ def rank_order(text: str | None) -> RankOrder | list[int] | None:
 
 
 def are_mapped(jobs: "pl.DataFrame") -> bool:
-    """Say whether a job has its ranks mapped by what they send to each other."""
+    """Return whether any job has its ranks mapped by their communication."""
     return RANK_ORDER in jobs.columns and any(
         rank_order(text) == "mapped" for text in set(jobs[RANK_ORDER].to_list())
     )
 
 
 def rank_orders(jobs: "pl.DataFrame") -> "tuple[npt.NDArray[np.int64], Sequence[str | list[int]]]":
-    """Give the distinct rank orders of jobs, and which of them each job has."""
+    """Return the index of each job's rank order, and the distinct rank orders."""
     texts = jobs[RANK_ORDER].to_list() if RANK_ORDER in jobs.columns else [None] * jobs.height
     places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
     orders = [rank_order(text) for text in places]

@@ -1,4 +1,4 @@
-"""What a reader did, in one line."""
+"""One-line summaries of reading a file."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,14 +9,14 @@ _REASONS = 3
 
 
 def read_line(source: str, read: int, kept: int, mended: int) -> str:
-    """Say how many jobs were read, dropped and mended.
+    """Return a summary of how many jobs were read, dropped and mended.
 
     Parameters
     ----------
     source
-        The file's path, or a word for what is no file.
+        The path of the file, or a name of another source.
     read, kept, mended
-        Numbers of jobs: `Report` says which.
+        Numbers of jobs, as defined in `Report`.
     """
     changed = ((read - kept, "dropped"), (mended, "mended"))
     odd = [f"{count:,} {word}" for count, word in changed if count]
@@ -26,16 +26,16 @@ def read_line(source: str, read: int, kept: int, mended: int) -> str:
 
 
 def none_kept(place: str, read: int, dropped: Mapping[str, int]) -> str:
-    """Say why no job is left of a log or a table; for an error.
+    """Return the error message for a log or a table without any valid job.
 
     Parameters
     ----------
     place
-        The file, and the first line if it is known.
+        The file, and the first line if known.
     read
-        How many jobs were read.
+        Number of jobs read.
     dropped
-        How many of them were dropped, by reason.
+        Number of dropped jobs by reason.
     """
     frequent = sorted(dropped.items(), key=lambda item: -item[1])
     said = [f"{count:,} for {reason!r}" for reason, count in frequent[:_REASONS]]

@@ -1,8 +1,8 @@
-"""The reasons that a report gives, in the words of the kernel's reader (a test holds them equal)."""
+"""The reasons in reports, identical to those of the kernel's reader (checked by a test)."""
 
 __all__: list[str] = []
 
-# Dropped.
+# Reasons of dropped jobs.
 LINE_TOO_LONG = "line longer than 1 MiB"
 TOO_FEW_FIELDS = "fewer than 4 fields"
 JOB_NUMBER = "job number is not a whole number"
@@ -13,7 +13,7 @@ CANCELLED_WITH_RUN = "cancelled before it started (cancelled_after), with a run_
 PROCESSORS = "processors unknown or < 1"
 REQUESTED_TIME = "requested_time beyond 2^53 seconds"
 
-# Mended.
+# Reasons of changed values.
 UNREADABLE = "not a number: taken as unknown (-1)"
 FRACTIONAL_PROCESSORS = "fractional processors: rounded up"
 TIME_LIMIT = "time_limit is not a number of seconds >= 0"
@@ -25,38 +25,38 @@ CANCELLED_REQUEST = "cancelled before it started, and requested_time unknown: it
 REQUESTED_TIME_RAISED = "run_time > requested_time: requested_time raised to run_time"
 RUN_TIME_CUT = "run_time > requested_time: run_time cut to requested_time"
 
-# Noted.
+# Remarks on unchanged jobs.
 CUT_RUN = "cancelled or killed while it ran: ends so after the same run time"
 CANCELLED = "cancelled before it started: cancelled after the same wait"
 OVERRUN_KEPT = "run_time > requested_time: both kept"
 OUT_OF_ORDER = "submitted before the job above it"
 
-# Only tables, or only whole workloads, can have these.
+# Only in tables, or only in complete workloads.
 REPEATED_JOB = "job number repeated"
 
 
 def runs_application() -> str:
-    """Return what is noted of a job with a run time that runs an application instead."""
+    """Return the remark on a job with a run time that runs an application instead."""
     return "run_time and app_name given: runs the application"
 
 
 def negative_amount(column: str) -> str:
-    """Say why a job was dropped for what its tasks ask."""
+    """Return the reason why a job with an invalid amount was dropped."""
     return f"{column} is not a number >= 0"
 
 
 def unknown_amount(column: str) -> str:
-    """Say how an amount was mended."""
+    """Return the reason why a missing amount was changed."""
     return f"{column} unknown: 0 taken"
 
 
 def fractional_amount(column: str) -> str:
-    """Say how an amount was mended."""
+    """Return the reason why a fractional amount was changed."""
     return f"fractional {column}: rounded up"
 
 
 def ignored_memory(jobs: int) -> str:
-    """Say that the memory which so many jobs of a log asked for is not taken."""
+    """Return a remark that requested memory of so many jobs in a log is ignored."""
     noun = "job" if jobs == 1 else "jobs"
     rule = "--use-memory (use_memory=True) makes it a request"
     return f"the column requested_memory of {jobs:,} {noun} is not used, though nodes have mem: {rule}"

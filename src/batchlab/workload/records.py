@@ -1,4 +1,4 @@
-"""Workloads from any source that can give its jobs one after the other."""
+"""Create workloads from an iterable of records, or from a custom reader."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +24,7 @@ _RECORDS_AT_ONCE = 50_000
 
 
 class Reader(ABC):
-    """The base of readers of other formats: say how to get the records, and the rest is there.
+    """Base class of readers for other formats; subclasses implement `records`.
 
     Examples
     --------
@@ -39,17 +39,17 @@ class Reader(ABC):
     """
 
     name: str = "records"
-    """What reports and errors call the source."""
+    """The name of the source in reports and errors."""
 
     resources: tuple[str, ...] | None = None
-    """The fields that say how much of a resource each task asks for; None: those of core, mem, gpu."""
+    """The fields that are requests of a resource per task; None: core, mem, gpu."""
 
     @abstractmethod
     def records(self) -> Iterator[Mapping[str, object]]:
-        """Give one mapping per job, with the columns of :meth:`Workload.from_table` as keys."""
+        """Yield one mapping per job, with the columns of :meth:`Workload.from_table` as keys."""
 
     def header(self) -> Header:
-        """Say what is known of the source; asked after the records."""
+        """Return the header of the source; called after `records`."""
         return Header()
 
     def read(
@@ -78,21 +78,21 @@ def read_records(
     ----------
     source
         A :class:`Reader`, or an iterable of mappings with the columns of :meth:`Workload.from_table` as keys.
-        A key that only some records have is null in the others.
+        Keys that are missing in some records are null there.
     resources, overrun, invalid, applications
         As for :meth:`Workload.from_table`.
     max_jobs
-        Take no more than so many records.
+        Maximum number of records to read.
 
     Returns
     -------
     Workload
-        With a report whose ``line`` is the record's number, from 0.
+        With a report in which ``line`` is the number of a record, from 0.
 
     Raises
     ------
     WorkloadError
-        If a record is no mapping, or as for :meth:`Workload.from_table`.
+        If a record is no mapping; also the errors of :meth:`Workload.from_table`.
     """
     reader = source if isinstance(source, Reader) else None
     name = reader.name if reader else "records"
@@ -123,7 +123,7 @@ def _iterable(source: object) -> Iterable[Mapping[str, object]]:
 
 
 def _table(records: Iterator[Mapping[str, object]], name: str) -> pl.DataFrame:
-    """Gather records in blocks, so that only one block's mappings are alive at a time."""
+    """Collect records in blocks, so that only the mappings of one block are in memory."""
     blocks: list[pl.DataFrame] = []
     first = 0
     while block := list(islice(records, _RECORDS_AT_ONCE)):

@@ -1,4 +1,4 @@
-"""What a reader did: every job that was dropped, mended or odd, by reason and line."""
+"""The report of a reader: every job that was dropped, changed or odd, by reason and line."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -21,37 +21,36 @@ def _no_notes() -> pl.DataFrame:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Report:
-    """What was read, and what became of it; ``str(report)`` is for people.
+    """The result of reading a source; ``str(report)`` is a readable summary.
 
-    A workload keeps the report of its reading through all transforms: the numbers and lines are those of the
-    source.
+    A workload keeps its report through all transforms: numbers and lines refer to the source.
 
     Parameters
     ----------
     source
-        The file's path, or a word for what is no file.
+        The path of the file, or a name of another source.
     read
         Jobs read: lines of a log that are neither blank nor comments, or rows of a table.
     kept
         Jobs kept. ``read - kept`` were dropped.
     dropped, mended, noted
-        Tables with the columns ``reason``, ``line`` and ``job_id`` (null where it could not be read), in the
-        order of lines: jobs left out; values changed (a job may have several rows); jobs kept as they are
-        although odd, such as those with a repeated number. Of a log, the first 2**20 of each reason.
+        Tables with the columns ``reason``, ``line`` and ``job_id`` (null if unreadable), sorted by line: jobs
+        that were dropped; values that were changed (a job may have several rows); and odd jobs that were kept
+        unchanged, such as those with a repeated number. For a log, the first 2**20 rows of each reason.
     unit
-        What ``line`` counts: ``"line"`` of a file, from 1, or ``"row"`` of a table, from 0.
+        The unit of ``line``: ``"line"`` of a file, from 1, or ``"row"`` of a table, from 0.
     announced
-        The number of records that the log's header announces.
+        The number of records in the log's header.
     stopped_at
-        The last line read, where ``max_jobs`` ended the reading.
+        The last line read, if ``max_jobs`` ended the reading.
     unlisted
-        By reason, how many more there were than the tables list.
+        Number of rows by reason that are not in the tables.
     mended_jobs
-        Jobs with a changed value; None counts them in ``mended``.
+        Number of jobs with a changed value; None: counted in ``mended``.
     skipped
-        By what they are, such as steps of jobs, how many records of a log are no jobs.
+        Number of log records that are no jobs, by kind, such as steps of jobs.
     options
-        How the source was read: the options of `ReadingOptions` that differ from the reader's defaults.
+        The options of `ReadingOptions` that differ from the reader's defaults.
     """
 
     source: str = "table"
@@ -69,7 +68,7 @@ class Report:
     options: Mapping[str, object] = field(default_factory=dict)
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Count the notes: ``{"dropped": {reason: count}, "mended": …, "noted": …}``, frequent ones first."""
+        """Count rows by reason, in descending order: ``{"dropped": {reason: count}, "mended": …}``."""
         return {name: self._counted(notes) for name, notes in self._tables()}
 
     def _counted(self, notes: pl.DataFrame) -> dict[str, int]:
@@ -78,17 +77,17 @@ class Report:
         return dict(sorted(counts.items(), key=lambda item: -item[1]))
 
     def summary(self) -> str:
-        """Say in one line how many jobs were read, dropped and mended."""
+        """Return one line with the numbers of jobs read, dropped and mended."""
         mended = self.mended["line"].n_unique() if self.mended_jobs is None else self.mended_jobs
         return read_line(self.source, self.read, self.kept, mended)
 
     def check_kept(self) -> None:
-        """Refuse a source of which jobs were read, and none kept.
+        """Raise if jobs were read, and none was kept.
 
         Raises
         ------
         WorkloadError
-            With the first line, and for which reasons how many jobs were dropped.
+            With the first line, and the numbers of dropped jobs by reason.
         """
         if self.read and not self.kept:
             first = next(iter(self.dropped["line"]), None)
@@ -97,7 +96,7 @@ class Report:
             raise WorkloadError(none_kept(place, self.read, self.counts()["dropped"]))
 
     def named(self, other: str = "workload") -> str:
-        """Give the file that was read, for messages; of what was read of no file, the other name."""
+        """Return the name of the file for messages; if the source is no file, return `other`."""
         return other if self.source == "table" else self.source
 
     def __str__(self) -> str:
@@ -114,7 +113,7 @@ class Report:
         return "\n".join(lines)
 
     def at_lines(self, lines: pl.Series) -> Self:
-        """Give the report of a table as one of the log whose ``lines`` its rows were read from."""
+        """Convert the report of a table to one of the log; ``lines`` holds the line of each row."""
         places = {
             name: notes.with_columns(lines.gather(notes["line"]).cast(pl.Int64).alias("line"))
             for name, notes in self._tables()
@@ -130,7 +129,7 @@ class Report:
 
     def _reason(self, name: str, notes: pl.DataFrame, reason: str, count: int) -> str:
         first = notes.lazy().filter(reason=reason).select("line", "job_id").head(_SHOWN_LINES).collect()
-        # What was left out of a run is known by its number.
+        # Rows without a line are identified by job number.
         column = "job_id" if first["line"].null_count() else "line"
         places = ", ".join(map(str, first[column].to_list())) + (", …" if count > _SHOWN_LINES else "")
         named = self.unit if column == "line" else "job"
@@ -140,5 +139,5 @@ class Report:
 
 
 def read_out(notes: pl.DataFrame, outcome: str) -> pl.DataFrame:
-    """Take the notes with an outcome out of a table that also has the column ``outcome``."""
+    """Return the rows with an outcome from a table with the column ``outcome``."""
     return (notes.filter(outcome=outcome) if notes.height else notes)[NOTES_SCHEMA.names()]

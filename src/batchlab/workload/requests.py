@@ -1,4 +1,4 @@
-"""What the tasks of jobs ask of the resources of a system (S3)."""
+"""Requests of jobs per task, for the resources of a system (S3)."""
 
 from __future__ import annotations
 
@@ -20,27 +20,26 @@ if TYPE_CHECKING:
 __all__ = ["amounts", "counts_processors", "on_system"]
 
 _PROCESSOR = "core"
-# Only jobs of an accounting log have this column.
+# Only jobs of accounting logs have this column.
 _OF_A_LOG = "logged_id"
 _LARGEST = 2**53
 
 
 def on_system(workload: Workload, system: System) -> Workload:
-    """Return the workload whose jobs ask for all resources of a system that their columns name.
+    """Return the workload with requests for all resources of a system that have a column.
 
     Parameters
     ----------
     workload
-        The jobs. A column with the name of a resource of the system is what each task asks for of it, whether
-        or not it is among the ``resources`` of the workload. Missing values count as 0, fractions are rounded
-        up.
+        The jobs. A column with the name of a resource of the system is the request per task, even if the
+        ``resources`` of the workload do not include it. Missing values count as 0; fractions are rounded up.
     system
         The machine.
 
     Returns
     -------
     Workload
-        The given one if nothing is to be added.
+        The argument itself if nothing is added.
 
     Raises
     ------
@@ -59,7 +58,7 @@ def on_system(workload: Workload, system: System) -> Workload:
 
 
 def _whole_amounts(workload: Workload, name: str) -> pl.Series:
-    """Return a column of amounts as whole numbers."""
+    """Return a column of amounts, rounded up to whole numbers."""
     column = workload.jobs[name]
     if not (column.dtype.is_numeric() or column.dtype == pl.Null):
         raise WorkloadError(
@@ -79,25 +78,25 @@ def _whole_amounts(workload: Workload, name: str) -> pl.Series:
 
 
 def counts_processors(workload: Workload) -> bool:
-    """Return whether the column ``core`` counts processors, as that of an accounting log does."""
+    """Return whether the column ``core`` counts processors, as in accounting logs."""
     return _PROCESSOR in workload.resources and _OF_A_LOG in workload.jobs.columns
 
 
 def amounts(workload: Workload, system: System) -> list[int | npt.NDArray[np.int64]]:
-    """Give what each task asks of each resource: one number for all jobs, or one per job.
+    """Return the request per task for each resource: one number for all jobs, or one per job.
 
-    A workload that says nothing of cores asks for processors, which the system's equivalence translates. So
-    it does with the processors of a job of an accounting log, which the column ``core`` counts by task.
+    A workload without the resource ``core`` requests processors, which the equivalence of the system
+    translates. This also applies to jobs of accounting logs, where ``core`` counts processors per task.
 
     Parameters
     ----------
     workload, system
-        The jobs, as `on_system` gives them, and the machine.
+        The jobs, as from `on_system`, and the machine.
 
     Returns
     -------
     list
-        One entry for each of the system's resources.
+        One entry per resource of the system.
     """
     jobs, asked = workload.jobs, set(workload.resources)
     processors: int | npt.NDArray[np.int64] = 1

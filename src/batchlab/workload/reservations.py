@@ -1,4 +1,4 @@
-"""Which reservation each job uses (semantics, S14)."""
+"""The reservation that each job uses (semantics, S14)."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ __all__ = ["Reserved", "reserved"]
 
 @dataclass(frozen=True)
 class Reserved:
-    """The reservations of a system, and the one that each job uses.
+    """The reservations of a system, and the reservation of each job.
 
     Parameters
     ----------
     nodes
         The nodes of each reservation, as ranges.
     spans
-        When each begins and ends, in order, seconds.
+        The begin and end of each occurrence of each reservation, in order, seconds.
     flexible
-        Whether the jobs of each may use other nodes too.
+        Whether the jobs of each reservation may also use other nodes.
     cancels
-        Whether each cancels running jobs in the way when it begins.
+        Whether each reservation cancels running jobs on its nodes when it begins.
     of_job
-        The place of each job's reservation, counted from 1; 0 without. int64, shape (jobs,).
+        The index of each job's reservation, from 1; 0 for none. int64, shape (jobs,).
     refused
-        Whether a job cannot use the reservation that it names, shape (jobs,).
+        Whether a job cannot use its reservation, shape (jobs,).
     """
 
     nodes: list[list[tuple[int, int]]]
@@ -50,7 +50,7 @@ class Reserved:
 
     @property
     def columns(self) -> ReservationColumns:
-        """What the kernel is given of it."""
+        """The reservations in the kernel's format."""
         return {
             "nodes": self.nodes,
             "spans": self.spans,
@@ -60,7 +60,7 @@ class Reserved:
 
 
 def reserved(workload: Workload, system: System) -> Reserved | None:
-    """Find the reservation of each job.
+    """Determine the reservation of each job.
 
     Parameters
     ----------
@@ -70,12 +70,12 @@ def reserved(workload: Workload, system: System) -> Reserved | None:
     Returns
     -------
     Reserved or None
-        None where the system has none. O(jobs × reservations).
+        None if the system has no reservations. O(jobs × reservations).
 
     Raises
     ------
     WorkloadError
-        If a job names a reservation that the system does not have.
+        If a job names an unknown reservation.
     """
     if not system.reservations:
         return None
@@ -105,7 +105,7 @@ def reserved(workload: Workload, system: System) -> Reserved | None:
 
 
 def _in_time(workload: Workload, reservation: Reservation) -> npt.NDArray[np.bool_]:
-    """Tell which jobs could end within the last occurrence, begun as soon as they may."""
+    """Return a mask of the jobs that can end within the last occurrence, if they start immediately."""
     last_begin, last_end = reservation.occurrences[-1]
     start = np.maximum(workload.jobs["submit_time"].to_numpy(), last_begin)
     end = start + time_limits(workload.jobs)

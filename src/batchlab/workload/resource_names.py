@@ -1,4 +1,4 @@
-"""The names of resources: those that nodes may have, and what Slurm's trackable resources are called here."""
+"""Names of resources: their syntax, and the names of Slurm's trackable resources."""
 
 import re
 
@@ -7,12 +7,12 @@ __all__ = ["LONGEST_NAME", "is_resource_name", "names_job_column", "resource_of"
 LONGEST_NAME = 200
 
 _RESOURCE = re.compile(r"[A-Za-z_][A-Za-z0-9_.:@/+-]*")
-# A resource becomes a column of the tables of jobs; these columns have another meaning there.
+# A resource becomes a column of job tables; these columns have another meaning there.
 _JOB_COLUMNS = frozenset(
     {"job_id", "submit_time", "run_time", "requested_time", "time_limit", "tasks", "tasks_per_node"}
     | {"exclusive", "node_group", "constraint", "state", "start_time", "end_time", "nodes"}
 )
-# In logs of Slurm these columns have a meaning of their own, too.
+# In Slurm logs, these columns have another meaning too.
 _LOG_COLUMNS = frozenset(
     {"account", "attempts", "begin_time", "cluster", "core", "dependency", "group", "job_name", "mem"}
     | {"node_list", "partition", "qos", "queue", "reservation", "run_events", "status", "user"}
@@ -20,17 +20,17 @@ _LOG_COLUMNS = frozenset(
 
 
 def is_resource_name(name: str) -> bool:
-    """Return whether a name has the form of a resource's name."""
+    """Return whether a name is a valid resource name."""
     return len(name) <= LONGEST_NAME and _RESOURCE.fullmatch(name) is not None
 
 
 def names_job_column(name: str) -> bool:
-    """Return whether a name is that of a column of every table of jobs, which no resource may have."""
+    """Return whether a name is a column of every job table, which no resource may have."""
     return name in _JOB_COLUMNS
 
 
 def resource_of(tres: str) -> str:
-    """Return the resource of nodes for a trackable resource of Slurm.
+    """Return the resource name for a trackable resource of Slurm.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ def resource_of(tres: str) -> str:
     Returns
     -------
     str
-        ``core`` for ``cpu``, ``gpu`` for ``gres/gpu``; names that are columns of the tables of jobs keep the
-        prefix.
+        ``core`` for ``cpu``, ``gpu`` for ``gres/gpu``; if the short name is a column of job tables, the
+        prefix is kept.
 
     Examples
     --------

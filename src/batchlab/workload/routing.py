@@ -1,4 +1,4 @@
-"""Which queue each job waits in and which partitions it may run in (semantics, S11)."""
+"""Routing: the queue in which each job waits, and the partitions in which it may run (semantics, S11)."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ if TYPE_CHECKING:
 __all__ = ["Routes", "numbered", "routes"]
 
 _LAST = np.iinfo(np.int64).max
-# Up to so many numbers for each value are counted in a table.
+# Maximum range of values per value for which a counting table is used.
 _SPREAD = 8
 
 
 @dataclass(frozen=True)
 class Routes:
-    """Where the jobs of a workload may go on a system with partitions or queues.
+    """The queue, the partitions and the rejection of each job, on a system with partitions or queues.
 
     Parameters
     ----------
     queue
-        The place of each job's queue among the system's, int32, shape (jobs,); -1 without.
+        The index of each job's queue in the system, int32, shape (jobs,); -1 for none.
     partitions
-        Distinct lists of partitions, as places among the system's, in the order in which jobs are tried.
+        Distinct lists of partitions, as indices in the system, in the order in which jobs try them.
     list_of
-        The place of each job's list, int64, shape (jobs,).
+        The index of each job's list, int64, shape (jobs,).
     rejection
-        Why a job is rejected, by the reason's number, uint8, shape (jobs,); 0 where it is not.
+        The number of the reason why a job is rejected, uint8, shape (jobs,); 0 if it is not.
     """
 
     queue: npt.NDArray[np.int32]
@@ -54,7 +54,7 @@ class Routes:
     def ran_in(
         self, system: System, offsets: npt.NDArray[np.int64], nodes: npt.NDArray[np.uint32]
     ) -> npt.NDArray[np.int32]:
-        """Find the partition that each job ran in: the first of its own that has all of its nodes.
+        """Return the partition that each job ran in: the first in its list with all of its nodes.
 
         Parameters
         ----------
@@ -66,7 +66,7 @@ class Routes:
         Returns
         -------
         ndarray
-            int32, shape (jobs,): places among the system's partitions; -1 where a job has no nodes.
+            int32, shape (jobs,): indices of the system's partitions; -1 for a job without nodes.
         """
         found = np.full(len(self.queue), -1, np.int32)
         best = np.full(len(found), _LAST)
@@ -81,14 +81,14 @@ class Routes:
         return found
 
     def greatest(self, values: Sequence[float], *, usual: float) -> npt.NDArray[np.float64]:
-        """Give the greatest value of each job's partitions.
+        """Return the maximum value over each job's partitions.
 
         Parameters
         ----------
         values
-            One for each of the system's partitions.
+            One value per partition of the system.
         usual
-            That of a job without a partition.
+            The value for a job without partitions.
 
         Returns
         -------
@@ -99,16 +99,16 @@ class Routes:
         return np.array(of_list, np.float64)[self.list_of]
 
     def nth(self, number: int, values: Sequence[float], *, usual: float) -> npt.NDArray[np.float64]:
-        """Give the value of one of each job's partitions.
+        """Return the value of the n-th partition of each job.
 
         Parameters
         ----------
         number
-            Which of them, from 0.
+            Index in each job's list of partitions, from 0.
         values
-            One for each of the system's partitions.
+            One value per partition of the system.
         usual
-            That of a job without so many partitions.
+            The value for a job with fewer partitions.
 
         Returns
         -------
@@ -119,13 +119,13 @@ class Routes:
         return np.array(of_list, np.float64)[self.list_of]
 
     def _rank(self, place: int) -> npt.NDArray[np.int64]:
-        """Give the place of a partition in the list of each job; `_LAST` where it is not there."""
+        """Return the index of a partition in the list of each job; `_LAST` if it is not in the list."""
         ranks = [places.index(place) if place in places else _LAST for places in self.partitions]
         return np.array(ranks, np.int64)[self.list_of]
 
 
 def routes(workload: Workload, system: System) -> Routes | None:
-    """Find the queue and the partitions of each job.
+    """Determine the queue and the partitions of each job.
 
     Parameters
     ----------
@@ -135,12 +135,12 @@ def routes(workload: Workload, system: System) -> Routes | None:
     Returns
     -------
     Routes or None
-        None where the system has neither. O(jobs × (queues + partitions)).
+        None if the system has neither. O(jobs × (queues + partitions)).
 
     Raises
     ------
     WorkloadError
-        If a job names a queue or a partition that the system does not have.
+        If a job names an unknown queue or partition.
     """
     if not system.partitions and not system.queues:
         return None
@@ -160,7 +160,7 @@ def routes(workload: Workload, system: System) -> Routes | None:
 def _queues(
     workload: Workload, system: System, admits: Callable[[Conditions], Mask]
 ) -> npt.NDArray[np.int32]:
-    """Give each job the queue that it names, or the first that admits it; -1 where that admits it not."""
+    """Return the queue that each job names, or the first that admits it; -1 if none does."""
     queue = np.full(len(workload.jobs), -1, np.int32)
     if not system.queues:
         return queue
@@ -180,7 +180,7 @@ def _partitions(
     queue: npt.NDArray[np.int32],
     admits: Callable[[Conditions], Mask],
 ) -> tuple[list[tuple[int, ...]], npt.NDArray[np.int64]]:
-    """Give each job its partitions: distinct lists, and the place of each job's list."""
+    """Return distinct lists of partitions, and the index of each job's list."""
     names = [each.name for each in system.partitions]
     named = attribute(workload, "partition")
     distinct = named.drop_nulls().unique(maintain_order=True).to_list() if names else []
@@ -191,7 +191,7 @@ def _partitions(
                 raise unknown_name(job, "partition", name, names, "a partition")
     numbers = {value: number for number, value in enumerate(distinct, 1)}
     codes = named.replace_strict(numbers, default=0, return_dtype=pl.Int64)
-    # Jobs of one combination of names, queue and admissions have one list.
+    # Jobs with equal names, queues and admissions share one list.
     keys, combination = numbered(codes.to_numpy() * (len(system.queues) + 1) + (queue + 1))
     wanted = [_wanted(system, distinct, *divmod(int(key), len(system.queues) + 1)) for key in keys]
     for place, partition in enumerate(system.partitions):
@@ -207,10 +207,10 @@ def _partitions(
 
 
 def numbered(values: npt.NDArray[np.signedinteger]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Give the distinct values in order, and the place of each value among them.
+    """Return the sorted distinct values, and the index of each value among them.
 
-    O(values) where they lie close together, as numbers of names and combinations of these do; else
-    O(values · log values).
+    O(values) for dense values, such as codes of names and combinations of these; otherwise O(values · log
+    values).
     """
     least, greatest = int(values.min(initial=0)), int(values.max(initial=0))
     if greatest - least >= _SPREAD * (len(values) + 1):
@@ -224,7 +224,7 @@ def numbered(values: npt.NDArray[np.signedinteger]) -> tuple[npt.NDArray[np.int6
 
 
 def _wanted(system: System, distinct: list[str], code: int, queue: int) -> tuple[int, ...]:
-    """Give the partitions that a job names, of those that its queue feeds; or all of these."""
+    """Return the partitions that a job names among those fed by its queue; without names, all of these."""
     places = {each.name: place for place, each in enumerate(system.partitions)}
     feeds = tuple(places) if queue == 0 else system.queues[queue - 1].partitions
     if code == 0:

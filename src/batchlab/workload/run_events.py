@@ -1,4 +1,4 @@
-"""What happened to jobs while they ran: the column ``run_events`` (semantics, S18)."""
+"""Events of running jobs: the column ``run_events`` (semantics, S18)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 RUN_EVENTS = "run_events"
-"""What happens to a job while it runs, as text: ``requeue:600,suspend:60:30,cancel``; null for nothing."""
+"""The events of a running job as text: ``requeue:600,suspend:60:30,cancel``; null for none."""
 
 _REQUEUE, _SUSPEND = "requeue", "suspend"
 _ENDS = ("cancel", "kill")
@@ -43,7 +43,7 @@ RULE = "must be like 'requeue:600,suspend:60:30,cancel', times in seconds"
 
 
 class Leg(NamedTuple):
-    """What happens to a job after some seconds of an attempt; ``pause`` is how long a suspension lasts."""
+    """An event after some seconds of an attempt; ``pause`` is the length of a suspension."""
 
     event: str
     after: float
@@ -51,7 +51,7 @@ class Leg(NamedTuple):
 
 
 class RunEvents(NamedTuple):
-    """The legs of a job, and how its last attempt ends: ``completed``, ``cancel`` or ``kill``."""
+    """The legs of a job, and the end of its last attempt: ``completed``, ``cancel`` or ``kill``."""
 
     legs: tuple[Leg, ...]
     end: str
@@ -59,7 +59,7 @@ class RunEvents(NamedTuple):
 
 @lru_cache(maxsize=1 << 16)
 def parse(text: str) -> RunEvents | None:
-    """Read a text; None where it breaks the syntax, or times of an attempt are not in order."""
+    """Parse a text; None if the syntax is invalid, or the times of an attempt are not in order."""
     legs: list[Leg] = []
     end = "completed"
     since = 0.0
@@ -85,20 +85,20 @@ def with_run_events(table: pl.DataFrame, source: str) -> pl.DataFrame:
     Parameters
     ----------
     table
-        Jobs as they come; left alone where there is no such column.
+        The jobs; returned unchanged without this column.
     source
-        What errors call the table.
+        Name of the table in error messages.
 
     Returns
     -------
     polars.DataFrame
-        With ``run_events`` as String, null where it was empty.
+        With ``run_events`` as String; empty texts become null.
 
     Raises
     ------
     WorkloadError
-        If the column is not text, a text cannot be read, or a job has it that did not start or that carries
-        an application.
+        If the column is not text or a text is invalid, or if a job that did not start or that runs an
+        application has events.
     """
     if RUN_EVENTS not in table.columns:
         return table
@@ -124,14 +124,14 @@ def with_run_events(table: pl.DataFrame, source: str) -> pl.DataFrame:
 
 
 def last_starts(jobs: pl.DataFrame, logged: Mapping[str, pl.Series]) -> pl.Series:
-    """Return when the last run of each job began in its log: of one that was suspended, when it was resumed.
+    """Return the start of each job's last run in its log; after a suspension, the time it was resumed.
 
     Parameters
     ----------
     jobs
         The table of a workload.
     logged
-        ``start_time`` and ``end_time`` of each job, seconds, as `batchlab.workload.logged` has them.
+        ``start_time`` and ``end_time`` of each job, seconds, as from `batchlab.workload.logged`.
     """
     if RUN_EVENTS not in jobs.columns:
         return logged["start_time"]
@@ -141,17 +141,17 @@ def last_starts(jobs: pl.DataFrame, logged: Mapping[str, pl.Series]) -> pl.Serie
 
 
 def without_node_failures(jobs: pl.DataFrame) -> pl.DataFrame:
-    """Leave out what the log says of jobs whose nodes failed.
+    """Remove events of node failures in the log.
 
     Parameters
     ----------
     jobs
-        The table of a workload; left alone where it has no column ``run_events``.
+        The table of a workload; returned unchanged without the column ``run_events``.
 
     Returns
     -------
     polars.DataFrame
-        Without ``node_requeue`` and ``node_kill``; their attempts count as none.
+        Without ``node_requeue`` and ``node_kill``; attempts that they ended are removed too.
     """
     if RUN_EVENTS not in jobs.columns:
         return jobs
@@ -161,16 +161,16 @@ def without_node_failures(jobs: pl.DataFrame) -> pl.DataFrame:
 
 
 def longest_attempts(jobs: pl.DataFrame, work: Floats, reference_rate: float = 1.0) -> Floats:
-    """Return the work of jobs; of those that were requeued that of the longest attempt.
+    """Return the work of jobs; for requeued jobs, the work of the longest attempt.
 
     Parameters
     ----------
     jobs
         The table of a workload.
     work
-        float64, shape (jobs,): what each job has to do in its last attempt, units of work.
+        float64, shape (jobs,): work of each job's last attempt, units of work.
     reference_rate
-        Units of work for each second.
+        Units of work per second.
     """
     if RUN_EVENTS not in jobs.columns:
         return work
@@ -184,7 +184,7 @@ def longest_attempts(jobs: pl.DataFrame, work: Floats, reference_rate: float = 1
 def run_event_columns(
     jobs: pl.DataFrame, work: Floats, reference_rate: float, execution: Floats | None
 ) -> Mapping[str, object] | None:
-    """Return what happens to jobs while they run, a row for each leg.
+    """Return the events of running jobs, one row per leg.
 
     Parameters
     ----------
@@ -198,8 +198,8 @@ def run_event_columns(
     Returns
     -------
     dict or None
-        ``job`` (row), ``until`` (units of work of the attempt), ``event`` and ``pause`` (s); None where
-        nothing happens to jobs.
+        ``job`` (row), ``until`` (units of work of the attempt), ``event`` and ``pause`` (s); None without
+        events.
     """
     known = _known(jobs) if RUN_EVENTS in jobs.columns else {}
     if not known:
@@ -218,7 +218,7 @@ def run_event_columns(
 
 
 def _legs_of(events: RunEvents, work: float, rate: float) -> list[Leg]:
-    """Return the legs of a job in units of work, its end last: no suspension is after its attempt."""
+    """Return the legs of a job in units of work, its end last; suspensions are limited to their attempt."""
     legs = [*(leg._replace(after=leg.after * rate) for leg in events.legs), Leg(events.end, work)]
     length = work
     for place in reversed(range(len(legs))):

@@ -1,6 +1,6 @@
-"""The columns ``queue_name`` and ``sched_args``: what a job hands to the scheduler.
+"""The columns ``queue_name`` and ``sched_args``: arguments of a job for the scheduler.
 
-They are read as ``queue`` and ``score``, the columns by which queues and orders go.
+They are converted to ``queue`` and ``score``, the columns that queues and orders use.
 """
 
 import json
@@ -24,25 +24,25 @@ _ARGUMENTS, _SCORE = "sched_args", "score"
 
 
 def with_scheduling(table: pl.DataFrame, source: str) -> pl.DataFrame:
-    """Give the jobs of a table the queue and the initial score that they name.
+    """Set ``queue`` and ``score`` of jobs from ``queue_name`` and ``sched_args``.
 
     Parameters
     ----------
     table
-        Jobs as they come; left alone where it has neither column.
+        The jobs; returned unchanged without these columns.
     source
-        What errors call the table.
+        Name of the table in error messages.
 
     Returns
     -------
     polars.DataFrame
-        With ``queue`` where there is a ``queue_name``, and with ``score``, 0 unless given, where there are
-        ``sched_args``. The columns read stay as they are.
+        With ``queue`` if there is a ``queue_name``, and with ``score`` (default 0) if there are
+        ``sched_args``. The columns themselves are kept.
 
     Raises
     ------
     WorkloadError
-        If ``sched_args`` are no arguments, or a job has another queue or score as well.
+        If ``sched_args`` are invalid, or conflict with the column ``queue`` or ``score``.
     """
     if _QUEUE_NAME in table.columns and table.schema[_QUEUE_NAME] != pl.Null:
         named = _names(table, _QUEUE_NAME)
@@ -75,7 +75,7 @@ def _check_equal(given: pl.Series, known: pl.Series, columns: tuple[str, str], s
 
 
 def _scores(column: pl.Series, source: str) -> pl.Series:
-    """Give the initial score of each job; null where none is given."""
+    """Return the initial score of each job; null if missing."""
     if column.dtype.is_numeric():
         return column.cast(pl.Float64)
     texts = column.cast(pl.String)
@@ -85,7 +85,7 @@ def _scores(column: pl.Series, source: str) -> pl.Series:
 
 
 def _score(text: str, source: str) -> float | None:
-    """Read ``5``, ``score=5`` or ``{"score": 5}``."""
+    """Parse ``5``, ``score=5`` or ``{"score": 5}``."""
     stripped = text.strip()
     if not stripped:
         return None

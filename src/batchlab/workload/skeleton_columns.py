@@ -1,4 +1,4 @@
-"""The columns ``app_name`` and ``app_args``: built-in skeletons that jobs run."""
+"""The columns ``app_name`` and ``app_args``: jobs that run built-in skeletons."""
 
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["GIVEN_RUN_TIME", "with_skeletons"]
 
 GIVEN_RUN_TIME = "logged_run_time"
-"""The column of the run times of jobs that run a skeleton instead."""
+"""The column for the original run times of jobs that run a skeleton instead."""
 
 _NAME, _ARGUMENTS, _APPLICATION = "app_name", "app_args", "application"
 _TIME_KEEPER = "time_keeper"
@@ -23,41 +23,41 @@ _TIME_KEEPER = "time_keeper"
 def with_skeletons(
     table: pl.DataFrame, applications: "Mapping[str, Application] | None", source: str
 ) -> "tuple[pl.DataFrame, Mapping[str, Application] | None]":
-    """Give jobs that name a built-in skeleton an application.
+    """Create applications for jobs that name a built-in skeleton.
 
-    It takes the place of a run time, which the column `GIVEN_RUN_TIME` keeps. A ``time_keeper`` without
-    arguments is a job that takes its run time, and stays one.
+    The application replaces the run time, which moves to the column `GIVEN_RUN_TIME`. A job with a run time
+    and a ``time_keeper`` without arguments is unchanged.
 
     Parameters
     ----------
     table
-        Jobs as they come; left alone where it has no column ``app_name``.
+        The jobs; returned unchanged without the column ``app_name``.
     applications
-        Those that are known by name.
+        Known applications by name.
     source
-        What errors call the table.
+        Name of the table in error messages.
 
     Returns
     -------
     tuple
-        The table with the column ``application``, and the applications with the skeletons.
+        The table with the column ``application``, and all applications including skeletons.
 
     Raises
     ------
     WorkloadError
-        If a skeleton or an argument is not known.
+        If a skeleton or an argument is unknown.
     """
     if table.schema.get(_NAME) != pl.String:
         return table, applications
     name = pl.col(_NAME).str.strip_chars()
     arguments = _text(table, _ARGUMENTS)
     tasks = pl.col("tasks") if "tasks" in table.columns else pl.lit(1)
-    # As the table is checked: files may have whole numbers with a point.
+    # As in the checks of the table: whole numbers may be written as floats.
     count = tasks.cast(pl.Float64, strict=False).ceil().cast(pl.Int64, strict=False)
     key = pl.format("{}({}) on {}", name, arguments.fill_null(""), count)
     has_time = pl.col("run_time").is_not_null() if "run_time" in table.columns else pl.lit(value=False)
     keeps_time = has_time & (name == _TIME_KEEPER) & (arguments.fill_null("").str.strip_chars() == "")
-    # A table that was written has the names of the applications that the columns made.
+    # A table written by batchlab already has the generated names of applications.
     is_free = _text(table, _APPLICATION).eq_missing(key) | _text(table, _APPLICATION).is_null()
     runs = pl.all_horizontal(name.ne(""), ~keeps_time, is_free)
     rows = table.select(
@@ -75,7 +75,7 @@ def with_skeletons(
 
 
 def _without_run_times(table: pl.DataFrame, runs: pl.Series) -> pl.DataFrame:
-    """Keep the run times of jobs that run a skeleton in a column of their own."""
+    """Move the run times of jobs with a skeleton to a column of their own."""
     if "run_time" not in table.columns or not (runs & table["run_time"].is_not_null()).any():
         return table
     number = pl.col("run_time").cast(pl.Float64, strict=False)
@@ -91,8 +91,8 @@ def _text(table: pl.DataFrame, name: str) -> pl.Expr:
 
 
 def _made(chosen: pl.DataFrame, source: str) -> "dict[str, Application]":
-    """Make each skeleton once."""
-    # Most workloads name none.
+    """Create each distinct skeleton once."""
+    # Most workloads have no skeletons.
     from batchlab.skeleton.applications.registry import named_application  # noqa: PLC0415
 
     made = {}

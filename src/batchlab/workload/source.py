@@ -1,4 +1,4 @@
-"""The bytes of a log: from a path, an open file or lines, plain or packed."""
+"""The bytes of a log: from a path, an open file or lines, plain or compressed."""
 
 import os
 import zlib
@@ -19,7 +19,7 @@ _LONGEST_LINE = 1 << 24
 
 
 def name_of(source: object) -> str:
-    """Name the source in messages: by its path, where it has one."""
+    """Return the name of a source for messages: its path, if it has one."""
     if isinstance(source, str | os.PathLike):
         return os.fsdecode(source)
     name = getattr(source, "name", None)
@@ -29,7 +29,7 @@ def name_of(source: object) -> str:
 
 
 def pieces(source: object, name: str) -> Iterator[bytes]:
-    """Give the bytes of an open file or of lines, in pieces of convenient size."""
+    """Yield the bytes of an open file or of lines, in chunks of convenient size."""
     read = getattr(source, "read", None)
     if callable(read):
         blocks: Iterator[object] = iter(partial(read, _BLOCK), None)
@@ -64,23 +64,23 @@ def _as_bytes(text: object, name: str) -> bytes:
 
 
 def text_of(source: object) -> tuple[str, str]:
-    """Read a whole log of text.
+    """Read a complete text log.
 
     Parameters
     ----------
     source
-        A path, an open file (text or binary; packed files are known by their content), or an iterable of
+        A path, an open file (text or binary; compressed files are detected by content), or an iterable of
         lines.
 
     Returns
     -------
     tuple
-        The source's name for messages; and its text, in which bytes that are no UTF-8 are escaped.
+        The name of the source for messages; and its text, in which bytes that are not UTF-8 are escaped.
 
     Raises
     ------
     WorkloadError
-        If it cannot be read.
+        If the source cannot be read.
     """
     name = name_of(source)
     if not isinstance(source, str | os.PathLike):
@@ -90,14 +90,14 @@ def text_of(source: object) -> tuple[str, str]:
 
 
 def content_of(path: Path) -> bytes:
-    """Return the bytes of a whole file, unpacked.
+    """Return the content of a file, decompressed.
 
     Raises
     ------
     OSError
-        If it cannot be opened.
+        If the file cannot be opened.
     WorkloadError
-        If it cannot be read or unpacked.
+        If the file cannot be read or decompressed.
     """
     name = str(path)
     with path.open("rb") as file:
@@ -105,23 +105,23 @@ def content_of(path: Path) -> bytes:
 
 
 def lines_of(source: object) -> Iterator[str]:
-    """Read a log of text line by line, in memory for a piece of it.
+    """Read a text log line by line; only one chunk is in memory.
 
     Parameters
     ----------
     source
-        A path, an open file (text or binary; packed files are known by their content), or an iterable of
+        A path, an open file (text or binary; compressed files are detected by content), or an iterable of
         lines.
 
     Yields
     ------
     str
-        Each line without its end; bytes that are no UTF-8 are escaped.
+        Each line without its end; bytes that are not UTF-8 are escaped.
 
     Raises
     ------
     WorkloadError
-        If it cannot be read, or a line is longer than 16 MiB.
+        If the source cannot be read, or a line is longer than 16 MiB.
     """
     name = name_of(source)
     if not isinstance(source, str | os.PathLike):
@@ -153,7 +153,7 @@ def _line(line: bytes, number: int) -> str:
 
 
 def opened(path: str | os.PathLike[str], name: str) -> BinaryIO:
-    """Open a file to read its bytes; raise a `WorkloadError` if it cannot be."""
+    """Open a file in binary mode; raise a `WorkloadError` on failure."""
     try:
         return open(path, "rb")  # noqa: PTH123  # paths of bytes too; the caller closes it
     except OSError as error:
@@ -164,5 +164,5 @@ def opened(path: str | os.PathLike[str], name: str) -> BinaryIO:
 
 
 def _decoded(blocks: Iterator[bytes]) -> str:
-    # A mark of the byte order is none of the first field's letters.
+    # A byte order mark is not part of the first field.
     return b"".join(blocks).decode("utf-8", "backslashreplace").removeprefix("\ufeff")

@@ -1,7 +1,7 @@
 """The reader of the Standard Workload Format 2.2, the format of the Parallel Workloads Archive.
 
 Chapin et al., "Benchmarks and standards for the evaluation of parallel job schedulers", JSSPP 1999. The
-kernel reads; this module finds the bytes and says what was read.
+kernel parses; this module provides the bytes and reports the result.
 """
 
 import os
@@ -70,47 +70,48 @@ def read_swf(
     Parameters
     ----------
     source
-        A path, an open file (text or binary; packed files are known by their content), or an iterable of
+        A path, an open file (text or binary; compressed files are detected by content), or an iterable of
         lines.
     overrun
-        Where a job ran longer than it asked for: ``"extend"`` raises the requested time, which schedulers
-        plan with, and keeps the limit in the column ``time_limit``; ``"cut"`` cuts the run time; ``"keep"``
-        keeps both.
+        How to treat jobs that ran longer than requested: ``"extend"`` raises the requested time, which
+        schedulers plan with, and keeps the limit in the column ``time_limit``; ``"cut"`` cuts the run time;
+        ``"keep"`` keeps both.
     invalid
-        ``"drop"`` leaves out jobs that break a rule and lists them in the report; ``"raise"`` raises.
+        ``"drop"`` drops jobs that break a rule and lists them in the report; ``"raise"`` raises.
     processors
-        Whether ``tasks`` are the processors that were ``"requested"`` (field 8) or ``"allocated"`` (field 5);
-        where one is unknown (negative) the other is taken.
+        Whether ``tasks`` is the number of ``"requested"`` (field 8) or ``"allocated"`` (field 5) processors;
+        if one is unknown (negative), the other is used.
     use_memory
-        Whether tasks ask for memory: column ``mem``, kB per processor, from field 10, else 7, else 0.
+        Whether tasks request memory: column ``mem``, kB per processor, from field 10, else 7, else 0.
     max_jobs
-        Stop after so many kept jobs.
+        Maximum number of jobs to keep.
     start_time
-        The origin of the log's times, in seconds since 1970 UTC; what the header says unless given. It
-        becomes ``header.unix_start_time``.
+        The origin of the log's times, in seconds since 1970 UTC; by default that in the header. It becomes
+        ``header.unix_start_time``.
 
     log_events
         Whether jobs that were cancelled before they started (status 5 without a run) wait until they are
-        cancelled: their column ``cancelled_after`` is the logged wait. Those without a wait are left out and
-        listed in the report. If False, such jobs take their run time as it is.
+        cancelled: their column ``cancelled_after`` is the logged wait. Jobs without a wait are dropped and
+        listed in the report. If False, such jobs run for their logged run time.
 
     Returns
     -------
     Workload
         With the columns ``job_id``, ``submit_time``, ``run_time``, ``requested_time``, ``tasks``,
-        ``time_limit`` with ``overrun="extend"``, ``mem`` if asked for, and the remaining fields as the log
-        has them (-1 where unknown): ``logged_wait_time``, ``allocated_processors``, ``average_cpu_time``,
+        ``time_limit`` with ``overrun="extend"``, ``mem`` with ``use_memory=True``, and the remaining fields
+        of the log (-1 if unknown): ``logged_wait_time``, ``allocated_processors``, ``average_cpu_time``,
         ``used_memory``, ``requested_processors``, ``requested_memory``, ``status``, ``user_id``,
         ``group_id``, ``application_id``, ``queue_id``, ``partition_id``, ``preceding_job_id``,
         ``think_time``. Times in seconds, memory in kB.
 
-        Partial executions of a job (status 2 to 4) are one job: the line that sums them up, else their sum.
+        Partial executions of a job (status 2 to 4) are one job: the line that summarises them, else their
+        sum.
 
     Raises
     ------
     WorkloadError
-        If the source cannot be read or holds no line of a log; with ``invalid="raise"``, at the first job
-        that breaks a rule.
+        If the source cannot be read or has no valid line; with ``invalid="raise"``, at the first job that
+        breaks a rule.
 
     Examples
     --------
@@ -173,7 +174,7 @@ def _read_packed(name: str, options: dict[str, Any]) -> "SwfColumns":
 def _read_pieces(
     source: object, name: str, options: dict[str, Any], begin: list[bytes] | None = None
 ) -> "SwfColumns":
-    """Read a log piece by piece; ``begin`` gets the first."""
+    """Parse a log in chunks; ``begin`` receives the first."""
     parser = _kernel.SwfParser(**options)
     for piece in unpacked(pieces(source, name), name, behind=parser.note_trailing_bytes):
         if begin is not None and not begin:
@@ -191,7 +192,7 @@ def _read_pieces(
 
 
 def _explained(error: ValueError, name: str) -> WorkloadError:
-    """Make an error of the kernel's ``ValueError(line, message)``."""
+    """Convert the kernel's ``ValueError(line, message)``."""
     line, message = error.args if len(error.args) == 2 else (None, str(error))  # noqa: PLR2004
     if line is None:
         return WorkloadError(f"{name}: {message}. Get the file anew, or unpack what is left of it.")
@@ -199,7 +200,7 @@ def _explained(error: ValueError, name: str) -> WorkloadError:
 
 
 def workload_of_log(log: "SwfColumns", name: str, resources: tuple[str, ...]) -> Workload:
-    """Make a workload of what the kernel has read of a log of this name; tasks ask for these resources."""
+    """Convert the log parsed by the kernel to a workload; ``resources`` are the requests per task."""
     jobs = pl.DataFrame(log["columns"])
     if CANCELLED_AFTER in jobs.columns:
         jobs = jobs.with_columns(pl.col(CANCELLED_AFTER).fill_nan(None))
@@ -229,14 +230,14 @@ def workload_of_log(log: "SwfColumns", name: str, resources: tuple[str, ...]) ->
 
 
 def _unlisted(log: "SwfColumns") -> dict[str, int]:
-    """Count by reason the notes that the kernel counted and did not keep."""
+    """Return the number of remarks by reason that the kernel counted without storing them."""
     kept = np.bincount(log["note_reason"], minlength=len(log["reasons"]))
     more = np.array(log["note_count"]) - kept
     return {text: int(count) for (_, text), count in zip(log["reasons"], more, strict=True) if count}
 
 
 def _notes(log: "SwfColumns", jobs: pl.DataFrame) -> pl.DataFrame:
-    """Put the kernel's notes in words, and add those on the whole workload."""
+    """Convert the kernel's remarks to text, and add those on the whole workload."""
     outcomes, texts = zip(*log["reasons"], strict=True)
     number = pl.Series(log["note_reason"])
     job_id = pl.Series("job_id", log["note_job_id"])

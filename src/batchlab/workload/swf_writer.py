@@ -42,34 +42,33 @@ _FIELDS = (
 _UNKNOWN = "-1"
 _LARGEST_EXACT = 2**53
 _ROWS_AT_ONCE = 100_000
-# Numbers of jobs, which are exact as they are: int64.
+# Job numbers are int64, and therefore exact.
 _IDENTIFIERS = ("job_id", "preceding_job_id")
-# Where a reader that extends requested times makes the same of the limit.
+# True if a reader with overrun="extend" restores the requested time from the limit.
 _RAISED = pl.col("requested_time") == pl.max_horizontal(TIME_LIMIT, "run_time")
 
 
 def write_swf(workload: Workload, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write a workload as a log in the Standard Workload Format; the file is there whole or not at all.
+    """Write a workload as a log in the Standard Workload Format, atomically.
 
-    The header's lines come first, as they are (of a workload without any, the format's version), then the
-    comment ``Generator: batchlab``, by which batchlab knows its own files. What read_swf reads back, with the
-    same arguments, is an equal table. The requested time is the ``time_limit`` where reading raises that to
-    the ``requested_time``, else the ``requested_time``; an infinite one is unknown. Fields that the workload
-    has no numbers for are written as -1 (unknown); columns that the format has no field for are named in a
-    comment.
+    The header comes first, unchanged (without a header, only the format's version), then the comment
+    ``Generator: batchlab``, which marks files of batchlab. Reading the file with `read_swf` and the same
+    arguments returns an equal table. The field of the requested time is the ``time_limit`` if reading raises
+    it to the ``requested_time``, else the ``requested_time``; an infinite value is written as unknown. Fields
+    without a numeric column are written as -1 (unknown); columns without a field are listed in a comment.
 
     Parameters
     ----------
     workload
-        The workload. The processors of a job are its ``tasks``; where ``core`` is a resource, as many as
-        hold what all its tasks ask for, by ``header.processor`` (one core unless the header says otherwise);
-        the columns ``requested_processors`` and ``allocated_processors`` are written as they are where they
-        agree with ``tasks``. Memory is that of ``requested_memory``, else of the resource ``mem``, in kB per
+        The workload. The processors of a job are its ``tasks``; with a resource ``core``, they are the
+        smallest number of processors with the total request, according to ``header.processor`` (by default
+        one core). The columns ``requested_processors`` and ``allocated_processors`` are written unchanged if
+        they agree with ``tasks``. Memory is ``requested_memory``, else the resource ``mem``, in kB per
         processor, rounded up.
     path
-        The file; with the suffix ``.gz`` it is packed.
+        The file; with the suffix ``.gz`` it is compressed.
     overwrite
-        Whether a file that batchlab did not write may be replaced. No output replaces an input.
+        Whether to replace a file that batchlab did not write. The input of the workload is never replaced.
 
     Raises
     ------
@@ -92,7 +91,7 @@ def write_swf(workload: Workload, path: str | os.PathLike[str], *, overwrite: bo
         if not os.fspath(path).endswith(".gz"):
             _write(file, head, workload.jobs, fields)
             return
-        # No name and no time inside: equal workloads give equal bytes.
+        # Without a name and a time stamp in it, equal workloads give equal bytes.
         with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
             _write(packed, head, workload.jobs, fields)
 
@@ -109,7 +108,7 @@ def _comment(line: str) -> str:
 
 
 def _fields(workload: Workload) -> tuple[dict[str, pl.Expr], list[str]]:
-    """Give the columns to write by field, and the names of those for which there is no field."""
+    """Return the columns to write by field, and the names of columns without a field."""
     jobs = workload.jobs
     fields = {
         name: pl.col(name) for name in _FIELDS if name in jobs.columns and jobs.schema[name].is_numeric()
@@ -130,7 +129,7 @@ def _fields(workload: Workload) -> tuple[dict[str, pl.Expr], list[str]]:
 
 
 def _of_cancelled(fields: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
-    """Give the wait and the status of each job, also of those that were cancelled before they started."""
+    """Return wait and status of each job, including jobs that were cancelled before they started."""
     cancelled = pl.col(CANCELLED_AFTER).is_not_null()
     wait, status = (fields.get(name, pl.lit(-1)) for name in ("logged_wait_time", "status"))
     return {
@@ -148,13 +147,13 @@ def _processors(workload: Workload, fields: dict[str, pl.Expr]) -> pl.Expr:
     if "allocated_processors" in fields:
         agrees |= fields["allocated_processors"] == tasks
     if "exclusive" in workload.jobs.columns:
-        # The tasks of such a job are nodes; what it asked for is in its own column.
+        # The tasks of such a job are nodes; its processors have their own column.
         agrees |= pl.col("exclusive")
     return pl.when(agrees).then(fields["requested_processors"]).otherwise(processors)
 
 
 def _asked_processors(workload: Workload) -> pl.Expr:
-    """Count so many processors as hold what all tasks ask for."""
+    """Return the number of processors that contain the total request of all tasks."""
     asked = [
         (pl.col("tasks") * pl.col(name) + (amount - 1)) // amount
         for name, amount in workload.header.processor.items()
@@ -164,7 +163,7 @@ def _asked_processors(workload: Workload) -> pl.Expr:
 
 
 def _memory_of_processors(workload: Workload) -> pl.Expr:
-    """Share the memory of all tasks among the processors, rounded up."""
+    """Return the memory of all tasks per processor, rounded up."""
     if "core" not in workload.resources:
         return pl.col("mem")
     processors = _asked_processors(workload)
@@ -193,7 +192,7 @@ def _blocks(jobs: pl.DataFrame, fields: Mapping[str, pl.Expr]) -> Iterator[bytes
 
 
 def _text(expression: pl.Expr, jobs: pl.DataFrame) -> pl.Expr:
-    """Write numbers so that reading gives them back: whole ones without a point, unknown ones as -1."""
+    """Format numbers so that reading restores them: whole ones without a point, unknown ones as -1."""
     if jobs.head(0).select(expression).dtypes[0].is_integer():
         return expression.cast(pl.String).fill_null(_UNKNOWN)
     real = expression.cast(pl.Float64)

@@ -1,4 +1,4 @@
-"""Workloads in CSV and Parquet files."""
+"""Read and write workloads as CSV and Parquet files."""
 
 import io
 import os
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_table", "write_table"]
 
-# What polars calls a column whose name another one before it has.
+# polars renames duplicate columns in this way.
 _TWICE = re.compile(r"(.+)_duplicated_\d+")
 
 
@@ -41,7 +41,7 @@ def read_table(
     applications: "Mapping[str, Application] | None" = None,
     start_time: float | None = None,
 ) -> Workload:
-    """Read a workload from a CSV (plain or packed) or Parquet file, known by its content.
+    """Read a workload from a CSV (plain or compressed) or Parquet file; the format is detected by content.
 
     Parameters
     ----------
@@ -50,17 +50,17 @@ def read_table(
     resources, overrun, invalid, applications
         As for :meth:`Workload.from_table`.
     start_time
-        The origin of its times, in seconds since 1970 UTC, where the clock matters.
+        The origin of its times, in seconds since 1970 UTC, if calendar time is needed.
 
     Returns
     -------
     Workload
-        With a report whose ``line`` is the row in the table, from 0.
+        With a report in which ``line`` is the row in the table, from 0.
 
     Raises
     ------
     WorkloadError
-        If the file cannot be read or is not of these kinds, or as for :meth:`Workload.from_table`.
+        If the file cannot be read or has another format; also the errors of :meth:`Workload.from_table`.
     """
     name = os.fspath(path)
     kind = table_form(Path(path)) or _kind(name)
@@ -78,9 +78,9 @@ def read_table(
 
 
 def write_table(workload: Workload, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write a workload's jobs as CSV or Parquet, by the suffix; the file is there whole or not at all.
+    """Write the jobs of a workload as CSV or Parquet, by the suffix, atomically.
 
-    Header, report and applications are not written: for the last, see write_application.
+    Header, report and applications are not written; for applications, see write_application.
 
     Parameters
     ----------
@@ -89,14 +89,14 @@ def write_table(workload: Workload, path: str | os.PathLike[str], *, overwrite: 
     path
         A file ending in ``.csv`` or ``.parquet``.
     overwrite
-        Whether a file that batchlab did not write may be replaced. No output replaces an input.
+        Whether to replace a file that batchlab did not write. The input of the workload is never replaced.
 
     Raises
     ------
     OutputError
         If the file is the one that the workload was read from, or one that batchlab did not write.
     WorkloadError
-        If the suffix is another, or a column cannot be written as CSV.
+        If the suffix is unknown, or a column cannot be written as CSV.
     OSError
         If the file cannot be written.
     """
@@ -118,7 +118,7 @@ def write_table(workload: Workload, path: str | os.PathLike[str], *, overwrite: 
 def _read(path: Path, name: str, kind: str) -> pl.DataFrame:
     try:
         if kind == "parquet":
-            # A pipe cannot be read from its end, where Parquet has its index.
+            # Parquet has its index at the end, and a pipe has no random access.
             source = path if path.is_file() else io.BytesIO(path.read_bytes())
             return pl.read_parquet(source, glob=False)
         table = pl.read_csv(content_of(path), infer_schema_length=None)
@@ -135,7 +135,7 @@ def _read(path: Path, name: str, kind: str) -> pl.DataFrame:
 
 
 def _check_names(table: pl.DataFrame, name: str) -> None:
-    """Refuse what polars reads in silence: two columns of one name, and separators that are no commas."""
+    """Raise for duplicate column names and separators other than commas, which polars accepts silently."""
     for column in table.columns:
         twice = _TWICE.fullmatch(column)
         if twice and twice[1] in table.columns:

@@ -1,4 +1,4 @@
-"""How long jobs may run: the column ``time_limit``, or their requested times (semantics, S3)."""
+"""Time limits of jobs: the column ``time_limit``, or their requested times (semantics, S3)."""
 
 import math
 
@@ -22,7 +22,7 @@ def time_limits(jobs: pl.DataFrame) -> npt.NDArray[np.float64]:
     Returns
     -------
     numpy.ndarray
-        float64, shape (jobs,): seconds, infinite for a job without a limit. Without a column ``time_limit``
+        float64, shape (jobs,): seconds, infinite for a job without a limit. Without a column ``time_limit``,
         the limit of a job is its ``requested_time``.
     """
     if TIME_LIMIT not in jobs.columns:
@@ -31,7 +31,7 @@ def time_limits(jobs: pl.DataFrame) -> npt.NDArray[np.float64]:
 
 
 def has_own_limits(jobs: pl.DataFrame) -> bool:
-    """Return whether the time limit of a job is not its requested time."""
+    """Return whether the time limit of any job differs from its requested time."""
     return TIME_LIMIT in jobs.columns and not jobs[TIME_LIMIT].equals(
         jobs["requested_time"], check_names=False, null_equal=True
     )

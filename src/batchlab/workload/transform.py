@@ -1,4 +1,4 @@
-"""Tables of jobs made of tables of jobs: parts, other loads, other orders. None changes its argument."""
+"""Transforms of job tables: subsets, other loads, other orders. None modifies its argument."""
 
 import math
 import operator
@@ -21,7 +21,7 @@ def filter_jobs(jobs: pl.DataFrame, *predicates: pl.Expr) -> pl.DataFrame:
     Raises
     ------
     WorkloadError
-        If an expression names an unknown column or is no condition.
+        If an expression names an unknown column or is not Boolean.
     """
     try:
         return dependencies.without_missing(jobs.filter(*predicates))
@@ -32,7 +32,7 @@ def filter_jobs(jobs: pl.DataFrame, *predicates: pl.Expr) -> pl.DataFrame:
 
 
 def slice_time(jobs: pl.DataFrame, start: float | None, end: float | None) -> pl.DataFrame:
-    """Keep the jobs with ``start <= submit_time < end``, in seconds; None stands for no bound."""
+    """Keep the jobs with ``start <= submit_time < end``, in seconds; None means no bound."""
     submit = pl.col("submit_time")
     low, high = -math.inf if start is None else start, math.inf if end is None else end
     return dependencies.without_missing(jobs.filter((submit >= low) & (submit < high)))
@@ -57,11 +57,10 @@ def head(jobs: pl.DataFrame, count: int) -> pl.DataFrame:
 
 
 def scale_load(jobs: pl.DataFrame, factor: float) -> pl.DataFrame:
-    """Divide the times between submissions, and from these to begin times, by ``factor``.
+    """Divide the intervals between submissions, and from these to begin times, by ``factor``.
 
-    The first submission stays where it is.
-
-    The offered load grows by the factor, since run times and requests stay as they are.
+    The first submission is unchanged. The offered load grows by the factor, since run times and requests are
+    unchanged.
 
     Raises
     ------
@@ -93,14 +92,14 @@ def shift(jobs: pl.DataFrame, seconds: float) -> pl.DataFrame:
 
 
 def shuffle(jobs: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """Permute the jobs over the submit times: these stay in their rows, all else of a job moves with it.
+    """Permute the jobs over the submit times: submit times stay in their rows, all other columns move.
 
-    The permutation is that of NumPy's ``default_rng(seed)``: the same on every platform.
+    The permutation is drawn from NumPy's ``default_rng(seed)``, and is the same on every platform.
 
     Raises
     ------
     WorkloadError
-        If the seed is no whole number >= 0.
+        If the seed is not a whole number >= 0.
     """
     try:
         generator = np.random.default_rng(operator.index(seed))
@@ -110,16 +109,15 @@ def shuffle(jobs: pl.DataFrame, seed: int) -> pl.DataFrame:
 
 
 def whole_nodes(jobs: pl.DataFrame, resources: Sequence[str], processors_per_node: int) -> pl.DataFrame:
-    """Turn requests for processors into requests for whole nodes.
+    """Convert requests for processors to requests for whole nodes.
 
-    A job of ``tasks`` processors becomes one of ``ceil(tasks / processors_per_node)`` tasks, at most one per
-    node, on nodes that it does not share. What each processor asked of a resource is asked by each node
-    as often as it has processors of the job.
+    A job of ``tasks`` processors becomes a job of ``ceil(tasks / processors_per_node)`` tasks, at most one
+    per node, on exclusive nodes. Each node has the requests of as many processors as the job has on it.
 
     Raises
     ------
     WorkloadError
-        If ``processors_per_node`` is below 1, or the workload asks for whole nodes already.
+        If ``processors_per_node`` is below 1, or the workload already requests whole nodes.
     """
     if processors_per_node < 1:
         raise WorkloadError(f"processors_per_node = {shown(processors_per_node)}; must be >= 1.")
@@ -143,6 +141,6 @@ def _with_submit_time(
             f"{argument}; would submit a job at {submit_time.min():g} s to {submit_time.max():g} s; "
             "must be from 0 to 2^53 s."
         )
-    # A begin time before the submission, as one before the origin would be, means nothing.
+    # A begin time before the submission has no effect, nor has one before the origin.
     begin = [begin_time.clip(lower_bound=0.0)] if BEGIN_TIME in jobs.columns else []
     return jobs.with_columns(pl.Series("submit_time", submit_time, pl.Float64), *begin)

@@ -1,4 +1,4 @@
-"""What is unknown to a system of the jobs that are rejected or left out for it."""
+"""Unknown names in jobs that are rejected or dropped because the system lacks them."""
 
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ if TYPE_CHECKING:
 __all__ = ["UNKNOWN", "left_out", "unknown_things"]
 
 UNKNOWN = "unknown"
-"""The column that says what of a job is unknown to the system; null for other jobs."""
+"""The column that names what a system lacks for a job; null for other jobs."""
 
 _LEFT_OUT = "left out, as the system does not have it: "
 
 
 def left_out(what: pl.Expr) -> pl.Expr:
-    """Return the reason for which a report lists a job that was left out."""
+    """Return the reason in a report for a job that was dropped."""
     return pl.lit(_LEFT_OUT) + what
 
 
 def unknown_things(workload: Workload) -> tuple[dict[str, int], bool]:
-    """Count the odd jobs of a run by what is unknown of them.
+    """Count the affected jobs of a run by what the system lacks.
 
     Parameters
     ----------
     workload
-        The jobs of the run, and the report of what was left out.
+        The jobs of the run, and the report on dropped jobs.
 
     Returns
     -------
     tuple
-        The number of jobs by what is unknown, most first; and whether they were rejected, else left out.
+        The number of jobs by unknown name, in descending order; and whether they were rejected (or else
+        dropped).
     """
     rejected = UNKNOWN in workload.jobs.columns
     if rejected:

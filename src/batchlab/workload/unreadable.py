@@ -1,4 +1,4 @@
-"""What polars raises where a table cannot be made, or read."""
+"""The exceptions that polars raises if a table cannot be created or read."""
 
 import polars as pl
 
@@ -6,10 +6,10 @@ __all__ = ["UNREADABLE"]
 
 UNREADABLE = (
     pl.exceptions.PolarsError,
-    # Damaged Parquet files end in assertions of its readers.
+    # The Parquet reader panics on damaged files.
     pl.exceptions.PanicException,
     TypeError,
     ValueError,
     OverflowError,
 )
-"""For ``except``; `reason_of` says which it was, in one line."""
+"""For ``except``; `reason_of` returns the cause in one line."""

@@ -1,4 +1,4 @@
-"""The validation of every table of jobs, on whole columns (S3)."""
+"""The validation of all job tables, on whole columns (S3)."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ DEFAULT_RESOURCES = ("core", "mem", "gpu")
 _LARGEST_EXACT = 2**53
 _MOST_TASKS = 2**32 - 1
 _FIRST_COLUMNS = ("job_id", "submit_time", "run_time", "requested_time", "tasks")
-# Columns that validation adds for itself, named as no resource is.
+# Columns that validation adds; with blanks, since no resource name has them.
 _ROW, _REFUSED, _GIVEN = "row of the table", "reason to refuse", "requested time given"
 _LIMIT_GIVEN = "time limit given"
 _TIME_RULE = "must be a number of seconds from 0 to 2^53"
@@ -44,7 +44,7 @@ _LIMIT_RULE = f"{_TIME_RULE}; missing or infinite for a job without a limit"
 
 
 class _Rule(NamedTuple):
-    """What a job must fulfil; ``holds`` is never null."""
+    """A condition on jobs; ``holds`` is never null."""
 
     column: str
     holds: pl.Expr
@@ -59,7 +59,7 @@ class _Mend(NamedTuple):
 
 
 def check_choice(name: str, value: object, known: Sequence[str]) -> None:
-    """Refuse a word that is none of the known ones."""
+    """Raise unless a word is a known choice."""
     if value not in known:
         raise WorkloadError(f"{name} = {shown(value)}; must be one of these.{suggest(str(value), known)}")
 
@@ -74,9 +74,9 @@ def admit(
     applications: "Mapping[str, Application] | None" = None,
     lines: pl.Series | None = None,
 ) -> tuple[pl.DataFrame, Report, tuple[str, ...]]:
-    """Check and normalise a table of jobs; with the report and the names of the resources.
+    """Check and normalise a table of jobs; also return the report and the resource names.
 
-    ``lines`` are those of a log that the rows were read from; reports and errors then name them.
+    ``lines`` are the log lines that the rows come from; reports and errors then refer to them.
     """
     check_choice("overrun", overrun, OVERRUN_ACTIONS)
     check_choice("invalid", invalid, INVALID_ACTIONS)
@@ -122,7 +122,7 @@ def admit(
 
 
 def _connected(jobs: pl.DataFrame, every_job: pl.Series, rows: pl.Series, source: str) -> pl.DataFrame:
-    """Check which jobs wait for which, and make rows of the tasks of arrays."""
+    """Check dependencies, and expand job arrays."""
     names = dependencies.names_of(every_job, jobs)
     if dependencies.DEPENDS_ON in jobs.columns:
         dependencies.check_dependencies(names, jobs, source)
@@ -150,7 +150,7 @@ def _report(checked: pl.DataFrame, notes: pl.DataFrame, source: str) -> Report:
 
 
 def as_polars(table: object) -> pl.DataFrame:
-    """Take any usual kind of table for a polars data frame."""
+    """Convert any usual kind of table to a polars data frame."""
     try:
         if isinstance(table, pl.DataFrame):
             return table
@@ -173,7 +173,7 @@ def as_polars(table: object) -> pl.DataFrame:
 
 
 def _from_pandas(table: Any) -> pl.DataFrame:  # noqa: ANN401  # pandas is no dependency
-    """Take a data frame column by column, which needs no pyarrow."""
+    """Convert a data frame column by column, which does not require pyarrow."""
     columns = ((str(name), table[name]) for name in table.columns)
     return pl.DataFrame(
         {
@@ -227,7 +227,7 @@ def _resources(table: pl.DataFrame, resources: Sequence[str] | None, source: str
 
 
 def _as_numbers(table: pl.DataFrame, amounts: Sequence[str], source: str) -> pl.DataFrame:
-    """Give the columns that have rules as numbers, null where they are none, and the row."""
+    """Return the columns with rules as numbers, null if invalid, and the row index."""
     limit = [TIME_LIMIT] if TIME_LIMIT in table.columns else []
     for name in (*_FIRST_COLUMNS, *limit, *amounts):
         dtype = table.schema[name]
@@ -238,9 +238,9 @@ def _as_numbers(table: pl.DataFrame, amounts: Sequence[str], source: str) -> pl.
     job_id = pl.col("job_id")
     if not table.schema["job_id"].is_integer():
         number = job_id.cast(pl.Float64, strict=False)
-        # 2^53 may have been the number next to it.
+        # The float 2^53 may result from rounding a neighbour.
         exact = (number.abs() < _LARGEST_EXACT) & (number.floor() == number)
-        # Texts may hold numbers that float64 does not.
+        # Texts may hold integers that float64 cannot represent.
         text = [job_id.cast(pl.Int64, strict=False)] if table.schema["job_id"] == pl.String else []
         job_id = pl.coalesce(*text, pl.when(exact).then(number).cast(pl.Int64))
     real = [_real(name) for name in (*_FIRST_COLUMNS[1:], *limit, *amounts)]
@@ -255,7 +255,7 @@ def _as_numbers(table: pl.DataFrame, amounts: Sequence[str], source: str) -> pl.
 
 
 def _real(name: str) -> pl.Expr:
-    # A negative zero would be a second zero. Adding 0 does not help: polars leaves it out.
+    # Replace a negative zero, a second representation of zero. polars optimises an addition of 0 away.
     number = pl.col(name).cast(pl.Float64, strict=False)
     return pl.when(number == 0).then(0.0).otherwise(number).alias(name)
 
@@ -270,7 +270,7 @@ def _exclusive(table: pl.DataFrame, source: str) -> pl.Expr:
 
 
 def _is_between(column: str, low: float, high: float) -> pl.Expr:
-    # In polars NaN is larger than any number, so that it is between no two.
+    # In polars, NaN is larger than any number, so is_between is false for it.
     return pl.col(column).is_between(low, high).fill_null(value=False)
 
 
@@ -323,7 +323,7 @@ def _cancellation_rules(table: pl.DataFrame) -> list[_Rule]:
 
 
 def _application_rules(rules: Sequence[_Rule]) -> list[_Rule]:
-    """Let run times be missing, and limits infinite, where an application is named; add what holds there."""
+    """Allow missing run times and infinite limits for jobs with applications, and add the rules for these."""
     runs = pl.col(application_columns.APPLICATION).is_not_null()
     lenient = {"run_time", "requested_time"}
     return [
@@ -340,23 +340,23 @@ def _amount(name: str) -> pl.Expr:
 
 
 def _limit() -> pl.Expr:
-    """Give the time limit; infinite for a job without one."""
+    """Return the time limit; infinite for a job without one."""
     return pl.col(TIME_LIMIT).fill_nan(None).fill_null(math.inf)
 
 
 def _requested() -> pl.Expr:
-    """Give the requested time, or null where it is unknown."""
+    """Return the requested time, null if unknown."""
     requested = pl.col("requested_time").fill_nan(None)
     return pl.when(requested >= 0).then(requested)
 
 
 def _asked(kept: pl.DataFrame) -> pl.Expr:
-    """Give what the user asked for, as far as it is known: the requested time, else the limit."""
+    """Return the user's request as far as known: the requested time, else the limit."""
     return pl.coalesce(_requested(), _limit()) if TIME_LIMIT in kept.columns else _requested()
 
 
 def _unknown_request(kept: pl.DataFrame) -> pl.Expr:
-    """Where the run time is taken for the requested time, or the limit where there is one."""
+    """Return a mask of the jobs whose requested time is replaced by the run time or the limit."""
     unknown = _requested().is_null()
     if TIME_LIMIT in kept.columns:
         return unknown
@@ -368,7 +368,7 @@ def _unknown_request(kept: pl.DataFrame) -> pl.Expr:
 
 
 def _runs_application() -> _Mend:
-    """Note the jobs with a run time that run their application instead."""
+    """Return the remark on jobs with a run time that run their application instead."""
     runs = pl.col(application_columns.APPLICATION).is_not_null() & pl.col("run_time").is_null()
     return _Mend("noted", reasons.runs_application(), runs & pl.col(GIVEN_RUN_TIME).is_not_null())
 
@@ -407,7 +407,7 @@ def _notes(kept: pl.DataFrame, mends: Sequence[_Mend]) -> pl.DataFrame:
     hits = kept.select(
         mend.where.fill_null(value=False).alias(str(index)) for index, mend in enumerate(mends)
     )
-    # Most tables need few mends, and small ones would take longest for those that they do not need.
+    # Skip changes without affected jobs: most tables need few, and evaluating all dominates for small ones.
     found = hits.select(pl.all().any()).row(0)
     parts = [
         kept.filter(hits[str(index)]).select(
@@ -438,7 +438,7 @@ def _cancellation_mends(kept: pl.DataFrame, *, limited: bool) -> list[_Mend]:
 
 def _values(kept: pl.DataFrame, amounts: Sequence[str], overrun: OverrunAction) -> list[pl.Series]:
     run_time = pl.col("run_time")
-    # Where an application runs there need be no limit.
+    # A job with an application may have no limit.
     otherwise = [pl.lit(math.inf)] if application_columns.APPLICATION in kept.columns else []
     longest = [pl.col(name) for name in (cancellation.CANCELLED_AFTER,) if name in kept.columns]
     requested = pl.coalesce(_asked(kept), *longest, run_time, *otherwise)

@@ -1,4 +1,4 @@
-"""Requests on machines that give cores in multiples, as Slurm gives whole cores of several CPUs (S3)."""
+"""Requests on machines that allocate cores in multiples, such as whole cores of several CPUs (S3)."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _CORE, _MOST = "core", "tasks_per_node"
 
 
 def in_multiples(workload: Workload, multiple: int) -> Workload:
-    """Return the workload whose tasks ask for multiples of cores.
+    """Round the requests of tasks up to multiples of cores.
 
     Parameters
     ----------
     workload
-        The jobs. A task that is alone on its node asks for the next multiple. Of jobs with several tasks on
-        a node, the least number of tasks whose cores are a multiple becomes one task with what they ask for.
-        Jobs with applications stay as they are.
+        The jobs. A task that is alone on its node requests the next multiple. If a job has several tasks on a
+        node, the smallest number of tasks with a multiple of cores becomes one task with their total request.
+        Workloads with applications are unchanged.
     multiple
-        So many cores go together. A task of a workload that says nothing of cores is one core.
+        Number of cores that are allocated together. Without a resource ``core``, each task has one core.
 
     Returns
     -------
     Workload
-        The given one if all tasks ask for multiples.
+        The argument itself if all tasks request multiples.
     """
     jobs = workload.jobs
     given = jobs[_CORE].to_numpy() if _CORE in workload.resources else np.ones(len(jobs), np.int64)
@@ -46,7 +46,7 @@ def in_multiples(workload: Workload, multiple: int) -> Workload:
     together = _together(given, tasks, most, multiple)
     made = -(-tasks // together)
     cores = -(-(given * together) // multiple) * multiple
-    # What a job asks for does not depend on the other jobs.
+    # The request of a job must not depend on other jobs.
     changed = given % multiple != 0
 
     def share(name: str) -> Whole:
@@ -64,14 +64,14 @@ def in_multiples(workload: Workload, multiple: int) -> Workload:
 
 
 def _share(total: Whole, tasks: Whole, name: str, cores: Whole) -> Whole:
-    """Give the share of each task; of memory, which Slurm counts by CPU, the same for each core."""
+    """Return the share of each task; for memory, which Slurm counts per CPU, a multiple of its cores."""
     by = np.maximum(cores, 1) if name == "mem" else np.ones_like(cores)
     found: Whole = -(-total // (tasks * by)) * by
     return found
 
 
 def _together(cores: Whole, tasks: Whole, most: Whole, multiple: int) -> Whole:
-    """Give how many tasks of each job become one."""
+    """Return how many tasks of each job become one task."""
     least = multiple // np.gcd(cores, multiple)
     on_a_node = np.minimum(tasks, np.where(most > 0, most, tasks))
     found: Whole = np.minimum(least, on_a_node)

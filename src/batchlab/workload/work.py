@@ -1,4 +1,4 @@
-"""What jobs have to do: their work, in units of work (S19)."""
+"""The work of jobs, in units of work (S19)."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ if TYPE_CHECKING:
 __all__ = ["WORK", "work_of_jobs"]
 
 WORK = "work"
-"""The column of what jobs have to do."""
+"""The column with the work of jobs."""
 
 
 def work_of_jobs(workload: Workload, reference_rate: float = 1.0) -> npt.NDArray[np.float64]:
-    """Give what each job has to do.
+    """Return the work of each job.
 
     Parameters
     ----------
     workload
-        With a column ``work``; where it has none, or no value, work is run_time times the reference rate.
+        With a column ``work``; if it is missing or null, work is run_time times the reference rate.
     reference_rate
         Units of work per second at which the run times were measured.
 
     Returns
     -------
     float64, shape (jobs,)
-        Units of work; 0 for a job that carries an application.
+        Units of work; 0 for a job that runs an application.
 
     Raises
     ------
     WorkloadError
-        If a job's work is not a finite number >= 0.
+        If the work of a job is not a finite number >= 0.
     """
     jobs = workload.jobs
     run_time: npt.NDArray[np.float64] = jobs["run_time"].to_numpy()
     if jobs["run_time"].null_count():
-        # A job that carries an application runs until that is done.
+        # A job with an application runs until the application ends.
         run_time = np.where(np.isnan(run_time), 0.0, run_time)
     usual = run_time if reference_rate == 1 else run_time * reference_rate
     if WORK not in jobs.columns:

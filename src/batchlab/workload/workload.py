@@ -1,4 +1,4 @@
-"""Workloads: tables of jobs, checked once, that never change."""
+"""Workloads: immutable, checked tables of jobs."""
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Workload"]
 
-# What a report says in place of a path.
+# Sources in a report that are no paths.
 _NO_FILES = ("table", "lines", "file", "anonymised")
 COLUMNS = {
     "job_id": pl.Int64,
@@ -40,42 +40,42 @@ COLUMNS = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Workload:
-    """A table of jobs, with what is known of where it came from.
+    """An immutable table of jobs, with the header and the report of its source.
 
-    Made by :func:`read_swf`, :func:`read_table`, :func:`read_records` or :meth:`from_table`, which check
-    every job; the constructor checks the columns only. Transforms give new workloads.
+    Created by :func:`read_swf`, :func:`read_table`, :func:`read_records` or :meth:`from_table`, which check
+    every job; the constructor only checks the columns. Transforms return new workloads.
 
     Parameters
     ----------
     jobs
         One row per job, in the order of the source. First the columns ``job_id`` (Int64), ``submit_time``,
         ``run_time``, ``requested_time`` (Float64, seconds since the origin, and seconds) and ``tasks``
-        (Int64). Then, where present: one Int64 column per resource of ``resources``, ``tasks_per_node``
-        (Int64, 0: no limit), ``exclusive`` (Boolean), ``node_group`` (String, the names of node groups
-        whose nodes the job may use, ``cpu|fat``; null: all nodes), ``time_limit`` (Float64, seconds; infinite
-        for a job without a limit; without the column each job's ``requested_time``), and any others.
+        (Int64). Optional columns: one Int64 column per resource of ``resources``, ``tasks_per_node`` (Int64,
+        0: no limit), ``exclusive`` (Boolean), ``node_group`` (String, the names of the node groups that the
+        job may use, ``cpu|fat``; null: all nodes), ``time_limit`` (Float64, seconds; infinite for a job
+        without a limit; without the column, the limit is the ``requested_time``), and any others.
     header
         The comments of the log.
     report
-        What was read, mended and dropped.
+        The report on jobs read, changed and dropped.
     resources
-        The columns that say how much of a resource each task asks for; empty where each task is one
-        processor, which the system's equivalence then translates.
+        The columns with the requests per task; empty if each task is one processor, which the equivalence of
+        the system translates.
     applications
-        What jobs run whose ``run_time`` is null, by the names in the column ``application``. Such a workload
-        also has the columns ``job_type`` (String), ``tasks_min`` and ``tasks_max`` (Int64), perhaps
-        ``arguments`` (String, a JSON object); its ``requested_time`` is infinite where there is no limit. In
-        any workload ``depends_on`` (List(Int64)) holds the ``job_id`` of the jobs that must end before,
-        ``dependency`` (String) what must have become of others, in Slurm's syntax, ``begin_time`` (Float64,
-        seconds) the earliest start, ``cancelled_after`` (Float64, seconds
-        after the submission) when a job was cancelled that did not start, whose ``run_time`` is 0,
-        ``run_events`` (String, as ``requeue:600,suspend:60:30,cancel``) what happens to a job while it runs,
-        and ``array_id``, ``array_index`` and ``array_limit`` (Int64) the place of a task in a job array.
+        The applications of jobs with a null ``run_time``, by the names in the column ``application``. Such a
+        workload also has the columns ``job_type`` (String), ``tasks_min`` and ``tasks_max`` (Int64), and
+        optionally ``arguments`` (String, a JSON object); its ``requested_time`` is infinite for no limit. Any
+        workload may have ``depends_on`` (List(Int64)), the ``job_id`` of jobs that must end before;
+        ``dependency`` (String), conditions on other jobs in Slurm's syntax; ``begin_time`` (Float64,
+        seconds), the earliest start; ``cancelled_after`` (Float64, seconds after the submission), the
+        cancellation of a job that did not start, with a ``run_time`` of 0; ``run_events`` (String, as
+        ``requeue:600,suspend:60:30,cancel``), the events of a running job; and ``array_id``, ``array_index``
+        and ``array_limit`` (Int64), the position of a task in a job array.
 
     Raises
     ------
     WorkloadError
-        If the columns are not these.
+        If a column is missing or has another type.
     """
 
     jobs: pl.DataFrame
@@ -112,45 +112,45 @@ class Workload:
         header: Header | None = None,
         applications: "Mapping[str, Application] | None" = None,
     ) -> Self:
-        """Make a workload of a table, checking every job (DESIGN S3).
+        """Create a workload from a table, and check every job (semantics, S3).
 
         Parameters
         ----------
         table
             A polars or pandas data frame, an Arrow table, or a mapping of columns, with the columns
-            ``submit_time``, ``run_time`` (seconds) and ``tasks``. Without ``job_id`` jobs are numbered from
-            1. ``time_limit`` is how long a job may run, infinite or missing for a job without a limit, and
-            ``requested_time`` what schedulers plan with, which may be infinite too. Without a column
-            ``time_limit`` both are the requested time; where that is missing or negative, it is the limit,
-            or without such a column the run time. In
-            ``depends_on`` a job can list the numbers of those that must end before it starts; ``node_group``
-            names the groups of nodes that it may use, as ``"cpu|fat"`` or a list. ``dependency``, as
-            ``"afterok:12,after:7+30"``, and ``begin_time`` (seconds) say what else it waits for; a row with
-            an ``array``, as ``"0-99%4"``, becomes a job for each index. Other columns ride along.
+            ``submit_time``, ``run_time`` (seconds) and ``tasks``. Without ``job_id``, jobs are numbered from
+            1. ``time_limit`` is the maximum run time, infinite or missing for a job without a limit, and
+            ``requested_time`` the time that schedulers plan with, which may also be infinite. Without a
+            column ``time_limit``, the limit is the requested time. A requested time that is missing or
+            negative is set to the limit, or without limits to the run time. ``depends_on`` lists the numbers
+            of the jobs that must end before a job starts; ``node_group`` names the groups of nodes that it
+            may use, as ``"cpu|fat"`` or a list. ``dependency``, as ``"afterok:12,after:7+30"``, and
+            ``begin_time`` (seconds) are further conditions for its start; a row with an ``array``, as
+            ``"0-99%4"``, becomes one job per index. Other columns are kept.
         resources
-            The columns that say how much of a resource each task asks for; by default those of ``core``,
-            ``mem`` and ``gpu`` that are there.
+            The columns with the requests per task; by default the existing ones of ``core``, ``mem`` and
+            ``gpu``.
         overrun
-            Where ``run_time > requested_time``: ``"extend"`` raises the requested time and keeps the
-            ``time_limit``, ``"cut"`` cuts the run time, ``"keep"`` keeps both.
+            How to treat jobs with ``run_time > requested_time``: ``"extend"`` raises the requested time and
+            keeps the ``time_limit``, ``"cut"`` cuts the run time, ``"keep"`` keeps both.
         invalid
-            ``"drop"`` leaves out jobs that break a rule and lists them in the report; ``"raise"`` raises.
+            ``"drop"`` drops jobs that break a rule and lists them in the report; ``"raise"`` raises.
         header
-            What is known of the log.
+            The header of the log.
         applications
-            What jobs can run, by name. With it, a job without ``run_time`` names one in the column
+            Applications by name. With them, a job without ``run_time`` names one in the column
             ``application``, and may have a ``job_type``, ``tasks_min``, ``tasks_max`` and ``arguments``;
             without a ``requested_time`` it has no limit.
 
         Returns
         -------
         Workload
-            With a report whose ``line`` is the row in the table, from 0.
+            With a report in which ``line`` is the row in the table, from 0.
 
         Raises
         ------
         WorkloadError
-            If a column is missing or of a wrong kind, or with ``invalid="raise"`` if a job breaks a rule.
+            If a column is missing or has the wrong type, or with ``invalid="raise"`` if a job breaks a rule.
 
         Examples
         --------
@@ -176,26 +176,26 @@ class Workload:
         applications: "Mapping[str, Application] | None" = None,
         overrun: OverrunAction = "extend",
     ) -> Self:
-        """Make a workload of jobs described one by one.
+        """Create a workload from descriptions of jobs.
 
         Parameters
         ----------
         jobs
-            The jobs; those without a ``job_id`` are numbered by their place, from 1.
+            The jobs; those without a ``job_id`` are numbered by position, from 1.
         applications
-            Applications that the jobs name; those that they hold themselves need not be here.
+            Applications that jobs refer to by name; application objects in jobs need not be listed.
         overrun
             As for :meth:`from_table`.
 
         Returns
         -------
         Workload
-            With a report whose ``line`` is the job's place, from 0.
+            With a report in which ``line`` is the position of the job, from 0.
 
         Raises
         ------
         WorkloadError
-            If a job breaks a rule, names an unknown application, or waits for one that is not there.
+            If a job breaks a rule, or names an unknown application or job.
 
         Examples
         --------
@@ -215,16 +215,16 @@ class Workload:
 
     @property
     def first_submission(self) -> float:
-        """When the first job is submitted, seconds, whatever becomes of it; 0 without jobs.
+        """Submit time of the first job, seconds, even if it is rejected; 0 without jobs.
 
-        What a run integrates, averages or does in equal intervals begins then.
+        Integrals, averages and equal intervals of a run begin at this time.
         """
         times = self.jobs["submit_time"].to_numpy()
         return float(times.min()) if len(times) else 0.0
 
     @property
     def last_submission(self) -> float:
-        """When the last job is submitted, seconds; 0 without jobs."""
+        """Submit time of the last job, seconds; 0 without jobs."""
         return float(self.jobs["submit_time"].to_numpy().max(initial=0.0))
 
     def filter(self, *predicates: pl.Expr) -> "Workload":
@@ -232,11 +232,11 @@ class Workload:
         return replace(self, jobs=transform.filter_jobs(self.jobs, *predicates))
 
     def slice_time(self, start: float | None = None, end: float | None = None) -> "Workload":
-        """Keep the jobs with ``start <= submit_time < end`` (seconds); their times stay as they are."""
+        """Keep the jobs with ``start <= submit_time < end`` (seconds); times are unchanged."""
         return replace(self, jobs=transform.slice_time(self.jobs, start, end))
 
     def slice_rows(self, start: int | None = None, stop: int | None = None) -> "Workload":
-        """Keep the rows ``start`` to ``stop``, as Python slices do."""
+        """Keep the rows ``start`` to ``stop``, as in a Python slice."""
         return replace(self, jobs=transform.slice_rows(self.jobs, start, stop))
 
     def head(self, count: int) -> "Workload":
@@ -244,19 +244,19 @@ class Workload:
         return replace(self, jobs=transform.head(self.jobs, count))
 
     def scale_load(self, factor: float) -> "Workload":
-        """Multiply the load by ``factor``: the times between submissions are divided by it."""
+        """Multiply the load by ``factor``: divide the intervals between submissions by it."""
         return replace(self, jobs=transform.scale_load(self.jobs, factor))
 
     def starting_at(self, start_time: float) -> "Workload":
-        """Say when the workload began: the origin of its times, in seconds since 1970 UTC, in its header.
+        """Set the origin of the times in the header, in seconds since 1970 UTC.
 
-        Times of jobs stay as they are. What looks at hours, weekdays and months needs it: `generate.like`,
-        `generate.compare` and `plot.arrivals`.
+        Times of jobs are unchanged. Functions that use hours, weekdays and months need the origin:
+        `generate.like`, `generate.compare` and `plot.arrivals`.
         """
         return replace(self, header=self.header.with_start_time(start_time))
 
     def shift(self, seconds: float) -> "Workload":
-        """Submit every job ``seconds`` later (earlier where negative, but not before 0)."""
+        """Submit every job ``seconds`` later (earlier if negative, but not before 0)."""
         return replace(self, jobs=transform.shift(self.jobs, seconds))
 
     def shuffle(self, seed: int) -> "Workload":
@@ -264,7 +264,7 @@ class Workload:
         return replace(self, jobs=transform.shuffle(self.jobs, seed))
 
     def whole_nodes(self, processors_per_node: int) -> "Workload":
-        """Turn each request into one for whole, exclusive nodes of so many processors."""
+        """Convert each request to one for whole, exclusive nodes with this number of processors."""
         if self.applications:
             raise WorkloadError(
                 "whole_nodes: the tasks of jobs with applications are nodes. Filter them out first."
@@ -273,21 +273,20 @@ class Workload:
         return replace(self, jobs=jobs)
 
     def without_node_failures(self) -> "Workload":
-        """Return the workload without what its log says of jobs whose nodes failed (S18).
+        """Return the workload without the node failures in its log (S18).
 
-        For simulations that are given the outages of the nodes as events (`read_node_events`): these cut
-        short the jobs that are there in the simulation. Of a job that a failed node ended in the log, the
-        run time is the time that it ran there.
+        For simulations with node outages as events (`read_node_events`), which interrupt the simulated jobs.
+        The run time of a job that was ended by a failed node in the log is the time that it ran there.
         """
         return replace(self, jobs=without_node_failures(self.jobs))
 
     @property
     def events(self) -> "EventStream":
-        """What happened to jobs, as external events (S18): the cancellations of jobs that did not start.
+        """The external events of jobs (S18): cancellations of jobs that did not start.
 
-        The column ``cancelled_after`` says the same of each job, and a simulation goes by it without being
-        given these events. What happened to jobs while they ran has no instant of its own before they start
-        in a simulation: it is in the column ``run_events``.
+        The column ``cancelled_after`` has the same information, and a simulation uses it without these
+        events. Events of running jobs depend on their simulated start, so they are in the column
+        ``run_events`` instead.
         """
         from batchlab.workload.event_stream import EventStream  # noqa: PLC0415  # few workloads need it
 
@@ -295,7 +294,7 @@ class Workload:
 
     @property
     def sources(self) -> tuple[Path, ...]:
-        """The file that the jobs were read from, which no output replaces; empty if there is none."""
+        """The file that the jobs were read from, which outputs must not replace; empty if there is none."""
         return () if self.report.source in _NO_FILES else (Path(self.report.source),)
 
     def __len__(self) -> int:

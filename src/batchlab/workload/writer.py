@@ -1,4 +1,4 @@
-"""Workloads into files of any format: those that batchlab knows by their suffix, and one's own."""
+"""Write workloads to files of any format: built-in formats by suffix, and custom ones."""
 
 import gzip
 import os
@@ -21,11 +21,11 @@ _PACKED = ".gz"
 WRITERS: Mapping[str, Callable[..., None]] = MappingProxyType(
     {".swf": write_swf, ".swf.gz": write_swf, ".csv": write_table, ".parquet": write_table}
 )
-"""The formats that `write_workload` knows, by suffix."""
+"""The formats of `write_workload` by suffix."""
 
 
 class Writer(ABC):
-    """The base of writers of other formats: say how to write a job, and the rest is there.
+    """Base class of writers for other formats; subclasses implement `line`.
 
     Examples
     --------
@@ -41,28 +41,29 @@ class Writer(ABC):
     """
 
     def head(self, workload: Workload) -> Iterable[str]:  # noqa: ARG002  # for those that override it
-        """Give the lines before those of the jobs; none unless overridden."""
+        """Return the lines before the jobs; by default none."""
         return ()
 
     @abstractmethod
     def line(self, job: Mapping[str, object]) -> str:
-        """Give the line of one job, whose fields are the workload's columns; it may have several lines."""
+        """Return the text of one job, as one or several lines; keys are the columns of the workload."""
 
     def foot(self, workload: Workload) -> Iterable[str]:  # noqa: ARG002  # for those that override it
-        """Give the lines after those of the jobs; none unless overridden."""
+        """Return the lines after the jobs; by default none."""
         return ()
 
     def write(self, workload: Workload, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write a workload, one job after the other; the file is there whole or not at all.
+        """Write a workload job by job, atomically.
 
         Parameters
         ----------
         workload
             The workload.
         path
-            The file, in UTF-8; with the suffix ``.gz`` it is packed.
+            The file, in UTF-8; with the suffix ``.gz`` it is compressed.
         overwrite
-            Whether a file that batchlab did not write may be replaced. No output replaces an input.
+            Whether to replace a file that batchlab did not write. The input of the workload is never
+            replaced.
 
         Raises
         ------
@@ -77,7 +78,7 @@ class Writer(ABC):
             if not os.fspath(path).endswith(_PACKED):
                 file.writelines(texts)
                 return
-            # No name and no time inside: equal workloads give equal bytes.
+            # Without a name and a time stamp in it, equal workloads give equal bytes.
             with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
                 packed.writelines(texts)
 
@@ -89,26 +90,26 @@ def write_workload(
     writer: Writer | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Write a workload in the format that its suffix tells, or by a writer of one's own.
+    """Write a workload in the format of the file's suffix, or with a custom writer.
 
     Parameters
     ----------
     workload
         The workload.
     path
-        The file; without a writer it ends in ``.swf``, ``.swf.gz``, ``.csv`` or ``.parquet``. A log has no
-        fields for resources such as GPUs, so that these need a table.
+        The file; without a writer its suffix must be ``.swf``, ``.swf.gz``, ``.csv`` or ``.parquet``. A log
+        in SWF has no fields for resources such as GPUs; write these as a table.
     writer
-        What writes it, whatever the suffix.
+        A custom writer, used for any suffix.
     overwrite
-        Whether a file that batchlab did not write may be replaced. No output replaces an input.
+        Whether to replace a file that batchlab did not write. The input of the workload is never replaced.
 
     Raises
     ------
     OutputError
         If the file is the one that the workload was read from, or one that batchlab did not write.
     WorkloadError
-        If the suffix is unknown, `writer` is none, or a number does not fit the format.
+        If the suffix is unknown, `writer` is no `Writer`, or a number does not fit the format.
     OSError
         If the file cannot be written.
 

@@ -1,1 +1,1 @@
-"""Logs of batch systems: the accounting of Slurm and of PBS."""
+"""Readers of accounting logs of batch systems."""

@@ -1,4 +1,4 @@
-"""The records of jobs that were requeued, and records that a dump has several times."""
+"""Records of requeued jobs, and duplicate records in a dump."""
 
 import polars as pl
 
@@ -17,25 +17,25 @@ _KEY = ["cluster", "base", "array_index", "component", "range"]
 
 
 def joined(records: pl.DataFrame, notes: Notes, *, each: bool) -> pl.DataFrame:
-    """Make one row of the records of each job.
+    """Merge the records of each job into one row.
 
-    Records of one number are attempts of one job as long as its user stays, and the attempt before did not
-    complete and ended less than a day before: Slurm begins its numbers anew when they are used up, and a job
-    that it requeues is submitted again at once.
+    Records with the same number are attempts of one job if their user is the same, the previous attempt did
+    not complete, and it ended less than a day before: Slurm reuses its numbers, and submits a requeued job
+    again immediately.
 
     Parameters
     ----------
     records
-        In the order of lines.
+        The records in the order of lines.
     notes
-        Gets what is left out or put together.
+        Collects remarks on dropped and merged records.
     each
-        Whether every attempt stays a job by itself.
+        Whether to keep every attempt as a job.
 
     Returns
     -------
     polars.DataFrame
-        With the column ``attempts``: how many records became a row, or which of them it is, from 1.
+        With the column ``attempts``: the number of merged records, or the index of the attempt from 1.
     """
     if _is_single(records) or _is_single(records := _without_repeats(records, notes)):
         return records.with_columns(pl.lit(1, pl.Int64).alias("attempts"), _is_over(pl.lit(value=True)))
@@ -69,28 +69,28 @@ def joined(records: pl.DataFrame, notes: Notes, *, each: bool) -> pl.DataFrame:
 
 
 def _run_events(generation: list[str]) -> list[pl.Expr]:
-    """Put together what happened in the attempts of each job, one after the other."""
+    """Concatenate the run events of each job's attempts in order."""
     last = pl.int_range(pl.len()).over(generation) == pl.len().over(generation) - 1
     terms = pl.when(last).then(RUN_EVENTS).otherwise(attempt_terms())
     return [terms.str.join(",", ignore_nulls=True).over(generation).replace("", None).alias(RUN_EVENTS)]
 
 
 def _is_over(last: pl.Expr) -> pl.Expr:
-    """Return which attempts ended: a job whose last record says that it was requeued waits again."""
+    """Mark attempts that ended; a job is queued again if its last record is in the state REQUEUED."""
     waits = (pl.col("state") == "REQUEUED").fill_null(value=False) & last
     return (pl.col("ended") & ~waits).alias("ended")
 
 
 def _is_single(records: pl.DataFrame) -> bool:
-    """Tell whether each job has one record."""
+    """Return whether each job has one record."""
     return not records.select(pl.struct(_KEY).is_duplicated().any()).item()
 
 
 def _without_repeats(records: pl.DataFrame, notes: Notes) -> pl.DataFrame:
-    """Leave out records that are there again, or were written before the job had ended."""
+    """Drop duplicate records, and records written before the end of a job that has a newer one."""
     again = ~pl.struct(*_KEY, "submit", "start", "end", "state").is_first_distinct()
     last = pl.int_range(pl.len()).over(*_KEY, "submit") == pl.len().over(*_KEY, "submit") - 1
-    # A job that was resized has a record for each size, which all but the last are in this state.
+    # A resized job has one record per size; all except the last are in this state.
     older = ~pl.col("ended") & ~last & (pl.col("state") != "RESIZING").fill_null(value=True)
     found = records.select(again.alias("again"), older.alias("older"))
     for reason, mask in (SAME_RECORD, found["again"]), (OLDER_RECORD, found["older"] & ~found["again"]):
@@ -100,7 +100,7 @@ def _without_repeats(records: pl.DataFrame, notes: Notes) -> pl.DataFrame:
 
 
 def _resized(ordered: pl.DataFrame, generation: list[str], notes: Notes) -> pl.DataFrame:
-    """Make one record of the sizes of a run: its first start, and the time elapsed in all of them."""
+    """Merge the records of a run's sizes: its first start, and the sum of the elapsed times."""
     resizing = (pl.col("state") == "RESIZING").fill_null(value=False)
     if not ordered.select(resizing.any()).item():
         return ordered
@@ -108,7 +108,7 @@ def _resized(ordered: pl.DataFrame, generation: list[str], notes: Notes) -> pl.D
     run = [*generation, "run"]
     ordered = ordered.with_columns(before.alias("run"))
     whole = ordered.with_columns(
-        # A record of a later size says that it was submitted when the size changed.
+        # Records of later sizes have the time of the resize as submit time.
         *(pl.col(name).first().over(run) for name in ("submit", "eligible", "start")),
         pl.col("elapsed").sum().over(run),
         pl.len().over(run).alias("sizes"),

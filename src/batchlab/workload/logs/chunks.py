@@ -1,7 +1,7 @@
-"""Requests of jobs in logs as tasks: which of what a log says in all a task asks for on one node (S3).
+"""Requests of jobs in logs, converted to requests per task and node (S3).
 
-A job of a log asks for processors, and perhaps for nodes and generic resources such as GPUs. Where it says
-nothing of these two, each processor is a task. If it asks for just N nodes, there is a task for each of them.
+A logged job requests processors, and optionally nodes and generic resources such as GPUs. Without the latter
+two, each processor is a task. A job that requests N nodes only has one task per node.
 """
 
 from collections.abc import Sequence
@@ -27,23 +27,23 @@ __all__ = [
 ]
 
 CHUNKS = "equal chunks asked for"
-"""The column of records of how many equal chunks of one node each a job is, in a log that says it; 0 or
-null if each processor is a task."""
+"""Record column: number of equal one-node chunks of a job, if the log has it; 0 or null if each processor is
+a task."""
 
 NODES = "nodes asked for"
-"""The column of records of the nodes that a job asked for, null where the log does not say it."""
+"""Record column: number of requested nodes, null if not in the log."""
 
 MOST_PER_NODE = "processors of tasks on a node"
-"""The column of records of the most processors that a job may have on a node."""
+"""Record column: maximum number of processors of a job per node."""
 
 WHOLE = "asks for whole nodes"
-"""The column of records of whether a job asked for whole nodes."""
+"""Record column: whether a job requested whole nodes."""
 
 MEMORY = "memory in all"
-"""The column of records of the memory that a job asked for in all, kB; null where it did so by processor."""
+"""Record column: total memory requested by a job, kB; null if it was requested per processor."""
 
 WHOLE_MEMORY = "asks for all memory"
-"""The column of records of whether a job asked for the whole memory of its nodes."""
+"""Record column: whether a job requested all memory of its nodes."""
 
 REQUESTS = (NODES, CHUNKS, MOST_PER_NODE, WHOLE, MEMORY, WHOLE_MEMORY)
 
@@ -54,23 +54,23 @@ _ALL_MEMORY = "asks for all memory of its nodes: whole nodes taken"
 
 
 def with_chunks(jobs: pl.DataFrame, notes: Notes, reading: Reading) -> pl.DataFrame:
-    """Add what tasks ask for.
+    """Add the columns of requests per task.
 
     Parameters
     ----------
     jobs
-        With ``tasks``, the processors of each job, ``memory`` in kB of a processor, ``allocated_nodes``, and
-        of `REQUESTS` and the totals of generic resources what the log has.
+        With ``tasks``, the processors of each job, ``memory`` in kB per processor, ``allocated_nodes``, and
+        the available columns of `REQUESTS` and totals of generic resources.
     notes
-        Gets what was assumed.
+        Collects remarks on assumptions.
     reading
-        Whether memory is asked for, and which fields come first.
+        Whether to use memory, and which processor field takes precedence.
 
     Returns
     -------
     polars.DataFrame
-        With new ``tasks``; ``core`` (processors of a task), ``mem`` (kB), ``tasks_per_node``, ``exclusive``
-        where some job needs them; and a column for each generic resource.
+        With new ``tasks``; ``core`` (processors per task), ``mem`` (kB), ``tasks_per_node`` and ``exclusive``
+        if a job needs them; and a column for each generic resource.
     """
     if NODES not in jobs.columns and CHUNKS not in jobs.columns:
         return jobs.with_columns(pl.col("memory").alias("mem")) if reading.use_memory else jobs
@@ -96,7 +96,7 @@ def with_chunks(jobs: pl.DataFrame, notes: Notes, reading: Reading) -> pl.DataFr
     if forms.exclusive.any():
         columns.append(pl.lit(forms.exclusive).alias("exclusive"))
     if reading.use_memory:
-        # Slurm counts memory by processor: each of a task has the same.
+        # Slurm counts memory per processor: all processors of a task have the same share.
         of_job = (pl.col(MEMORY).cast(pl.Float64) / tasks / core).ceil() * core
         columns.append(pl.coalesce(of_job, pl.col("memory") * core).alias("mem"))
     return jobs.with_columns(columns).drop(*REQUESTS, *generic.values())
@@ -104,20 +104,20 @@ def with_chunks(jobs: pl.DataFrame, notes: Notes, reading: Reading) -> pl.DataFr
 
 @dataclass(frozen=True)
 class _Forms:
-    """The form of each request.
+    """The form of each request: how it is divided into tasks.
 
     Attributes
     ----------
     chunks
-        Of how many tasks it is if each has several processors or generic resources; 0 if each is a processor.
+        Number of tasks if each has several processors or generic resources; 0 if each processor is a task.
     most
-        How many tasks a node takes at most; 0 without a bound.
+        Maximum number of tasks per node; 0 for no bound.
     exclusive
-        Whether nodes are taken whole.
+        Whether nodes are allocated exclusively.
     takes_given
-        Whether the nodes that were given are taken for those that were asked for.
+        Whether the allocated nodes replace missing requested nodes.
     takes_one
-        Whether one node is taken, since the log says nothing of nodes.
+        Whether one node is assumed, since the log has no nodes.
     """
 
     chunks: pl.Series
@@ -128,7 +128,7 @@ class _Forms:
 
     @classmethod
     def of(cls, jobs: pl.DataFrame, totals: Sequence[str], reading: Reading) -> Self:
-        """Choose the forms."""
+        """Derive the forms from requested and allocated nodes."""
         frame = _facts(jobs, totals, reading).with_columns(
             (
                 pl.col("asked").is_not_null() & ~(pl.col("given") > pl.col("nodes")).fill_null(value=False)
@@ -136,7 +136,8 @@ class _Forms:
             (pl.col("tasks") / pl.col("nodes")).ceil().alias("each"),
         )
         several = pl.col("nodes") > 1
-        # A bound by node does for processors that do not divide evenly, if as many nodes are needed for it.
+        # Uneven processors can be expressed as a bound per node if the bound implies the same number of
+        # nodes.
         is_even = pl.col("tasks") % pl.col("nodes") == 0
         is_bounded = (pl.col("tasks") / pl.col("each")).ceil() == pl.col("nodes")
         by_node = pl.col("exact") & several & (is_even | ~is_bounded | pl.col("exclusive"))
@@ -157,10 +158,10 @@ class _Forms:
 
     @classmethod
     def said(cls, jobs: pl.DataFrame, totals: Sequence[str]) -> Self:
-        """Take the forms that the log says itself.
+        """Use the forms in the log.
 
-        A job with generic resources whose chunks are unknown is as many equal chunks of whole numbers as
-        there can be.
+        A job with generic resources and unknown chunks is divided into as many equal chunks of whole numbers
+        as possible.
         """
         none = pl.zeros(jobs.height, pl.Int64, eager=True) > 0
         generic = jobs.select(pl.any_horizontal(pl.lit(value=False), *(pl.col(name) > 0 for name in totals)))
@@ -174,7 +175,7 @@ class _Forms:
         return cls(chunks, jobs.select(most.alias("most")).to_series(), whole, none, none)
 
     def remark(self, jobs: pl.DataFrame, totals: Sequence[str], notes: Notes, reading: Reading) -> None:
-        """Say which fields were missing, and what was rounded."""
+        """Add remarks on missing fields and rounded amounts."""
         chunks = self.chunks.replace(0.0, None)
         uneven = pl.zeros(jobs.height, pl.Int64, eager=True) > 0
         for name in ("tasks", *totals):
@@ -193,7 +194,7 @@ class _Forms:
 
 
 def _facts(jobs: pl.DataFrame, totals: Sequence[str], reading: Reading) -> pl.DataFrame:
-    """Give what decides the form of a request; ``nodes`` are those that it is for."""
+    """Return the facts that determine the form of a request; ``nodes`` is the number of nodes to use."""
     asked, given = (_known(name) for name in (NODES, "allocated_nodes"))
     if reading.processors == "allocated":
         asked = pl.coalesce(given, asked)
@@ -217,10 +218,9 @@ def _known(name: str) -> pl.Expr:
 
 
 def _spread(jobs: pl.DataFrame, frame: pl.DataFrame, totals: Sequence[str]) -> pl.Series:
-    """Return the chunks of jobs whose generic resources may be on any number of nodes.
+    """Return the number of chunks of jobs whose generic resources may be on any number of nodes.
 
-    They are equal chunks of whole numbers, as many as there can be; but no fewer than the nodes that the job
-    was given.
+    Use the largest number of equal chunks of whole numbers, but at least the number of allocated nodes.
     """
     common = _common(frame["tasks"], jobs, totals)
     given = frame["given"].fill_null(1.0)

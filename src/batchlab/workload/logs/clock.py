@@ -1,4 +1,4 @@
-"""Times of day in logs, as seconds since 1970 UTC."""
+"""Time stamps in logs, converted to seconds since 1970 UTC."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from batchlab.workload.unreadable import UNREADABLE
 __all__ = ["SHIFTED", "Instants", "check_zone", "instants", "settled"]
 
 SHIFTED = "local time that the clocks skipped: read by the offset of the day before"
-"""The remark on a time of day that never was, in the reports of readers."""
+"""Remark for readers on a local time that does not exist."""
 
 _NO_TIMES = ["", "unknown", "none", "n/a", "(null)", "invalid"]
 _ISO = "%Y-%m-%dT%H:%M:%S"
@@ -21,15 +21,15 @@ _ISO_TIME = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?$
 _OFFSET = r":\d\d(?:\.\d+)?([+-])(\d\d):?(\d\d)$"
 _FRACTION = r"^.{19}(\.\d+)"
 _MICROSECONDS = 1e6
-# Clocks are seldom put forward by more, and hardly ever twice within it.
+# A clock is set forward by less than a day, and rarely twice within one.
 _DAY = 86_400
 
 
 class Instants(NamedTuple):
-    """The instants that a column of times can mean; seconds since 1970 UTC, null where unknown.
+    """The possible instants of a column of time stamps; seconds since 1970 UTC, null if unknown.
 
-    `late` differs from `early` where the clocks were put back, so that one time of day was there twice.
-    `skipped` is true where they were put forward over it, and `unreadable` where it is no time at all.
+    `late` differs from `early` if clocks were set back, so that a local time exists twice. `skipped` is true
+    if clocks were set forward past the time, and `unreadable` if the text is no time.
     """
 
     early: pl.Series
@@ -39,7 +39,7 @@ class Instants(NamedTuple):
 
 
 def check_zone(timezone: str) -> None:
-    """Refuse a name that no time zone has."""
+    """Raise if a time zone is unknown."""
     try:
         pl.Series([0]).cast(pl.Datetime("us")).dt.replace_time_zone(timezone)
     except (*UNREADABLE, AttributeError):
@@ -51,27 +51,27 @@ def check_zone(timezone: str) -> None:
 def instants(
     table: pl.DataFrame, names: Sequence[str], timezone: str, time_format: str | None = None
 ) -> dict[str, Instants]:
-    """Read columns of times.
+    """Parse columns of time stamps.
 
     Parameters
     ----------
     table
-        Has them as text: seconds since 1970, or times of day as in ISO 8601, with their offset or without;
-        ``Unknown``, ``None``, ``N/A`` and nothing mean that there is none.
+        The columns as text: seconds since 1970, or ISO 8601 with or without an offset. ``Unknown``, ``None``,
+        ``N/A`` and empty texts are missing times.
     names
         The columns.
     timezone
-        Whose clock showed the times of day that have no offset.
+        Time zone of time stamps without an offset.
     time_format
-        How they are written, in the letters of strftime, where they are no ISO 8601.
+        Format of the time stamps as for strftime, if not ISO 8601.
 
     Returns
     -------
     dict
-        The `Instants` of each column. A time of day that the clocks skipped is read by the offset of the day
+        The `Instants` of each column. A local time that the clocks skipped is read with the offset of the day
         before.
     """
-    # All that have a text, at once: most of the time goes by the number of calls, where there are few jobs.
+    # Parse all non-empty columns at once: for few jobs, the cost is dominated by the number of calls.
     told = [name for name in names if table[name].null_count() < table.height] or [*names[:1]]
     texts = pl.concat([table.select(pl.col(name).cast(pl.String).alias("text")) for name in told])
     text = pl.col("text").str.strip_chars()
@@ -103,14 +103,14 @@ def instants(
 
 
 def _none(height: int) -> Instants:
-    """Return the instants of a column without any."""
+    """Return the instants of an empty column."""
     never = pl.repeat(None, height, dtype=pl.Float64, eager=True)
     no = pl.repeat(value=False, n=height, dtype=pl.Boolean, eager=True)
     return Instants(never, never, no, no)
 
 
 def _naive(time_format: str | None) -> pl.Expr:
-    """Give what the clock showed."""
+    """Return the local time."""
     text = pl.col("text")
     clock = text.str.slice(0, _ISO_LENGTH).str.replace(" ", "T", literal=True)
     is_iso = text.str.contains(_ISO_TIME)
@@ -122,7 +122,7 @@ def _naive(time_format: str | None) -> pl.Expr:
 
 
 def _epoch() -> list[pl.Expr]:
-    """Give seconds since 1970, of which Slurm writes 0 where there is no time; and whether it is such."""
+    """Return seconds since 1970 and whether the text has this form; Slurm writes 0 for a missing time."""
     is_epoch = pl.col("text").str.contains(_EPOCH).fill_null(value=False)
     seconds = pl.when(is_epoch).then("text").cast(pl.Float64, strict=False)
     return [pl.when(seconds > 0).then(seconds).alias("epoch"), is_epoch.alias("is_epoch")]
@@ -135,7 +135,7 @@ def _fraction() -> pl.Expr:
 
 
 def _offset() -> pl.Expr:
-    """Give the offset from UTC in seconds, where the time has one."""
+    """Return the offset from UTC in seconds; null without one."""
     parts = pl.col("text").str.extract_groups(_OFFSET).struct
     minutes = parts.field("2").cast(pl.Float64) * 60 + parts.field("3").cast(pl.Float64)
     sign = pl.when(parts.field("1") == "-").then(-60.0).otherwise(60.0)
@@ -148,7 +148,7 @@ def _seconds(naive: pl.Expr) -> pl.Expr:
 
 
 def _readings(timezone: str) -> list[pl.Expr]:
-    """Give what the time of day means in the zone, and whether the clocks skipped it."""
+    """Return the instants of a local time in the zone, and whether the clocks skipped it."""
     naive = pl.col("naive")
     if timezone == "UTC":
         plain = _seconds(naive)
@@ -165,28 +165,28 @@ def _readings(timezone: str) -> list[pl.Expr]:
 
 
 def _chosen(reading: str) -> pl.Expr:
-    """Take the seconds since 1970, else those of the time and its offset, else those of the zone's clock."""
+    """Return the instant by precedence: seconds since 1970, time with offset, local time in the zone."""
     with_offset = _seconds(pl.col("naive")) - pl.col("offset")
     seconds = pl.coalesce("epoch", pl.coalesce(with_offset, reading) + pl.col("fraction"))
-    # The beginning of 1970 is how a time that is not there may be written.
+    # Some logs write a missing time as the beginning of 1970.
     return pl.when(seconds > 0).then(seconds)
 
 
 def settled(submit: Instants, start: Instants, end: Instants, span: pl.Series) -> list[pl.Series]:
-    """Choose among the instants that times of day can mean.
+    """Choose among the possible instants of ambiguous local times.
 
     Parameters
     ----------
     submit, start, end
-        Of each job.
+        The instants of each job.
     span
-        The seconds from start to end, where the log has them.
+        The seconds from start to end, if the log has them.
 
     Returns
     -------
     list
-        Submission, start and end, seconds since 1970 UTC. The submission is the earlier one; of starts and
-        ends those that agree with the order of the three, and then with the span; then the earlier ones.
+        Submission, start and end, seconds since 1970 UTC. The submission is the earlier instant. Starts and
+        ends are chosen to agree with the order of the three times, then with the span, then to be early.
     """
     chosen = [submit.early, start.early, end.early]
     doubtful = ((start.early != start.late) | (end.early != end.late)).fill_null(value=False)
@@ -199,7 +199,7 @@ def settled(submit: Instants, start: Instants, end: Instants, span: pl.Series) -
 
 
 def _oddness(times: Sequence[float | None], span: float | None) -> tuple[bool, float, float]:
-    """Say how little submission, start and end agree: with their order, then with the span."""
+    """Return a sort key for how badly times agree: with their order, then with the span."""
     known = [each for each in times if each is not None]
     _submit, start, end = times
     wrong = 0.0 if start is None or end is None or span is None else abs(end - start - span)

@@ -1,4 +1,4 @@
-"""The reader of Cobalt's accounting: records in the form of PBS's, of jobs that take whole nodes."""
+"""The reader of Cobalt's accounting: records in PBS syntax, of jobs on whole nodes."""
 
 import os
 import re
@@ -34,7 +34,7 @@ def read_cobalt(
     Parameters
     ----------
     source
-        A path, an open file (text or binary; packed files are known by their content), or an iterable of
+        A path, an open file (text or binary; compressed files are detected by content), or an iterable of
         lines.
     timezone, overrun, invalid, processors, use_memory, requeues, unfinished, log_events, unlimited
         As for `read_pbs`.
@@ -44,8 +44,8 @@ def read_cobalt(
     Returns
     -------
     Workload
-        As that of `read_pbs`. Jobs are ``exclusive``: ``requested_nodes`` are ``Resource_List.nodect``, and
-        ``tasks`` their processors (``ncpus``), else one for each node.
+        As from `read_pbs`. Jobs are ``exclusive``; ``requested_nodes`` is ``Resource_List.nodect``, and
+        ``tasks`` the number of processors (``ncpus``), or else one per node.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def read_cobalt(
     """
     reading = Reading.of(read_cobalt, keywords)
     log, text = opened(source, reading)
-    # Some dumps have the time stamp twice in each line.
+    # Some dumps repeat the time stamp in each line.
     table = table_of(_STAMP_TWICE.sub("", text), log)
     records = records_of(table, log, parse=_request_of, aborted="TIMEOUT")
     log.notes.add("noted", _NOT_SAID, records["line"].head(1))
@@ -83,7 +83,7 @@ def _request_of(attributes: Mapping[str, str]) -> Request:
 
 
 def _with_nodes(records: pl.DataFrame) -> pl.DataFrame:
-    """Parse the list of the indices of the allocated nodes."""
+    """Parse the index list of the allocated nodes."""
     indices = pl.col("node_list").str.contains(_INDICES).fill_null(value=False)
     bracketed = records.select(pl.when(indices).then(pl.format("[{}]", "node_list"))).to_series()
     known = {text: hosts(text) for text in bracketed.unique().drop_nulls()}

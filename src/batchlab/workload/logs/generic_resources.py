@@ -1,4 +1,4 @@
-"""Generic resources such as GPUs in the lists of Slurm: ``gres/gpu:a100=4`` or ``gpu:a100:2``."""
+"""Parse generic resources such as GPUs in Slurm's lists: ``gres/gpu:a100=4`` or ``gpu:a100:2``."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -11,24 +11,24 @@ from batchlab.workload.resource_names import resource_of
 __all__ = ["ASKED", "asked_columns", "names_of", "of_job", "of_node", "with_totals"]
 
 ASKED = "asked in all: "
-"""The beginning of the name of a column of records: how much of a generic resource a job asks for in all."""
+"""Prefix of record columns with the total amount of a generic resource that a job requests."""
 
 _ENTRY = r"gres[/:][^,]+"
 _OF_JOB = re.compile(r"gres[/:]([^:=,]+)(?::([^=,]*))?=(\d{1,15}(?:\.\d+)?)([KkMmGgTt]?)$")
-# A list of an old version may begin with gres: or gres/, and end in the sockets or an index: gpu:v100:1(S:0).
+# A list of an old version may begin with gres: or gres/, and end in sockets or an index: gpu:v100:1(S:0).
 _OF_NODE = re.compile(
     r"(?:gres[/:])?([^:=,()]+)(?::([^:=,()]*[^:=,()\d][^:=,()]*))?(?:[:=](\d{1,15})([KkMmGgTt]?))?(?:\(.*\))?$"
 )
 _SPLIT = re.compile(r",(?![^(]*\))")
 _BINARY = 1024.0
-# How nothing is written.
+# Spellings of an empty list.
 _NOTHING = {"", "(null)", "N/A", "none", "None", "0"}
 
 
 def of_job(text: str) -> dict[str, float]:
     """Return the amounts of generic resources in a list of trackable resources, by resource.
 
-    A list may name a resource with its types and without: ``gres/gpu=4,gres/gpu:a100=4`` are four.
+    A resource may appear with its types and without: ``gres/gpu=4,gres/gpu:a100=4`` means four.
 
     Examples
     --------
@@ -65,19 +65,19 @@ def _summed(matches: Iterable[re.Match[str] | None]) -> dict[str, float]:
 
 
 def with_totals(table: pl.DataFrame, nodes: pl.Expr) -> pl.DataFrame:
-    """Add a column for each generic resource that a job asks for: how much in all.
+    """Add a column with the total request for each generic resource.
 
     Parameters
     ----------
     table
-        The text of the fields of sacct, null where there is none.
+        The text of sacct's fields, null if missing.
     nodes
-        The nodes of each job, for fields that say what each of them is asked for.
+        The nodes of each job, for fields with amounts per node.
 
     Returns
     -------
     polars.DataFrame
-        With the columns `ASKED` + resource, null for jobs that do not ask for it.
+        With the columns `ASKED` + resource, null for jobs that do not request it.
     """
     of_nodes = pl.coalesce(
         pl.when(~pl.col(name).str.strip_chars().is_in([*_NOTHING])).then(name)
@@ -112,10 +112,10 @@ def with_totals(table: pl.DataFrame, nodes: pl.Expr) -> pl.DataFrame:
 
 
 def names_of(found: Iterable[Mapping[str, float]]) -> list[str]:
-    """Return the resources of which some are asked for, each once."""
+    """Return the distinct resources with a positive request."""
     return [*dict.fromkeys(name for each in found for name, amount in each.items() if amount > 0)]
 
 
 def asked_columns(columns: Iterable[str]) -> dict[str, str]:
-    """Return the columns of totals among those of a table, by resource."""
+    """Return the columns of totals in a table, by resource."""
     return {name.removeprefix(ASKED): name for name in columns if name.startswith(ASKED)}

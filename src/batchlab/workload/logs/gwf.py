@@ -46,18 +46,18 @@ def read_gwf(
     Parameters
     ----------
     source
-        A path, an open file (text or binary; packed files are known by their content), or an iterable of
+        A path, an open file (text or binary; compressed files are detected by content), or an iterable of
         lines.
     timezone
-        The site's time zone, for the header; the times are seconds since 1970.
+        Time zone of the site, for the header; time stamps are seconds since 1970.
     overrun, invalid, processors, use_memory, unfinished, log_events, unlimited
         As for `read_sacct`.
 
     Returns
     -------
     Workload
-        As that of `read_sacct`, with ``queue``, ``partition``, ``application``, ``origin_site``, ``run_site``
-        and ``job_structure``. A task of a workflow waits for those that it depends on: column ``dependency``.
+        As from `read_sacct`, with ``queue``, ``partition``, ``application``, ``origin_site``, ``run_site``
+        and ``job_structure``. Dependencies between the tasks of a workflow are in the column ``dependency``.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def _jobs(text: str, log: Log) -> list[Row]:
         if not fields or fields[0].startswith(("#", ";")):
             continue
         if len(fields) == _FIELDS + 1:
-            # Some logs have one more field, of unknown meaning.
+            # Some logs have an additional field of unknown meaning.
             del fields[_STRUCTURE]
         numbers = [number(each) for each in fields[1:11]]
         if len(fields) != _FIELDS or None in numbers:
@@ -159,7 +159,7 @@ def _job(line: int, fields: Sequence[str], numbers: Sequence[float]) -> tuple[Ro
 
 
 def _tasks(text: str, log: Log) -> list[Row]:
-    """Read the table of the tasks of workflows; numbers of tasks count within a workflow."""
+    """Read the table of workflow tasks; task numbers are local to a workflow."""
     found: list[tuple[int, list[str], list[float]]] = []
     for place, line in enumerate(text.split("\n"), 1):
         fields = [each.strip() for each in line.split(",")]

@@ -1,4 +1,4 @@
-"""Lists of hosts as Slurm and PBS write them."""
+"""Host lists in the syntax of Slurm and PBS."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_HOSTS", "executing_hosts", "hosts", "names_of"]
 
 MOST_HOSTS = 1_000_000
-"""More than this many names of one list are not given."""
+"""Maximum number of names that are expanded from one list."""
 
 _ITEM = re.compile(r"(?:\[[^\]]*\]|[^,\[\]])+")
 _PART = re.compile(r"\[([^\[\]]*)\]")
@@ -20,20 +20,21 @@ _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?(?::(\d{1,9}))?")
 
 
 def hosts(text: str, *, most: int = MOST_HOSTS) -> list[str] | None:
-    """Give the names of a list of hosts.
+    """Expand a host list into names.
 
     Parameters
     ----------
     text
-        As ``vn[0-3,7],login``; leading zeros are kept, there may be several brackets in a name, and a range
+        For example ``vn[0-3,7],login``. Leading zeros are kept, a name may have several brackets, and a range
         may have a step: ``vn[0-6:2]``.
     most
-        The most names that are given.
+        Maximum number of names.
 
     Returns
     -------
     list or None
-        The names in the list's order; None where it is no such list, or has more names than ``most``.
+        The names in the order of the list; None if the syntax is invalid or there are more than ``most``
+        names.
 
     Examples
     --------
@@ -58,7 +59,7 @@ def hosts(text: str, *, most: int = MOST_HOSTS) -> list[str] | None:
 
 
 def _numbers(text: str, most: int) -> list[str] | None:
-    """Give the numbers in a bracket; None where a range is none, goes downwards, or has too many."""
+    """Expand the ranges in a bracket; None if a range is invalid, descends, or has too many numbers."""
     found: list[str] = []
     for item in text.split(","):
         match = _RANGE.fullmatch(item.strip())
@@ -72,7 +73,7 @@ def _numbers(text: str, most: int) -> list[str] | None:
 
 
 def executing_hosts(text: str) -> list[str]:
-    """Give the names in an ``exec_host`` or ``exec_vnode`` of PBS, each once, in order.
+    """Return the distinct names in an ``exec_host`` or ``exec_vnode`` of PBS, in order.
 
     Examples
     --------
@@ -84,7 +85,7 @@ def executing_hosts(text: str) -> list[str]:
 
 
 def names_of(lists: pl.Series) -> pl.Series:
-    """Give the names of each of many lists, of Slurm or of PBS; null where there is none that can be read."""
+    """Return the names of each host list, of Slurm or PBS; null if a list cannot be parsed."""
     import polars as pl  # noqa: PLC0415  # readers of configurations do without
 
     known = {

@@ -16,7 +16,7 @@ from batchlab.workload.workload import Workload
 
 __all__ = ["read_jobcomp"]
 
-# What sacct calls the values of the keys.
+# Names of the keys in sacct.
 _KEYS = {
     "JobId": "jobidraw",
     "UserId": "user",
@@ -58,8 +58,8 @@ def read_jobcomp(
     Parameters
     ----------
     source
-        A path, an open file (text or binary; packed files are known by their content), or an iterable
-        of lines.
+        A path, an open file (text or binary; compressed files are detected by content), or an iterable of
+        lines.
     timezone, time_format, overrun, invalid, processors, use_memory, requeues, unlimited, partition_limits, \
     log_events
         As for `read_sacct`.
@@ -69,8 +69,8 @@ def read_jobcomp(
     Returns
     -------
     Workload
-        As that of `read_sacct`. Where there is no SubmitTime, EligibleTime is taken, and without that (before
-        18.08) StartTime.
+        As from `read_sacct`. Without SubmitTime, EligibleTime is used, and without that (before 18.08)
+        StartTime.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def read_jobcomp(
 
 
 def _table(text: str, log: Log) -> pl.DataFrame:
-    """Give the text of the fields of each job, as sacct calls them."""
+    """Return the text of the fields of each job, with sacct's names."""
     names = {**_KEYS, **{key: key for key in TASK_KEYS}}
     table = columns_in(text, [*names])
     lacking = pl.coalesce(pl.when(pl.col(key).is_null()).then(pl.lit(key)) for key in _NEEDED)

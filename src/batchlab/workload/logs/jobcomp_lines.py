@@ -8,7 +8,7 @@ import polars as pl
 __all__ = ["TASK_KEYS", "columns_in", "fields_in", "records_in"]
 
 TASK_KEYS = ("ArrayJobId", "ArrayTaskId", "HetJobId", "HetJobOffset", "PackJobId", "PackJobOffset")
-"""The keys that say of which array or heterogeneous job a record is."""
+"""The keys that identify the array or heterogeneous job of a record."""
 
 _KEYS = (
     *("JobId", "UserId", "GroupId", "Name", "JobState", "Partition", "TimeLimit", "StartTime", "EndTime"),
@@ -16,21 +16,21 @@ _KEYS = (
     *("WcKey", "Cluster", "SubmitTime", "EligibleTime", "DerivedExitCode", "ExitCode"),
     *("Reason", "Comment", "Dependency", "Procs"),
 )
-# Names and directories of users may hold blanks and "=": only the plug-in's own keys begin a field.
+# User names and directories may contain blanks and "=": only the plug-in's own keys begin a field.
 _ANY_KEY = "|".join((*_KEYS, *TASK_KEYS))
 _KEY = re.compile(rf"(?:^|[ \n])({_ANY_KEY})=")
 _LATER_KEY = rf"[ \n](?:{_ANY_KEY})="
 _FIRST = "JobId="
-# A version of Slurm writes few orders of keys: one for plain jobs, others for tasks and components.
+# A Slurm version writes few orders of keys: one for plain jobs, others for tasks and components.
 _MOST_ORDERS = 8
 _FEWEST_RECORDS = 100
 
 
 def records_in(text: str) -> Iterator[tuple[int, str]]:
-    """Give the records of a file, each with the number of its first line.
+    """Yield the records of a file with their first line numbers.
 
-    A record goes on up to the next line that begins one: the name of a job may have line ends in it. What
-    stands before the first is given as a record too.
+    A record ends before the next line that begins a record, since job names may contain line ends. Text
+    before the first record is yielded as a record too.
     """
     first = 0
     lines: list[str] = []
@@ -46,28 +46,28 @@ def records_in(text: str) -> Iterator[tuple[int, str]]:
 
 
 def fields_in(record: str) -> dict[str, str]:
-    """Give the values of a record by key, without blanks around them; none of what is no record."""
+    """Return the stripped values of a record by key; empty if the text is no record."""
     before, *parts = _KEY.split(record)
     return {} if before else dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
 
 
 def columns_in(text: str, keys: Sequence[str]) -> pl.DataFrame:
-    """Give the values of the records of a file in columns.
+    """Split the records of a file into columns.
 
-    Records that have the same keys in the same order are split together, a key of all of them at a time.
+    Records with the same keys in the same order are split together, one key at a time.
 
     Parameters
     ----------
     text
-        Of the file.
+        The text of the file.
     keys
-        Those whose values are wanted.
+        The keys to return.
 
     Returns
     -------
     polars.DataFrame
-        A row for each record, in order: ``line``; ``record``, its text; and for each key a column of text, as
-        of `fields_in`.
+        One row per record, in order: ``line``; ``record``, its text; and a text column per key, as from
+        `fields_in`.
     """
     rest = _records(text).with_columns(pl.col("record").str.count_matches(_LATER_KEY).alias("count"))
     parts: list[pl.DataFrame] = []
@@ -89,7 +89,7 @@ def columns_in(text: str, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def _records(text: str) -> pl.DataFrame:
-    """Give the records of a file, and the line at which each begins."""
+    """Return the records of a file and their first line numbers."""
     lines = pl.Series("record", text.replace("\r\n", "\n").split("\n"), pl.String)
     frame = lines.str.strip_chars().to_frame().with_columns(pl.int_range(pl.len()).alias("line") + 1)
     frame = frame.filter(pl.col("record") != "")
@@ -99,7 +99,7 @@ def _records(text: str) -> pl.DataFrame:
 
 
 def _split(records: pl.DataFrame, order: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Split the records that have just these keys, once each, in this order; give them, and the others."""
+    """Split the records with exactly these keys in this order; return them and the other records."""
     alike = pl.col("record").str.starts_with(_FIRST) & (pl.col("count") == len(order) - 1)
     values: dict[str, pl.Series] = {}
     text = records.select(pl.when(alike).then(pl.col("record").str.strip_prefix(_FIRST)).alias("text"))[
@@ -107,7 +107,8 @@ def _split(records: pl.DataFrame, order: Sequence[str]) -> tuple[pl.DataFrame, p
     ]
     before = _FIRST.removesuffix("=")
     for key in order[1:]:
-        # As many keys as there are, each found behind the one before it: the values hold none.
+        # The record has as many keys as the order, and each key follows the previous one: no value contains a
+        # key.
         pair = text.str.splitn(f" {key}=", 2).struct.unnest()
         values[before], text, before = pair["field_0"], pair["field_1"], key
     values[before] = text

@@ -1,4 +1,4 @@
-"""From the records of a log to a checked workload, whatever wrote the log."""
+"""Convert the records of any log to a checked workload."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -52,8 +52,8 @@ RECORD: Mapping[str, pl.DataType] = {
     "queue": pl.String(),
     "node_list": pl.String(),
 }
-"""The columns that the records of any log have; null where it is silent. Times in seconds since 1970 UTC, or
-seconds; ``limit`` is infinite where there was none; ``memory`` in kB of a processor."""
+"""The columns common to the records of all logs; null if the log has no value. Times in seconds since 1970
+UTC, or seconds; ``limit`` is infinite for no limit; ``memory`` in kB per processor."""
 
 _NO_NODES = ["None assigned", "(null)", ""]
 _NUMBER = "is no number of a job"
@@ -70,26 +70,26 @@ _PARTS = ("restarts", "base", "range", "component", "ended", "never_started", "m
 
 
 def workload_of(records: pl.DataFrame, log: Log, header: Mapping[str, object]) -> Workload:
-    """Make a workload of the records of a log.
+    """Convert the records of a log to a workload.
 
     Parameters
     ----------
     records
-        The columns of `RECORD`, and any others, which ride along.
+        The columns of `RECORD`, and any additional columns, which are kept.
     log
-        Where they come from, what was said of its lines already, and how to read it.
+        The log: its source, the remarks on its lines so far, and the reading options.
     header
-        What is known of the log besides its time zone and its begin.
+        Header fields other than time zone and start time.
 
     Returns
     -------
     Workload
-        In the order of submission; its origin is the first submission.
+        Sorted by submission; the origin is the first submission.
 
     Raises
     ------
     WorkloadError
-        If no record is of a job; with ``invalid="raise"``, at the first job that breaks a rule.
+        If no record describes a job; with ``invalid="raise"``, at the first job that breaks a rule.
     """
     notes, reading = log.notes, log.reading
     if records.is_empty() and not notes.table("dropped").height:
@@ -135,8 +135,8 @@ def _is_forward() -> pl.Expr:
 
 
 def _never_started() -> pl.Expr:
-    """Tell which jobs ended in the queue; some versions of Slurm give them the end for a start."""
-    # A dump without the nodes of jobs does not tell it from jobs that ended at once, which ran as long.
+    """Return a mask of jobs that ended in the queue; some versions of Slurm set their start to the end."""
+    # In a dump without nodes, such jobs look like jobs that ended at once, which have the same run time 0.
     no_nodes = pl.col("node_list").is_in(_NO_NODES).fill_null(value=True)
     instant = (pl.col("elapsed").fill_null(0) == 0) & (pl.col("start") >= pl.col("end"))
     cancelled = pl.col("state").is_in(["CANCELLED", "DEADLINE"]).fill_null(value=False)
@@ -145,7 +145,7 @@ def _never_started() -> pl.Expr:
 
 
 def _with_run_times(jobs: pl.DataFrame, notes: Notes, reading: Reading) -> pl.DataFrame:
-    """Add ``run_time``: what the log calls elapsed, else from start to end."""
+    """Add ``run_time``: the elapsed time in the log, else the time from start to end."""
     never = pl.col("never_started")
     span = pl.col("end") - pl.col("start") - pl.col("suspended").fill_null(0)
     run_time = pl.coalesce(pl.when(never).then(0.0), "elapsed", span)
@@ -172,7 +172,7 @@ def _with_run_times(jobs: pl.DataFrame, notes: Notes, reading: Reading) -> pl.Da
 
 
 def _with_requests(jobs: pl.DataFrame, notes: Notes, reading: Reading) -> pl.DataFrame:
-    """Add ``tasks``: the processors of each job."""
+    """Add ``tasks``: the number of processors of each job."""
     first, second = ("requested", "allocated")
     if reading.processors == "allocated":
         first, second = second, first
@@ -184,7 +184,7 @@ def _with_requests(jobs: pl.DataFrame, notes: Notes, reading: Reading) -> pl.Dat
 
 
 def _admitted(jobs: pl.DataFrame, log: Log, header: Mapping[str, object], generic: Sequence[str]) -> Workload:
-    """Check the jobs as any table's, and put the report together."""
+    """Check the jobs like any table, and assemble the report."""
     name, notes, reading = log.name, log.notes, log.reading
     dropped = notes.table("dropped")
     if jobs.is_empty() and dropped.height:
@@ -223,7 +223,7 @@ def _admitted(jobs: pl.DataFrame, log: Log, header: Mapping[str, object], generi
             read=admitted.height + tables["dropped"].height,
             kept=admitted.height,
             **tables,
-            # A line may be of several tasks, and a remark on a time names no job.
+            # A line may describe several tasks, and a remark on a time has no job.
             mended_jobs=max(tables["mended"][key].drop_nulls().n_unique() for key in ("line", "job_id")),
             skipped=notes.skipped,
             options={**reading.options, **log.options},
@@ -233,7 +233,7 @@ def _admitted(jobs: pl.DataFrame, log: Log, header: Mapping[str, object], generi
 
 
 def _columns(jobs: pl.DataFrame, begin: int, amounts: Sequence[str]) -> list[pl.Expr | str]:
-    """Give the columns of the workload: those of any, what was asked for, what became of the jobs."""
+    """Return the columns of the workload: standard columns, requests, outcomes of jobs."""
     first = [*amounts, *(name for name in ("tasks_per_node", "exclusive") if name in jobs.columns)]
     known = {*_OWN, *_PARTS, *RECORD, "job_id", "run_time", "requested_time", "tasks", "attempts", *first}
     happened = [RUN_EVENTS] if RUN_EVENTS in jobs.columns and jobs[RUN_EVENTS].count() else []

@@ -1,4 +1,4 @@
-"""Time limits of jobs in logs: what they were allowed to run, and what schedulers plan with (S3)."""
+"""Time limits of logged jobs, and the times that schedulers plan with (S3)."""
 
 import math
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from batchlab.workload.time_limits import TIME_LIMIT
 __all__ = ["OF_PARTITION", "with_limits"]
 
 OF_PARTITION = "limit of the partition"
-"""The column of records of whether a job has the longest limit of its partition."""
+"""Record column: whether a job has the maximum time limit of its partition."""
 
 
 def with_limits(jobs: pl.DataFrame, notes: Notes, reading: Reading) -> pl.DataFrame:
@@ -22,12 +22,12 @@ def with_limits(jobs: pl.DataFrame, notes: Notes, reading: Reading) -> pl.DataFr
     Parameters
     ----------
     jobs
-        With ``limit``, seconds: infinite if there was none, null if it is not known; ``run_time``,
-        ``partition``, ``queue``, and perhaps `OF_PARTITION`.
+        With ``limit``, seconds: infinite for no limit, null if unknown; ``run_time``, ``partition``,
+        ``queue``, and optionally `OF_PARTITION`.
     notes
-        Gets what was taken.
+        Collects remarks on assumed limits.
     reading
-        What stands for no limit, and for the limit of a partition.
+        The substitutes for no limit, and for the limit of a partition.
     """
     unlimited = (pl.col("limit") == math.inf).fill_null(value=False)
     taken = _of_places(reading.unlimited, YEAR)
@@ -43,7 +43,7 @@ def with_limits(jobs: pl.DataFrame, notes: Notes, reading: Reading) -> pl.DataFr
         unknown = jobs.filter(pl.col("requested_time").is_null())
         notes.add("mended", reasons.REQUESTED_TIME_UNKNOWN, unknown["line"], unknown["job_id"])
         known = pl.coalesce("requested_time", "run_time")
-        # What schedulers plan with is no limit at which a job is killed.
+        # The planned time is not a limit at which a job is killed.
         jobs = jobs.with_columns(known, pl.when(endless).then(math.inf).otherwise(known).alias(TIME_LIMIT))
     free = jobs.filter("unlimited")
     for seconds, part in free.group_by("requested_time", maintain_order=True):
@@ -53,7 +53,7 @@ def with_limits(jobs: pl.DataFrame, notes: Notes, reading: Reading) -> pl.DataFr
 
 
 def _of_places(given: float | Mapping[str, float], default: float | None) -> pl.Expr:
-    """Give a number of seconds for all jobs, or that of their partitions or queues."""
+    """Return a number of seconds for all jobs, or the value of each job's partition or queue."""
     if not isinstance(given, Mapping):
         return pl.lit(float(given))
     names, values = list(given), [float(each) for each in given.values()]

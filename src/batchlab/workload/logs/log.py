@@ -1,4 +1,4 @@
-"""A log that is being read, and what is refused of it."""
+"""The state of reading a log, and its rejected lines."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -18,9 +18,9 @@ __all__ = ["Log", "opened"]
 
 @dataclass(frozen=True)
 class Log:
-    """A log that is being read: its name, what was said of its lines or rows, and how to read it.
+    """The state of reading a log: its name, the remarks on its lines or rows, and the reading options.
 
-    `options` are those of its reader besides the ones that all readers share.
+    `options` are those that only this reader has.
     """
 
     name: str
@@ -30,11 +30,11 @@ class Log:
     options: Mapping[str, object] = field(default_factory=dict)
 
     def place(self, number: int) -> str:
-        """Name a line or a row in a message."""
+        """Return the position of a line or a row for a message."""
         return f"{self.name}:{number}" if self.unit == "line" else f"{self.name}: row {number}"
 
     def refuse_line(self, line: int, value: str, reason: str) -> None:
-        """Leave out a line, or raise."""
+        """Drop a line, or raise."""
         if self.reading.invalid == "raise":
             raise WorkloadError(f"{self.place(line)}: {shown(value[:200])} {reason}. {NEXT_STEP}")
         self.notes.add("dropped", reason, pl.Series([line]))
@@ -42,7 +42,7 @@ class Log:
     def refuse(
         self, records: pl.DataFrame, holds: pl.Expr, column: str, reason: str, *, is_usual: bool = False
     ) -> pl.DataFrame:
-        """Leave out the records for which a rule does not hold, or raise at the first if that is unusual."""
+        """Drop the records that break a rule; with ``invalid="raise"``, raise unless the case is usual."""
         mask = records.select(holds.fill_null(value=False)).to_series()
         if mask.all():
             return records
@@ -61,7 +61,7 @@ class Log:
 def opened(
     source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes], reading: Reading
 ) -> tuple[Log, str]:
-    """Return a log of which nothing has been read yet, and its text.
+    """Return a log before parsing, and its text.
 
     Raises
     ------

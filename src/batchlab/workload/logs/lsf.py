@@ -43,7 +43,7 @@ _STATES = {
     **dict.fromkeys(("10", "11"), "REQUEUED"),
     **dict.fromkeys(("19", "22"), "NODE_FAIL"),
 }
-"""The state of a job that exited, by exitInfo (IBM, lsb.acct: "Termination reasons")."""
+"""The state of a failed job by exitInfo (IBM, lsb.acct: "Termination reasons")."""
 
 
 @takes(AccountingKeywords)
@@ -59,23 +59,23 @@ def read_lsf(
     Parameters
     ----------
     source
-        A path, an open file (text or binary; packed files are known by their content), or an iterable of
+        A path, an open file (text or binary; compressed files are detected by content), or an iterable of
         lines.
     timezone
-        The site's time zone, for the header; the times are seconds since 1970.
+        Time zone of the site, for the header; time stamps are seconds since 1970.
     overrun, invalid, processors, use_memory, requeues, unfinished, log_events, unlimited, node_names
         As for `read_sacct`; ``unlimited`` by queue.
     memory_unit
         The unit of memory in resource requirements (LSF_UNIT_FOR_LIMITS).
     reserved_per
-        What ``rusage[…]`` reserves for: each ``"host"``, or each ``"task"`` (RESOURCE_RESERVE_PER_TASK=Y).
+        The owner of an amount in ``rusage[…]``: ``"host"`` or ``"task"`` (RESOURCE_RESERVE_PER_TASK=Y).
 
     Returns
     -------
     Workload
-        As that of `read_sacct`, with ``queue`` in place of ``partition``. ``requested_nodes`` and
-        ``tasks_per_node`` are those of ``span[…]``, ``requested_gpus`` and ``requested_memory`` those of
-        ``rusage[…]``, ``exclusive`` is ``bsub -x``.
+        As from `read_sacct`, with ``queue`` instead of ``partition``. ``requested_nodes`` and
+        ``tasks_per_node`` come from ``span[…]``, ``requested_gpus`` and ``requested_memory`` from
+        ``rusage[…]``; ``exclusive`` is ``bsub -x``.
 
     Raises
     ------
@@ -212,7 +212,7 @@ def _limit(text: str) -> float:
 
 
 def _state(record: LsfRecord, start: float | None) -> str:
-    """Return how a job ended, in Slurm's words."""
+    """Return the final state of a job, as named by Slurm."""
     if record.status == _DONE:
         return "COMPLETED"
     return _STATES.get(record.exit_reason, "FAILED" if start is not None else "CANCELLED")

@@ -1,7 +1,7 @@
-"""The fields of a record JOB_FINISH of LSF, by their place in its list of tokens.
+"""The fields of an LSF record JOB_FINISH, by their index in its list of tokens.
 
-The order is that of IBM's page on lsb.acct (5.1 to 10.1), without two of its errors: ``runLimit`` stands
-before ``options3``, and an entry of hostRusage has a sixth token, the number of pairs behind it.
+The order follows IBM's page on lsb.acct (5.1 to 10.1), with two corrections: ``runLimit`` is before
+``options3``, and an entry of hostRusage has a sixth token, the number of pairs that follow.
 """
 
 import re
@@ -16,7 +16,7 @@ _COUNT = re.compile(r"[0-9]{1,7}")
 
 @dataclass(frozen=True)
 class LsfRecord:
-    """A record of a job that ended; texts as they are written, empty if the record ends before them."""
+    """The record of a finished job; fields are text, and empty if the record ends before them."""
 
     version: str
     end: str
@@ -49,7 +49,7 @@ class LsfRecord:
 
 
 def tokens_of(line: str) -> list[str]:
-    """Split a line into its tokens: words, and strings in quotes, in which a quote is doubled.
+    """Split a line into tokens: words, and quoted strings, in which quotes are doubled.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def tokens_of(line: str) -> list[str]:
     is_inside = goes_on = False
     for place, part in enumerate(parts):
         if not is_inside:
-            # Nothing between two strings: a quote of one string, which is doubled.
+            # An empty part between two strings is a doubled quote within one string.
             goes_on = not part and 0 < place < last
             if part:
                 tokens += part.split()
@@ -75,9 +75,9 @@ def tokens_of(line: str) -> list[str]:
 
 
 def record_of(tokens: Sequence[str]) -> LsfRecord | None:
-    """Find the fields of a record among its tokens; None if it has no list of hosts or no status.
+    """Parse the fields of a record; None without a list of hosts or a status.
 
-    A record may end early: which fields there are depends on the version. The lists in it have their lengths.
+    Records of old versions end early. Each list in a record is preceded by its length.
     """
 
     def at(place: int) -> str:

@@ -1,6 +1,6 @@
 """Resource requirements of LSF (``bsub -R``): nodes, and the resources reserved on them.
 
-The grammar is that of IBM's "Administer IBM Spectrum LSF: About resource requirement strings".
+The grammar follows IBM's "Administer IBM Spectrum LSF: About resource requirement strings".
 """
 
 import re
@@ -10,10 +10,10 @@ from typing import Literal
 __all__ = ["MemoryUnit", "Requirement", "ReservedPer", "requirement_of"]
 
 MemoryUnit = Literal["KB", "MB", "GB", "TB"]
-"""What a number of memory without a unit counts in: LSF_UNIT_FOR_LIMITS."""
+"""The unit of memory without a suffix: LSF_UNIT_FOR_LIMITS."""
 
 ReservedPer = Literal["host", "task"]
-"""What a reserved amount is for, unless it says: ``task`` with RESOURCE_RESERVE_PER_TASK=Y."""
+"""The default owner of a reserved amount: ``task`` with RESOURCE_RESERVE_PER_TASK=Y."""
 
 _SECTION = re.compile(r"\b(select|order|rusage|span|same|cu|affinity)\[([^\]]*)\]")
 _PAIR = re.compile(r"([A-Za-z_]\w*)=\(?\s*([^,:\s()]+)")
@@ -25,23 +25,22 @@ _KILOBYTES = {"K": 1.0, "M": 1024.0, "G": 1024.0**2, "T": 1024.0**3, "P": 1024.0
 
 @dataclass(frozen=True)
 class _Amount:
-    """How much is reserved, and for each of what."""
+    """A reserved amount, and the unit that it is reserved for."""
 
     value: float
     per: str
 
     def of_job(self, processors: int, nodes: int) -> float:
-        """Return the amount that the whole job reserves."""
+        """Return the total amount reserved by a job."""
         return self.value * {"job": 1, "host": nodes}.get(self.per, processors)
 
 
 @dataclass(frozen=True)
 class Requirement:
-    """What a job asks for: a number of nodes, processors of a node; kB and GPUs of each of something.
+    """The request of a job: number of nodes, processors per node, memory (kB) and GPUs.
 
-    `alternatives` is true if only the first of several requirements was read, and `compound` if the terms of
-    a compound requirement ask for different things, which is not read. `timed` is true if something is
-    reserved for a part of the run.
+    `alternatives` is true if the first of several requirements was used; `compound` if the terms of a
+    compound requirement differ, which is unsupported; `timed` if an amount is reserved for a part of the run.
     """
 
     nodes: int | None = None
@@ -59,9 +58,9 @@ def requirement_of(text: str, unit: MemoryUnit = "MB", per: ReservedPer = "host"
     Parameters
     ----------
     text
-        As ``select[mem>4000] rusage[mem=2000.00,ngpus_physical=2] span[ptile=16]``, in any order.
+        For example ``select[mem>4000] rusage[mem=2000.00,ngpus_physical=2] span[ptile=16]``, in any order.
     unit, per
-        The unit of memory, and the owner of a reserved amount, unless they are written.
+        The default unit of memory, and the default owner of a reserved amount.
 
     Examples
     --------
@@ -93,7 +92,7 @@ def requirement_of(text: str, unit: MemoryUnit = "MB", per: ReservedPer = "host"
 
 
 def _outside(text: str) -> list[str]:
-    """Split a requirement at the ``||`` that are in no section."""
+    """Split a requirement at each ``||`` outside of sections."""
     parts, depth, begin = [], 0, 0
     for place, sign in enumerate(text):
         depth += (sign == "[") - (sign == "]")

@@ -1,4 +1,4 @@
-"""The reader of Maui's workload traces and of Moab's event logs, which share their fields."""
+"""The reader of Maui's workload traces and Moab's event logs, which share their fields."""
 
 import math
 import os
@@ -31,7 +31,7 @@ _EVENTS = {
     "JOBREJECT": "CANCELLED",
     "JOBPREEMPT": "REQUEUED",
 }
-"""The state of a job after an event of Moab; empty: the state in its fields."""
+"""The state of a job after an event of Moab; empty if its fields have the state."""
 
 _STATES = {"COMPLETED": "COMPLETED", "REMOVED": "CANCELLED", "NOTRUN": "PENDING", "VACATED": "REQUEUED"}
 _NONE = ("[NONE]", "[DEFAULT]", "NONE", "-", "0", "-1", "")
@@ -55,17 +55,17 @@ def read_maui(
     Parameters
     ----------
     source
-        A path, an open file (text or binary; packed files are known by their content), or an iterable of
-        lines; files of several days follow one another.
+        A path, an open file (text or binary; compressed files are detected by content), or an iterable of
+        lines; files of several days can be concatenated.
     timezone
-        The site's time zone, for the header; the times are seconds since 1970.
+        Time zone of the site, for the header; time stamps are seconds since 1970.
     overrun, invalid, processors, use_memory, requeues, unfinished, log_events, unlimited, node_names
         As for `read_sacct`.
 
     Returns
     -------
     Workload
-        As that of `read_sacct`, with ``queue`` (the class) beside ``partition``, and ``constraint`` from the
+        As from `read_sacct`, with ``queue`` (the class) besides ``partition``, and ``constraint`` from the
         features. ``requested_processors`` are tasks × processors per task.
 
     Raises
@@ -110,7 +110,7 @@ def _line(row: Row) -> int:
 
 
 def _records(text: str, log: Log) -> Iterator[tuple[int, Sequence[str], str | None]]:
-    """Split the lines: the line, the fields of Maui, and Moab's event."""
+    """Yield the line number, Maui's fields and Moab's event of each record."""
     others = 0
     for place, line in enumerate(text.split("\n"), 1):
         fields = line.split()
@@ -134,7 +134,7 @@ def _records(text: str, log: Log) -> Iterator[tuple[int, Sequence[str], str | No
 
 
 def _state(fields: Sequence[str], event: str | None) -> str:
-    """Return the state of a job after a record, in Slurm's words."""
+    """Return the state of a job after a record, as named by Slurm."""
     state = _EVENTS.get(event or "", "") or _STATES.get(fields[6].upper(), fields[6].upper())
     start, end, limit = instant(fields[10]), instant(fields[11]), whole(fields[5])
     ran = end - start if start is not None and end is not None else -1.0
@@ -142,7 +142,7 @@ def _state(fields: Sequence[str], event: str | None) -> str:
 
 
 def _row(line: int, fields: Sequence[str], state: str) -> Row:
-    """Convert the fields to the columns of a job; their numbers are one less than in the manual."""
+    """Convert the fields to the columns of a job; indices are one less than in the manual."""
     start, end = instant(fields[10]), instant(fields[11])
     per_task = max(whole(fields[31]) or 1, 1)
     tasks, nodes, per_node = (_positive(fields[place]) for place in (2, 1, 22))
@@ -193,14 +193,14 @@ def _known(text: str) -> str | None:
 
 
 def _names(text: str, separators: str) -> list[str]:
-    """Split a list; one that names nothing is empty."""
+    """Split a list; empty if it holds no names."""
     if text in _NONE:
         return []
     return [each for each in re.split(f"[{re.escape(separators)}]", text) if each not in _NONE]
 
 
 def _number(text: str) -> str:
-    """Find the number of a job in its name: ``77``, ``server.77.0`` or ``77[3]``."""
+    """Extract the number of a job from its name: ``77``, ``server.77.0`` or ``77[3]``."""
     match = _NUMBER.search(text)
     if match is None:
         return text

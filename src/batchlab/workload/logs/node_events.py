@@ -1,4 +1,4 @@
-"""The reader of the node events that Slurm's ``sacctmgr show event`` prints."""
+"""The reader of node events printed by Slurm's ``sacctmgr show event``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ JobsOnNodes: TypeAlias = Literal["requeue", "kill"]
 
 _COMMAND = "sacctmgr --parsable2 show event format=NodeName,TimeStart,TimeEnd,State start=2020-01-01"
 _NEEDED = ("nodename", "timestart", "timeend", "state")
-# Behind a state: not responding, maintenance, reboots, and what nodes do to save power.
+# Suffixes of a state: not responding, maintenance, reboot, and power saving.
 _FLAGS = "*$@^#%~!+-"
 _ASLEEP = "~"
 _DOWN = ("DOWN", "FAIL", "ERROR")
@@ -33,14 +33,14 @@ _DRAINED = ("DRAIN", "DRNG", "DRAINED", "DRAINING", "FAILG", "FAILING", "MAINT",
 
 @dataclass(frozen=True)
 class NodeEventLog:
-    """What a listing of node events says.
+    """The node events of a listing.
 
     Parameters
     ----------
     events
-        ``down`` and ``drain`` of nodes, and ``up`` once they are back.
+        ``down`` and ``drain`` of nodes, and ``up`` when they return.
     skipped
-        How many rows say nothing of a node of the machine, by reason.
+        Number of rows without an outage of a node of the machine, by reason.
     """
 
     events: EventStream
@@ -55,34 +55,34 @@ def read_node_events(
     timezone: str = "UTC",
     jobs: JobsOnNodes = "requeue",
 ) -> NodeEventLog:
-    """Read what ``sacctmgr --parsable2 show event`` prints: when nodes were down or drained.
+    """Read the output of ``sacctmgr --parsable2 show event``: times when nodes were down or drained.
 
     Parameters
     ----------
     source
         A path, an open file (text or binary), or an iterable of lines, with the fields NodeName, TimeStart,
-        TimeEnd and State. Give ``start=`` to sacctmgr: otherwise it begins at midnight of the day before.
+        TimeEnd and State. Pass ``start=`` to sacctmgr: by default it starts at midnight of the day before.
     nodes
-        The names of the machine's nodes, by their numbers.
+        The names of the machine's nodes, by node number.
     origin
         Time 0 of the workload, seconds since 1970 UTC: its ``header.unix_start_time``.
     timezone
         Time zone of the time stamps, as ``"Europe/Berlin"``.
     jobs
-        What happens in the simulation to the jobs on a node that goes down: ``"requeue"`` or ``"kill"``.
+        What the simulation does with jobs on a node that goes down: ``"requeue"`` or ``"kill"``.
 
     Returns
     -------
     NodeEventLog
-        Rows of one node that follow on one another are one outage, since Slurm opens a new row whenever the
-        state or the reason changes. A row DRAIN begins when the node is empty, not when it was ordered.
-        Skipped are rows of the whole cluster, of nodes that are not there, of nodes that sleep to save power,
-        and of states in which a node takes jobs.
+        Consecutive rows of a node are one outage, since Slurm opens a new row whenever the state or the
+        reason changes. A row DRAIN begins when the node is empty, not when the drain was requested. Skipped
+        rows are those of the whole cluster, of unknown nodes, of nodes in power saving, and of states in
+        which a node accepts jobs.
 
     Raises
     ------
     WorkloadError
-        If the source has no such header, or a time cannot be read.
+        If the source has no such header, or a time cannot be parsed.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def read_node_events(
 
 
 def _table(text: str, name: str) -> pl.DataFrame:
-    """Split the lines; ``line`` is the number of each."""
+    """Split the lines into columns; ``line`` is the line number."""
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     head = [each.strip().lower() for each in lines[0][1].split("|")] if lines else []
     missing = [each for each in _NEEDED if each not in head]
@@ -137,7 +137,7 @@ def _table(text: str, name: str) -> pl.DataFrame:
 
 
 def _chosen(table: pl.DataFrame, nodes: Sequence[str]) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Keep the rows in which nodes of the machine take no job, one for each node; count the others."""
+    """Keep the rows in which a node of the machine accepts no jobs, one per node; count the others."""
     numbers = {name: number for number, name in enumerate(nodes)}
     word = pl.col("state").str.to_uppercase().str.strip_chars_end(_FLAGS)
     out = pl.when(word.is_in(_DOWN)).then(pl.lit("down")).when(word.is_in(_DRAINED)).then(pl.lit("drain"))
@@ -164,7 +164,7 @@ def _chosen(table: pl.DataFrame, nodes: Sequence[str]) -> tuple[pl.DataFrame, di
 
 
 def _events(outages: pl.DataFrame, origin: float, jobs: JobsOnNodes) -> list[dict[str, Any]]:
-    """Make the events of one node: rows that touch or overlap are one outage."""
+    """Create the events of one node: rows that touch or overlap are one outage."""
     found: list[dict[str, Any]] = []
     until, state = float("-inf"), ""
     for begin, end, event, node in outages.select("begin", "end", "event", "node").iter_rows():

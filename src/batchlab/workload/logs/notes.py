@@ -1,4 +1,4 @@
-"""What is said of the lines of a log while its jobs are made."""
+"""Remarks on the lines of a log, collected while jobs are created."""
 
 import polars as pl
 
@@ -13,14 +13,14 @@ _SCHEMA = {**NOTES_SCHEMA, "outcome": pl.String()}
 
 
 class Notes:
-    """The remarks on jobs, collected for a report, and the counts of lines that are no jobs."""
+    """Collects remarks on jobs for a report, and counts lines that are no jobs."""
 
     def __init__(self) -> None:
         self._parts: list[pl.DataFrame] = [pl.DataFrame(schema=_SCHEMA)]
         self.skipped: dict[str, int] = {}
 
     def add(self, outcome: str, reason: str, lines: pl.Series, job_id: pl.Series | None = None) -> None:
-        """Say the same of several lines; ``outcome`` is ``dropped``, ``mended`` or ``noted``."""
+        """Add a remark on several lines; ``outcome`` is ``dropped``, ``mended`` or ``noted``."""
         if not len(lines):
             return
         numbers = pl.repeat(None, len(lines), dtype=pl.Int64, eager=True) if job_id is None else job_id
@@ -35,11 +35,11 @@ class Notes:
             self.skipped[what] = self.skipped.get(what, 0) + count
 
     def first_line(self, outcome: str) -> int:
-        """Give the first line with a remark of an outcome; 1 where there is none."""
+        """Return the first line with a remark of an outcome; 1 if there is none."""
         lines = self.table(outcome)["line"].drop_nulls()
         return int(lines[0]) if len(lines) else 1
 
     def table(self, outcome: str) -> pl.DataFrame:
-        """Give the remarks of an outcome, in the order of lines."""
+        """Return the remarks of an outcome, sorted by line."""
         together = pl.concat(self._parts).filter(outcome=outcome).select(NOTES_SCHEMA.names())
         return together.sort("line", maintain_order=True)

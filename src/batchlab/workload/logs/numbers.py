@@ -1,4 +1,4 @@
-"""The numbers by which Slurm and PBS call jobs, tasks of arrays and components of heterogeneous jobs."""
+"""Parse the numbers of jobs, array tasks and components of heterogeneous jobs in Slurm and PBS."""
 
 import polars as pl
 
@@ -7,12 +7,12 @@ from batchlab.workload.logs.notes import Notes
 
 __all__ = ["STEP", "expanded", "highest", "is_step", "numbered", "with_parts"]
 
-# 12, 12_3, 12_[3-9%2], 12[3] and 12[] of PBS, 12+1; a dump may cut what stands in brackets.
+# 12, 12_3, 12_[3-9%2], 12[3] and 12[] of PBS, 12+1; a dump may truncate the text in brackets.
 _PLAIN = r"^\d{1,18}$"
 _PARTS = r"^(\d{1,18})(?:_?\[([^\]]*)\]?|_(\d{1,7}))?(?:\+(\d{1,6}))?$"
-# An open bracket has no step behind it: the dots in 12_[1,3,... are where its list was cut.
+# A step cannot follow an open bracket: the dots in 12_[1,3,... mark a truncated list.
 STEP = r"^\d+(?:_(?:\d+|\[[^\]]*\]))?(?:\+\d+)?\."
-"""How the number of a step begins."""
+"""Pattern for the beginning of a step's number."""
 
 _MOST_TASKS = 4_000_001
 _CUT_SHORT = "the array's list of indices is cut short: those that are there are taken"
@@ -20,7 +20,7 @@ _NOT_INDICES = "the array's list of indices cannot be read: taken as one job"
 
 
 def is_step(column: str) -> pl.Expr:
-    """Tell which records are of steps: ``12.batch``, ``12_3.0``, ``12+1.extern``."""
+    """Return a mask of the records of steps: ``12.batch``, ``12_3.0``, ``12+1.extern``."""
     return pl.col(column).str.contains(STEP).fill_null(value=False)
 
 
@@ -28,13 +28,13 @@ def with_parts(records: pl.DataFrame) -> pl.DataFrame:
     """Split ``logged_id`` into the columns ``base``, ``range``, ``array_index`` and ``component``."""
     text = pl.col("logged_id").str.strip_chars()
     plain = text.str.contains(_PLAIN)
-    # Groups are slow to find, and most numbers have no parts.
+    # Extracting groups is slow, and most numbers have no parts.
     parts = pl.when(~plain).then(text).str.extract_groups(_PARTS)
     number = pl.when(plain).then(text).otherwise(parts.struct.field("1"))
     bracket = parts.struct.field("2")
     is_one = bracket.str.contains(r"^\d{1,7}$").fill_null(value=False)
     index = pl.coalesce(parts.struct.field("3"), pl.when(is_one).then(bracket))
-    # No array of Slurm has a task beyond; a number that says so is none.
+    # Array indices in Slurm are smaller; a larger number is invalid.
     sound = index.is_null() | (index.cast(pl.Int64, strict=False) < _MOST_TASKS)
     return records.with_columns(
         pl.when(sound).then(number).cast(pl.Int64, strict=False).alias("base"),
@@ -45,9 +45,9 @@ def with_parts(records: pl.DataFrame) -> pl.DataFrame:
 
 
 def expanded(records: pl.DataFrame, notes: Notes) -> pl.DataFrame:
-    """Give a row for each task that a record of several tasks stands for, and that has no record itself.
+    """Expand records of several tasks into one row per task without a record of its own.
 
-    Adds ``array_limit``: how many tasks of the array might run at once, where one of its records says so.
+    Add ``array_limit``: the maximum number of running tasks of the array, if one of its records has it.
     """
     ranges = records.filter(pl.col("range").is_not_null())
     if ranges.is_empty():
@@ -95,7 +95,7 @@ def expanded(records: pl.DataFrame, notes: Notes) -> pl.DataFrame:
 
 
 def _indices(text: str) -> tuple[list[int], int | None, str | None]:
-    """Give the indices of the tasks, how many may run at once, and a remark."""
+    """Return the indices of the tasks, the limit of running tasks, and a remark."""
     items, _, limit = text.partition("%")
     remark = None
     if "..." in items:
@@ -108,21 +108,21 @@ def _indices(text: str) -> tuple[list[int], int | None, str | None]:
 
 
 def highest(records: pl.DataFrame) -> int:
-    """Give the greatest number of all jobs of a log."""
+    """Return the largest job number in a log."""
     numbers = records.select(pl.max_horizontal(pl.col("raw").max(), pl.col("base").max()))
     return int(numbers.item() or 0)
 
 
 def numbered(jobs: pl.DataFrame, known: int) -> pl.DataFrame:
-    """Give each job a number, ``job_id``, and each task of an array the columns of a task.
+    """Assign each job a ``job_id``, and each task of an array its task columns.
 
-    That is the log's own number where it has one; the others get numbers above ``known``, in order. Those are
-    of no job that was left out either, which others may name.
+    Jobs keep the number from the log. Others get numbers above ``known``, in order, so that they differ from
+    the numbers of dropped jobs, which dependencies may name.
     """
     plain = pl.col("array_index").is_null() & pl.col("component").is_null()
     own = pl.coalesce("raw", pl.when(plain).then("base"))
     jobs = jobs.with_columns(own.alias("job_id"))
-    # A record of many tasks goes by its array's number, which the last task takes over.
+    # A record of several tasks has the number of its array, which the last task takes over.
     again = pl.col("range").is_not_null() & pl.col("job_id").is_duplicated()
     jobs = jobs.with_columns(pl.when(~again).then("job_id").alias("job_id"))
     missing = pl.col("job_id").is_null()

@@ -37,29 +37,28 @@ def read_pbs(
 ) -> Workload:
     """Read an accounting log of PBS, OpenPBS or Torque: records ``date;type;number;attributes``.
 
-    The records Q (queued), S (started), E (ended), R (rerun), A (aborted) and D (deleted) of a job are put
-    together.
+    The records Q (queued), S (started), E (ended), R (rerun), A (aborted) and D (deleted) of a job are
+    merged.
 
     Parameters
     ----------
     source
-        A path, an open file (text or binary; packed files are known by their content), or an iterable
-        of lines; logs of several days follow one another.
+        A path, an open file (text or binary; compressed files are detected by content), or an iterable of
+        lines; logs of several days can be concatenated.
     timezone
-        Whose clock the dates of records show, as for `read_sacct`; the attributes are seconds since 1970.
+        Time zone of the dates of records, as for `read_sacct`; attributes are seconds since 1970.
     overrun, invalid, processors, use_memory, requeues, unfinished, log_events
         As for `read_sacct`.
     unlimited
-        What jobs without ``Resource_List.walltime`` have for a limit, in seconds; or that by queue.
+        Time limit of jobs without ``Resource_List.walltime``, in seconds, for all jobs or by queue.
     node_names
-        Whether ``node_names`` lists the nodes of ``node_list`` (``n1/0*4+n2/0*4``), each once.
+        Whether to list the distinct nodes of ``node_list`` (``n1/0*4+n2/0*4``) in ``node_names``.
 
     Returns
     -------
     Workload
-        As that of `read_sacct`, with ``queue`` in place of ``partition``, and ``used_memory`` (kB per
-        processor) and ``average_cpu_time`` (seconds per processor) of ``resources_used``, which schedulers
-        are not shown.
+        As from `read_sacct`, with ``queue`` instead of ``partition``, and ``used_memory`` (kB per processor)
+        and ``average_cpu_time`` (seconds per processor) from ``resources_used``, which schedulers do not see.
 
     Raises
     ------
@@ -84,14 +83,14 @@ def read_pbs(
 
 
 def table_of(text: str, log: Log) -> pl.DataFrame:
-    """Return a row for each run of each job, or for its wait if it never ran: its attributes as text.
+    """Return one row per run, or per wait of a job that never ran, with attributes as text.
 
     Parameters
     ----------
     text
-        Records in the form of PBS.
+        Records in PBS syntax.
     log
-        Gets what is no record.
+        Rejects lines that are no records.
 
     Returns
     -------
@@ -105,7 +104,7 @@ def table_of(text: str, log: Log) -> pl.DataFrame:
 
 
 def _records(text: str, log: Log) -> pl.DataFrame:
-    """Give the records of jobs: ``line``, ``date``, ``kind``, ``number`` and ``attributes``."""
+    """Return the records of jobs: ``line``, ``date``, ``kind``, ``number`` and ``attributes``."""
     lines = pl.Series("text", text.split("\n"), pl.String).str.strip_chars()
     parts = pl.col("text").str.splitn(";", 4).struct.rename_fields(["date", "kind", "number", "attributes"])
     frame = lines.to_frame().select(pl.int_range(pl.len()).alias("line") + 1, "text", parts.alias("parts"))
@@ -142,7 +141,7 @@ def _no_rows() -> pl.DataFrame:
 
 
 def _usual(records: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Join the records of jobs that ran once and whose end says when they started; give the others too."""
+    """Join the records of jobs with one run and a complete record E; also return the other records."""
     lives = records.group_by("number", maintain_order=True).agg(
         pl.col("kind").str.join(), first=pl.col("line").first()
     )
@@ -170,7 +169,7 @@ def _usual(records: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def _one_by_one(records: pl.DataFrame) -> pl.DataFrame:
-    """Put the runs of each job together from its records, in the order of lines."""
+    """Merge the records of each job into runs, in the order of lines."""
     jobs: dict[str, _History] = {}
     first: dict[str, int] = {}
     for number, line, *record in records.select("number", "line", "date", "kind", "attributes").iter_rows():
@@ -192,7 +191,7 @@ def _attributes(text: str) -> dict[str, str]:
 
 
 class _History:
-    """The records of one number, in the order in which they were written."""
+    """The records of one job number, in the order of the log."""
 
     def __init__(self) -> None:
         self._runs: list[dict[str, str]] = []
@@ -203,7 +202,7 @@ class _History:
         self._pauses: list[str] = []
 
     def add(self, line: int, date: str, kind: str, text: str) -> None:
-        """Take one more record."""
+        """Process the next record."""
         if kind in "ST":
             self._open = (line, date, text)
         elif kind in "ERC":
@@ -224,17 +223,17 @@ class _History:
         self._known.setdefault("line", str(line))
 
     def _end(self, line: int, date: str, kind: str, attributes: dict[str, str]) -> None:
-        # The record of an end repeats that of the start, as a rule.
+        # The record of an end usually repeats the attributes of the start.
         begun = self._known if "start" in attributes else self._started()
         last = {"line": str(line), "ended": date, "kind": kind}
         self._runs.append({**begun, **attributes, **self._marks(date), **last})
-        # A job that is run again was queued when it came back.
+        # A job that is run again is queued at the end of the previous run.
         again = {key: value for key, value in attributes.items() if key not in _OF_RUN}
         self._known = {**self._known, **again, "queued": date} if kind in "RC" else {}
         self._open, self._deleted, self._aborted, self._pauses = None, "", None, []
 
     def _marks(self, end: str) -> dict[str, str]:
-        """Return who ended the run, and when it was suspended: records come in pairs."""
+        """Return who deleted the run, and when it was suspended: suspend and resume records alternate."""
         pauses = self._pauses
         if len(pauses) % 2:
             pauses = [*pauses, f"r{end.replace(' ', 'T')}"]
@@ -242,14 +241,14 @@ class _History:
         return deleted | ({"pauses": PAUSE.join(pauses)} if pauses else {})
 
     def _started(self) -> dict[str, str]:
-        """Return what is known since the start, if there was one."""
+        """Return the attributes known since the start; without a start, those of the queued job."""
         if self._open is None:
             return self._known
         line, date, text = self._open
         return {**self._known, **_attributes(text), "started": date, "line": str(line), "kind": "S"}
 
     def runs(self) -> list[dict[str, str]]:
-        """Return its runs, and then its wait or run that has no end yet."""
+        """Return the completed runs, followed by the current wait or run, if any."""
         if self._aborted is not None:
             return [*self._runs, {**self._started(), **self._aborted, **self._marks(self._aborted["ended"])}]
         if self._open is not None:

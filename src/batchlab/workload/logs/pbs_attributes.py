@@ -1,4 +1,4 @@
-"""The attributes of PBS's records, ``user=ann Resource_List.ncpus=4 …``: of one record, and of many."""
+"""Parse the attributes of PBS records, ``user=ann Resource_List.ncpus=4 …``, of one or many records."""
 
 import re
 from collections.abc import Sequence
@@ -8,34 +8,34 @@ import polars as pl
 __all__ = ["attributes_in", "columns_in"]
 
 _QUOTED = re.compile(r'(?:^|\s)([A-Za-z_][\w.]*)=("[^"]*"|\S*)')
-# A quote, or another white space than a blank: the texts that are split one by one.
+# A quote, or white space other than a blank: such texts are parsed one by one.
 _ODD = r"[^ !#-~]"
 _FEWEST_ALIKE = 50
 
 
 def attributes_in(text: str) -> dict[str, str]:
-    """Give the attributes of a record; of one that is there twice, the last."""
+    """Return the attributes of a record; of duplicates, the last."""
     if '"' in text:
         return {key: value.strip('"') for key, value in _QUOTED.findall(text)}
     return {key: value for key, sign, value in (part.partition("=") for part in text.split()) if sign}
 
 
 def columns_in(texts: pl.Series, keys: Sequence[str]) -> pl.DataFrame:
-    """Give the attributes of many records in columns.
+    """Parse the attributes of many records into columns.
 
-    The records that have the same keys in the same order are split together.
+    Records with the same keys in the same order are split together.
 
     Parameters
     ----------
     texts
         The attributes of each record.
     keys
-        Those that are wanted.
+        The attributes to return.
 
     Returns
     -------
     polars.DataFrame
-        A row for each record, in order, and for each key a column of text, as of `attributes_in`.
+        One row per record, in order, with a text column per key, as from `attributes_in`.
     """
     plain = ~texts.str.contains(_ODD)
     order = pl.when(plain).then(pl.col("text").str.replace_all("=[^ ]*", "")).alias("order")
@@ -50,7 +50,7 @@ def columns_in(texts: pl.Series, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def _alike(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Split the records of one order of keys."""
+    """Split records that have the same keys in the same order."""
     places = {key: place for place, key in enumerate(frame["order"][0].split(" "))}
     parts = pl.col("text").str.split(" ").alias("parts")
     return frame.select("row", parts).select("row", *(_value(key, places.get(key)) for key in keys))
@@ -60,7 +60,7 @@ def _value(key: str, place: int | None) -> pl.Expr:
     if place is None:
         return pl.lit(None, pl.String).alias(key)
     part = pl.col("parts").list.get(place)
-    # Without the sign, it is a word that stands between the attributes.
+    # Without the equals sign, the part is a word between attributes.
     return pl.when(part.str.starts_with(f"{key}=")).then(part.str.slice(len(key) + 1)).alias(key)
 
 

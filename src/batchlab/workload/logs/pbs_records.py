@@ -1,4 +1,4 @@
-"""The attributes of PBS's records of jobs, read as times, amounts and names."""
+"""Parse the attributes of PBS records as times, amounts and names."""
 
 import math
 import re
@@ -37,10 +37,10 @@ ATTRIBUTES = (
     *REQUEST,
     *("Resource_List.walltime", "resources_used.walltime", "resources_used.mem", "resources_used.cput"),
 )
-"""The attributes that are made use of."""
+"""The attributes that are used."""
 
 WANTED = ("number", "line", "kind", "queued", "started", "ended", "deleted", "pauses", *ATTRIBUTES)
-"""These, and what is said of each run besides."""
+"""The columns of a table of runs: identity and dates of a run, and the attributes."""
 
 _TIMES = ("ctime", "qtime", "queued", "start", "started", "end", "ended")
 _NEVER = pl.col("start").is_null() & pl.col("started").is_null()
@@ -49,12 +49,12 @@ _SIGNALS = 128
 _MOST_SIGNALS = 64
 _OLD_SIGNALS = 10_000
 _TERMINATED = (9, 15)
-"""The signals by which a server ends a job: SIGKILL and SIGTERM."""
+"""The signals with which a server ends a job: SIGKILL and SIGTERM."""
 _OF_SERVER = {-24: "FAILED", -25: "FAILED", -26: "OUT_OF_MEMORY", -27: "OUT_OF_MEMORY", -29: "TIMEOUT"}
-"""Exit statuses of jobs that the server ended, by limit (OpenPBS, job.h)."""
+"""Exit statuses of jobs that the server ended because of a limit (OpenPBS, job.h)."""
 _LARGEST = 2**53
 PAUSE = " "
-"""What separates the dates of suspensions in ``pauses``: ``z03/01/2024T10:00:00 r03/01/2024T10:05:00``."""
+"""Separator of the suspension dates in ``pauses``: ``z03/01/2024T10:00:00 r03/01/2024T10:05:00``."""
 
 
 def records_of(
@@ -64,20 +64,19 @@ def records_of(
     parse: Callable[[Mapping[str, str]], Request] = request_of,
     aborted: str = "CANCELLED",
 ) -> pl.DataFrame:
-    """Convert the records of jobs to the columns that the logs of all systems share.
+    """Convert the records of jobs to the columns common to all logs.
 
     Parameters
     ----------
     table
-        A row for each run or wait, with `WANTED` as text: attributes, and ``number``, ``line``, ``kind``
-        (that of its last record), ``queued``, ``started``, ``ended`` (the dates of records), ``deleted`` and
-        ``pauses``.
+        One row per run or wait, with `WANTED` as text: attributes, and ``number``, ``line``, ``kind`` (of its
+        last record), ``queued``, ``started``, ``ended`` (dates of records), ``deleted`` and ``pauses``.
     log
-        Where they come from, and how to read it.
+        The log: its source and the reading options.
     parse
         Parses the request of a record.
     aborted
-        The state of a job that a record A names.
+        The state of a job with a record A.
 
     Returns
     -------
@@ -135,7 +134,7 @@ def records_of(
 
 
 def _shape(asked: pl.DataFrame) -> list[pl.Series]:
-    """Return how jobs lie on nodes, and the totals of generic resources."""
+    """Return the distribution of jobs over nodes, and the totals of generic resources."""
     gpus = [asked["gpus"].cast(pl.Float64).alias(f"{ASKED}gpu")] if (asked["gpus"] > 0).any() else []
     return [
         asked["chunks"].alias(chunks.CHUNKS),
@@ -151,9 +150,9 @@ def _instant(name: str) -> pl.Expr:
 
 
 def _elapsed() -> pl.Expr:
-    """Return how long a job ran, if its start and its end do not say it.
+    """Return the run time of a job, if it cannot be derived from its start and end.
 
-    What the server calls walltime is polled, and stands still while a job is suspended.
+    The server polls its walltime, which does not advance while a job is suspended.
     """
     known = pl.col("started at") <= pl.col("ended at")
     over = ~pl.col("kind").is_in(["S", "Q"])
@@ -166,14 +165,14 @@ def _limit() -> pl.Expr:
 
 
 def _suspensions(table: pl.DataFrame, log: Log, start: pl.Series) -> pl.DataFrame:
-    """Return for how many seconds each run was suspended, and when, as `RUN_EVENTS`; null if it was not."""
+    """Return the seconds each run was suspended, and the times as `RUN_EVENTS`; null without suspensions."""
     stood = table.select(pl.int_range(pl.len()).alias("row"), "pauses", start.alias("start"))
     rows = stood.select("row")
     stood = stood.filter(pl.col("pauses").is_not_null())
     if stood.is_empty():
         nothing = {"suspended": pl.Float64, RUN_EVENTS: pl.String}
         return rows.with_columns(pl.lit(None, kind).alias(name) for name, kind in nothing.items()).drop("row")
-    # The words of a run come in pairs: suspended, resumed.
+    # Entries alternate: suspended, resumed.
     words = stood.with_columns(pl.col("pauses").str.split(PAUSE)).explode("pauses")
     texts = words.select(
         "row", "start", kind=pl.col("pauses").str.head(1), date=pl.col("pauses").str.slice(1)
@@ -194,7 +193,7 @@ def _suspensions(table: pl.DataFrame, log: Log, start: pl.Series) -> pl.DataFram
 
 
 def _times(table: pl.DataFrame, log: Log) -> list[pl.Series]:
-    """Give submission, start and end."""
+    """Return submission, start and end."""
     read = instants(table, _TIMES, log.reading.timezone, _DATE)
     first = _first(read, "ctime", "qtime", "queued")
     queued = read["queued"]
@@ -206,7 +205,7 @@ def _times(table: pl.DataFrame, log: Log) -> list[pl.Series]:
 
 
 def _identity() -> list[pl.Expr]:
-    """Give the number as Slurm would write it, and the server."""
+    """Return the job number in Slurm's notation, and the server."""
     parts = pl.col("number").str.extract_groups(r"^(\d+)(?:\[(\d+)\]|-(\d+))?(?:\.(.*))?$").struct
     base, index = parts.field("1"), pl.coalesce(parts.field("2"), parts.field("3"))
     task = pl.format("{}[{}]", base, index)
@@ -218,12 +217,12 @@ def _identity() -> list[pl.Expr]:
 
 
 def _again(table: pl.DataFrame) -> pl.Series:
-    """Tell which rows are of a run after the first: those were queued when the run before ended."""
+    """Return a mask of the rows after a job's first run: these were queued when the previous run ended."""
     return ~table["number"].is_first_distinct()
 
 
 def _first(read: Mapping[str, Instants], *names: str) -> Instants:
-    """Take the first of some columns that is a time in each row."""
+    """Return the first valid time of several columns in each row."""
     found = read[names[0]]
     for name in names[1:]:
         found = _pick(found.early.is_not_null(), found, read[name])
@@ -235,13 +234,13 @@ def _pick(mask: pl.Series, first: Instants, second: Instants) -> Instants:
 
 
 def _seconds(name: str) -> pl.Expr:
-    """Read a duration: a clock, or seconds."""
+    """Parse a duration: ``hours:minutes:seconds`` or seconds."""
     text = pl.col(name).str.strip_chars()
     return pl.coalesce(text.cast(pl.Float64, strict=False), quantities.duration(text))
 
 
 def _state(aborted: str) -> pl.Expr:
-    """Return how a job ended, in Slurm's words."""
+    """Return the final state of a job, as named by Slurm."""
     status = pl.col("Exit_status").cast(pl.Int64, strict=False)
     limit = _seconds("Resource_List.walltime")
     ran = pl.max_horizontal(
@@ -273,7 +272,7 @@ def _paused() -> pl.Expr:
 
 
 def _signal(status: pl.Expr) -> pl.Expr:
-    """Return the signal that ended a job, which an exit status holds as 128, 256 or 10000 + its number."""
+    """Return the signal that ended a job; an exit status encodes it as 128, 256 or 10000 + its number."""
     return pl.coalesce(
         pl.when((status > base) & (status <= base + _MOST_SIGNALS)).then(status - base)
         for base in (2 * _SIGNALS, _SIGNALS, _OLD_SIGNALS)
@@ -281,7 +280,7 @@ def _signal(status: pl.Expr) -> pl.Expr:
 
 
 def _allocated(table: pl.DataFrame) -> pl.Series:
-    """Return the processors that each job got."""
+    """Return the number of processors allocated to each job."""
     counted = {
         "slots": table["total_execution_slots"].cast(pl.Float64, strict=False),
         "vnodes": _counted(table["exec_vnode"], processors_of),
@@ -293,14 +292,14 @@ def _allocated(table: pl.DataFrame) -> pl.Series:
 
 
 def _counted(texts: pl.Series, count: Callable[[str], float | None]) -> pl.Series:
-    """Count the processors of each text, once for all that are equal."""
+    """Count the processors of each text, once per distinct text."""
     distinct = texts.unique().drop_nulls()
     counts = pl.Series([count(text) for text in distinct], dtype=pl.Float64)
     return texts.replace_strict(distinct, counts, default=None, return_dtype=pl.Float64)
 
 
 def _given(text: str) -> float | None:
-    """Count the processors of a list of hosts: ``n1/0+n1/1``, ``n1/0-7``, ``n1/0*8+n2/0*8``."""
+    """Count the processors in a host list: ``n1/0+n1/1``, ``n1/0-7``, ``n1/0*8+n2/0*8``."""
     total = 0
     for part in text.split("+"):
         place = part.partition("/")[2]

@@ -1,4 +1,4 @@
-"""What jobs of PBS, Torque and Cray's ALPS ask for: processors, nodes, GPUs, memory and whole nodes.
+"""Parse requests in PBS, Torque and Cray ALPS: processors, nodes, GPUs, memory and whole nodes.
 
 Sources of the grammar: the PBS Professional Reference Guide (pbs_resources) for ``select`` and ``place``,
 Torque's qsub(1B) for ``nodes``, Cray's aprun(1) for ``mppwidth``.
@@ -22,7 +22,7 @@ REQUEST = tuple(
         *("naccelerators", "mem", "pmem", "mppwidth", "mppdepth", "mppnppn", "mppmem", "naccesspolicy"),
     )
 )
-"""The attributes that say what a job asks for."""
+"""The attributes that describe a request."""
 
 UNEVEN = "chunks of several sizes: the processors are spread evenly over the nodes"
 
@@ -36,12 +36,12 @@ _ALONE_POLICIES = ("singlejob", "singletask")
 
 
 class Request(NamedTuple):
-    """What one job asks for; None if the record does not say.
+    """The request of one job; fields are None if the record has no value.
 
-    `processors` and `gpus` are sums over the job. `nodes` is the number of nodes that the job asks for,
-    `tasks_per_node` the largest number of processors on one of them; `memory` is in kB, of the whole job.
-    `uneven` is true if the chunks differ in their processors. `chunks` is the number of equal chunks of one
-    node each; 0 if each processor may be on any node.
+    `processors` and `gpus` are totals of the job. `nodes` is the number of requested nodes, `tasks_per_node`
+    the maximum number of processors on one of them; `memory` is in kB, for the whole job. `uneven` is true if
+    the chunks have different numbers of processors. `chunks` is the number of equal chunks of one node each;
+    0 if each processor may be on any node.
     """
 
     processors: float | None = None
@@ -56,7 +56,7 @@ class Request(NamedTuple):
 
 @dataclass(frozen=True)
 class _Chunk:
-    """Some equal chunks: how many there are, and what each asks for; None if it is not written."""
+    """A group of equal chunks: their number, and the request of each; None if not specified."""
 
     count: int
     processors: int | None
@@ -65,7 +65,7 @@ class _Chunk:
 
 
 def requests(table: pl.DataFrame, parse: Callable[[Mapping[str, str]], Request]) -> pl.DataFrame:
-    """Parse the requests of many records, each distinct request once.
+    """Parse the requests of many records; each distinct request is parsed once.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def requests(table: pl.DataFrame, parse: Callable[[Mapping[str, str]], Request])
     Returns
     -------
     polars.DataFrame
-        One row for each record, with the fields of `Request`.
+        One row per record, with the fields of `Request`.
     """
     texts = table.select(REQUEST)
     distinct = texts.unique(maintain_order=True)
@@ -102,7 +102,7 @@ def requests(table: pl.DataFrame, parse: Callable[[Mapping[str, str]], Request])
 
 
 def request_of(attributes: Mapping[str, str]) -> Request:
-    """Parse what one job asks for.
+    """Parse the request of one job.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def request_of(attributes: Mapping[str, str]) -> Request:
 
 
 def _of_number(known: Mapping[str, str]) -> Request:
-    """Read a request that is one number: ``size`` of a Cray, ``procs`` anywhere, ``ncpus`` on one host."""
+    """Parse a request that is one number: ``size`` of a Cray, ``procs`` anywhere, ``ncpus`` on one host."""
     for name in ("size", "procs", "ncpus"):
         if processors := whole_number(known.get(name)):
             one = Request(nodes=1, tasks_per_node=processors) if name == "ncpus" else Request()
@@ -138,14 +138,14 @@ def _of_number(known: Mapping[str, str]) -> Request:
 
 
 def _of_cray(known: Mapping[str, str], width: int) -> Request:
-    """Read the request of a job of aprun: PEs, CPUs of each and PEs of a node; nodes are whole."""
+    """Parse an aprun request: number of PEs, CPUs per PE and PEs per node; nodes are exclusive."""
     depth = whole_number(known.get("mppdepth")) or 1
     processors = width * depth
     of_node = whole_number(known.get("mppnppn"))
     nodes = -(-width // of_node) if of_node else None
     of_one = kilobytes_of(known.get("mppmem"))
     memory = None if of_one is None else of_one * width
-    # What stands beside it is of the batch script on the service node.
+    # Other attributes concern the batch script on the service node.
     return Request(
         float(processors),
         nodes,
@@ -157,7 +157,7 @@ def _of_cray(known: Mapping[str, str], width: int) -> Request:
 
 
 def _of_chunks(known: Mapping[str, str], chunks: list[_Chunk] | None, place: str) -> Request:
-    """Read a select: its sums are those that the server wrote, where it did."""
+    """Parse a ``select``; totals written by the server take precedence over sums of chunks."""
     said = whole_number(known.get("ncpus"))
     counted = None if chunks is None else sum(each.count * _usual(each.processors) for each in chunks)
     processors = said or counted
@@ -166,7 +166,7 @@ def _of_chunks(known: Mapping[str, str], chunks: list[_Chunk] | None, place: str
 
 
 def _of_nodes(known: Mapping[str, str], chunks: list[_Chunk] | None, place: str) -> Request:
-    """Read Torque's nodes: where these say processors, ncpus is the server's default."""
+    """Parse Torque's ``nodes``; if it specifies processors, ncpus is only the server's default."""
     counted = None if chunks is None else sum(each.count * _usual(each.processors) for each in chunks)
     if chunks is not None and all(each.processors is None for each in chunks):
         counted = max(counted or 0, whole_number(known.get("ncpus")) or 0)
@@ -178,7 +178,7 @@ def _usual(processors: int | None) -> int:
 
 
 def _placed(chunks: list[_Chunk] | None, place: str, processors: float | None) -> Request:
-    """Return the number of nodes of the chunks, and the processors on each."""
+    """Return the number of nodes of the chunks, and the processors per node."""
     words = place.split(":")
     exclusive = any(word in _ALONE for word in words)
     if chunks is None or not processors:
@@ -204,12 +204,12 @@ def _completed(
     *,
     is_placed: bool = False,
 ) -> Request:
-    """Add the sums of processors, GPUs and memory to the nodes of a request; `is_placed` with a place."""
+    """Add totals of processors, GPUs and memory to a request; `is_placed` if it has a ``place``."""
     if processors is not None and not 0 < processors <= _LARGEST:
         return Request(exclusive=placed.exclusive)
     alone = placed.exclusive or known.get("naccesspolicy", "").lower() in _ALONE_POLICIES
     gpus = _gpus(known, chunks)
-    # On several whole nodes, a number of processors for each node is equivalent to a chunk.
+    # On several exclusive nodes, a number of processors per node is equivalent to a chunk.
     bound = gpus or (is_placed and not (alone and (placed.nodes or 0) > 1))
     return placed._replace(
         processors=None if processors is None else float(processors),
@@ -221,7 +221,7 @@ def _completed(
 
 
 def _equal_chunks(chunks: list[_Chunk] | None, placed: Request) -> int:
-    """Count the chunks of one node each that a job is; 0 if they differ, or the job has none."""
+    """Return the number of one-node chunks of a job; 0 if the chunks differ or are unknown."""
     if placed.nodes == 1:
         return 1
     if chunks is None or len({(each.processors, each.gpus, each.memory) for each in chunks}) > 1:
@@ -230,7 +230,7 @@ def _equal_chunks(chunks: list[_Chunk] | None, placed: Request) -> int:
 
 
 def _gpus(known: Mapping[str, str], chunks: list[_Chunk] | None) -> int | None:
-    """Return the GPUs of a job: the sum that the server wrote, else that over its chunks."""
+    """Return the GPUs of a job: the total written by the server, else the sum of its chunks."""
     for name in _GPUS:
         said = whole_number(known.get(name))
         if said is not None:
@@ -251,14 +251,14 @@ def _memory(known: Mapping[str, str], processors: float | None, chunks: list[_Ch
 
 
 def processors_of(vnodes: str) -> float | None:
-    """Count the processors of an ``exec_vnode``, ``(n1:ncpus=8:mem=4gb)+(n2:ncpus=4)``; None if not one."""
+    """Count the processors in an ``exec_vnode``, ``(n1:ncpus=8:mem=4gb)+(n2:ncpus=4)``; None if invalid."""
     chunks = _chunks(vnodes.translate({ord("("): None, ord(")"): None}))
     total = 0 if chunks is None else sum(each.count * _usual(each.processors) for each in chunks)
     return float(total) if 0 < total <= _LARGEST else None
 
 
 def _chunks(text: str) -> list[_Chunk] | None:
-    """Split ``2:ncpus=8:mem=4gb+1:ncpus=4`` or ``n1:ppn=2:gpus=1+n2`` into chunks; None if it is neither."""
+    """Parse ``2:ncpus=8:mem=4gb+1:ncpus=4`` or ``n1:ppn=2:gpus=1+n2`` into chunks; None if invalid."""
     parts = text.split("+")
     if len(parts) > _MOST_CHUNKS:
         return None
@@ -282,5 +282,5 @@ def _chunk(text: str) -> _Chunk | None:
 
 
 def whole_number(text: str | None) -> int | None:
-    """Return the number of a text of digits; None for other texts, and where there is none."""
+    """Return the number in a text of digits; None for other texts and for None."""
     return int(text) if text is not None and _WHOLE.fullmatch(text) else None

@@ -1,4 +1,4 @@
-"""Durations, amounts of memory and lists of resources, as Slurm and PBS write them."""
+"""Parse durations, memory sizes and resource lists in the syntax of Slurm and PBS."""
 
 import re
 from string import ascii_letters
@@ -14,8 +14,8 @@ _PLAIN = r"^\d{1,15}$"
 _COUNT = r"^\d{1,15}(?:\.\d*)?[KkMmGg]?$"
 _DIGITS = "0123456789."
 BINARY_EXPONENTS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
-"""The power of 1024 that a letter behind a number stands for."""
-# By what stands behind the digits: GB, MBc, Kn.
+"""The power of 1024 that a unit letter denotes."""
+# Keyed by the suffix of the number: GB, MBc, Kn.
 _SUFFIXES = {
     f"{letter}{byte}{kind}": (letter, kind)
     for letter in BINARY_EXPONENTS
@@ -28,13 +28,13 @@ _BYTES_OF_WORD = 8
 
 
 def duration(text: pl.Expr) -> pl.Expr:
-    """Read ``[days-][hours:]minutes:seconds`` as seconds; null where it is none."""
+    """Parse ``[days-][hours:]minutes:seconds`` as seconds; null if invalid."""
     bare = text.str.strip_chars()
     is_clock = bare.str.contains(_CLOCK)
     clock = pl.when(is_clock).then(bare)
     shown = [clock.str.head(-6), clock.str.slice(-5, 2), clock.str.tail(2)]
     hour, minute, second = (part.cast(pl.Float64, strict=False) for part in shown)
-    # Groups are slow to find, and most durations are hours, minutes and seconds.
+    # Extracting groups is slow, and most durations are hours, minutes and seconds.
     parts = pl.when(~is_clock).then(bare).str.extract_groups(_DURATION)
     days, hours, minutes, seconds = (
         parts.struct.field(str(index)).cast(pl.Float64, strict=False) for index in range(1, 5)
@@ -44,25 +44,25 @@ def duration(text: pl.Expr) -> pl.Expr:
 
 
 def clock_of(seconds: float) -> str:
-    """Write whole seconds as `duration` reads them."""
+    """Format whole seconds in the syntax of `duration`."""
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes // 60:02}:{minutes % 60:02}:{rest:02}"
 
 
 def memory(text: pl.Expr, unit: str = "M") -> tuple[pl.Expr, pl.Expr]:
-    """Read an amount of memory.
+    """Parse an amount of memory.
 
     Parameters
     ----------
     text
-        As ``4Gn``, ``2000Mc`` or ``16G``.
+        For example ``4Gn``, ``2000Mc`` or ``16G``.
     unit
-        Where none is written.
+        The default unit.
 
     Returns
     -------
     tuple
-        kB, null where it is no amount; and what it is for: ``"N"`` a node, ``"C"`` a processor, ``""`` the
+        The amount in kB, null if invalid; and its scope: ``"N"`` per node, ``"C"`` per processor, ``""`` per
         job.
     """
     number, suffix = _amount(text, _MEMORY)
@@ -74,12 +74,12 @@ def memory(text: pl.Expr, unit: str = "M") -> tuple[pl.Expr, pl.Expr]:
 
 
 def kilobytes_of(text: str | None) -> float | None:
-    """Parse a size of PBS in bytes or words of 8 bytes, such as ``8gb``, ``512mw`` or ``1024``.
+    """Parse a PBS size in bytes or words of 8 bytes, such as ``8gb``, ``512mw`` or ``1024``.
 
     Returns
     -------
     float or None
-        kB of 1024 bytes; None for a text that is no size.
+        kB of 1024 bytes; None if invalid.
     """
     match = None if text is None else _SIZE.fullmatch(text.strip())
     if match is None:
@@ -89,7 +89,7 @@ def kilobytes_of(text: str | None) -> float | None:
 
 
 def _amount(text: pl.Expr, pattern: str) -> tuple[pl.Expr, pl.Expr]:
-    """Split what a pattern matches into its number and the letters behind it; null where it does not."""
+    """Split texts that match a pattern into the number and its suffix; null without a match."""
     bare = text.str.strip_chars()
     sound = pl.when(bare.str.contains(pattern)).then(bare)
     letters = sound.str.strip_chars_start(_DIGITS).str.strip_chars().str.to_uppercase()
@@ -98,7 +98,7 @@ def _amount(text: pl.Expr, pattern: str) -> tuple[pl.Expr, pl.Expr]:
 
 
 def count(text: pl.Expr) -> pl.Expr:
-    """Read a number, perhaps with a letter for powers of 1024; null where it is none."""
+    """Parse a number with an optional letter for powers of 1024; null if invalid."""
     bare = text.str.strip_chars()
     is_plain = bare.str.contains(_PLAIN)
     number, letter = _amount(pl.when(~is_plain).then(bare), _COUNT)
@@ -108,8 +108,8 @@ def count(text: pl.Expr) -> pl.Expr:
 
 
 def resource(text: pl.Expr, name: str) -> pl.Expr:
-    """Take the amount of one resource out of a list as ``cpu=8,mem=16G,gres/gpu:a100=2``, as text.
+    """Extract the amount of one resource from a list such as ``cpu=8,mem=16G,gres/gpu:a100=2``, as text.
 
-    ``name`` is a pattern.
+    ``name`` is a regular expression.
     """
     return text.str.extract(rf"(?:^|,)\s*{name}=([^,]*)")

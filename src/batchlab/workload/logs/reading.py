@@ -1,4 +1,4 @@
-"""How accounting logs are to be read: the arguments that all their readers share."""
+"""The reading options that all readers of accounting logs share."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -37,14 +37,14 @@ __all__ = [
 ]
 
 YEAR = 365 * 86_400.0
-"""Seconds; what Slurm's backfill takes for a job without a time limit."""
+"""Seconds; the time that Slurm's backfill assumes for a job without a time limit."""
 
 _LONGEST = 2.0**53
 _Reader = TypeVar("_Reader", bound=Callable[..., Any])
 
 
 class LogKeywords(TypedDict, total=False):
-    """The keywords of all readers of accounting logs; `Reading` has their defaults."""
+    """The keywords of all readers of accounting logs; `Reading` holds their defaults."""
 
     timezone: str
     overrun: OverrunAction
@@ -56,20 +56,20 @@ class LogKeywords(TypedDict, total=False):
 
 
 class GwfKeywords(LogKeywords, total=False):
-    """The keywords of `read_gwf`, of whose logs every line is a job."""
+    """The keywords of `read_gwf`; each line of its logs is a job."""
 
     unfinished: UnfinishedAction
 
 
 class AccountingKeywords(GwfKeywords, total=False):
-    """The keywords of the readers of batch systems' logs."""
+    """The keywords of the readers of batch system logs."""
 
     requeues: RequeueAction
     node_names: bool
 
 
 class JobcompKeywords(LogKeywords, total=False):
-    """The keywords of `read_jobcomp`, which has jobs that ended only."""
+    """The keywords of `read_jobcomp`, which only reads finished jobs."""
 
     time_format: str | None
     requeues: RequeueAction
@@ -87,7 +87,7 @@ class SacctKeywords(AccountingKeywords, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Reading(LogOptions):
-    """The arguments of `read_sacct`, checked; see there. Their defaults are those of accounting logs."""
+    """The arguments of `read_sacct` (described there), checked. The defaults are those of accounting logs."""
 
     timezone: str = "UTC"
     overrun: OverrunAction = "keep"
@@ -114,7 +114,7 @@ class Reading(LogOptions):
 
     @property
     def options(self) -> Mapping[str, object]:
-        """The options of `ReadingOptions` among them that differ from their defaults here."""
+        """The options shared with `ReadingOptions` that differ from their defaults here."""
         usual = Reading()
         names = [each.name for each in fields(LogOptions)]
         names += [] if isinstance(self.unlimited, Mapping) else ["unlimited"]
@@ -122,21 +122,21 @@ class Reading(LogOptions):
 
     @classmethod
     def of(cls, reader: Callable[..., Any], keywords: Mapping[str, Any], **fixed: object) -> Self:
-        """Return the arguments that a reader got.
+        """Return the arguments passed to a reader.
 
         Parameters
         ----------
         reader
             A function with the decorator `takes`.
         keywords
-            What it was called with.
+            The keyword arguments of the call.
         fixed
-            Arguments that the reader does not take, and that its logs determine.
+            Arguments that the reader does not accept, and that its logs determine.
 
         Raises
         ------
         TypeError
-            If the reader takes no such keyword.
+            If the reader does not accept a keyword.
         """
         known = inspect.signature(reader).parameters
         for name in keywords:
@@ -146,7 +146,7 @@ class Reading(LogOptions):
 
 
 def takes(keywords: type) -> Callable[[_Reader], _Reader]:
-    """Let the signature of a reader show the keywords that its ``**keywords`` stand for, with their defaults.
+    """Show the keywords that ``**keywords`` stands for, with their defaults, in the signature of a reader.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Records of jobs that a reader parses one by one, as the table that the logs of all systems share."""
+"""Convert records parsed one by one to the table common to all logs."""
 
 from collections.abc import Iterable, Mapping
 
@@ -11,7 +11,7 @@ from batchlab.workload.logs.jobs import RECORD
 __all__ = ["Row", "amount", "instant", "is_in_bounds", "number", "records_of_rows", "whole"]
 
 Row = Mapping[str, object]
-"""The columns of one record by name; what is missing is unknown."""
+"""The columns of one record by name; missing columns are unknown."""
 
 _MORE: Mapping[str, pl.DataType] = {
     "group": pl.String(),
@@ -39,7 +39,7 @@ _MORE: Mapping[str, pl.DataType] = {
     "logged_reason": pl.String(),
     "run_site": pl.String(),
 }
-# The value for a job without it, in a log in which another job has one.
+# The default value in a log in which other jobs have the column.
 _USUAL: Mapping[str, float] = {
     "used_memory": -1.0,
     "average_cpu_time": -1.0,
@@ -53,14 +53,14 @@ def records_of_rows(rows: Iterable[Row]) -> pl.DataFrame:
     Parameters
     ----------
     rows
-        The records in the order of lines. The ``memory`` of a processor is the share of the
-        memory of the job (`chunks.MEMORY`), rounded up.
+        The records in the order of lines. The ``memory`` per processor is its share of the memory of the job
+        (`chunks.MEMORY`), rounded up.
 
     Returns
     -------
     polars.DataFrame
-        The columns of `batchlab.workload.logs.jobs.RECORD`, and those of requests and ends that any record
-        has. What jobs used is -1 for those that do not say it, if others do.
+        The columns of `batchlab.workload.logs.jobs.RECORD`, and those of requests and outcomes that any
+        record has. If only some jobs have a value for used resources, the others get -1.
     """
     known = list(rows)
     schema = {**RECORD, **_MORE}
@@ -81,9 +81,10 @@ def records_of_rows(rows: Iterable[Row]) -> pl.DataFrame:
 
 
 def number(text: str) -> float | None:
-    """Return a number; None for another text, and for numbers that are not finite or beyond 2^53.
+    """Parse a number; None for other texts, and for numbers that are not finite or beyond 2^53.
 
-    From 2^53 on floats are further apart than 1. Logs have no underscores in numbers, as Python has.
+    Beyond 2^53, floats are further apart than 1. Underscores are invalid in logs, although Python accepts
+    them.
     """
     try:
         value = float(text)
@@ -93,23 +94,23 @@ def number(text: str) -> float | None:
 
 
 def is_in_bounds(value: float) -> bool:
-    """Return whether a number is finite and not beyond 2^53."""
+    """Return whether a number is finite and within ±2^53."""
     return -_LARGEST <= value <= _LARGEST
 
 
 def amount(text: str | None) -> float | None:
-    """Return a number >= 0; None for another text, as for `number`, and for no text."""
+    """Parse a number >= 0; None for other texts (as for `number`) and for None."""
     value = None if text is None else number(text)
     return value if value is not None and value >= 0 else None
 
 
 def instant(text: str) -> float | None:
-    """Return seconds since 1970; None for 0 and for a text that is no time."""
+    """Parse seconds since 1970; None for 0 and for other texts."""
     seconds = number(text)
     return seconds if seconds is not None and seconds > 0 else None
 
 
 def whole(text: str) -> int | None:
-    """Return the whole part of a number; None for another text, as for `number`."""
+    """Parse a number and return its whole part; None for other texts (as for `number`)."""
     value = number(text)
     return None if value is None else int(value)

@@ -1,4 +1,4 @@
-"""What logs of batch systems say of jobs while they ran: the column ``run_events`` (semantics, S18)."""
+"""Events of running jobs in the logs of batch systems: the column ``run_events`` (semantics, S18)."""
 
 import polars as pl
 
@@ -11,7 +11,7 @@ __all__ = ["attempt_terms", "note_preempted", "note_run_events", "with_ends"]
 _CANCELLED = ("CANCELLED", "DELETED", "REVOKED")
 _KILLED = ("OUT_OF_MEMORY", "DEADLINE")
 NODE_FAILED = ("NODE_FAIL", "BOOT_FAIL")
-"""The states of jobs that ended because a node failed."""
+"""The states of jobs that ended because of a node failure."""
 _PREEMPTED = "PREEMPTED"
 _REQUEUED = "requeued while it ran: requeued after the same run time"
 _SUSPENDED = "suspended: suspended after the same run time, for as long"
@@ -22,9 +22,10 @@ _PREEMPTION = "preempted: left to the simulated policy"
 
 
 def attempt_terms() -> pl.Expr:
-    """Return how an attempt that others follow ended, after its suspensions; null if it did not start.
+    """Return how an attempt with successors ended, after its suspensions; null if it did not start.
 
-    A preemption is no event: it is a decision of the scheduler, and the simulated one decides itself.
+    A preemption is not an event: it is a decision of the scheduler, which the simulated scheduler makes
+    itself.
     """
     span = pl.col("end") - pl.col("start") - pl.col("suspended").fill_null(0)
     seconds = pl.coalesce("elapsed", span)
@@ -37,19 +38,19 @@ def attempt_terms() -> pl.Expr:
 
 
 def note_preempted(attempts: pl.DataFrame, job: list[str], notes: Notes) -> None:
-    """Count the attempts that were preempted, and are followed by others of the same job."""
+    """Add a remark on attempts that were preempted and have successors."""
     is_last = pl.int_range(pl.len()).over(job) == pl.len().over(job) - 1
     found = attempts.filter((pl.col("state") == _PREEMPTED).fill_null(value=False) & ~is_last)
     notes.add("noted", _PREEMPTION, found["line"], found["base"])
 
 
 def with_ends(jobs: pl.DataFrame) -> pl.DataFrame:
-    """Add to the column ``run_events`` how jobs ended that were cancelled or killed while they ran.
+    """Add the ends of jobs that were cancelled or killed while running to the column ``run_events``.
 
     Parameters
     ----------
     jobs
-        With ``state``, as `batchlab.workload.logs.states.word` gives it, ``ended`` and ``never_started``.
+        With ``state`` as from `batchlab.workload.logs.states.word`, ``ended`` and ``never_started``.
     """
     if RUN_EVENTS not in jobs.columns:
         jobs = jobs.with_columns(pl.lit(None, pl.String).alias(RUN_EVENTS))
@@ -59,21 +60,21 @@ def with_ends(jobs: pl.DataFrame) -> pl.DataFrame:
     )
     ran = pl.col("ended") & ~pl.col("never_started")
     end = pl.when(ran.fill_null(value=False)).then(ends)
-    # One that was cancelled while it waited again has no run of its own.
+    # A job that was cancelled after it was requeued has no last run.
     kept = pl.when(~pl.col("never_started")).then(_together(RUN_EVENTS, end))
     return jobs.with_columns(kept.replace("", None).alias(RUN_EVENTS))
 
 
 def note_run_events(jobs: pl.DataFrame, notes: Notes) -> None:
-    """Count the jobs that were requeued, suspended, cancelled or killed while they ran.
+    """Add remarks on jobs that were requeued, suspended, cancelled or killed while running.
 
     Parameters
     ----------
     jobs
-        With ``run_events``, ``state``, ``suspended``, ``restarts`` (how often the job was restarted, null if
-        unknown), ``attempts``, ``line`` and ``job_id``.
+        With ``run_events``, ``state``, ``suspended``, ``restarts`` (number of restarts, null if unknown),
+        ``attempts``, ``line`` and ``job_id``.
     notes
-        Gets a reason for each.
+        Collects one reason per kind of event.
     """
     text = pl.col(RUN_EVENTS).fill_null("")
     paused = text.str.contains("suspend:", literal=True)

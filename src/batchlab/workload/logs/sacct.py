@@ -1,4 +1,4 @@
-"""The reader of what Slurm's sacct writes."""
+"""The reader of the output of Slurm's sacct."""
 
 import os
 import re
@@ -44,75 +44,74 @@ def read_sacct(
     fields: Sequence[str] | str | None = None,
     **keywords: Unpack[SacctKeywords],
 ) -> Workload:
-    """Read a dump of ``sacct --parsable2``, ``--parsable`` or ``--json``, with fields that say what a job is.
+    """Read a dump of ``sacct --parsable2``, ``--parsable`` or ``--json`` with the fields that define a job.
 
-    Of a text needed are JobID or JobIDRaw; Submit; Start; End, Elapsed or ElapsedRaw; State; one of ReqCPUS,
+    A text dump must have JobID or JobIDRaw; Submit; Start; End, Elapsed or ElapsedRaw; State; one of ReqCPUS,
     NCPUS, AllocCPUS, ReqTRES, AllocTRES; and Timelimit or TimelimitRaw.
 
     Parameters
     ----------
     source
-        A path, an open file (text or binary; packed files are known by their content), or an iterable
-        of lines.
+        A path, an open file (text or binary; compressed files are detected by content), or an iterable of
+        lines.
     timezone
-        Whose clock the times show, as ``"Europe/Berlin"``; those in seconds since 1970 and those with an
-        offset need none. Of a time that was there twice when the clocks were put back, the first is taken,
-        unless the order of submission, start and end or the elapsed time say that it was the second; one
-        that the clocks skipped is read by the offset of the day before.
+        Time zone of the time stamps, as ``"Europe/Berlin"``; not needed for seconds since 1970 and for times
+        with an offset. A local time that exists twice, because clocks were set back, is the first of both,
+        unless the order of submission, start and end or the elapsed time imply the second. A local time that
+        the clocks skipped is read with the offset of the day before.
     time_format
-        How times are written (``SLURM_TIME_FORMAT``), where that is neither ISO 8601 nor ``%s``.
+        Format of time stamps (``SLURM_TIME_FORMAT``), if neither ISO 8601 nor ``%s``.
     delimiter
-        What ends a field (``--delimiter``); found in the header unless given.
+        Delimiter of fields (``--delimiter``); by default detected in the header.
     fields
-        The names of the fields, as a list or between commas, if the dump has no header (``--noheader``).
+        The names of the fields, as a list or comma-separated, if the dump has no header (``--noheader``).
     overrun, invalid
         As for `read_swf`.
     processors
-        Whether ``tasks`` are the processors that were ``"requested"`` or ``"allocated"``; where one is
-        unknown the other is taken.
+        Whether ``tasks`` is the number of ``"requested"`` or ``"allocated"`` processors; if one is unknown,
+        the other is used.
     use_memory
-        Whether tasks ask for memory: column ``mem``, kB per processor, from ReqMem or ReqTRES, else 0.
+        Whether tasks request memory: column ``mem``, kB per processor, from ReqMem or ReqTRES, else 0.
     requeues
-        ``"join"`` makes one job of the records of a job that was requeued, from its first submission to its
-        last end; ``"each"`` makes every record a job, of the same number.
+        ``"join"`` merges the records of a requeued job into one job, from its first submission to its last
+        end; ``"each"`` makes every record a job, all with the same number.
     unfinished
-        ``"drop"`` leaves out jobs that wait or run still; ``"keep"`` takes the time that they ran so far.
+        ``"drop"`` drops jobs that are queued or running; ``"keep"`` uses their run time so far.
     unlimited
-        What ``UNLIMITED`` and ``Partition_Limit`` stand for, in seconds; or that by partition. Unless given,
-        schedulers plan with a year, and the ``time_limit`` is infinite.
+        Time limit for ``UNLIMITED`` and ``Partition_Limit``, in seconds, for all jobs or by partition. By
+        default, schedulers plan with a year, and the ``time_limit`` is infinite.
     partition_limits
-        What ``Partition_Limit`` stands for by partition, in seconds: MaxTime of slurm.conf. It takes
+        Time limit for ``Partition_Limit`` by partition, in seconds: MaxTime of slurm.conf. It takes
         precedence over `unlimited`.
     node_names
-        Whether ``node_names`` lists the nodes of ``node_list`` (``vn[0-3,7]``) one by one.
+        Whether to list the nodes of ``node_list`` (``vn[0-3,7]``) in ``node_names``.
     dependencies
-        Whether jobs wait for those that ``logged_dependency`` names: column ``dependency``, without those
-        that the dump does not have.
+        Whether to convert ``logged_dependency`` to the column ``dependency``, without dependencies on jobs
+        that are not in the dump.
     log_events
-        Whether jobs that ended before they started wait until they are cancelled: column ``cancelled_after``,
-        the seconds from their submission to their end, and jobs that were cancelled, killed or requeued while
-        they ran are so after the same run time: column ``run_events``. If False, jobs that never started are
-        jobs of 0 s, and all others complete.
+        Whether to replay cancellations and interruptions. If True, jobs that ended before they started wait
+        until they are cancelled (column ``cancelled_after``, the seconds from submission to end), and jobs
+        that were cancelled, killed or requeued while running are so after the same run time (column
+        ``run_events``). If False, jobs that never started have a run time of 0 s, and all others complete.
 
     Returns
     -------
     Workload
-        One row per job, in the order of submission; the first submission is the origin, and
-        ``header.unix_start_time`` says when it was. What was asked for is in the columns of any workload and
-        in ``logged_id``, ``requested_processors``, ``requested_memory`` (kB per processor, -1: unknown),
+        One row per job, sorted by submission. The origin is the first submission; its time is
+        ``header.unix_start_time``. Requests are in the standard columns and, as far as the dump has them, in
+        ``logged_id``, ``requested_processors``, ``requested_memory`` (kB per processor, -1: unknown),
         ``requested_nodes``, ``requested_gpus``, ``user``, ``user_id``, ``group``, ``group_id``, ``account``,
-        ``qos``, ``partition``, ``reservation``, ``job_name`` and ``logged_dependency`` (that of a field
-        Dependency, or of SubmitLine), as far as the dump has them. What became of the jobs, which schedulers
-        are not shown, is in ``start_time``, ``end_time`` and ``eligible_time``
-        (seconds since the origin; null: none), ``logged_wait_time``, ``state``, ``status``, ``attempts``,
-        ``exit_code``, ``exit_signal``, ``cancelled_by``, ``allocated_processors``, ``allocated_nodes``,
-        ``node_list`` and ``logged_reason``.
+        ``qos``, ``partition``, ``reservation``, ``job_name`` and ``logged_dependency`` (from the field
+        Dependency or from SubmitLine). Outcomes, which schedulers do not see, are in ``start_time``,
+        ``end_time`` and ``eligible_time`` (seconds since the origin; null: none), ``logged_wait_time``,
+        ``state``, ``status``, ``attempts``, ``exit_code``, ``exit_signal``, ``cancelled_by``,
+        ``allocated_processors``, ``allocated_nodes``, ``node_list`` and ``logged_reason``.
 
     Raises
     ------
     WorkloadError
-        If the source cannot be read, or its header lacks what is needed, or no record is of a job that
-        ended; with ``invalid="raise"``, at the first job that breaks a rule.
+        If the source cannot be read, its header lacks required fields, or no record is of a finished job;
+        with ``invalid="raise"``, at the first job that breaks a rule.
 
     Examples
     --------
@@ -134,7 +133,7 @@ def read_sacct(
 
 
 def _table(text: str, delimiter: str | None, given: Sequence[str] | str | None, log: Log) -> pl.DataFrame:
-    """Give the text of the fields of each job, whatever sacct calls them."""
+    """Return the text of the fields of each job, under sacct's names."""
     place, line, rest = _first_line(text)
     if given is not None:
         ends = delimiter or "|"
@@ -166,7 +165,7 @@ def _table(text: str, delimiter: str | None, given: Sequence[str] | str | None, 
 
 
 def _note_plain_limits(table: pl.DataFrame, head: str, log: Log) -> None:
-    """Note limits that are plain numbers, of unknown unit: sacct writes Timelimit as a clock."""
+    """Add a remark on limits without a unit: sacct itself writes Timelimit as a clock time."""
     if "timelimit" not in table.columns or "timelimitraw" in table.columns:
         return
     plain = table.filter(pl.col("timelimit").str.contains(r"^\s*\d+(?:\.\d+)?\s*$"))
@@ -178,7 +177,7 @@ def _note_plain_limits(table: pl.DataFrame, head: str, log: Log) -> None:
 
 
 def _first_line(text: str) -> tuple[int, str, str]:
-    """Give the number of the first line that is not blank, the line, and what follows."""
+    """Return the number of the first line that is not blank, the line, and the rest."""
     rest, place = text, 0
     while rest:
         place += 1
@@ -189,7 +188,7 @@ def _first_line(text: str) -> tuple[int, str, str]:
 
 
 def _header_line(text: str, log: Log) -> tuple[int, str, str] | None:
-    """Find the header behind what sacct may have said before it; None where there is none."""
+    """Find the header after possible messages of sacct; None without a header."""
     rest, others = text, 0
     for place in range(1, _LINES_BEFORE + 1):
         line, _, rest = rest.partition("\n")

@@ -1,4 +1,4 @@
-"""What ``sacct --json`` writes (Slurm 21.08 and later), as the fields of a dump of sacct."""
+"""Convert ``sacct --json`` (Slurm 21.08 and later) to the fields of a text dump."""
 
 import json
 import math
@@ -15,39 +15,39 @@ __all__ = ["is_json", "table_of_json"]
 
 _COMMAND = "sacct --allusers --duplicates --json"
 _NO_JOB = "is no job of sacct --json: it has no job_id"
-# How numbers of 32 bits are written that are not set, or have no bound.
+# Encodings of 32-bit numbers that are not set, or infinite.
 _NOT_SET, _INFINITE = 2**32 - 2, 2**32 - 1
 _NOT_SET_64 = 2**64 - 2
-# Up to these, `time.start` may be the time from which a job was eligible, and memory lacks its upper bits.
+# In versions up to these, `time.start` may be the eligible time, and memory lacks its upper bits.
 _EARLY = ("dbv0.0.37", "dbv0.0.38")
 
 
 def is_json(text: str) -> bool:
-    """Return whether a text begins as JSON does."""
+    """Return whether a text begins like a JSON object."""
     return text.lstrip("\ufeff \t\r\n").startswith("{")
 
 
 def table_of_json(text: str, wanted: Sequence[str], log: Log) -> pl.DataFrame:
-    """Parse the jobs of an answer of sacct.
+    """Parse the jobs in the JSON output of sacct.
 
     Parameters
     ----------
     text
         One JSON object with a list ``jobs``.
     wanted
-        The fields to give, as sacct calls them, in small letters.
+        The fields to return, under sacct's names in lower case.
     log
-        Refuses entries that are no jobs.
+        Rejects entries that are no jobs.
 
     Returns
     -------
     polars.DataFrame
-        String columns, null if there is nothing; and ``line``, the place of the job in the list, from 1.
+        String columns, null if missing; and ``line``, the index of the job in the list, from 1.
 
     Raises
     ------
     WorkloadError
-        If the text is no such object.
+        If the text is not such an object.
     """
     try:
         answer = json.loads(text.lstrip("\ufeff"))
@@ -71,7 +71,7 @@ def table_of_json(text: str, wanted: Sequence[str], log: Log) -> pl.DataFrame:
 
 
 def _plugin(answer: Mapping[str, object]) -> str:
-    """Give the version of the data, as ``openapi/dbv0.0.37``; later ones have a parser of their own."""
+    """Return the data version, as ``openapi/dbv0.0.37``; later versions have another parser per version."""
     for key in "meta", "metadata":
         found = _at(answer, key, "plugin", "type")
         if isinstance(found, str):
@@ -109,7 +109,7 @@ def _fields(job: Mapping[str, object], *, is_early: bool) -> dict[str, str]:
 
 
 def _at(given: object, *path: str) -> object:
-    """Give what is at a path into nested objects; None if something of it is not there."""
+    """Return the value at a path in nested objects; None if a part of the path is missing."""
     for name in path:
         if not isinstance(given, dict):
             return None
@@ -118,7 +118,7 @@ def _at(given: object, *path: str) -> object:
 
 
 def _amount(value: object) -> float | None:
-    """Give a number, infinite without a bound; None if it is not set. From 23.02 on numbers are objects."""
+    """Return a number; infinite if unbounded, None if not set. From 23.02 on numbers are objects."""
     if isinstance(value, dict):
         if value.get("infinite") is True or value.get("number") == "Infinity":
             return math.inf
@@ -140,7 +140,7 @@ def _text(value: object) -> str | None:
 
 
 def _number(job: Mapping[str, object], number: str | None) -> str | None:
-    """Write the number of a job as sacct does: ``12_3`` and ``12_[4-9%2]`` of arrays, ``12+1``."""
+    """Format the number of a job as sacct does: ``12_3`` and ``12_[4-9%2]`` for arrays, ``12+1``."""
     array, het = _whole(_at(job, "array", "job_id")), _whole(_at(job, "het", "job_id"))
     index, several = _whole(_at(job, "array", "task_id")), _text(_at(job, "array", "task"))
     if array not in {None, "0"}:
@@ -153,7 +153,7 @@ def _number(job: Mapping[str, object], number: str | None) -> str | None:
 
 
 def _state(current: object) -> str | None:
-    """Give the state: a word, from 23.11 on a list of it and of flags."""
+    """Return the state: a word; from 23.11 on, a list of a word and flags."""
     words = current if isinstance(current, list) else [current]
     return next((word for word in words if isinstance(word, str)), None)
 
@@ -186,7 +186,7 @@ def _times(job: Mapping[str, object], *, is_early: bool) -> dict[str, str | None
 
 
 def _memory(job: Mapping[str, object]) -> str | None:
-    """Write memory for what it is: of a processor, or of a node."""
+    """Format memory with its scope: per processor or per node."""
     for name, kind in ("memory_per_cpu", "c"), ("memory_per_node", "n"):
         amount = _whole(_at(job, "required", name))
         if amount is not None:
@@ -199,7 +199,7 @@ def _memory(job: Mapping[str, object]) -> str | None:
 
 
 def _list(entries: object) -> str | None:
-    """Write a list of trackable resources as sacct does: ``cpu=8,mem=4096M,gres/gpu:a100=2``."""
+    """Format a list of trackable resources as sacct does: ``cpu=8,mem=4096M,gres/gpu:a100=2``."""
     parts = []
     for entry in entries if isinstance(entries, list) else []:
         kind, name, count = (_at(entry, key) for key in ("type", "name", "count"))

@@ -1,4 +1,4 @@
-"""The fields of a dump of sacct: its lines, where texts of users have line ends and bars in them too."""
+"""Split the lines of a sacct dump into fields, even if user texts contain line ends and delimiters."""
 
 import io
 import re
@@ -27,7 +27,7 @@ _CLOCK = re.compile(r"(?:INVALID|[\d:.-]*)")
 _NUMBER = re.compile(r"[\d.]*[KMGTP]?")
 _STATE = re.compile(r"(?:[A-Z_]+(?: by \S+)?\+?)?")
 _TRES = re.compile(r"(?:[\w/:.-]+=[\w.]*,?)*\+?")
-# What fields must look like; those of users may hold anything, and all others whatever has no line end.
+# Formats of fields. Fields of users may hold any text; all others, any text without line ends.
 _FORMS: Mapping[str, re.Pattern[str]] = {
     "jobid": _START,
     "jobidraw": _START,
@@ -56,7 +56,7 @@ _OF_USERS = frozenset(
         "stderr",
     ]
 )
-# JobID and what follows up to the next name; or else what is before it.
+# JobID and the text up to the next name, or else the text before it.
 _HEADER = re.compile(
     r"(?:^|[^a-z])JobID(?:Raw)?([^a-z\s]+|\t)(?:[a-z]|$)|[a-z]([^a-z\s]+|\t)JobID(?:Raw)?\s*$", re.IGNORECASE
 )
@@ -70,7 +70,7 @@ _UNSPLIT = "has not as many fields as the header"
 
 @dataclass(frozen=True)
 class Fields:
-    """The fields of a dump: their names in small letters, in order, and what ends a field."""
+    """The fields of a dump: their lower-case names, in order, and the delimiter."""
 
     names: tuple[str, ...]
     delimiter: str
@@ -78,35 +78,35 @@ class Fields:
 
     @property
     def count(self) -> int:
-        """How many delimiters a record has."""
+        """Number of delimiters in a record."""
         return len(self.names) - 1 + self.trailing
 
     @property
     def begins_with_number(self) -> bool:
-        """Whether the number of the job is the first field."""
+        """Whether the job number is the first field."""
         return self.names[0] in ("jobid", "jobidraw")
 
 
 def delimiter_of(line: str) -> str:
-    """Find what stands between the fields of a header: what is next to the number of the job."""
+    """Detect the delimiter in a header: the text next to the name of the job number."""
     match = _HEADER.search(line)
     return (match[1] or match[2] or _USUAL) if match is not None else _USUAL
 
 
 def fields_of(line: str, name: str, place: int, delimiter: str | None) -> Fields:
-    """Read the header of a dump.
+    """Parse the header of a dump.
 
     Parameters
     ----------
     line, name, place
-        The header, the dump, and the header's line in it.
+        The header, the name of the dump, and the line number of the header.
     delimiter
-        What ends a field; found out unless given.
+        The delimiter of fields; by default detected.
 
     Raises
     ------
     WorkloadError
-        If it is none: it must name the number of the job.
+        If the line is no header: it must name the job number.
     """
     ends = delimiter or delimiter_of(line)
     names = [part.strip().lower() for part in line.split(ends)]
@@ -123,25 +123,25 @@ def fields_of(line: str, name: str, place: int, delimiter: str | None) -> Fields
 
 
 def table_of(text: str, first: int, fields: Fields, wanted: Sequence[str], log: Log) -> pl.DataFrame:
-    """Give the fields of the records of jobs.
+    """Return the fields of the records of jobs.
 
     Parameters
     ----------
     text
-        What comes after the header.
+        The text after the header.
     first
         The number of its first line.
     fields
-        Those of the header.
+        The fields in the header.
     wanted
-        The fields to give.
+        The fields to return.
     log
-        Refuses the records that cannot be split, and counts the steps.
+        Rejects records that cannot be split, and counts steps.
 
     Returns
     -------
     polars.DataFrame
-        String columns, by the names in small letters; and ``line``. Steps are left out.
+        String columns by lower-case names, and ``line``. Steps are dropped.
     """
     lines = pl.Series("text", text.replace("\r\n", "\n").split("\n"), pl.String)
     frame = lines.to_frame().with_columns(pl.int_range(pl.len()).alias("line") + first)
@@ -162,7 +162,7 @@ def table_of(text: str, first: int, fields: Fields, wanted: Sequence[str], log: 
 
 
 def _split(good: pl.DataFrame, fields: Fields, columns: Sequence[str]) -> pl.DataFrame:
-    """Split the lines that have as many fields as the header."""
+    """Split the lines with as many fields as the header."""
     places = [fields.names.index(each) for each in columns]
     schema = {**dict.fromkeys(columns, pl.String), "line": pl.Int64}
     if good.is_empty():
@@ -185,7 +185,7 @@ def _split(good: pl.DataFrame, fields: Fields, columns: Sequence[str]) -> pl.Dat
 
 
 def _mended(broken: pl.DataFrame, fields: Fields, columns: Sequence[str], log: Log) -> pl.DataFrame:
-    """Put together the records that texts of users have torn apart, and split them where they fit."""
+    """Rejoin records that are broken by line ends in user texts, and split those that fit."""
     found: list[tuple[object, ...]] = []
     steps = 0
     together: list[int] = []
@@ -207,7 +207,7 @@ def _mended(broken: pl.DataFrame, fields: Fields, columns: Sequence[str], log: L
 
 
 def _torn(broken: pl.DataFrame, fields: Fields) -> list[tuple[int, str]]:
-    """Join the lines of each record: the first of a run, and those up to the next that could be a first."""
+    """Join the lines of each record: the first of a run, and all lines up to the next possible first line."""
     records: list[tuple[int, list[str]]] = []
     previous = None
     for text, line in broken.select("text", "line").iter_rows():
@@ -221,19 +221,19 @@ def _torn(broken: pl.DataFrame, fields: Fields) -> list[tuple[int, str]]:
 
 
 def _continues(text: str, fields: Fields) -> bool:
-    """Tell whether a text goes on with the last field of the whole record above it."""
+    """Return whether a text continues the last field of the preceding complete record."""
     if fields.trailing or fields.names[-1] not in _OF_USERS:
         return False
     return text.count(fields.delimiter) < fields.count and not _START.match(text)
 
 
 def _is_first(text: str, before: Sequence[str], fields: Fields) -> bool:
-    """Tell whether a line begins a record, after lines of another."""
+    """Return whether a line begins a new record after the lines of another."""
     if fields.begins_with_number:
         return bool(re.match(rf"{_JOB}{re.escape(fields.delimiter)}", text))
     if sum(each.count(fields.delimiter) for each in before) >= fields.count:
         return True
-    # What is a record by itself does not go on with a text of the last field.
+    # A line that is a complete record does not continue the last field of the previous one.
     return (
         text.count(fields.delimiter) >= fields.count
         and _fitted(text.split(fields.delimiter), fields) is not None
@@ -241,10 +241,10 @@ def _is_first(text: str, before: Sequence[str], fields: Fields) -> bool:
 
 
 def _fitted(parts: list[str], fields: Fields) -> dict[str, str] | None:
-    """Share out the parts of a record among its fields, so that each field looks as it must.
+    """Assign the parts of a record to its fields, so that each field matches its format.
 
-    Where there are more parts than fields, texts of users have delimiters in them: the parts are tried as
-    theirs, those of the first fields first. O(fields × extra²) steps.
+    If there are more parts than fields, user texts contain delimiters: additional parts are tried in their
+    fields, first fields first. O(fields × extra²) steps.
     """
     count = len(fields.names) + fields.trailing
     extra = len(parts) - count
@@ -254,7 +254,7 @@ def _fitted(parts: list[str], fields: Fields) -> dict[str, str] | None:
         if parts[-1].strip():
             return None
         parts = parts[:-1]
-    # reachable[place] says from which extra before a field one got to the extra behind it.
+    # reachable[place]: from the number of extra parts after a field to the number before it.
     came: list[dict[int, int]] = []
     reached = {0}
     for place, name in enumerate(fields.names):

@@ -21,7 +21,7 @@ from batchlab.workload.workload import Workload
 __all__ = ["ConsumablePer", "read_sge"]
 
 ConsumablePer = Literal["slot", "job", "host"]
-"""What an amount of memory or GPUs is for: by the column ``consumable`` of the complex, which no log has."""
+"""The scope of an amount of memory or GPUs: the column ``consumable`` of the complex, which no log has."""
 
 _MEMORY = ("h_vmem", "m_mem_free", "mem_free", "virtual_free", "s_vmem")
 _GPUS = ("gpu", "gpus", "ngpus", "cuda", "num_gpus")
@@ -41,7 +41,7 @@ _NONE = "NONE"
 _NOT_STARTED = range(1, 12)
 _OF_SIGNAL = 128
 _KILLED = (128 + 9, 128 + 10, 128 + 12, 128 + 24)
-"""The exit statuses at a limit: SIGKILL, SIGUSR1, SIGUSR2 and SIGXCPU."""
+"""The exit statuses of jobs killed at a limit: SIGKILL, SIGUSR1, SIGUSR2 and SIGXCPU."""
 _STATES = {"22": "NODE_FAIL", "24": "REQUEUED", "25": "REQUEUED", "37": "TIMEOUT"}
 _AFTER_JOB = "100"
 
@@ -60,21 +60,21 @@ def read_sge(
     Parameters
     ----------
     source
-        A path, an open file (text or binary; packed files are known by their content), or an iterable of
+        A path, an open file (text or binary; compressed files are detected by content), or an iterable of
         lines.
     timezone
-        The site's time zone, for the header; the times are seconds since 1970, or milliseconds.
+        Time zone of the site, for the header; time stamps are seconds or milliseconds since 1970.
     overrun, invalid, processors, use_memory, requeues, unfinished, log_events, unlimited, node_names
         As for `read_sacct`; ``unlimited`` by queue.
     memory, gpus
-        The resources that are memory and GPUs at the site; of several that a job asks for, the first counts.
+        The names of memory and GPU resources at the site; if a job requests several, the first counts.
     consumable_per
-        Whether their amounts are for each ``"slot"``, for the ``"job"``, or for each ``"host"``.
+        The scope of their amounts: per ``"slot"``, for the ``"job"``, or per ``"host"``.
 
     Returns
     -------
     Workload
-        As that of `read_sacct`, with ``queue`` in place of ``partition``.
+        As from `read_sacct`, with ``queue`` instead of ``partition``.
 
     Raises
     ------
@@ -95,21 +95,21 @@ def read_sge(
 
 @dataclass(frozen=True)
 class _Site:
-    """How a site calls its resources, and what their amounts are for."""
+    """The names of resources at a site, and the scope of their amounts."""
 
     memory: Sequence[str]
     gpus: Sequence[str]
     per: ConsumablePer
 
     def of_job(self, amount: float | None, slots: int, hosts: int) -> float | None:
-        """Return the amount of a whole job."""
+        """Return the total amount of a job."""
         times = {"slot": slots, "job": 1, "host": hosts}[self.per]
         return None if amount is None else amount * times
 
 
 @dataclass
 class _Attempt:
-    """A record of a job, with the hosts and the times of its parallel tasks."""
+    """The record of a run, with the hosts and the times of its parallel tasks."""
 
     line: int
     fields: list[str]
@@ -118,7 +118,7 @@ class _Attempt:
     ends: list[float] = field(default_factory=list)
 
     def join(self, fields: Sequence[str]) -> None:
-        """Take the host and the times of a record."""
+        """Add the host and the times of a record."""
         self.hosts[fields[1]] = None
         for times, place in ((self.starts, 9), (self.ends, 10)):
             seconds = _time(fields[place])
@@ -129,7 +129,7 @@ class _Attempt:
 def _attempts(text: str, log: Log) -> list[_Attempt]:
     """Split the records, and join the records of parallel tasks to their jobs."""
     found: list[_Attempt] = []
-    # The records of tasks that have no job yet, and the last record of each job.
+    # Records of tasks without a job so far, and the last record of each job.
     waiting: dict[tuple[str, str], list[tuple[int, list[str]]]] = {}
     last: dict[tuple[str, str], _Attempt] = {}
     others = slaves = 0
@@ -171,7 +171,7 @@ def _attempts(text: str, log: Log) -> list[_Attempt]:
 def _of_tasks_alone(
     waiting: Mapping[tuple[str, str], list[tuple[int, list[str]]]], last: Mapping[tuple[str, str], _Attempt]
 ) -> list[_Attempt]:
-    """Join the records of tasks behind the last record of their job; make a job of those that have none."""
+    """Join task records after the last record of their job to it; create a job for tasks without one."""
     found = []
     for key, records in waiting.items():
         attempt = last.get(key)
@@ -184,7 +184,7 @@ def _of_tasks_alone(
 
 
 def _remark(found: Sequence[_Attempt], log: Log) -> None:
-    """Note once which facts the format does not hold."""
+    """Add one remark per fact that the format lacks."""
     first = pl.Series([min(attempt.line for attempt in found)])
     log.notes.add("noted", _NO_WAITS, first)
     log.notes.add("noted", _NO_SUSPENSIONS, first)
@@ -199,7 +199,7 @@ def _is_record(fields: Sequence[str]) -> bool:
 
 
 def _time(text: str) -> float | None:
-    """Return seconds since 1970; UGE writes milliseconds from 8.2 on."""
+    """Return seconds since 1970; from 8.2 on, UGE writes milliseconds."""
     seconds = instant(text)
     return seconds / 1000 if seconds is not None and seconds > _MILLISECONDS else seconds
 
@@ -251,7 +251,7 @@ def _row(attempt: _Attempt, site: _Site) -> Row:
 
 
 def _hosts(attempt: _Attempt) -> int | None:
-    """Count the hosts of a job; None if it has one record for all of its hosts."""
+    """Count the hosts of a job; None if one record covers all hosts of a parallel job."""
     is_parallel = attempt.fields[33] != _NONE
     return None if is_parallel and len(attempt.hosts) == 1 else len(attempt.hosts)
 
@@ -269,7 +269,7 @@ def _deleted(fields: Sequence[str]) -> bool:
 
 
 def _state(failed: str, status: int | None, deleted: bool, run: float, limit: float | None) -> str:
-    """Return how a job ended, in Slurm's words (codes of accounting(5) and sge_status(5))."""
+    """Return the final state of a job, as named by Slurm (codes of accounting(5) and sge_status(5))."""
     if failed in _STATES:
         return _STATES[failed]
     if failed == _AFTER_JOB:

@@ -1,6 +1,6 @@
-"""What jobs of Grid Engine ask for: the field ``category`` of its accounting.
+"""Parse requests in Grid Engine: the field ``category`` of its accounting.
 
-The options are those of qsub(1), the units those of complex(5): k, m, g are powers of 1000, K, M, G of 1024.
+Options as in qsub(1), units as in complex(5): k, m, g are powers of 1000, K, M, G of 1024.
 """
 
 import re
@@ -19,24 +19,24 @@ _TRUE = ("true", "1")
 
 @dataclass(frozen=True)
 class Category:
-    """The requests that a job must have: resources by name, and its project."""
+    """The hard requests of a job: resources by name, and its project."""
 
     resources: dict[str, str] = field(default_factory=dict)
     project: str | None = None
     reservation: str | None = None
 
     def first(self, names: Sequence[str]) -> str | None:
-        """Return the request for the first of some resources that the job asks for."""
+        """Return the value of the first of several resources that the job requests."""
         return next((self.resources[name] for name in names if name in self.resources), None)
 
     @property
     def exclusive(self) -> bool:
-        """True if the job asks for its hosts alone."""
+        """True if the job requests exclusive hosts."""
         return self.resources.get("exclusive", self.resources.get("excl", "")).lower() in _TRUE
 
 
 def category_of(text: str) -> Category:
-    """Parse a category; requests behind ``-soft`` are no requirements.
+    """Parse a category; requests after ``-soft`` are ignored, since they are not required.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def category_of(text: str) -> Category:
 
 
 def kilobytes_of(text: str | None) -> float | None:
-    """Return a memory request in kB of 1024 bytes; None for another text."""
+    """Parse a memory request as kB of 1024 bytes; None if invalid."""
     match = None if text is None else _SIZE.fullmatch(text.strip())
     if match is None:
         return None
@@ -70,7 +70,7 @@ def kilobytes_of(text: str | None) -> float | None:
 
 
 def seconds_of(text: str | None) -> float | None:
-    """Return a time request in seconds: ``7200``, or ``2:00:00``; None for another text."""
+    """Parse a time request as seconds: ``7200`` or ``2:00:00``; None if invalid."""
     bare = "" if text is None else text.strip()
     clock = _CLOCK.fullmatch(bare)
     if clock is not None:

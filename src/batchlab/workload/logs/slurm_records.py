@@ -1,4 +1,4 @@
-"""The fields of Slurm's records of jobs, read as times, amounts and names."""
+"""Parse the fields of Slurm's job records as times, amounts and names."""
 
 import math
 import re
@@ -55,16 +55,17 @@ _AMOUNTS = (
     "exclusive",
 )
 WANTED = (*_TIMES, "state", "dependency", "submitline", *_NUMBERS, *_AMOUNTS, *_TEXTS, *_WHOLE)
-"""The fields that are made use of, as sacct calls them, in small letters."""
+"""The fields that are used, under sacct's names in lower case."""
 
-# As sbatch was called: -d afterok:12, --dependency=singleton, -N 2-4, --exclusive.
+# Options of sbatch: -d afterok:12, --dependency=singleton, -N 2-4, --exclusive.
 _DEPENDENCY = r"\s(?:-d\s*|--dependency[= ])([^\s|]+)"
 _LINE_NODES = r"\s(?:-N\s*|--nodes[= ])(\d{1,9})"
 _LINE_TASKS_PER_NODE = r"\s--ntasks-per-node[= ](\d{1,9})"
 _LINE_PROCESSORS_PER_TASK = r"\s(?:-c\s*|--cpus-per-task[= ])(\d{1,9})"
 _LINE_EXCLUSIVE = r"\s--exclusive(?:\s|$)"
 _EXCLUSIVE = ("NODE", "YES")
-# Versions up to 17.02 mark memory by processor with this bit of an amount in MiB, later ones with the other.
+# Versions up to 17.02 mark memory per processor with the first bit of an amount in MiB, later ones with the
+# other.
 _FLAG, _LATER_FLAG = 2**31, 2**63
 _FEWEST_DIGITS_OF_FLAG = 10
 _KILOBYTES = 1024.0
@@ -74,14 +75,14 @@ _NO_TIME = "is no time: taken as unknown"
 
 
 def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
-    """Give the records of jobs in the columns that the logs of all systems share.
+    """Convert the records of jobs to the columns common to all logs.
 
     Parameters
     ----------
     table
-        The text of the fields `WANTED`, null where there is none; and ``line``.
+        The text of the fields `WANTED`, null if missing; and ``line``.
     log
-        Where they come from, and how to read it.
+        The log: its source and the reading options.
 
     Returns
     -------
@@ -148,7 +149,7 @@ def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
 
 
 def _limit() -> pl.Expr:
-    """Give the time limit in seconds, infinite where there was none of its own."""
+    """Return the time limit in seconds, infinite for a job without a limit of its own."""
     minutes = pl.col("timelimitraw").str.strip_chars().cast(pl.Float64, strict=False)
     clock = quantities.duration(pl.col("timelimit"))
     words = ["UNLIMITED", _OF_PARTITION, "INFINITE"]
@@ -160,13 +161,13 @@ def _limit() -> pl.Expr:
 
 
 def _is_of_partition() -> pl.Expr:
-    """Tell which limits are the longest of the partition."""
+    """Return a mask of the jobs with the maximum limit of the partition."""
     texts = (pl.col(name).str.strip_chars().str.to_uppercase() for name in ("timelimit", "timelimitraw"))
     return pl.any_horizontal((text == _OF_PARTITION).fill_null(value=False) for text in texts)
 
 
 def _amounts() -> list[pl.Expr]:
-    """Give the processors and the nodes that were requested, and those that were allocated."""
+    """Return requested and allocated processors and nodes."""
     lists = {
         (tres, name): quantities.count(quantities.resource(pl.col(tres), name))
         for tres in ("reqtres", "alloctres")
@@ -175,7 +176,7 @@ def _amounts() -> list[pl.Expr]:
     fields = {name: quantities.count(pl.col(name)) for name in _AMOUNTS if name.endswith(("cpus", "nodes"))}
     allocated = fields["alloccpus"], lists["alloctres", "cpu"], fields["ncpus"]
     nodes = lists["alloctres", "node"], fields["allocnodes"], fields["nnodes"]
-    # A range of nodes is at least the first.
+    # A range of nodes requests at least its lower bound.
     fields["reqnodes"] = quantities.count(pl.col("reqnodes").str.extract(r"^\s*([^-]*)"))
     return [
         pl.coalesce(fields["reqcpus"], lists["reqtres", "cpu"]).alias("requested"),
@@ -186,7 +187,7 @@ def _amounts() -> list[pl.Expr]:
 
 
 def _requests() -> list[pl.Expr | str]:
-    """Give what jobs ask for besides processors and generic resources, as `chunks.REQUESTS` has it."""
+    """Return requests other than processors and generic resources, as columns of `chunks.REQUESTS`."""
     line = pl.col("submitline")
     by_task = line.str.extract(_LINE_PROCESSORS_PER_TASK).cast(pl.Float64).fill_null(1.0)
     field = pl.col("exclusive").str.strip_chars().str.to_uppercase().is_in([*_EXCLUSIVE])
@@ -203,9 +204,9 @@ def _requests() -> list[pl.Expr | str]:
 
 
 def _memory(table: pl.DataFrame) -> pl.DataFrame:
-    """Give the requested memory: kB of a processor, rounded up; kB of the job; and whether it is all.
+    """Return the requested memory: kB per processor, rounded up; kB of the job; and whether it is all memory.
 
-    Older versions write for what it is; newer ones, for the job. None at all is all memory of the nodes.
+    Older versions write the scope; newer ones write the total of the job. 0 requests all memory of the nodes.
     """
     amount, kind = quantities.memory(pl.col("reqmem"))
     of_job, _ = quantities.memory(quantities.resource(pl.col("reqtres"), "mem"))
@@ -241,7 +242,7 @@ def _memory(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _flagged_memory(table: pl.DataFrame) -> pl.Series:
-    """Give the kB of a processor of amounts that a bit marks as such; null for others."""
+    """Return kB per processor for amounts with the bit for memory per processor; null for others."""
     text = table["reqmem"].str.strip_chars()
     texts = text.filter(text.str.len_bytes() >= _FEWEST_DIGITS_OF_FLAG).unique()
     found = {each: _without_flag(each) for each in texts}
@@ -259,7 +260,7 @@ def _without_flag(text: str) -> float | None:
 
 
 def _ends() -> list[pl.Expr]:
-    """Give how jobs ended: the exit code, the signal, and the number of the user that cancelled them."""
+    """Return how jobs ended: exit code, signal, and the number of the user who cancelled them."""
     parts = pl.col("exitcode").str.strip_chars().str.extract_groups(r"^(\d{1,9}):(\d{1,9})$").struct
     by = pl.col("state").str.extract(r"by (\d{1,18})")
     return [
@@ -270,6 +271,6 @@ def _ends() -> list[pl.Expr]:
 
 
 def header_of(table: pl.DataFrame) -> dict[str, object]:
-    """Say which clusters a table of fields is of."""
+    """Return header fields: the clusters in a table of fields."""
     clusters = table["cluster"].drop_nulls().unique(maintain_order=True).to_list()
     return {"Computer": ", ".join(clusters)} if clusters else {}

@@ -24,7 +24,7 @@ STATUS_OF = {
     "REVOKED": CANCELLED,
     "DELETED": CANCELLED,
 }
-"""The states in which jobs end, and the status of the Standard Workload Format for each."""
+"""The final states of jobs, with the corresponding status of the Standard Workload Format."""
 
 _UNFINISHED = (
     "PENDING",
@@ -43,14 +43,14 @@ _UNFINISHED = (
     "EXPEDITING",
 )
 KNOWN_STATES = (*STATUS_OF, *_UNFINISHED)
-"""All states of Slurm that are known here."""
+"""All known states of Slurm."""
 _FEWEST_LETTERS = 3
 _MOST_NAMED = 20
 _LONGEST_NAME = 30
 
 
 def word(column: str) -> pl.Expr:
-    """Give the word of a state: without by whom it was cancelled, and whole where a ``+`` cuts it."""
+    """Return the word of a state, without the user who cancelled; complete a word truncated by ``+``."""
     text = pl.col(column).str.strip_chars().str.to_uppercase()
     first = text.str.extract(r"^([A-Z_]+)")
     cut = text.str.ends_with("+").fill_null(value=False)
@@ -63,7 +63,7 @@ def word(column: str) -> pl.Expr:
 
 
 def is_ended() -> pl.Expr:
-    """Tell which jobs had ended; of a state that is not known, by whether there is an end."""
+    """Return a mask of the jobs that ended; for an unknown state, whether the job has an end time."""
     state = pl.col("state")
     final = state.is_in([*STATUS_OF]).fill_null(value=False)
     alive = state.is_in([*_UNFINISHED]).fill_null(value=False)
@@ -71,14 +71,14 @@ def is_ended() -> pl.Expr:
 
 
 def note_unknown(records: pl.DataFrame, notes: Notes) -> None:
-    """Name the states of records that no batch system is known to write.
+    """Add remarks on states that no known batch system writes.
 
     Parameters
     ----------
     records
-        With ``state``, as `word` gives it, ``ended``, ``line`` and ``base``.
+        With ``state`` as from `word`, ``ended``, ``line`` and ``base``.
     notes
-        Gets a reason for each of the first 20 words.
+        Collects one reason for each of the first 20 words.
     """
     state = pl.col("state")
     odd = records.filter(state.is_not_null() & ~state.is_in([*STATUS_OF, *_UNFINISHED]))

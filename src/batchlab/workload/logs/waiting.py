@@ -1,4 +1,4 @@
-"""What jobs of a log waited for besides nodes: other jobs, and times before which they could not start."""
+"""Conditions for the start of logged jobs: dependencies and begin times."""
 
 import polars as pl
 
@@ -12,16 +12,16 @@ _NOT_THERE = "dependency on jobs that are not there, or whose number others have
 
 
 def with_dependency(table: pl.DataFrame, lines: pl.Series, notes: Notes) -> pl.DataFrame:
-    """Add the column ``dependency`` to a table of jobs, of what ``logged_dependency`` says of jobs in it.
+    """Add the column ``dependency``: the part of ``logged_dependency`` that concerns jobs in the table.
 
     Parameters
     ----------
     table
-        Jobs, with their numbers and the columns of tasks of arrays.
+        Jobs with their numbers and the columns of array tasks.
     lines
-        Theirs in the log.
+        Their line numbers in the log.
     notes
-        Gets what is left out.
+        Collects remarks on dropped dependencies.
     """
     if "logged_dependency" not in table.columns:
         return table
@@ -31,7 +31,7 @@ def with_dependency(table: pl.DataFrame, lines: pl.Series, notes: Notes) -> pl.D
     several = names.filter(names.is_duplicated()).unique()
     once = table.filter(~pl.col("job_id").is_in(several.implode()))
     column = given.alias(dependency_column.DEPENDENCY).set(~sound, None)
-    # Each text is looked at in a table of the jobs that can be named.
+    # Resolve each text in a table of the jobs with unique numbers.
     known = once.select("job_id", *(name for name in table.columns if name in ("array_id", "array_index")))
     kept = dependency_column.kept_among(column, known)
     for reason, wrong in (
@@ -43,10 +43,10 @@ def with_dependency(table: pl.DataFrame, lines: pl.Series, notes: Notes) -> pl.D
 
 
 def with_begin_times(table: pl.DataFrame) -> pl.DataFrame:
-    """Add the column ``begin_time``: when jobs could start, if that was after their submission.
+    """Add the column ``begin_time``: the eligible time of jobs, if it is after their submission.
 
-    Jobs that wait for others in the simulation too, and tasks of arrays with a limit, have none. No begin is
-    after the start of the log.
+    Jobs with dependencies in the simulation, and tasks of arrays with a limit, have none. A begin time is
+    never after the logged start.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""Mappings of the columns of public data sets, and of logs of one's own."""
+"""Column mappings for public data sets and custom logs."""

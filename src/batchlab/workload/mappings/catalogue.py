@@ -1,4 +1,4 @@
-"""The mappings of public data sets, and how one is found by its name."""
+"""The catalogue of mappings for public data sets, with look-up by name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def entries() -> tuple[LogMapping, ...]:
 
 
 def text_of(mapping: LogMapping) -> str:
-    """Return the TOML of the mapping of a data set."""
+    """Return the TOML text of the mapping of a data set."""
     return files(_FOLDER).joinpath(f"{mapping.name}{_SUFFIX}").read_text("utf-8")
 
 
@@ -39,7 +39,7 @@ def mapping_named(name: str | os.PathLike[str]) -> LogMapping:
     Raises
     ------
     WorkloadError
-        If there is neither a mapping of this name nor a file, or the file is wrong.
+        If there is neither such a mapping nor such a file, or the file is invalid.
     """
     text = os.fspath(name)
     known = {mapping.name: mapping for mapping in entries()}

@@ -1,4 +1,4 @@
-"""The instants of a data set's jobs, as seconds since the origin of its times."""
+"""The time stamps of a data set's jobs, as seconds since the origin of its times."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _MICROSECONDS = 1e6
 
 
 class Span(NamedTuple):
-    """When jobs were submitted, could start, started and ended, how long they ran, how often they started.
+    """Times of jobs: submit, eligible, start, end, run time; and the number of attempts.
 
-    All Float64 in seconds but `attempts`, Int64; null where unknown.
+    All Float64 in seconds, except `attempts` (Int64); null if unknown.
     """
 
     submit: pl.Series
@@ -34,16 +34,16 @@ class Span(NamedTuple):
 
 
 def span_of(reader: Reader, notes: Notes, zone: str) -> Span:
-    """Read the instants of all jobs.
+    """Parse the time stamps of all jobs.
 
     Parameters
     ----------
     reader
-        The columns, and the mapping.
+        The columns and the mapping.
     notes
-        Gets what cannot be read.
+        Collects remarks on unreadable times.
     zone
-        The time zone of time stamps that do not say theirs.
+        Time zone of time stamps without one.
     """
     table, mapping = reader.table, reader.mapping
     read = {role: _instants(reader, role, zone) for role in _ROLES if reader.has(role)}
@@ -68,7 +68,7 @@ def span_of(reader: Reader, notes: Notes, zone: str) -> Span:
 
 
 def _instants(reader: Reader, role: str, zone: str) -> Instants:
-    """Read the columns of a role: the first instant that is known."""
+    """Return the first known time of the columns of a role."""
     column = reader.mapping.columns[role]
     names = [name for name in column.column if name in reader.table.columns]
     first, *others = [_column(reader, name, column, zone) for name in names]
@@ -90,7 +90,7 @@ def _column(reader: Reader, name: str, column: _Column, zone: str) -> Instants:
         number = reader.amount(
             column.model_copy(update={"column": (name,), "unit": column.unit or "s"}), "submit"
         )
-        # The beginning of 1970 is how a time that is not there may be written.
+        # A missing time may be written as the beginning of 1970.
         return _plain(number if times.relative else number.set((number <= 0).fill_null(value=False), None))
     text = reader.text_of(name, column)
     return instants(pl.DataFrame({name: text}), [name], zone, times.format)[name]
@@ -104,7 +104,7 @@ def _plain(seconds: pl.Series) -> Instants:
 def _of_attempts(
     table: pl.DataFrame, given: Attempts, zone: str, time_format: str | None
 ) -> tuple[pl.Series, pl.Series, pl.Series, pl.Series]:
-    """Return the first start, the last end, the time of all attempts together, and their number."""
+    """Return first start, last end, total run time and number of the attempts."""
     rows = pl.DataFrame({"row": pl.int_range(table.height, eager=True), "each": table[given.column]})
     several = rows.explode("each").drop_nulls("each")
     dtype = several.schema["each"]

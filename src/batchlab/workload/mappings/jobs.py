@@ -1,4 +1,4 @@
-"""From the columns of a data set to a checked workload."""
+"""Convert the columns of a data set to a checked workload."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["workload_of"]
 
-# Before the names of columns that are kept, which may be those that are used here.
+# Prefix of kept columns, so that their names do not clash with the columns used here.
 _KEPT = "kept "
 _TEXTS = ("user", "group", "account", "partition", "queue", "qos", "job_name")
 _SUBMISSION = "submission is unknown or no time"
@@ -45,21 +45,21 @@ _SEVERAL = "started several times: its run time is that of all attempts together
 
 
 def workload_of(rows: Rows, reader: Reader, log: Log) -> Workload:
-    """Make a workload of the rows of a data set.
+    """Convert the rows of a data set to a workload.
 
     Parameters
     ----------
     rows
-        The columns that the mapping reads.
+        The columns that the mapping uses.
     reader
-        Reads them.
+        Parses the columns.
     log
-        The name of the source, and how to read it; gets the notes on rows.
+        The name of the source and the reading options; collects remarks on rows.
 
     Raises
     ------
     WorkloadError
-        If no row is of a job that can be taken; with ``invalid="raise"``, at the first that breaks a rule.
+        If no row describes a valid job; with ``invalid="raise"``, at the first job that breaks a rule.
     """
     mapping, notes = reader.mapping, log.notes
     if not rows.table.height:
@@ -82,7 +82,7 @@ def workload_of(rows: Rows, reader: Reader, log: Log) -> Workload:
 
 
 def _read(rows: Rows, reader: Reader, log: Log) -> pl.DataFrame:
-    """Read all columns; what belongs to the data set alone rides along."""
+    """Parse all columns; columns without a role are kept."""
     mapping, notes = reader.mapping, log.notes
     span = span_of(reader, notes, log.reading.timezone)
     number, identifier = _identifiers(reader)
@@ -114,7 +114,7 @@ def _unknown(height: int) -> pl.Series:
 
 
 def _identifiers(reader: Reader) -> tuple[pl.Series, pl.Series]:
-    """Return the numbers of jobs and their names; rows are numbered if the names are no numbers."""
+    """Return the numbers and names of jobs; if the names are no numbers, rows are numbered."""
     height = reader.table.height
     places = pl.int_range(1, height + 1, eager=True, dtype=pl.Int64)
     if not reader.has("job_id"):
@@ -134,10 +134,10 @@ def _components(reader: Reader, height: int) -> pl.Series:
 
 
 def _with_ends(jobs: pl.DataFrame, reader: Reader, notes: Notes) -> pl.DataFrame:
-    """Add which jobs had ended, by their states, or else by whether they have an end."""
+    """Add whether each job ended, by its state, or else by its end time."""
     states = reader.mapping.states
     jobs = jobs.with_columns(pl.col("state").replace(states) if states else pl.col("state"))
-    # A number is a state too, if the mapping does not say which.
+    # Without a table of states in the mapping, a number counts as a state.
     jobs = jobs.with_columns(pl.coalesce(word("state"), "state").alias("state"))
     ended = jobs.select(is_ended()).to_series()
     jobs = jobs.with_columns(ended | (jobs["state"].is_null() & jobs["run_time"].is_not_null()))
@@ -146,13 +146,13 @@ def _with_ends(jobs: pl.DataFrame, reader: Reader, notes: Notes) -> pl.DataFrame
 
 
 def _with_cancellations(jobs: pl.DataFrame, reader: Reader, log: Log) -> pl.DataFrame:
-    """Cancel jobs that never started after their wait, or make them jobs of 0 s."""
+    """Convert jobs that never started to cancellations after their wait, or to jobs of 0 s."""
     if not (reader.has("start") or reader.has("wait") or reader.mapping.attempts is not None):
         return jobs
     instant = pl.col("run_time").fill_null(0) <= 0
     cancelled = pl.col("state").is_in(["CANCELLED", "DEADLINE"]).fill_null(value=False)
     never = pl.col("ended") & instant & (pl.col("start").is_null() | cancelled)
-    # Of a job with a wait and without an end, that was the time in the queue.
+    # For a job with a wait and no end, the wait was the time in the queue.
     left = pl.coalesce("end", "start")
     jobs = jobs.with_columns(
         pl.when(never).then(0.0).otherwise("run_time").alias("run_time"),
@@ -174,7 +174,7 @@ def _with_cancellations(jobs: pl.DataFrame, reader: Reader, log: Log) -> pl.Data
 
 
 def _admitted(jobs: pl.DataFrame, log: Log, mapping: LogMapping, comments: tuple[str, ...]) -> Workload:
-    """Check the jobs as any table's, and put the report together."""
+    """Check the jobs like any table, and assemble the report."""
     notes, reading = log.notes, log.reading
     dropped = notes.table("dropped")
     if jobs.is_empty():
@@ -247,7 +247,7 @@ _OUTCOMES = (
 
 
 def _columns(jobs: pl.DataFrame, origin: int) -> list[pl.Expr]:
-    """Return the columns of the workload: those of any workload, requests, outcomes."""
+    """Return the columns of the workload: standard columns, requests, outcomes of jobs."""
     others = [name for name in jobs.columns if name not in (*_OWN, *_OUTCOMES) and jobs[name].count()]
     given = [name for name in ("allocated_processors", "allocated_nodes") if name in jobs.columns]
     return [

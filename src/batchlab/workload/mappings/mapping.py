@@ -1,4 +1,4 @@
-"""Mappings: the meaning of the columns of a data set, their units, and the source of both."""
+"""Column mappings: the meaning of a data set's columns, their units, and their source."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 __all__ = ["Attempts", "Column", "File", "LogMapping", "Times", "mapping_of_document", "mapping_of_file"]
 
 _TASKS = ("instance", "node", "core", "gpu", "job")
-# What a row must say for a task to be one of these.
+# The role that a mapping must have for each kind of task.
 _TASK_COLUMN = {"instance": "tasks", "node": "nodes", "core": "cores", "gpu": "gpus"}
 _RESOURCE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RESOURCE_OF = {"cores": "core", "gpus": "gpu", "memory": "mem"}
 _FORMATS = ("csv", "parquet", "json", "swf", "pbs")
 
-# What the columns of the workload are called.
+# The names of the workload's columns.
 _OF_WORKLOADS = {
     *("job_id", "submit_time", "run_time", "requested_time", "time_limit", "tasks", "tasks_per_node"),
     *("exclusive", "logged_id", "eligible_time", "start_time", "end_time", "logged_wait_time", "status"),
@@ -52,7 +52,7 @@ Value = str | int | float
 
 
 class _Model(BaseModel):
-    """A table of a mapping: its keys are known, its values keep their types."""
+    """A table in a mapping: unknown keys are errors, and values are not converted."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -79,7 +79,7 @@ def _expression(value: str) -> str:
 
 
 def _groups(value: str) -> int:
-    """Return how many groups a regular expression of polars has."""
+    """Return the number of groups in a regular expression of polars."""
     try:
         return len(pl.Series([""]).str.extract_groups(value).struct.fields)
     except UNREADABLE:
@@ -158,7 +158,7 @@ Column = Annotated[_Column, BeforeValidator(_as_table)]
 
 
 class File(_Model):
-    """How the file is written."""
+    """Format of the file."""
 
     format: Literal["csv", "parquet", "json", "swf", "pbs"] | None = Field(
         default=None,
@@ -172,7 +172,7 @@ class File(_Model):
 
 
 class Times(_Model):
-    """How instants are written."""
+    """Format of time stamps."""
 
     zone: Annotated[str, AfterValidator(_zone)] = Field(
         default="UTC", description="The time zone of time stamps that do not say theirs"
@@ -194,10 +194,10 @@ class Attempts(_Model):
 
 
 class LogMapping(_Model):
-    """The meaning of the columns of a data set, or of a log of one's own.
+    """The meaning of the columns of a data set or a custom log.
 
-    Made of a TOML file by `--mapping FILE`, or one of those that ``batchlab traces list`` shows. The keys of
-    the file are the fields of this class.
+    Read from a TOML file with `--mapping FILE`, or one of the mappings that ``batchlab traces list`` shows.
+    The keys of the file are the fields of this class.
     """
 
     name: str = Field(default="", description="The name for `--mapping`")
@@ -232,45 +232,45 @@ class LogMapping(_Model):
 
     @classmethod
     def of(cls, document: Mapping[str, object]) -> LogMapping:
-        """Make a mapping of a dictionary with the keys of the file, and check it.
+        """Create a mapping from a dictionary with the keys of the file, and check it.
 
         Raises
         ------
         WorkloadError
-            With the place in the document, the value and the rule.
+            If a key or a value is invalid; the message has its position in the document and the rule.
         """
         return mapping_of_document(document)
 
     @property
     def task_kind(self) -> str:
-        """What a task of a job is, given or by the columns."""
+        """The kind of a task, as specified or derived from the columns."""
         if self.task is not None:
             return self.task
         return next((task for task, role in _TASK_COLUMN.items() if role in self.columns), "job")
 
     @property
     def amounts(self) -> dict[str, _Column]:
-        """The columns of what tasks ask for, by the names of the resources."""
+        """The columns of requests per task, by resource name."""
         own = {name: self.columns[role] for role, name in _RESOURCE_OF.items() if role in self.columns}
         if self.task_kind == "core":
-            # A task is a processor.
+            # A task is a processor, so its number of cores is 1.
             own.pop("core", None)
         return {**own, **self.resources}
 
     def described(self) -> Iterator[tuple[tuple[str, str], _Column]]:
-        """Return all columns with their places in the mapping."""
+        """Yield all columns with their paths in the mapping."""
         for table, columns in (("columns", self.columns), ("resources", self.resources)):
             for role, column in columns.items():
                 yield (table, role), column
 
 
 def mapping_of_file(path: str | os.PathLike[str]) -> LogMapping:
-    """Read a mapping.
+    """Read a mapping from a TOML file.
 
     Raises
     ------
     WorkloadError
-        If the file cannot be read, or a key or a value is wrong.
+        If the file cannot be read, or a key or a value is invalid.
     """
     name = os.fspath(path)
     reader = DocumentReader(WorkloadError, "mapping", 1)
@@ -285,12 +285,12 @@ def mapping_of_file(path: str | os.PathLike[str]) -> LogMapping:
 
 
 def mapping_of_document(document: Mapping[str, object]) -> LogMapping:
-    """Make a mapping of a parsed document, and check it.
+    """Create a mapping from a parsed document, and check it.
 
     Raises
     ------
     WorkloadError
-        With the place in the document, the value and the rule.
+        If a key or a value is invalid; the message has its position in the document and the rule.
     """
     try:
         mapping = LogMapping.model_validate(dict(document))
@@ -310,7 +310,7 @@ _KEYS: dict[tuple[str, ...], type[BaseModel]] = {
 
 def _explained(error: ValidationError) -> WorkloadError:
     problems = error.errors(include_url=False, include_context=False)
-    # A misspelt key is at once unknown and missing: the typing error is the one to tell.
+    # A misspelt key causes two errors, unknown and missing; report the unknown key.
     first = min(problems, key=lambda problem: problem["type"] == "missing")
     way = tuple(part for part in first["loc"] if part != "[key]")
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
@@ -334,7 +334,7 @@ def _refuse(way: tuple[int | str, ...], value: object, rule: str) -> NoReturn:
 
 
 def _check(mapping: LogMapping) -> None:
-    """Check what keys say of each other."""
+    """Check rules between keys."""
     _check_names(mapping)
     for state, word in mapping.states.items():
         if word not in KNOWN_STATES:
@@ -347,7 +347,7 @@ def _check(mapping: LogMapping) -> None:
 
 
 def _check_names(mapping: LogMapping) -> None:
-    """Check the roles, the names of resources, and those of columns that are kept."""
+    """Check the roles and the names of resources and of kept columns."""
     for role in mapping.columns:
         if role not in ROLES:
             rule = f"columns.{role}: no job has that.{suggest(role, ROLES)}"

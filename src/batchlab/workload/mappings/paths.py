@@ -1,7 +1,7 @@
 """Paths into nested rows of JSON and Parquet: ``attempts/first/detail/sum/gpus/count``.
 
-A step is a name of an object's field; ``first`` or ``last`` takes an element of a list, ``count`` its length,
-and ``sum`` adds what the rest of the path gives of each element.
+A step is a field name; ``first`` or ``last`` selects an element of a list, ``count`` is its length, and
+``sum`` adds the values of the remaining path over its elements.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _STEP = "/"
 
 
 def name_in(column: str, names: Iterable[str]) -> str | None:
-    """Return the name that a column, or the first step of a path, has; None if it is unknown."""
+    """Return the known name of a column or of the first step of a path; None if it is unknown."""
     known = set(names)
     if column in known:
         return column
@@ -30,12 +30,12 @@ def name_in(column: str, names: Iterable[str]) -> str | None:
 
 
 def expression_of(column: str, schema: Mapping[str, pl.DataType], source: str) -> pl.Expr:
-    """Return the expression of a column or a path, under the name that the mapping has for it.
+    """Return the expression of a column or a path, named as in the mapping.
 
     Raises
     ------
     WorkloadError
-        If a step is not there.
+        If a step does not exist.
     """
     if column in schema:
         return pl.col(column)

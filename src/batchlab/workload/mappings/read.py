@@ -1,4 +1,4 @@
-"""The reader of public data sets, and of tables of one's own, by a mapping of their columns."""
+"""The reader of public data sets and custom tables, based on a mapping of their columns."""
 
 from __future__ import annotations
 
@@ -44,40 +44,40 @@ def read_mapped(
     log_events: bool = True,
     unlimited: float | Mapping[str, float] = YEAR,
 ) -> Workload:
-    """Read a public data set of jobs, or a table of one's own, by a mapping of its columns.
+    """Read a public data set of jobs or a custom table, using a mapping of its columns.
 
     Parameters
     ----------
     source
-        A path, an open file, or an iterable of lines: CSV (plain or packed), Parquet, JSON (lines or one
-        list), or fields between blanks. Of Parquet only the columns that are needed are read.
+        A path, an open file, or an iterable of lines: CSV (plain or compressed), Parquet, JSON (lines or one
+        list), or blank-separated fields. From Parquet, only the required columns are read.
     mapping
-        The name of a mapping (``batchlab traces list``), the path of a TOML file with one, or a `LogMapping`.
-        Unless given it is found by the names of the columns.
+        The name of a mapping (``batchlab traces list``), the path of a TOML file, or a `LogMapping`. By
+        default it is detected by the names of the columns.
     timezone
-        The time zone of time stamps that do not say theirs; the mapping's unless given.
+        Time zone of time stamps without one; by default that in the mapping.
     overrun, invalid
         As for `read_swf`.
     processors
-        Whether the nodes and cores that were ``"requested"`` or ``"allocated"`` are taken first.
+        Whether ``"requested"`` or ``"allocated"`` nodes and cores take precedence.
     use_memory
-        Whether tasks ask for the memory that the mapping knows of: column ``mem``, kB (KiB) per task.
+        Whether tasks request memory, if the mapping has it: column ``mem``, kB (KiB) per task.
     unfinished, log_events, unlimited
         As for `read_sacct`.
 
     Returns
     -------
     Workload
-        One row per job, in the order of submission. ``tasks`` are those of the mapping, and each of its
-        amounts is a column with the request of a task: ``core``, ``gpu``, ``mem``, and resources by their own
-        names. If tasks are nodes, ``tasks_per_node`` is 1. Amounts that do not divide evenly are rounded up,
-        and counted in the report. The other columns are those of `read_sacct`, as far as the mapping has
-        them, and what it keeps. The first submission is the origin.
+        One row per job, sorted by submission. ``tasks`` are defined by the mapping, and each amount in it is
+        a column of requests per task: ``core``, ``gpu``, ``mem``, and other resources under their names. If
+        tasks are nodes, ``tasks_per_node`` is 1. Amounts that do not divide evenly are rounded up, and
+        counted in the report. The other columns are those of `read_sacct`, as far as the mapping has them,
+        and the columns that it keeps. The origin is the first submission.
 
     Raises
     ------
     WorkloadError
-        If the file or the mapping cannot be read, no mapping fits, or several do; with ``invalid="raise"``,
+        If the file or the mapping cannot be read, or not exactly one mapping fits; with ``invalid="raise"``,
         at the first job that breaks a rule.
 
     Examples
@@ -109,12 +109,12 @@ def read_mapped(
 def mapping_of_source(
     source: object, mapping: LogMapping | str | os.PathLike[str] | None = None
 ) -> LogMapping:
-    """Return the mapping of a data set: the given one, or the one found by the columns.
+    """Return the mapping of a data set: the argument, or the mapping that fits the columns.
 
     Raises
     ------
     WorkloadError
-        As `read_mapped`.
+        As for `read_mapped`.
     """
     return _chosen(mapping, _beginning_of(source)[0], source)
 
@@ -147,7 +147,7 @@ def _of_pbs(source: object, reading: Reading) -> Workload:
 
 
 def _beginning_of(source: object) -> tuple[bytes, object]:
-    """Return the first bytes of a source, unpacked, and the source to be read from its beginning."""
+    """Return the first bytes of a source, unpacked, and the source to read from the beginning."""
     name = name_of(source)
     if isinstance(source, str | os.PathLike):
         return beginning(Path(os.fsdecode(source))), source
@@ -157,11 +157,11 @@ def _beginning_of(source: object) -> tuple[bytes, object]:
 
 
 class _Pieces:
-    """An open file whose first bytes were read already."""
+    """An open file with bytes already read from its beginning."""
 
     def __init__(self, blocks: chain[bytes], name: str) -> None:
         self._blocks, self.name = blocks, name
 
     def read(self, _most: int = -1) -> bytes:
-        """Return the next piece; empty at the end."""
+        """Return the next chunk; empty at the end."""
         return next((block for block in self._blocks if block), b"")

@@ -1,4 +1,4 @@
-"""Which data set a file is of, by the names of its columns."""
+"""Recognise the data set of a file by its column names."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 __all__ = ["columns_of", "recognised"]
 
 _KEY = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:')
-# Fields of the Standard Workload Format.
+# Number of fields in the Standard Workload Format.
 _SWF_FIELDS = 18
 _SWF = re.compile(r"-?\d+\s+-?[\d.]+\s+-?[\d.]+\s+-?[\d.]+\s")
 
 
 def recognised(begin: bytes, source: object) -> LogMapping | None:
-    """Find the data set that a file is of.
+    """Return the mapping of the data set that a file belongs to.
 
     Parameters
     ----------
@@ -41,12 +41,12 @@ def recognised(begin: bytes, source: object) -> LogMapping | None:
     Returns
     -------
     LogMapping or None
-        None if the columns are those of no data set that is known.
+        None if no known data set has these columns.
 
     Raises
     ------
     WorkloadError
-        If they are those of several, and the name of the file says none of them.
+        If several mappings fit, and the file name matches none of them.
     """
     columns = columns_of(begin, source)
     found = _fitting(columns) if columns else _fitting_fields(begin)
@@ -63,7 +63,7 @@ def recognised(begin: bytes, source: object) -> LogMapping | None:
 
 
 def columns_of(begin: bytes, source: object = None) -> frozenset[str]:
-    """Return the names of the columns that a file begins with; empty if it has none."""
+    """Return the column names at the beginning of a file; empty if it has none."""
     form = format_of(begin)
     try:
         if form == "parquet":
@@ -80,7 +80,7 @@ def columns_of(begin: bytes, source: object = None) -> frozenset[str]:
 
 
 def _parquet_columns(source: object) -> frozenset[str]:
-    # Of what is read once the reader looks at the columns.
+    # A Parquet stream cannot be read twice; its columns are checked by the reader.
     if not isinstance(source, str | os.PathLike):
         return frozenset()
     return frozenset(pl.read_parquet_schema(Path(os.fsdecode(source))))
@@ -88,7 +88,7 @@ def _parquet_columns(source: object) -> frozenset[str]:
 
 @cache
 def _fitting(columns: frozenset[str]) -> tuple[LogMapping, ...]:
-    """Find the mappings that have all their columns; of these, the ones with the most columns."""
+    """Return the mappings with the most columns among those whose columns are all present."""
     found = [mapping for mapping in entries() if _fits(mapping, columns)]
     most = max((len(mapping.columns) for mapping in found), default=0)
     return tuple(mapping for mapping in found if len(mapping.columns) == most)
@@ -105,7 +105,7 @@ def _fits(mapping: LogMapping, columns: frozenset[str]) -> bool:
 
 
 def _fitting_fields(begin: bytes) -> tuple[LogMapping, ...]:
-    """Find the mappings of files without names that have as many fields, and such values in them."""
+    """Return mappings for files without column names that match the number of fields and their values."""
     lines = begin.decode("utf-8", "backslashreplace").split("\n")
     first = next((line for line in lines if line.strip() and not line.lstrip().startswith(";")), "")
     fields = first.split()

@@ -11,7 +11,7 @@ Kind = Literal["identifier", "instant", "duration", "count", "memory", "text", "
 CLOCK = "clock"
 """The unit of durations like ``[days-]hours:minutes:seconds``, or ``1 days 02:00:00`` of pandas."""
 SLURM = "slurm"
-"""The unit of memory as Slurm writes it: ``4Gn`` for a node, ``2000Mc`` for a core, ``16G`` for the job."""
+"""The unit of memory in Slurm's syntax: ``4Gn`` per node, ``2000Mc`` per core, ``16G`` per job."""
 
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 _KIBIBYTES = {
@@ -25,11 +25,11 @@ UNITS: dict[Kind, dict[str, float]] = {
     "count": {"one": 1.0, "percent": 1e-2, "milli": 1e-3},
     "memory": {**_KIBIBYTES, SLURM: 1.0},
 }
-"""By kind, the factor of each unit: to seconds, to a number, to KiB. The first is taken unless given."""
+"""By kind, the factor of each unit: to seconds, to a number, to KiB. The first unit is the default."""
 
 
 class Role(NamedTuple):
-    """What a column holds: its kind, and a sentence for people."""
+    """The meaning of a column: its kind and a description."""
 
     kind: Kind
     text: str
@@ -62,6 +62,6 @@ ROLES: dict[str, Role] = {
     "qos": Role("text", "The quality of service of the job"),
     "job_name": Role("text", "The name that the user gave the job"),
 }
-"""What a column can hold of a job."""
+"""The possible roles of a column."""
 
 KINDS: dict[str, Kind] = {name: role.kind for name, role in ROLES.items()}

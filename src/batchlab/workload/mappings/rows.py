@@ -1,4 +1,4 @@
-"""The rows of a data set: the columns that a mapping reads, of CSV, Parquet, JSON or SWF."""
+"""Read the columns that a mapping uses, from CSV, Parquet, JSON or SWF."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ __all__ = ["PARQUET", "Rows", "first_line_of", "format_of", "rows_of", "separato
 PARQUET = b"PAR1"
 _SEPARATORS = "\t,;|"
 _BLANKS = r"[ \t]+"
-# So many bytes tell a plain file from a packed one.
+# Number of bytes that distinguish a plain from a compressed file.
 _HEAD = 16
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The columns that a mapping reads, as the data set has them, one row per job.
+    """The columns that a mapping uses, unconverted, one row per job.
 
-    `table` has them under the names in the mapping: texts if the file is text, the types of Parquet and JSON
-    otherwise. `comments` are the lines of comments of a file whose fields stand between blanks.
+    `table` has the column names of the mapping; values are text if the file is text, and otherwise have the
+    types of Parquet or JSON. `comments` are the comment lines of a file with blank-separated fields.
     """
 
     name: str
@@ -47,16 +47,16 @@ class Rows:
 def rows_of(source: object, mapping: LogMapping, begin: bytes = b"") -> Rows:
     """Read the rows of a data set.
 
-    Only the columns that the mapping uses are read; what else the file has costs no memory.
+    Only the columns that the mapping uses are read; other columns need no memory.
 
     Parameters
     ----------
     source
         A path, an open file, or an iterable of lines.
     mapping
-        Says which columns there are.
+        The mapping, which names the columns.
     begin
-        The first bytes, unpacked, if they are known.
+        The first bytes, unpacked, if known.
 
     Raises
     ------
@@ -111,9 +111,9 @@ def separator_of(line: str) -> str:
 
 
 def _is_plain(path: Path, begin: bytes) -> bool:
-    """Return whether a file begins with these bytes, so that it is not packed and can be read in parts."""
+    """Return whether a file begins with these bytes: it is not compressed, and can be read in parts."""
     head = begin[:_HEAD]
-    # The first line may have more names than these bytes show.
+    # The header line may be longer than these bytes.
     if not path.is_file() or b"\n" not in begin:
         return False
     with path.open("rb") as file:
@@ -133,7 +133,7 @@ def _json(content: bytes) -> pl.LazyFrame:
 
 
 def _of_scan(scan: pl.LazyFrame, mapping: LogMapping, name: str) -> Rows:
-    """Take the columns out of a file that has types."""
+    """Select the columns of a typed file."""
     schema = scan.collect_schema()
     columns = [expression_of(each, schema, name) for each in _wanted(mapping, schema, name)]
     return Rows(name, scan.select(columns).collect(engine="streaming"))
@@ -143,7 +143,7 @@ def _of_csv(source: Path | bytes, head: str, mapping: LogMapping, name: str) -> 
     separator = mapping.file.separator or separator_of(head)
     found = list(pl.read_csv(io.StringIO(head), separator=separator, infer_schema=False).columns)
     given = mapping.file.names
-    # Some files have the names that others lack.
+    # Some files of a data set have a header, others do not.
     has_names = given is None or found == list(given)
     found = found if given is None else list(given)
     wanted = _wanted(mapping, found, name)
@@ -168,7 +168,7 @@ def _of_csv(source: Path | bytes, head: str, mapping: LogMapping, name: str) -> 
 
 
 def _of_blanks(content: bytes, mapping: LogMapping, name: str) -> Rows:
-    """Split lines at blanks, after the comments of the Standard Workload Format."""
+    """Split lines at blanks, after the comments in the Standard Workload Format."""
     lines = pl.Series("line", content.decode("utf-8", "backslashreplace").split("\n")).str.strip_chars()
     is_comment = lines.str.starts_with(";")
     names = list(mapping.file.names or ())
@@ -181,7 +181,7 @@ def _of_blanks(content: bytes, mapping: LogMapping, name: str) -> Rows:
 
 
 def _wanted(mapping: LogMapping, names: Iterable[str], source: str) -> list[str]:
-    """Choose the columns to read: all alternatives, and kept columns, that the file has."""
+    """Return the columns to read: all alternatives of each role, and kept columns, that the file has."""
     known = list(names)
     wanted = [each for each in mapping.keep or () if name_in(each, known)]
     for way, column in mapping.described():

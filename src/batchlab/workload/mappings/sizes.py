@@ -1,4 +1,4 @@
-"""Requests of the jobs of a data set: tasks, and the amounts of each task."""
+"""Requests of the jobs of a data set: number of tasks, and amounts per task."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ __all__ = ["sizes_of"]
 
 _OTHER_FIELD = "{} unknown: {} taken"
 _UNEVEN = "{} does not divide evenly among the tasks: rounded up for each"
-# Within these of a whole number a quotient is that number with an error of arithmetic.
+# A quotient this close to a whole number is that number with a rounding error.
 _LEAST, _RELATIVE = 1e-9, 1e-14
 
 
 def sizes_of(reader: Reader, log: Log) -> list[pl.Series]:
-    """Read what jobs ask for.
+    """Compute the requests of jobs.
 
     Parameters
     ----------
     reader
-        The columns, and the mapping.
+        The columns and the mapping.
     log
-        How to read them; gets the notes on rows.
+        The reading options; collects remarks on rows.
 
     Returns
     -------
     list
-        ``tasks``; the amounts of a task by resource; ``tasks_per_node`` and ``exclusive`` if the mapping has
-        them; ``requested_processors``, ``requested_nodes``, ``requested_gpus`` and what was allocated.
+        ``tasks``; the amounts per task by resource; ``tasks_per_node`` and ``exclusive`` if the mapping has
+        them; ``requested_processors``, ``requested_nodes``, ``requested_gpus`` and allocated amounts.
     """
     mapping, notes = reader.mapping, log.notes
     _note_unreadable(reader, notes)
@@ -66,12 +66,12 @@ def _tasks(reader: Reader, counts: dict[str, pl.Series | None]) -> pl.Series:
     number = None if role is None else counts[role]
     if number is None:
         return pl.repeat(1.0, reader.table.height, dtype=pl.Float64, eager=True)
-    # Jobs without GPUs are of one task.
+    # Jobs without GPUs have one task.
     return number.set((number < 1).fill_null(value=False), 1.0) if role == "gpus" else number
 
 
 def _count(reader: Reader, role: str, log: Log) -> pl.Series | None:
-    """Return how many were asked for, else given, or the other way round; None without a column."""
+    """Return the requested number, else the allocated one, or in reverse order; None without a column."""
     names = [role, f"allocated_{role}"]
     if log.reading.processors == "allocated":
         names.reverse()
@@ -94,7 +94,7 @@ def _positive(number: pl.Series) -> pl.Series:
 
 
 def _of_job(amount: pl.Series, per: pl.Series, counts: Mapping[str, pl.Series | None]) -> pl.Series:
-    """Multiply amounts of a node, a core or a task by how many of them the job has."""
+    """Multiply amounts per node, core or task by the number of these in the job."""
     for each, role in (("node", "nodes"), ("core", "cores"), ("task", "tasks")):
         number = counts[role]
         if number is not None:
@@ -103,7 +103,7 @@ def _of_job(amount: pl.Series, per: pl.Series, counts: Mapping[str, pl.Series | 
 
 
 def _of_task(name: str, amount: pl.Series, tasks: pl.Series, notes: Notes) -> pl.Series:
-    """Share an amount out among the tasks of its job, in whole numbers."""
+    """Divide an amount among the tasks of its job, in whole numbers."""
     each = amount / tasks
     whole = each.round()
     is_whole = (each - whole).abs() <= _LEAST + _RELATIVE * each.abs()
@@ -129,7 +129,7 @@ def _totals(reader: Reader, counts: dict[str, pl.Series | None]) -> list[pl.Seri
 
 
 def _note_unreadable(reader: Reader, notes: Notes) -> None:
-    """Note amounts, durations and limits that are no numbers."""
+    """Add remarks on amounts, durations and limits that are no numbers."""
     lines = pl.int_range(reader.table.height, eager=True)
     for (_, role), column in reader.mapping.described():
         if reader.is_number(role):

@@ -1,4 +1,4 @@
-"""The values of a data set's columns as numbers of one unit: seconds, KiB, amounts; null where unknown."""
+"""Parse the columns of a data set to numbers in one unit: seconds, KiB, amounts; null if unknown."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["Reader"]
 _NOTHING = ("", "na", "nan", "n/a", "nat", "none", "null", "(null)", "unknown")
 _DAYS = r"^(-?\d+) days? \+?"
 _MICROSECONDS = 1e6
-# Types that polars does not write as text.
+# Types that polars cannot cast to text.
 _NO_TEXTS = (pl.Duration, pl.Binary, pl.Object)
 _WORDS = ("unlimited", "infinite", "infinity", "partition_limit")
 
 
 class Reader:
-    """Reads the columns of a table as a mapping says.
+    """Parses the columns of a table as specified by a mapping.
 
     Parameters
     ----------
@@ -40,23 +40,23 @@ class Reader:
         self.table, self.mapping = table, mapping
 
     def has(self, role: str) -> bool:
-        """Return whether there is a column for a role."""
+        """Return whether the mapping has a column for a role."""
         return role in self.mapping.columns
 
     def is_number(self, role: str) -> bool:
-        """Return whether a role, or a resource of that name, holds numbers other than instants."""
+        """Return whether a role, or a resource of that name, holds numbers other than time stamps."""
         return KINDS.get(role, "count") in ("count", "duration", "memory")
 
     def text(self, role: str) -> pl.Series:
-        """Return the texts of a role; null if unknown."""
+        """Return the text values of a role; null if unknown."""
         return self._first(self.mapping.columns[role], self._text)
 
     def text_of(self, name: str, column: _Column) -> pl.Series:
-        """Return the texts of one of the columns that a role can have."""
+        """Return the text values of one column of a role."""
         return self._text(name, column)
 
     def number(self, role: str) -> pl.Series:
-        """Return the numbers of a role, seconds or counts; infinite for no limit."""
+        """Return the numbers of a role, in seconds or as counts; infinite for no limit."""
         return self.amount(self.mapping.columns[role], role)
 
     def amount(self, column: _Column, role: str = "") -> pl.Series:
@@ -72,7 +72,7 @@ class Reader:
         return number
 
     def per(self, column: _Column) -> pl.Series:
-        """Return the owner of each amount: job, node, core or task, from the value or the column."""
+        """Return the scope of each amount: job, node, core or task, from the value or the column."""
         usual = pl.Series([column.per]).extend_constant(column.per, max(self.table.height - 1, 0))
         usual = usual.head(self.table.height)
         if column.unit != SLURM:
@@ -91,7 +91,7 @@ class Reader:
         return self.text(role).is_in(wanted).fill_null(value=False)
 
     def unreadable(self, role: str, column: _Column) -> pl.Series:
-        """Return where a column has a text that is no number."""
+        """Return a mask of the non-null values that are no numbers."""
         read = self.amount(column, role)
         given = self._first(column, self._text).is_not_null()
         return given & read.is_null()
@@ -105,7 +105,7 @@ class Reader:
         return first
 
     def _text(self, name: str, column: _Column) -> pl.Series:
-        """Return a column as texts without blanks around them, null where they mean nothing."""
+        """Return a column as stripped text, null for missing values."""
         series = self.table[name]
         if series.dtype.is_nested() or series.dtype in _NO_TEXTS:
             series = pl.repeat(None, len(series), dtype=pl.String, eager=True)
@@ -113,7 +113,7 @@ class Reader:
         if column.pattern is not None:
             text = text.str.extract(column.pattern)
         missing = [str(value) for value in (*column.missing, *self.mapping.missing)]
-        # A word that the mapping has for no limit means just that.
+        # A word that means no limit in the mapping is not a missing value.
         said = [str(value).lower() for value in column.unlimited]
         unknown = [word for word in _NOTHING if word not in said]
         nothing = text.str.to_lowercase().is_in(unknown) | text.is_in(missing)
@@ -122,7 +122,7 @@ class Reader:
     def _number(self, name: str, column: _Column, unit: str) -> pl.Series:
         dtype = self.table[name].dtype
         if dtype == pl.Duration:
-            # The type says the unit.
+            # The data type determines the unit.
             seconds = self.table[name].dt.total_microseconds().cast(pl.Float64) / _MICROSECONDS
             return seconds / UNITS["duration"].get(unit, 1.0)
         if dtype.is_numeric() and column.pattern is None:
@@ -147,7 +147,7 @@ class Reader:
 
 
 def _without(number: pl.Series, column: _Column, mapping: LogMapping) -> pl.Series:
-    """Take out the numbers that mean that nothing is known."""
+    """Replace numbers that stand for missing values by null."""
     return number.fill_nan(None).set(_is_one_of(number, (*column.missing, *mapping.missing)), None)
 
 

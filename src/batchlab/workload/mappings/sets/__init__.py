@@ -1,1 +1,1 @@
-"""The mappings of public data sets, a TOML file each."""
+"""The mappings of public data sets, one TOML file each."""
