@@ -1,4 +1,4 @@
-"""Other simulators' projects and protocols, and batch systems, run as they are; a folder for each."""
+"""Bridges to other simulators' projects and protocols, and to real batch systems; one folder each."""
 
 from batchlab.lazy import lazily
 

@@ -1,4 +1,4 @@
-"""JSON files of other simulators, with errors that say where; and the rules of single values."""
+"""Read JSON files of other simulators, with positions in errors, and check single values."""
 
 import json
 import math
@@ -24,13 +24,13 @@ __all__ = [
 ]
 
 _LARGEST_INTEGER = 2**64
-# 317 years: whatever is asked for less often is not asked for at all.
+# 317 years: a longer interval is equivalent to none.
 _LONGEST_INTERVAL = 1e10
 _Value = TypeVar("_Value")
 
 
 def read_object(path: Path) -> dict[str, object]:
-    """Read a file that holds one JSON object.
+    """Read a file with one JSON object.
 
     Parameters
     ----------
@@ -40,12 +40,12 @@ def read_object(path: Path) -> dict[str, object]:
     Returns
     -------
     dict
-        What it holds.
+        The object.
 
     Raises
     ------
     BridgeError
-        If it cannot be read, is not JSON (``file:line:column``), or holds something else.
+        If the file cannot be read, is not JSON (``file:line:column``), or holds another value.
     """
     try:
         document = json.loads(path.read_bytes().decode("utf-8-sig"), object_pairs_hook=_object)
@@ -65,13 +65,13 @@ def read_object(path: Path) -> dict[str, object]:
 
 
 def nearest(name: str, known: Mapping[str, object]) -> str | None:
-    """Give the suggestion for an unknown key that is like a known one; None where it is like none."""
+    """Return the suggestion for an unknown key that is similar to a known one, else None."""
     suggestion = suggest(name, known)
     return suggestion if suggestion.startswith(" Did") else None
 
 
 def field(key: str, check: Callable[[object], _Value], fields: Mapping[str, object]) -> _Value:
-    """Take the value of a key that must be there; errors begin with the key."""
+    """Check and return the value of a required key; errors begin with the key."""
     if key not in fields:
         raise ValueError(f"{key} is missing; add it")
     try:
@@ -81,14 +81,14 @@ def field(key: str, check: Callable[[object], _Value], fields: Mapping[str, obje
 
 
 def flag(value: object) -> bool:
-    """Take true and false."""
+    """Check and return a Boolean."""
     if not isinstance(value, bool):
         raise ValueError(f"{shown(value)}; must be true or false")  # noqa: TRY004  # all are told alike
     return value
 
 
 def seconds(value: object) -> float:
-    """Take a finite number of seconds >= 0."""
+    """Check and return a finite number of seconds >= 0."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{shown(value)}; must be a number of seconds")  # noqa: TRY004  # all are told alike
     if isinstance(value, int) and value >= _LARGEST_INTEGER:
@@ -99,7 +99,7 @@ def seconds(value: object) -> float:
 
 
 def interval(value: object) -> float:
-    """Take a number of seconds after which something is done again; 0 for never."""
+    """Check and return an interval in seconds; 0 for never."""
     length = seconds(value)
     if length > _LONGEST_INTERVAL:
         raise ValueError(f"{shown(value)}; must be at most 10^10 seconds; take a shorter one")
@@ -107,35 +107,35 @@ def interval(value: object) -> float:
 
 
 def amount(value: object) -> float:
-    """Take a finite number >= 0."""
+    """Check and return a finite number >= 0."""
     if not is_finite(value) or value < 0:
         raise ValueError(f"{shown(value)}; must be a finite number >= 0")
     return float(value)
 
 
 def amounts(value: object) -> list[float]:
-    """Take a list of finite numbers >= 0."""
+    """Check and return a list of finite numbers >= 0."""
     if not isinstance(value, list):
         raise ValueError(f"{shown(value)}; must be a list of numbers")  # noqa: TRY004  # all are reported alike
     return [amount(each) for each in value]
 
 
 def text(value: object) -> str:
-    """Take text that is not empty."""
+    """Check and return a non-empty text."""
     if not isinstance(value, str) or not value or "\0" in value:
         raise ValueError(f"{shown(value)}; must be text, and not empty")
     return value
 
 
 def texts(value: object) -> tuple[str, ...]:
-    """Take a list of texts."""
+    """Check and return a list of texts."""
     if not isinstance(value, list):
         raise ValueError(f"{shown(value)}; must be a list of names")  # noqa: TRY004  # all are told alike
     return tuple(text(each) for each in value)
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Make an object of its keys and values; Python's parser takes what JSON does not have."""
+    """Create an object from keys and values; raise for non-JSON numbers that Python's parser accepts."""
     for key, value in pairs:
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError(f"{shown(key)} = {value}, and numbers of JSON are finite")

@@ -1,4 +1,4 @@
-"""Batsim's workloads: jobs, and the profiles that say what they do."""
+"""Batsim's workloads: jobs and profiles."""
 
 from batchlab.lazy import lazily
 

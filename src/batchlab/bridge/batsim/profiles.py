@@ -1,7 +1,7 @@
-"""Batsim's profiles: a duration, or the tasks that a job does.
+"""Parse Batsim's profiles: a duration, or the tasks of a job.
 
-Names are those of Batsim 4 and 5. What a profile computes and sends is one parallel task, of which all
-amounts progress in lock-step: `Compute` with ``coupled=True``.
+Names follow Batsim 4 and 5. The computation and communication of a profile are one parallel task, of which
+all amounts progress in lock-step: `Compute` with ``coupled=True``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Profile", "Profiles"]
 
 Profile: TypeAlias = float | Task
-"""Seconds, or what is done."""
+"""A duration in seconds, or a task."""
 
 _Fields: TypeAlias = Mapping[str, object]
 _STORAGE = "runs on storage hosts, which batchlab reads from no workload"
@@ -42,14 +42,14 @@ _DEEPEST = 50
 
 
 class Profiles:
-    """The profiles of a workload, each read when a job names it first.
+    """The profiles of a workload, each parsed when a job first names it.
 
     Parameters
     ----------
     place
-        Where they stand, for errors.
+        The position of the profiles in the file, for error messages.
     described
-        As they were written, by name.
+        The JSON objects of profiles, by name.
     """
 
     def __init__(self, place: str, described: Mapping[str, object]) -> None:
@@ -57,24 +57,24 @@ class Profiles:
         self._read: dict[str, Profile] = {}
 
     def profile(self, name: str, place: str) -> Profile:
-        """Read a profile.
+        """Return a profile, and parse it at its first use.
 
         Parameters
         ----------
         name
-            Its name.
+            The name of the profile.
         place
-            Where it is named, for errors.
+            The position of the reference, for error messages.
 
         Returns
         -------
         float or Task
-            Seconds for a duration, else what each job does.
+            Seconds for a duration, else the task of each job.
 
         Raises
         ------
         BridgeError
-            If there is none, it breaks a rule, or batchlab has nothing like it.
+            If the profile is unknown, breaks a rule, or is unsupported.
         """
         return self._named(name, place, ())
 
@@ -118,7 +118,7 @@ class Profiles:
 
 
 def _task_of(profile: Profile) -> Task:
-    """Give the task of a profile: a duration is a delay of all ranks."""
+    """Return the task of a profile; a duration becomes a delay of all ranks."""
     return Delay(profile) if isinstance(profile, float) else profile
 
 
@@ -154,12 +154,12 @@ def _homogeneous(fields: _Fields) -> Profile:
 
 def _homogeneous_total(fields: _Fields) -> Profile:
     flops, size = (field(key, amount, fields) for key in ("cpu", "com"))
-    # Batsim 4 divides the bytes by the number of hosts, not by that of pairs.
+    # Batsim 4 divides the bytes by the number of hosts, not by the number of pairs.
     return _spread(flops, "all_ranks", size, f"{size!r} * (num_nodes - 1)")
 
 
 def _spread(flops: float, pattern: RankPattern, size: float, total: str | float) -> Compute:
-    """Make a parallel task; each ordered pair of ranks has the same part of the total of its bytes."""
+    """Create a parallel task; each ordered pair of ranks sends the same share of the total bytes."""
     if size == 0:
         return Compute(flops=flops, computation_pattern=pattern, coupled=True)
     return Compute(

@@ -1,4 +1,4 @@
-"""Batsim's workload file as a workload of batchlab's own, to be run under any policy."""
+"""Convert Batsim's workload file to a batchlab workload, which can run under any policy."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _NO_WALLTIME = -1
 def read_workload(path: str | os.PathLike[str]) -> Workload:
     """Read a workload file of Batsim 4 or 5.
 
-    A job has whole nodes, one task on each: Batsim's resources are hosts. A ``delay`` is a run time. Other
-    profiles are applications, and need a machine that is a platform. Fields of jobs and profiles that Batsim
-    hands on to the scheduler, and return codes, are not read.
+    A job has whole nodes, with one task each: Batsim's resources are hosts. A ``delay`` is a run time. Other
+    profiles become applications, and require a platform. Return codes, and fields of jobs and profiles that
+    Batsim only passes to the scheduler, are ignored.
 
     Parameters
     ----------
@@ -43,14 +43,15 @@ def read_workload(path: str | os.PathLike[str]) -> Workload:
     Returns
     -------
     Workload
-        In the order of submission; ``job_id`` counts from 0, and ``name`` is Batsim's id. The
-        ``requested_time`` of jobs without a ``walltime`` is their run time where they have one, else
-        infinite. Batsim ends jobs at their walltime, as ``simulate`` does with ``walltime="kill"``.
+        Sorted by submission; ``job_id`` counts from 0, and ``name`` is Batsim's id. The ``requested_time`` of
+        a job without a ``walltime`` is its run time, if known, else infinite. Batsim ends jobs at their
+        walltime, as ``simulate`` does with ``walltime="kill"``.
 
     Raises
     ------
     BridgeError
-        Naming the file, the job or profile, and the key; also for profiles on storage, traces and messages.
+        If the file is invalid; the message names the file, the job or profile, and the key. Also for profiles
+        on storage, traces and messages.
     """
     file = Path(path)
     document = read_object(file)
@@ -75,7 +76,7 @@ def read_workload(path: str | os.PathLike[str]) -> Workload:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """A job as the file has it."""
+    """A job, as parsed from the file."""
 
     place: str
     name: str
@@ -147,7 +148,7 @@ def _table(jobs: Sequence[_Job], read: Mapping[str, float | Task]) -> pl.DataFra
 
 
 def _header(place: str, hosts: object) -> Header:
-    """Say how many hosts the workload was made for, where it does."""
+    """Return a header with the number of hosts that the workload was made for, if known."""
     if hosts is None:
         return Header()
     try:

@@ -1,4 +1,4 @@
-"""The seam to what decides: an algorithm in this process, one in another, or a recorded conversation."""
+"""The interface of schedulers: an algorithm in this process or another, or a recorded conversation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Algorithm", "Invocation", "Reason"]
 
 
 class Reason(IntEnum):
-    """Why an algorithm is called; ElastiSim's numbers and names."""
+    """The reason for calling an algorithm; numbers and names as in ElastiSim."""
 
     PERIODIC = 0
     JOB_SUBMIT = 1
@@ -34,16 +34,16 @@ class Invocation:
     Attributes
     ----------
     reason
-        Why.
+        The reason for the call.
     time
-        Seconds.
+        Time of the call, seconds.
     job
-        Whom it is about; None if it is periodic.
+        The job that caused the call; None if it is periodic.
     nodes
-        How many nodes the job asks for, in an evolving request.
+        Number of nodes that the job requests, in an evolving request.
     storage
-        What is said of the parallel file system, by ElastiSim's names: bytes per second that its links can
-        carry (``pfs_read_bw``, ``pfs_write_bw``) and that they carry now (``pfs_read_utilization``,
+        The state of the parallel file system, under ElastiSim's names: capacity of its links in bytes per
+        second (``pfs_read_bw``, ``pfs_write_bw``) and current rates (``pfs_read_utilization``,
         ``pfs_write_utilization``); empty unless the project forwards it.
     """
 
@@ -59,29 +59,29 @@ class Invocation:
 
 
 class Algorithm(ABC):
-    """What decides."""
+    """The base class of schedulers."""
 
     @abstractmethod
     def decide(self, invocation: Invocation, ledger: Ledger) -> Sequence[Reply]:
-        """Tell what has changed, and ask what is to be done.
+        """Send changes to the algorithm, and return its decisions.
 
         Parameters
         ----------
         invocation
-            Why the algorithm is called.
+            The reason for the call.
         ledger
-            What it is told: jobs and nodes that changed.
+            The jobs and nodes that changed.
 
         Returns
         -------
         sequence of Reply
-            What it wants of jobs, by job.
+            The decisions per job.
 
         Raises
         ------
         AlgorithmError
-            If it fails, or answers what makes no sense.
+            If the algorithm fails, or returns an invalid reply.
         """
 
     def finish(self) -> None:  # noqa: B027  # most need not be told
-        """Tell that the simulation is over."""
+        """Notify the algorithm of the end of the simulation."""

@@ -1,6 +1,6 @@
-"""ElastiSim's configuration file: what it says, and where the files that it names are.
+"""Read ElastiSim's configuration file, and locate the files that it names.
 
-The keys and their defaults are those of ElastiSim at commit 26c03fb.
+Keys and defaults follow ElastiSim at commit 26c03fb.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OUTPUTS", "Configuration", "read_configuration"]
 
-# The keys of output files, with the names that the files get where nothing is said.
+# The keys of output files, with the default file names.
 OUTPUTS = {
     name: f"{name}.csv"
     for name in (
@@ -32,25 +32,25 @@ OUTPUTS = {
         "pfs_utilization",
     )
 }
-"""The keys that name output files, and what the files are called where the configuration is silent."""
+"""The keys of output files, and their default names."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration:
-    """What an ElastiSim configuration says, under its own names.
+    """An ElastiSim configuration, under its own names.
 
-    Paths are found, as `paths` says. Times are in seconds, 0 for none.
+    Paths are resolved by `paths`. Times are in seconds, 0 for none.
 
     Attributes
     ----------
     path
         The configuration file itself.
     paths
-        What relative paths start from, and what stands for the absolute ones of a container.
+        The base of relative paths, and the replacement of absolute paths in a container.
     outputs
-        The path of each output file that is named, by key.
+        The path of each configured output file, by key.
     notes
-        What a user should know about how the file was understood, a sentence each.
+        Remarks for the user on the interpretation of the file, one sentence each.
     """
 
     path: Path
@@ -104,8 +104,8 @@ def read_configuration(path: str | Path) -> Configuration:
     Raises
     ------
     BridgeError
-        If the file is not a configuration, a key is misspelt or has a wrong value, the rules of ElastiSim for
-        intervals are broken, or the jobs or the platform are nowhere.
+        If the file is not a configuration, a key is misspelt or has an invalid value, ElastiSim's rules for
+        intervals are broken, or the jobs or the platform cannot be found.
     """
     path = Path(path)
     said, unknown = _typed(path, read_object(path))
@@ -124,7 +124,7 @@ def read_configuration(path: str | Path) -> Configuration:
     _check_outputs(
         path, outputs, {"the configuration": path, "jobs_file": jobs_file, "platform_file": platform_file}
     )
-    # What is left has been checked to be of the fields' types.
+    # _typed has checked the remaining values against the types of the fields.
     return Configuration(
         path=path,
         paths=paths,
@@ -166,7 +166,7 @@ def _check_invocations(path: Path, said: dict[str, object]) -> None:
 
 
 def _check_outputs(path: Path, outputs: Mapping[str, Path], inputs: Mapping[str, Path]) -> None:
-    """Refuse two files in one place: the one would replace the other."""
+    """Raise if two files have the same path, since one would overwrite the other."""
     taken = {os.path.realpath(file): name for name, file in inputs.items()}
     for name, file in outputs.items():
         other = taken.setdefault(os.path.realpath(file), name)

@@ -1,4 +1,4 @@
-"""An algorithm's file run within this process: its `pass_algorithm` runs the simulation."""
+"""Run an algorithm's file within this process: its `pass_algorithm` runs the simulation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["InProcess", "Schedule", "run_file"]
 Schedule: TypeAlias = (
     "Callable[[list[elastisim_python.Job], list[elastisim_python.Node], dict[str, Any]], object]"
 )
-"""An algorithm: takes jobs, nodes and the system's state, and changes the jobs."""
+"""An algorithm: a function of jobs, nodes and the state of the system that changes the jobs."""
 
 _INTERFACE = "elastisim_python"
 _JOB_STATES = {state.value: state for state in elastisim_python.JobState}
@@ -37,7 +37,7 @@ _REASONS = tuple(elastisim_python.InvocationType)
 
 
 class InProcess(Algorithm):
-    """An algorithm as a function, which is given objects that are changed as little as needed.
+    """An algorithm as a function; its objects are updated incrementally.
 
     Parameters
     ----------
@@ -50,15 +50,15 @@ class InProcess(Algorithm):
         self._jobs: list[elastisim_python.Job] = []
         self._nodes: list[elastisim_python.Node] = []
         self._own_nodes: tuple[elastisim_python.Node, ...] = ()
-        """The nodes again, by number: the other list is the algorithm's."""
+        """The nodes by number; the algorithm may modify the other list."""
         self._busy: list[int] = []
-        """For each node which GPUs the algorithm was told to compute, a bit each."""
+        """The busy GPUs of each node that were last sent to the algorithm, as a bit mask."""
         self._changed: list[elastisim_python.Job] = []
         self._assigned: list[list[int]] = []
-        """For each job the list of nodes in the books that the algorithm was told last."""
+        """The assigned nodes of each job in the ledger that were last sent to the algorithm."""
 
     def decide(self, invocation: Invocation, ledger: Ledger) -> Sequence[Reply]:
-        """Bring the objects up to date, and call the function."""
+        """Update the objects, and call the function."""
         for entry in ledger.changed_jobs:
             self._tell_job(entry)
         if not self._own_nodes:
@@ -89,7 +89,7 @@ class InProcess(Algorithm):
         return answer
 
     def _tell_node(self, entry: NodeEntry) -> None:
-        """Pass on a change of a node; the books do not change while an algorithm looks in them."""
+        """Apply a change of a node; the ledger does not change while an algorithm runs."""
         node = self._own_nodes[entry.id]
         node._look_again(  # noqa: SLF001  # of our own package, whose names are the algorithm's
             _NODE_STATES[entry.state], lambda: (job.id for job in entry.running), self._jobs
@@ -123,21 +123,21 @@ class InProcess(Algorithm):
 
 
 def run_file(path: Path, url: str, simulate: Callable[[Schedule], None]) -> None:
-    """Run an algorithm's file as a script, whose `pass_algorithm` simulates.
+    """Run an algorithm's file as a script in which `pass_algorithm` runs the simulation.
 
     Parameters
     ----------
     path
-        The Python file; gets the URL as its argument, as ElastiSim's users call it.
+        The Python file; its argument is the URL, as in ElastiSim.
     url
-        Passed on.
+        The argument of the script.
     simulate
-        What `pass_algorithm` does with the algorithm that it is given.
+        Called by `pass_algorithm` with the algorithm.
 
     Raises
     ------
     AlgorithmError
-        If the file raises, or never calls `pass_algorithm`.
+        If the file raises, or does not call `pass_algorithm`.
     """
     passed: list[Schedule] = []
 
@@ -176,7 +176,7 @@ def _reply(job: elastisim_python.Job) -> Reply:
 
 
 def _place(error: BaseException, path: Path | str = "the algorithm") -> str:
-    """Say where an algorithm raised what: the innermost line of it that is not ours, else the last."""
+    """Describe an exception with its position: the innermost line outside batchlab, else the last."""
     frames = traceback.extract_tb(error.__traceback__)
     here = str(Path(__file__).parent)
     theirs = [frame for frame in frames if not frame.filename.startswith((here, "<frozen"))]
@@ -194,7 +194,7 @@ def _of_file(path: Path, error: OSError) -> str:
 
 @contextmanager
 def _offered(pass_algorithm: Callable[..., None]) -> Iterator[None]:
-    """Let `import elastisim_python` find our module, whatever is installed; then put all back."""
+    """Make `import elastisim_python` import our module, even if another is installed; restore it at exit."""
     package = ModuleType(_INTERFACE, elastisim_python.__doc__)
     vars(package).update({name: getattr(elastisim_python, name) for name in elastisim_python.__all__})
     vars(package).update(pass_algorithm=pass_algorithm, __all__=elastisim_python.__all__, __path__=[])
@@ -217,7 +217,7 @@ def _offered(pass_algorithm: Callable[..., None]) -> Iterator[None]:
 
 @contextmanager
 def _as_script(path: Path, url: str) -> Iterator[None]:
-    """Give the file what a script has: arguments, its folder on the path; and forget its modules after."""
+    """Set up arguments and search path as for a script; remove its modules at exit."""
     arguments, search, loaded = sys.argv, list(sys.path), set(sys.modules)
     folder = path.absolute().parent
     sys.argv = [str(path), url]

@@ -1,4 +1,4 @@
-"""ElastiSim's jobs file: what each job asks for, its arguments as the texts that ElastiSim makes of them."""
+"""Read ElastiSim's jobs file: requests, and arguments as the texts that ElastiSim converts them to."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ class ElastisimJob:
     Attributes
     ----------
     place
-        Where it stands: ``jobs.json: jobs[3]``, for errors.
+        Its position in the file, ``jobs.json: jobs[3]``, for error messages.
     submit_time
         Seconds.
     walltime
         Seconds; 0 for no limit.
     nodes, gpus_per_node
-        The least and the greatest number; a rigid job has them equal.
+        Minimum and maximum; equal for a rigid job.
     application_model
-        The path as written.
+        The path of the application model, as written.
     arguments, attributes
-        By name, as the text that ElastiSim puts into formulas and messages.
+        By name, as the text that ElastiSim uses in formulas and messages.
     dependencies
-        The jobs that must have completed before this one can start, by their ids.
+        The ids of the jobs that must complete before this one can start.
     passed_over
-        Keys whose value is not the unsigned integer that ElastiSim asks for: it takes 0, and says nothing.
+        Keys with a value other than an unsigned integer, which ElastiSim silently treats as 0.
     unknown
-        Keys that are none of a job's, which mean nothing.
+        Unknown keys, which are ignored.
     """
 
     place: str
@@ -82,12 +82,12 @@ def read_jobs(path: Path) -> list[ElastisimJob]:
     Returns
     -------
     list of ElastisimJob
-        In the order of their submission, those of one instant as in the file: a job's place is its id.
+        Sorted by submission, ties in the order of the file: the index of a job is its id.
 
     Raises
     ------
     BridgeError
-        Naming the file, the job and the key.
+        If the file is invalid; the message names the file, the job and the key.
     """
     jobs = read_object(path).get("jobs")
     if not isinstance(jobs, list) or not jobs:
@@ -139,7 +139,7 @@ def _dependencies(value: object) -> tuple[int, ...]:
 
 
 def _check_dependencies(jobs: list[ElastisimJob]) -> None:
-    """Refuse to wait for jobs that are not in the file, or that wait for each other."""
+    """Raise for dependencies on unknown jobs, and for cycles."""
     for number, job in enumerate(jobs):
         for other in job.dependencies:
             if other >= len(jobs) or other == number:
@@ -213,5 +213,5 @@ def _as_text(key: str, value: object) -> str:
         return str(value)
     if not is_finite(value):
         raise ValueError(f"{key} = {shown(value)}; must be a text or a finite number")
-    # Six decimals, as std::to_string makes them: 1.5e-7 acts as 0.
+    # Six decimals, as from std::to_string: 1.5e-7 becomes 0.
     return f"{float(value):.6f}"

@@ -1,8 +1,8 @@
-"""What ElastiSim's scheduler knows of jobs and nodes, and how it changes: the states that algorithms see.
+"""The ledger: jobs and nodes as ElastiSim's scheduler records them, and as algorithms see them.
 
-ElastiSim tells an algorithm only of jobs and nodes that have changed in its books since it told last; a job
-that reaches a scheduling point is not among them until it goes on. Algorithms see exactly that, so the books
-are kept here as ElastiSim (commit 26c03fb) keeps them. Times and progress come from the simulation.
+ElastiSim only sends jobs and nodes that changed in its records since the last call; a job at a scheduling
+point is not among them until it continues. Algorithms rely on this, so these records are kept as in ElastiSim
+(commit 26c03fb). Times and progress come from the simulation.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JobEntry", "Ledger", "NodeEntry", "Reply", "Use"]
 
-# ElastiSim's numbers.
+# Numbers as in ElastiSim.
 PENDING, PENDING_ALLOCATION, PENDING_KILL = 1, 2, 3
 RUNNING, PENDING_RECONFIGURATION, IN_RECONFIGURATION = 4, 5, 6
 COMPLETED, KILLED = 7, 8
@@ -31,7 +31,7 @@ OVER = frozenset((COMPLETED, KILLED))
 
 @dataclass(slots=True, eq=False)
 class JobEntry:
-    """A job in the books; numbers of states and types are ElastiSim's, times are seconds, -1 for not yet."""
+    """A job in the ledger; states and types are ElastiSim's numbers, times are seconds, -1 if unknown."""
 
     id: int
     type: int
@@ -40,19 +40,19 @@ class JobEntry:
     start_time: float = -1.0
     end_time: float = -1.0
     assigned: list[int] = field(default_factory=list)
-    """The nodes that the algorithm wants, in rank order."""
+    """The nodes assigned by the algorithm, in rank order."""
     executing: list[int] = field(default_factory=list)
-    """The nodes that it runs on, in rank order."""
+    """The nodes that the job runs on, in rank order."""
     gpus: int = 0
-    """How many GPUs of each node the algorithm wants; 0 for rigid jobs, whatever they asked for."""
+    """Number of GPUs per node assigned by the algorithm; always 0 for rigid jobs."""
     runtime_arguments: dict[str, str] = field(default_factory=dict)
     phases: tuple[int, int] = (0, 0)
-    """Iterations of phases done, and in all, when it was last looked at."""
+    """Completed and total iterations of phases, at the last update."""
 
 
 @dataclass(slots=True, eq=False)
 class NodeEntry:
-    """A node in the books."""
+    """A node in the ledger."""
 
     id: int
     type: int
@@ -61,11 +61,11 @@ class NodeEntry:
     running: list[JobEntry] = field(default_factory=list)
     expected: list[JobEntry] = field(default_factory=list)
     busy_gpus: int = 0
-    """Which GPUs compute, a bit each."""
+    """The GPUs that are computing, as a bit mask."""
 
 
 class Use(NamedTuple):
-    """Which jobs are on some nodes, and for which they are kept, from a time on; alike for all of them."""
+    """The running and expected jobs of several nodes from a time on; equal for all of them."""
 
     time: float
     nodes: tuple[int, ...]
@@ -76,20 +76,20 @@ class Use(NamedTuple):
 
 @dataclass(slots=True, frozen=True)
 class Reply:
-    """What an algorithm wants of a job.
+    """The decision of an algorithm on a job.
 
     Attributes
     ----------
     job
-        Its id.
+        The id of the job.
     nodes
-        The nodes that it is to have, in rank order.
+        The assigned nodes, in rank order.
     gpus_per_node
-        How many GPUs of each. Of no importance for rigid jobs, for which algorithms answer None as well.
+        Number of GPUs per node. Ignored for rigid jobs, for which algorithms also return None.
     kill
-        Whether it is to be killed; the rest does not count then.
+        Whether to kill the job; the other fields are then ignored.
     runtime_arguments
-        Names and texts for its formulas, in place of those before; None to leave them.
+        New variables for the formulas of the job; None to keep the current ones.
     """
 
     job: int
@@ -100,27 +100,27 @@ class Reply:
 
 
 class Ledger:
-    """The books.
+    """The records of jobs and nodes.
 
     Parameters
     ----------
     nodes
-        Every compute node's type and number of GPUs, by id.
+        The type and the number of GPUs of every compute node, by id.
     oversubscription
-        Whether several jobs may be on one node.
+        Whether several jobs may share a node.
 
     Attributes
     ----------
     jobs, nodes
-        What was submitted so far, and all nodes; by id.
+        All submitted jobs, and all nodes; by id.
     has_gpus
         Whether any node has GPUs.
     changed_jobs
-        What is to be told: jobs in the order of their first change.
+        Jobs to send to the algorithm, in the order of their first change.
     changed_nodes
-        Ids of nodes in the order of their changes; as often as they changed.
+        Ids of changed nodes, in the order of changes, with duplicates.
     uses
-        Every change of which jobs are on a node, in order; nodes that change alike at once are one.
+        All changes of the jobs on nodes, in order; equal changes of several nodes at once are one entry.
     """
 
     def __init__(self, nodes: Iterable[tuple[int, int]], *, oversubscription: bool) -> None:
@@ -133,25 +133,25 @@ class Ledger:
         self._oversubscription = oversubscription
 
     def told(self) -> None:
-        """Take note that the algorithm has been told of all changes."""
+        """Clear the lists of changes after they were sent to the algorithm."""
         self.changed_jobs.clear()
         self.changed_nodes.clear()
 
     def submit(self, job: ElastisimJob) -> JobEntry:
-        """Enter a job."""
+        """Add a submitted job."""
         entry = JobEntry(len(self.jobs), TYPES[job.type], job)
         self.jobs.append(entry)
         self.changed_jobs[entry] = None
         return entry
 
     def take(self, reply: Reply) -> JobEntry:
-        """Enter what the algorithm wants of a job; its state says what is to follow.
+        """Apply the reply for a job; its new state determines the next action.
 
         Raises
         ------
         AlgorithmError
-            If ElastiSim would not have it: too few or too many nodes, a node that another job has, or nodes
-            for a job whose nodes cannot change.
+            If ElastiSim would reject it: too few or too many nodes, a node of another job, or nodes for a job
+            that cannot be resized.
         """
         entry = self._entry(reply.job)
         if reply.kill:
@@ -174,7 +174,7 @@ class Ledger:
         return entry
 
     def start(self, entry: JobEntry, now: float) -> None:
-        """Let a job begin on the nodes that it is assigned."""
+        """Start a job on its assigned nodes."""
         for number in entry.assigned:
             node = self.nodes[number]
             if node.running and not self._oversubscription:
@@ -188,7 +188,7 @@ class Ledger:
         self._occupy(entry, entry.executing, now)
 
     def reconfigure(self, entry: JobEntry, now: float) -> None:
-        """Let a job go over to the nodes that it is assigned."""
+        """Move a job to its assigned nodes."""
         before, after = entry.executing, list(entry.assigned)
         entry.executing = after
         self._unexpect(entry)
@@ -198,11 +198,11 @@ class Ledger:
         self._leave(entry, sorted(had - has), now)
 
     def go_on(self, entry: JobEntry) -> None:
-        """Let a job's phases go on: the tasks of a start or reconfiguration are done, or nothing changed."""
+        """Resume the phases of a job, after a start, a reconfiguration, or no change."""
         self._set(entry, RUNNING)
 
     def end(self, entry: JobEntry, now: float, state: int) -> None:
-        """Take a job from its nodes: completed or killed."""
+        """Remove a completed or killed job from its nodes."""
         self._leave(entry, entry.executing, now)
         entry.end_time = now
         self._unexpect(entry)
@@ -290,7 +290,7 @@ class Ledger:
         self._note(numbers, now)
 
     def _note(self, numbers: Sequence[int], now: float) -> None:
-        """Enter a change of nodes: those in a row that are alike now as one, of which there are few."""
+        """Record a change of nodes; consecutive nodes in equal state share one entry, to keep entries few."""
         self.changed_nodes.extend(numbers)
         first: NodeEntry | None = None
         begin = 0

@@ -1,4 +1,4 @@
-"""The messages of ElastiSim's protocol, field by field, and the answers."""
+"""The messages of ElastiSim's protocol and the replies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LIMITS = ("num_nodes_min", "num_nodes_max", "num_gpus_per_node_min", "num_gpus_
 
 
 def invocation_message(invocation: Invocation, ledger: Ledger) -> str:
-    """Write the call of an algorithm: what it is about, and every job and node that changed, in JSON."""
+    """Return the call of an algorithm as JSON: its reason, and every job and node that changed."""
     head: dict[str, object] = {"code": INVOKE, "invocation_type": int(invocation.reason)}
     if invocation.job is not None:
         head["job_id"] = invocation.job.id
@@ -30,14 +30,14 @@ def invocation_message(invocation: Invocation, ledger: Ledger) -> str:
     head["time"] = invocation.time
     head.update(invocation.storage)
     jobs = ",".join(json.dumps(job_message(entry)) for entry in ledger.changed_jobs)
-    # A node is told of as often as it changed, always in its present state.
+    # A node is repeated for each change, always with its current state.
     texts = {number: json.dumps(node_message(ledger.nodes[number])) for number in set(ledger.changed_nodes)}
     nodes = ",".join([texts[number] for number in ledger.changed_nodes])
     return f'{json.dumps(head)[:-1]}, "jobs":[{jobs}],"nodes":[{nodes}]}}'
 
 
 def job_message(entry: JobEntry) -> dict[str, object]:
-    """Give what is told of a job."""
+    """Return the JSON object of a job."""
     job = entry.job
     begun, over = entry.start_time >= 0, entry.end_time >= 0
     message: dict[str, object] = {
@@ -70,7 +70,7 @@ def job_message(entry: JobEntry) -> dict[str, object]:
 
 
 def node_message(entry: NodeEntry) -> dict[str, object]:
-    """Give what is told of a node."""
+    """Return the JSON object of a node."""
     return {
         "id": entry.id,
         "type": entry.type,
@@ -81,12 +81,12 @@ def node_message(entry: NodeEntry) -> dict[str, object]:
 
 
 def replies(answer: object) -> list[Reply]:
-    """Check the ``jobs`` of an answer.
+    """Check and convert the ``jobs`` of a reply.
 
     Parameters
     ----------
     answer
-        Whatever was sent.
+        The value that was sent.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def replies(answer: object) -> list[Reply]:
     Raises
     ------
     AlgorithmError
-        Naming what is missing or wrong.
+        If a value is missing or invalid; the message names it.
     """
     if not isinstance(answer, list):
         raise AlgorithmError(f"the algorithm answered jobs = {shown(answer)}; must be a list.")

@@ -1,4 +1,4 @@
-"""ElastiSim's output files: their names, columns and digits."""
+"""ElastiSim's output files: their names, columns and number formats."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _OTHER_PLACE = "change the path in the configuration"
 
 
 def clear(paths: Iterable[Path], *, inputs: Iterable[Path] = (), overwrite: bool = False) -> None:
-    """Remove what an earlier run wrote, so that a run that fails leaves no files that look like its own.
+    """Remove output files of an earlier run, so that a failed run leaves no stale files.
 
-    ElastiSim empties its output files when it starts. Missing folders are made, so that a run whose files
-    cannot be written is refused before it begins.
+    ElastiSim also empties its output files at the start. Missing folders are created, so that an unwritable
+    path is reported before the simulation.
 
     Parameters
     ----------
@@ -72,14 +72,14 @@ def clear(paths: Iterable[Path], *, inputs: Iterable[Path] = (), overwrite: bool
 
 
 def write_lines(path: Path, lines: Iterable[str], *, overwrite: bool = False) -> None:
-    """Write a file line by line, whole or not at all; its folder is made where it is missing."""
+    """Write a file line by line, atomically; create its folder if missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with output(path, overwrite=overwrite) as file:
         file.writelines(f"{line}\n" for line in lines)
 
 
 def job_statistics(jobs: Iterable[JobEntry]) -> Iterator[str]:
-    """Give ``job_statistics.csv``: when each job was submitted, started and ended, seconds; -1 for never."""
+    """Yield the lines of ``job_statistics.csv``: submit, start and end of jobs, seconds; -1 for never."""
     yield "ID,Type,Submit Time,Start Time,End Time,Wait Time,Makespan,Turnaround Time,Status"
     for entry in jobs:
         submit, start, end = entry.job.submit_time, entry.start_time, entry.end_time
@@ -97,14 +97,14 @@ def job_statistics(jobs: Iterable[JobEntry]) -> Iterator[str]:
 
 
 def node_utilization(uses: Iterable[Use], names: Sequence[str]) -> Iterator[str]:
-    """Give ``node_utilization.csv``: a row for each change of who is on a node.
+    """Yield the lines of ``node_utilization.csv``: one row per change of the jobs on a node.
 
     Parameters
     ----------
     uses
         The changes.
     names
-        The nodes' hosts, by id.
+        The host names of the nodes, by id.
     """
     yield "Time,Node,State,Running jobs,Expected jobs"
     for use in uses:
@@ -117,24 +117,24 @@ def node_utilization(uses: Iterable[Use], names: Sequence[str]) -> Iterator[str]
 
 
 def task_times(tasks: Iterable[tuple[float, int, str, str, float]]) -> Iterator[str]:
-    """Give ``task_times.csv``: when a task ended, the job's id, the host, the task, and seconds."""
+    """Yield the lines of ``task_times.csv``: end of the task, job id, host, task name, seconds."""
     yield "Time,Job,Node,Task,Duration"
     for end, job, host, name, duration in tasks:
         yield f"{end:g},{job},{host},{name},{duration:g}"
 
 
 def shares(times: Iterable[float], table: pl.DataFrame) -> Iterator[str]:
-    """Give ``cpu_utilization.csv`` or ``gpu_utilization.csv``.
+    """Yield the lines of ``cpu_utilization.csv`` or ``gpu_utilization.csv``.
 
     Parameters
     ----------
     times
-        When it was looked, seconds.
+        The sampling times, seconds.
     table
-        For each host a column, of the share that was in use at each look.
+        One column per host with its utilisation at each time.
     """
     yield ",".join(["Time", *table.columns])
-    # Most looks see what the one before saw; only the others are written out.
+    # Most rows equal the previous row; format only rows that differ.
     values = table.to_numpy()
     is_new = np.r_[True, (values[1:] != values[:-1]).any(axis=1)][: len(values)]
     distinct = table.filter(pl.Series(is_new)).write_csv(include_header=False, float_precision=6).splitlines()
@@ -143,7 +143,7 @@ def shares(times: Iterable[float], table: pl.DataFrame) -> Iterator[str]:
 
 
 def network_activity(times: Iterable[float], activity: Iterable[float]) -> Iterator[str]:
-    """Give ``network_activity.csv``: the mean share of the links that is in use."""
+    """Yield the lines of ``network_activity.csv``: the mean utilisation of the links."""
     yield "Time,Utilization"
     for time, share in zip(times, activity, strict=True):
         yield _digits((time, share))
@@ -152,7 +152,7 @@ def network_activity(times: Iterable[float], activity: Iterable[float]) -> Itera
 def pfs_utilization(
     times: Iterable[float], loads: Iterable[tuple[float, float]], bandwidths: tuple[float, float]
 ) -> Iterator[str]:
-    """Give ``pfs_utilization.csv``: bytes per second that are read and written, and their shares."""
+    """Yield the lines of ``pfs_utilization.csv``: read and write rates in B/s, and relative rates."""
     yield "Time,Read,Write,Read (rel.),Write (rel.)"
     before, written = None, ""
     for time, load in zip(times, loads, strict=True):
@@ -163,5 +163,5 @@ def pfs_utilization(
 
 
 def _digits(numbers: Iterable[float]) -> str:
-    """Write numbers with six significant digits, as C++'s streams do."""
+    """Format numbers with six significant digits, as C++ streams do."""
     return ",".join([f"{number:g}" for number in numbers])

@@ -1,4 +1,4 @@
-"""Where the files are that a project names, by relative paths and by absolute ones of a container."""
+"""Resolve the paths in a project: relative paths, and absolute paths of a container."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ __all__ = ["Paths", "find_paths"]
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """Where paths lead to.
+    """Resolves the paths of a project.
 
     Attributes
     ----------
     root
-        What relative paths start from.
+        The base of relative paths.
     prefix, folder
-        Absolute paths that begin with `prefix`, and are not on this machine, begin with `folder` instead;
-        None where all of them are as they stand.
+        Absolute paths that begin with `prefix` and do not exist are looked up below `folder` instead; None if
+        no path is replaced.
     above
-        The working directory and the folders above the configuration, the nearest first: what is not where it
-        should be is looked for there.
+        The working directory and the folders above the configuration, nearest first: missing files are
+        searched there.
     notes
-        What a user should know about it, a sentence each.
+        Remarks for the user, one sentence each.
     """
 
     root: Path
@@ -39,11 +39,11 @@ class Paths:
     notes: tuple[str, ...] = ()
 
     def input(self, name: str) -> Path:
-        """Give the place of a file that is to be read; where it would be if it is nowhere."""
+        """Return the path of an input file; if it is not found, the path where it should be."""
         return self._usual(name) or self._elsewhere(Path(name)) or self.root / name
 
     def note(self, name: str) -> str | None:
-        """Say where a file was found that is not where its path says; None if it is there, or nowhere."""
+        """Return a remark if a file was found at another path than given; else None."""
         if self._usual(name) is not None or (found := self._elsewhere(Path(name))) is None:
             return None
         return f"{name} is not there; taken from {found}"
@@ -53,13 +53,13 @@ class Paths:
         return next((place for place in places if place is not None and _is_there(place)), None)
 
     def _elsewhere(self, path: Path) -> Path | None:
-        # Of an absolute path the longest end that is there.
+        # For an absolute path, find the longest existing suffix.
         prefixes = tuple(reversed(path.parents)) if path.is_absolute() else (Path(),)
         places = (each / path.relative_to(prefix) for prefix in prefixes for each in self.above)
         return next((place for place in places if _is_file(place)), None)
 
     def output(self, name: str) -> Path:
-        """Give the place of a file that is to be written: as it stands where its folder is there."""
+        """Return the path of an output file; unchanged if its folder exists."""
         if (moved := self._moved(Path(name))) is not None and not _is_there(Path(name).parent):
             return moved
         return self.root / name
@@ -71,23 +71,23 @@ class Paths:
 
 
 def find_paths(configuration: Path, names: Sequence[str]) -> Paths:
-    """Find the folders in which a project's files are.
+    """Locate the folders with a project's files.
 
-    Relative paths start from the working directory, as for ElastiSim, or else from the nearest folder above
-    the configuration. Absolute paths that are not on this machine are those of a container: the longest end
-    of them that is a file below such a folder is taken.
+    Relative paths start from the working directory, as in ElastiSim, or else from the nearest folder above
+    the configuration. Absolute paths that do not exist come from a container: the longest suffix of them that
+    is a file below such a folder is used.
 
     Parameters
     ----------
     configuration
         The configuration file.
     names
-        The files that the project cannot do without, as it names them.
+        The required files of the project, as named in the configuration.
 
     Raises
     ------
     BridgeError
-        If one is nowhere.
+        If a file cannot be found.
     """
     folders = (Path(), *configuration.absolute().parents)
     relative = [name for name in names if not Path(name).is_absolute()]
@@ -109,7 +109,7 @@ def find_paths(configuration: Path, names: Sequence[str]) -> Paths:
 def _moved(folders: Sequence[Path], absent: Sequence[Path]) -> Paths | None:
     if not absent:
         return None
-    # The shortest prefix goes first: it leaves the longest end to be found.
+    # Try the shortest prefix first, since it leaves the longest suffix.
     for prefix in reversed(absent[0].parents):
         if not all(path.is_relative_to(prefix) for path in absent):
             return None
@@ -139,7 +139,7 @@ def _is_there(path: Path) -> bool:
     try:
         return path.exists()
     except OSError:
-        # A name that no file can have.
+        # The name is not valid for a file.
         return False
 
 

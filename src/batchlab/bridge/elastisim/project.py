@@ -1,4 +1,4 @@
-"""An ElastiSim project as a workload and a system: what its configuration, jobs, models and platform say."""
+"""Convert an ElastiSim project to a workload and a system: configuration, jobs, models and platform."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Models", "Project", "dependencies_of", "open_project", "unknown_keys"]
 
-# A resource that every job asks for on each of its nodes; it is seen in this file alone.
+# A resource that every job requests on each of its nodes; used only in this file.
 _PLACE = "place"
 _MANY = 2**31 - 1
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
@@ -42,17 +42,17 @@ class Project:
     Attributes
     ----------
     configuration
-        What it says.
+        The configuration.
     jobs
-        By id: in the order of submission, as in the file among those of one instant.
+        By id: sorted by submission, ties in the order of the file.
     hosts
-        The compute nodes by id: in the lexicographic order of their names.
+        The compute nodes by id: sorted by name.
     workload, system, platform
-        The same as batchlab has it; a job's row and a node's number are their ids.
+        The batchlab equivalents; ids are rows of jobs and numbers of nodes.
     totals
-        For each job how many iterations all its phases have.
+        Total iterations of all phases, per job.
     notes
-        What a user should know about how the project was understood, a sentence each.
+        Remarks for the user on the interpretation of the project, one sentence each.
     """
 
     configuration: Configuration
@@ -71,7 +71,7 @@ def open_project(path: str | Path) -> Project:
     Parameters
     ----------
     path
-        Its configuration file.
+        The configuration file of the project.
 
     Returns
     -------
@@ -80,13 +80,13 @@ def open_project(path: str | Path) -> Project:
     Raises
     ------
     BridgeError
-        If the configuration or the jobs break a rule, or a job needs more nodes than there are.
+        If the configuration or the jobs break a rule, or a job needs more nodes than exist.
     ApplicationError, PlatformError
-        If a model, or the platform, cannot be understood.
+        If a model or the platform is invalid.
     """
     configuration = read_configuration(path)
     jobs = read_jobs(configuration.jobs_file)
-    # As in SimGrid, to whose disks ElastiSim writes.
+    # As in SimGrid, on which ElastiSim is based.
     platform = _with_links(configuration, read_platform(configuration.platform_file).in_whole_bytes())
     _check_intervals(configuration, jobs)
     hosts = sorted(platform.nodes, key=lambda host: host.name)
@@ -113,7 +113,7 @@ def open_project(path: str | Path) -> Project:
 
 
 def _with_links(configuration: Configuration, platform: Platform) -> Platform:
-    """Let the platform know which links lead from and to the parallel file system."""
+    """Set the links to and from the parallel file system in the platform."""
     for key in ("pfs_read_links", "pfs_write_links"):
         for name in getattr(configuration, key):
             try:
@@ -124,7 +124,7 @@ def _with_links(configuration: Configuration, platform: Platform) -> Platform:
 
 
 def _check_intervals(configuration: Configuration, jobs: Sequence[ElastisimJob]) -> None:
-    """Refuse intervals that are too short for the time over which jobs are submitted."""
+    """Raise if intervals are too short for the period of submissions."""
     times = [job.submit_time for job in jobs] or [0.0]
     used = ["scheduling_interval", *(["sensing_interval"] if configuration.sensing else [])]
     for key in used:
@@ -151,7 +151,7 @@ def _check_sizes(jobs: Sequence[ElastisimJob], hosts: Sequence[Host]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Program:
-    """What a job does: the name of an application, its arguments, and how many iterations that makes."""
+    """The program of a job: the name of an application, its arguments, and its number of iterations."""
 
     application: str
     arguments: Mapping[str, float | str]
@@ -159,19 +159,19 @@ class _Program:
 
 
 class Models:
-    """The application models of a project, each read once; jobs that need other formulas get others.
+    """The application models of a project, each read once; jobs with other formulas get variants of them.
 
     Parameters
     ----------
     locate
-        Gives the path of a model that a job names.
+        Returns the path of a model by the name in a job.
 
     Attributes
     ----------
     applications
         By name.
     unknown
-        For each model that has some, the paths in it of keys that mean nothing.
+        The paths of ignored keys in each model that has any.
     """
 
     def __init__(self, locate: Callable[[str], Path]) -> None:
@@ -182,9 +182,9 @@ class Models:
         self._kinds: dict[tuple[object, ...], tuple[str, tuple[str, ...]]] = {}
 
     def program(self, job: ElastisimJob) -> _Program:
-        """Say what a job does."""
+        """Return the program of a job."""
         texts = job.arguments
-        # Only these change formulas; numbers are arguments here as there.
+        # Only these texts change formulas; numbers become arguments.
         written = tuple((name, text) for name, text in texts.items() if not _NUMBER.fullmatch(text))
         kind = (job.application_model, job.type == "rigid", written, tuple(texts))
         if kind not in self._kinds:
@@ -263,7 +263,7 @@ def _workload(
 
 
 def dependencies_of(jobs: Sequence[ElastisimJob]) -> dict[str, pl.Series]:
-    """Return the column ``depends_on`` by its name; nothing if no job depends on another."""
+    """Return the column ``depends_on`` by its name; empty if no job depends on another."""
     if not any(job.dependencies for job in jobs):
         return {}
     return {"depends_on": pl.Series([[*job.dependencies] for job in jobs], dtype=pl.List(pl.Int64))}
@@ -286,7 +286,7 @@ def _passed_over(jobs: Sequence[ElastisimJob]) -> Iterator[str]:
 
 
 def unknown_keys(jobs: Sequence[ElastisimJob], models: Models) -> Iterator[str]:
-    """Name the keys of jobs and of application models that mean nothing, each with its first place."""
+    """Yield remarks on ignored keys of jobs and application models, with their first position."""
     for key in dict.fromkeys(key for job in jobs for key in job.unknown):
         those = [job for job in jobs if key in job.unknown]
         first = those[0].place

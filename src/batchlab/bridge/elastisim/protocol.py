@@ -1,4 +1,4 @@
-"""An algorithm in a process of its own, over ZeroMQ as ElastiSim speaks it: we bind, it connects."""
+"""Run an algorithm in its own process, over ZeroMQ with ElastiSim's protocol: we bind, it connects."""
 
 from __future__ import annotations
 
@@ -30,41 +30,41 @@ if TYPE_CHECKING:
 
 __all__ = ["OverZeroMQ"]
 
-# How long a poll waits before it is looked whether the algorithm's process still lives, ms.
+# Interval of polling, in ms, after which the algorithm's process is checked.
 _GLANCE = 200
 _PATIENCE = 5.0
-# An answer lists the jobs that it changes; a million of them fit. ZeroMQ ends the connection of a longer one.
+# A reply lists the changed jobs; a million of them fit. ZeroMQ closes the connection for longer messages.
 _LARGEST_ANSWER = 1 << 28
 _STANDARD_ERROR = 2
-# The variable that names the address to our own package in the process, which the file may not know.
+# The environment variable with the address, read by our package; the algorithm may not know it.
 ADDRESS = "BATCHLAB_ELASTISIM_URL"
-# Seconds between looks at whether a peer leaves.
+# Seconds between checks for a disconnecting peer.
 _PAUSE = 0.005
 # Paths of sockets have at most 107 bytes on Linux, 103 on macOS.
 _LONGEST_PATH = 100
 
 
 class OverZeroMQ(Algorithm):
-    """The simulator's end of the conversation; to be used with ``with``.
+    """The simulator's end of the connection; a context manager.
 
-    A PAIR socket has one peer, the first client that is admitted. Other clients do not disturb the run:
-    a process that is started here gets an address of its own, clients that speak no ZeroMQ are refused,
-    others wait while there is a peer, and if it leaves without an answer that makes sense, the next is asked.
+    A PAIR socket has one peer, the first client that is admitted. Other clients do not disturb the run: a
+    process started here uses a private address, clients that do not use ZeroMQ are rejected, others wait
+    while there is a peer. If the peer leaves without a valid reply, the call is sent to the next client.
 
     Parameters
     ----------
     url
-        Where to listen: ``zmq_url`` of the configuration. With a script it is only checked.
+        The address to listen on: ``zmq_url`` of the configuration. With a script it is only validated.
     script
-        The algorithm's file, to be run with this Python and the URL as its argument; None if it is
-        started elsewhere.
+        The algorithm's file, which is run with this Python and the URL as its argument; None if the algorithm
+        is started elsewhere.
     timeout
-        Seconds that the algorithm has to connect, and for each answer.
+        Timeout for the connection and for each reply, in seconds.
 
     Raises
     ------
     BridgeError
-        If the address cannot be listened on.
+        If the address is invalid or in use.
     """
 
     def __init__(self, url: str, script: Path | None = None, timeout: float = 600.0) -> None:
@@ -95,7 +95,7 @@ class OverZeroMQ(Algorithm):
             self._folder.cleanup()
 
     def decide(self, invocation: Invocation, ledger: Ledger) -> Sequence[Reply]:
-        """Send the call, and wait for the answer."""
+        """Send the call, and wait for the reply."""
         message = invocation_message(invocation, ledger)
         while True:
             self._send(message, f"take {invocation}")
@@ -109,25 +109,25 @@ class OverZeroMQ(Algorithm):
                     raise
 
     def finish(self) -> None:
-        """Tell the algorithm that it is over; one that we started is waited for."""
+        """Send the end of the simulation; wait for a process that was started here."""
         self._send(json.dumps({"code": FINALIZE}), "take the end")
         if self._process is not None:
             self._process.wait(self._timeout)
 
     def _send(self, message: str, doing: str) -> None:
-        """Send a message to the peer; if there is none, to the next that connects."""
+        """Send a message to the peer; without one, to the next client that connects."""
         until = time.monotonic() + self._timeout
         while True:
             while not self._socket.poll(0, zmq.POLLOUT):
                 self._listener.admit()
                 self._check(zmq.POLLOUT, doing, until)
-            # The other end may be gone by now, for which a send would wait without end.
+            # The peer may have left by now, and a blocking send would wait forever.
             with suppress(zmq.Again):
                 self._socket.send(message.encode(), zmq.NOBLOCK)
                 return
 
     def _receive(self, invocation: Invocation) -> bytes | None:
-        """Return the peer's answer; None if it left without one."""
+        """Return the peer's reply; None if it left without one."""
         until = time.monotonic() + self._timeout
         while not self._socket.poll(_GLANCE, zmq.POLLIN):
             self._check(zmq.POLLIN, f"answer {invocation}", until)
@@ -136,7 +136,7 @@ class OverZeroMQ(Algorithm):
         return self._socket.recv()
 
     def _peer_leaves(self) -> bool:
-        """Return whether the peer closes its connection within the time of a glance."""
+        """Return whether the peer disconnects within one polling interval."""
         until = time.monotonic() + _GLANCE / 1000
         while self._socket.poll(0, zmq.POLLOUT):
             if time.monotonic() > until:
@@ -145,9 +145,9 @@ class OverZeroMQ(Algorithm):
         return True
 
     def _check(self, event: int, doing: str, until: float) -> None:
-        """Raise if the algorithm's process ended before the event, or the time is up."""
+        """Raise if the algorithm's process ended before the event, or after the timeout."""
         if self._process is not None:
-            # What it said before it ended still counts.
+            # A message sent before the process ended still counts.
             gone = self._process.gone()
             if gone is not None and not self._socket.poll(0, event):
                 raise AlgorithmError(f"{gone}; it was to {doing}.")
@@ -159,7 +159,7 @@ class OverZeroMQ(Algorithm):
 
 
 def _private_url(folder: str) -> str:
-    """Return an address of this run alone: in a folder that only the user can enter, if possible."""
+    """Return an address for this run only: a socket in a private folder if possible."""
     url = f"ipc://{folder}/socket"
     return url if zmq.has("ipc") and len(url) < _LONGEST_PATH else "tcp://127.0.0.1:*"
 
@@ -182,10 +182,10 @@ def _read_answer(text: bytes, invocation: Invocation) -> Sequence[Reply]:
 
 
 class _Listener:
-    """A PAIR socket, and the door at which clients wait until they are admitted.
+    """A PAIR socket whose clients wait until they are admitted.
 
-    The door is the end of ZeroMQ's authentication protocol (ZAP, RFC 27): a handshake is complete once its
-    request is answered.
+    Admission uses the server side of ZeroMQ's authentication protocol (ZAP, RFC 27): a handshake completes
+    when its request is answered.
     """
 
     def __init__(self, url: str) -> None:
@@ -204,44 +204,44 @@ class _Listener:
         self.url = self.socket.getsockopt_string(zmq.LAST_ENDPOINT) if url.endswith(":*") else url
 
     def admit(self) -> None:
-        """Let the next client in, and wait a glance for it."""
+        """Admit the next client, and wait up to one polling interval for it."""
         if self._door.poll(_GLANCE, zmq.POLLIN):
             client, _, version, number, *_ = self._door.recv_multipart()
             self._door.send_multipart([client, b"", version, number, b"200", b"OK", b"", b""])
             self.socket.poll(_GLANCE, zmq.POLLOUT)
 
     def close(self, linger: int | None) -> None:
-        """Close the socket; messages are sent for its linger time."""
+        """Close the socket; pending messages are sent within the linger time."""
         self._context.destroy(linger=linger)
 
 
 class _Process:
-    """The process of an algorithm; what it says on standard error is kept, and told if it fails."""
+    """The process of an algorithm; its standard error is captured and shown if it fails."""
 
     def __init__(self, script: Path, url: str) -> None:
         self._script = script
         self._said = tempfile.TemporaryFile()  # noqa: SIM115  # closed by end
-        # Ours comes first: whatever version is installed, this one speaks to us.
+        # Our package comes first, so that an installed one is not imported.
         ours = str(Path(__file__).parent / "algorithm_side")
         path = os.pathsep.join(filter(None, (ours, os.environ.get("PYTHONPATH"))))
         self._process = subprocess.Popen(  # noqa: S603  # the user's own algorithm
             [sys.executable, str(script), url],
             env=os.environ | {"PYTHONPATH": path, ADDRESS: url},
-            # What it prints is not the answer of ours.
+            # Its standard output must not mix with ours.
             stdout=_STANDARD_ERROR,
             stderr=self._said,
             stdin=subprocess.DEVNULL,
         )
 
     def gone(self) -> str | None:
-        """Say how it ended; None while it lives."""
+        """Return a message on how the process ended; None while it runs."""
         code = self._process.poll()
         if code is None:
             return None
         return f"{self._script} ended with exit code {code}{self._last_words()}"
 
     def wait(self, seconds: float) -> None:
-        """Let it end by itself, as it was told to."""
+        """Wait for the process to exit after the end of the simulation."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -252,7 +252,7 @@ class _Process:
             raise AlgorithmError(f"{self.gone()}, after the simulation.")
 
     def end(self, *, kill: bool) -> None:
-        """Make sure that it is gone, and hand on what it said."""
+        """Stop the process, and print its captured output."""
         if self._process.poll() is None:
             self._process.terminate()
             try:

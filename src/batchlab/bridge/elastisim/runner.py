@@ -1,4 +1,4 @@
-"""Running an ElastiSim project: the simulation, wherever its algorithm is, and the files that come of it."""
+"""Run an ElastiSim project: simulation, algorithm and output files."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ if TYPE_CHECKING:
 __all__ = ["Drive", "Run", "run", "simulate_project"]
 
 Drive: TypeAlias = "Callable[[Simulation], Result]"
-"""Runs a simulation to its end, and may show meanwhile how far it is."""
+"""Runs a simulation to its end, and may show its progress."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What came of a project.
+    """The outcome of a project.
 
     Attributes
     ----------
     project
-        What was run.
+        The project.
     result
         The result, as of any simulation.
     ledger
-        ElastiSim's books at the end: `ledger.jobs` by id.
+        ElastiSim's records at the end: `ledger.jobs` by id.
     calls
-        How often the algorithm was called.
+        Number of calls of the algorithm.
     """
 
     project: Project
@@ -64,20 +64,20 @@ class Run:
         Parameters
         ----------
         folder
-            Where to, under the names that the configuration gives the files; to the very places that it names
-            unless given.
+            The output folder, in which files have the names from the configuration; by default the paths from
+            the configuration.
         overwrite
-            Whether files that batchlab did not write may be replaced.
+            Whether to replace files that batchlab did not write.
 
         Returns
         -------
         list of Path
-            What was written.
+            The files written.
 
         Raises
         ------
         OutputError
-            If batchlab did not write a file of this name.
+            If a file of this name exists that batchlab did not write.
         """
         said = self.project.configuration.outputs
         paths = (
@@ -117,7 +117,7 @@ class Run:
     def _sensed(self, names: list[str]) -> Iterator[tuple[str, Iterator[str]]]:
         seen = self.result.utilisation
         times = seen["network"]["time"].to_list()
-        # Of a machine without GPUs there is nothing to say but zeros.
+        # Without GPUs, the file would only contain zeros.
         for resource in ("cpu", "gpu") if any(host.gpus for host in self.project.hosts) else ("cpu",):
             yield f"{resource}_utilization", outputs.shares(times, seen[resource].select(names))
         yield "network_activity", outputs.network_activity(times, seen["network"]["utilisation"])
@@ -149,25 +149,26 @@ def run(
     Parameters
     ----------
     configuration
-        Its configuration file.
+        The configuration file of the project.
     algorithm
-        The Python file of its scheduling algorithm, or the function itself; None where the algorithm is a
+        The Python file of its scheduling algorithm, or the function itself; None if the algorithm is a
         process that connects to ``zmq_url``, or with `replay`.
     protocol
-        Whether a file is run as a process of its own and spoken to over ZeroMQ, instead of in this process.
+        Whether to run a file as a process of its own that communicates over ZeroMQ, instead of in this
+        process.
     replay
-        A transcript, whose answers are taken instead of an algorithm's.
+        A transcript that supplies the replies instead of an algorithm.
     record
-        Gets a transcript of this run.
+        The file for a transcript of this run.
     timeout
-        Seconds that an algorithm over ZeroMQ has to connect, and for each answer.
+        Timeout for the connection of an algorithm over ZeroMQ, and for each reply, in seconds.
     patience
-        After how many periodic calls in a row at which nothing runs, no job is to come and nothing is decided
-        the run is given up: what has not changed by then hardly ever does.
+        Number of consecutive periodic calls without a running job, a future submission or a decision after
+        which the run is aborted, since further calls are unlikely to change anything.
     drive
-        Runs the simulation to its end in place of `Simulation.run_until`: to watch it.
+        Runs the simulation to its end instead of `Simulation.run_until`, for example to show progress.
     overwrite
-        Whether a file that batchlab did not write may be replaced by the transcript.
+        Whether the transcript may replace a file that batchlab did not write.
 
     Returns
     -------
@@ -176,13 +177,13 @@ def run(
     Raises
     ------
     OutputError
-        If batchlab did not write the file that would get the transcript.
+        If the file for the transcript exists and batchlab did not write it.
     BridgeError, ApplicationError, PlatformError
         If a file of the project breaks a rule.
     AlgorithmError
-        If the algorithm fails, or decides what ElastiSim would not have.
+        If the algorithm fails, or makes a decision that ElastiSim would reject.
     MissingExtraError
-        If ZeroMQ is needed and not installed.
+        If ZeroMQ is required and not installed.
     """
     project = open_project(configuration)
     with ExitStack() as stack:
@@ -213,7 +214,7 @@ def simulate_project(
     project
         The project.
     algorithm
-        Who decides.
+        The algorithm.
     patience, drive
         As for `run`.
 
@@ -224,7 +225,7 @@ def simulate_project(
     Raises
     ------
     AlgorithmError
-        If the algorithm fails, or jobs are left that it never starts.
+        If the algorithm fails, or never starts some jobs.
     """
     said = project.configuration
     invocation = _invocation(said)
@@ -236,7 +237,7 @@ def simulate_project(
         ledger,
         project.totals,
         forwards_storage=said.forward_io_information,
-        # A call right after another one falls into the minimum interval.
+        # A call directly after another one is within the minimum interval.
         asks_on_reconfiguration=said.schedule_on_reconfiguration and not said.min_scheduling_interval,
         patience=patience,
         witness=witness,
@@ -250,14 +251,14 @@ def simulate_project(
     )
     result = (drive or _to_the_end)(simulation)
     algorithm.finish()
-    # A job is rejected if what it depends on can never complete.
+    # A job is rejected if a job that it depends on can never complete.
     rejected = result.jobs["state"].to_list().count("rejected")
     _check_end(ledger, len(project.jobs) - rejected)
     return Run(project, result, ledger, scheduler.calls)
 
 
 def _asks_of_all(invocation: Invocation) -> bool:
-    """Whether nothing happens about which the algorithm is not called."""
+    """Return whether the algorithm is called for all events."""
     each = invocation.on_submit and invocation.on_finalise and invocation.on_scheduling_point
     return each and not invocation.minimum_interval
 
@@ -301,7 +302,7 @@ def _check_end(ledger: Ledger, jobs: int) -> None:
 
 
 def _node(host: Host) -> tuple[int, int]:
-    """Give a node's type and its number of GPUs."""
+    """Return the type of a node and its number of GPUs."""
     return 0 if host.disk is None else 1 if host.striping is None else 2, host.gpus
 
 

@@ -1,4 +1,4 @@
-"""The scheduler that a simulation of ElastiSim's project has: it keeps the books, and asks the algorithm."""
+"""The scheduler that connects the simulation of an ElastiSim project to an algorithm."""
 
 from __future__ import annotations
 
@@ -41,34 +41,34 @@ _REASONS = {
     "reconfiguration": Reason.RECONFIGURATION,
 }
 PATIENCE = 1_000
-"""Periodic calls in a row without anything that runs, comes or is decided, until a run is given up."""
+"""Default number of consecutive idle periodic calls after which a run is aborted."""
 _AT_POINT = frozenset((Reason.SCHEDULING_POINT, Reason.EVOLVING_REQUEST))
 
 
 class ElastisimScheduler(Scheduler):
-    """Turns each question of the simulation into a call of an algorithm, and its answer into decisions.
+    """Converts each decision point of the simulation to a call of an algorithm, and its reply to decisions.
 
     A job's row in the workload is its id; a node's number is its id.
 
     Parameters
     ----------
     algorithm
-        Who decides.
+        The algorithm.
     jobs
         The project's jobs, by id.
     ledger
-        The books, empty.
+        The ledger, initially empty.
     totals
-        For each job how many iterations all its phases have.
+        Total iterations of all phases, per job.
     forwards_storage
-        Whether the algorithm is given how much is read from and written to the parallel file system.
+        Whether to pass the load of the parallel file system to the algorithm.
     asks_on_reconfiguration
-        Whether the algorithm is called as well when a job is resized at a point about which it was called.
+        Whether to call the algorithm also when a job is resized at a point for which it was called.
     patience
-        After how many periodic calls in a row at which nothing runs, comes or is decided the run is given up.
+        Number of consecutive idle periodic calls after which the run is aborted.
     witness
-        Whether something may happen about which the algorithm is not asked: the runner then enters
-        submissions, ends and reconfigurations into the books.
+        Whether some events occur without a call of the algorithm: the `Witness` then records submissions,
+        ends and reconfigurations in the ledger.
     """
 
     every_instant: ClassVar[bool] = True
@@ -93,21 +93,21 @@ class ElastisimScheduler(Scheduler):
         self._totals = totals
         self._forwards_storage = forwards_storage
         self._storage: dict[str, list[tuple[int, float]]] | None = None
-        """The numbers and bandwidths (B/s) of the links to and from the file system, once asked for."""
+        """The numbers and bandwidths (B/s) of the links to and from the file system; set at first use."""
         self._asks_on_reconfiguration = asks_on_reconfiguration
         self._patience = patience
         self._witness = witness
         self._handles: list[Job] = []
         self._entries: dict[int, JobEntry] = {}
-        """The jobs of which the algorithm knows, by their rows; ids count them in this order."""
+        """The jobs known to the algorithm, by row; ids are assigned in this order."""
         self._held = {row for row, job in enumerate(jobs) if job.dependencies}
-        """The rows of those that still wait for others to complete."""
+        """The rows of jobs that wait for dependencies."""
         self._preparing: list[JobEntry] = []
-        """Who started or was reconfigured, and is not yet at its phases."""
+        """Jobs that were started or reconfigured and have not reached their phases."""
         self._running: list[JobEntry] = []
-        """Who was started, and is not known to be over; with a witness only."""
+        """Jobs that were started and are not known to have ended; used only with a witness."""
         self._wishes: dict[JobEntry, list[int]] = {}
-        """What running jobs are to have from their next scheduling point on, where it was said before."""
+        """The nodes that running jobs will have from their next scheduling point on."""
         self._happen: dict[Reason, Callable[[JobEntry, View], None]] = {
             Reason.JOB_COMPLETED: self._complete,
             Reason.JOB_KILLED: self._killed,
@@ -119,13 +119,13 @@ class ElastisimScheduler(Scheduler):
             del self._happen[Reason.JOB_COMPLETED], self._happen[Reason.JOB_KILLED]
 
     def schedule(self, view: View) -> None:
-        """Enter what happened, ask, and do what is answered."""
+        """Record the event, call the algorithm, and apply its reply."""
         kind, row, tasks = view.get_trigger()
         reason = _REASONS[kind]
         if self._held:
             self._submit_released(view)
             if row in self._held:
-                # It was submitted, and waits for others: the algorithm learns of it later.
+                # The job waits for dependencies; the algorithm learns of it when they complete.
                 return
         entry = None if row is None else self._entry(row, view)
         if entry is not None and reason in self._happen:
@@ -151,7 +151,7 @@ class ElastisimScheduler(Scheduler):
         return answer
 
     def submit(self, job: Job) -> JobEntry:
-        """Enter a submission."""
+        """Add a submitted job to the ledger."""
         entry = self._entries[job.row] = self._ledger.submit(self._jobs[job.row])
         entry.phases = (0, self._totals[job.row])
         self._handles.append(job)
@@ -159,15 +159,15 @@ class ElastisimScheduler(Scheduler):
         return entry
 
     def entry_of(self, job: Job) -> JobEntry | None:
-        """Return a job in the books; None if the algorithm does not know of it."""
+        """Return the ledger entry of a job; None if the algorithm does not know it."""
         return self._entries.get(job.row)
 
     def waits(self, job: Job) -> bool:
-        """Return whether a job still waits for others to complete."""
+        """Return whether a job waits for dependencies."""
         return job.row in self._held
 
     def _submit_released(self, view: View) -> None:
-        """Enter the jobs whose dependencies have completed: the algorithm learns of them now."""
+        """Add jobs with completed dependencies to the ledger, so that the algorithm learns of them."""
         for job in [job for job in view.queue if job.row in self._held]:
             self.submit(job)
 
@@ -201,7 +201,7 @@ class ElastisimScheduler(Scheduler):
         entry.phases = self._handles[entry.id].progress or entry.phases
 
     def _reconfigured(self, entry: JobEntry, view: View) -> None:
-        # ElastiSim asks when the reconfiguration has begun.
+        # ElastiSim calls the algorithm after the reconfiguration has begun.
         self._ledger.reconfigure(entry, view.now)
 
     def _obey(self, reason: Reason, asked: JobEntry | None, answer: Sequence[Reply], view: View) -> None:
@@ -210,7 +210,7 @@ class ElastisimScheduler(Scheduler):
             if reply.runtime_arguments is not None:
                 arguments = {name: number_or_text(text) for name, text in reply.runtime_arguments.items()}
                 view.set_runtime_arguments(self._handles[entry.id], arguments)
-        # Whom it was about goes first: the nodes that it gives up are free for the others.
+        # Handle the triggering job first: the nodes that it releases are free for the others.
         if asked is not None and reason in _AT_POINT:
             self._let_go_on(asked, view)
         for entry in entries:
@@ -226,13 +226,13 @@ class ElastisimScheduler(Scheduler):
             self._obey(again, asked, self._ask(again, asked, None, view), view)
 
     def _let_go_on(self, entry: JobEntry, view: View) -> None:
-        """Do what was decided about a job that is at a scheduling point or asks for nodes."""
+        """Apply the decision on a job at a scheduling point or with a request for nodes."""
         if entry.state == PENDING_KILL:
             self._kill(entry, view)
             return
         wished = self._wishes.pop(entry, None)
         if entry.state == PENDING_RECONFIGURATION:
-            # Said again here, it is done at once.
+            # A resize repeated at the scheduling point takes effect immediately.
             view.resize(self._handles[entry.id], nodes=entry.assigned, gpus=entry.gpus)
             self._ledger.reconfigure(entry, view.now)
             self._preparing.append(entry)
@@ -250,7 +250,7 @@ class ElastisimScheduler(Scheduler):
             self._running.append(entry)
 
     def _resize(self, entry: JobEntry, view: View) -> None:
-        """Pass on what a running job is to have from its next scheduling point on."""
+        """Pass on the nodes that a running job will have from its next scheduling point on."""
         wish = entry.assigned if entry.state == PENDING_RECONFIGURATION else entry.executing
         if wish != self._wishes.get(entry, entry.executing):
             view.resize(self._handles[entry.id], nodes=wish)
@@ -261,7 +261,7 @@ class ElastisimScheduler(Scheduler):
         self._ledger.end(entry, view.now, KILLED)
 
     def _look_at_the_preparing(self) -> None:
-        """Enter who has come to its phases meanwhile."""
+        """Update the jobs that have reached their phases."""
         still = []
         for entry in self._preparing:
             if entry.state not in {RUNNING, IN_RECONFIGURATION}:
@@ -273,13 +273,13 @@ class ElastisimScheduler(Scheduler):
         self._preparing = still
 
     def _look_at_gpus(self, view: View) -> None:
-        """Enter which GPUs compute, of the nodes that have changed."""
+        """Update the busy GPUs of nodes that changed."""
         for number in set(self._ledger.changed_nodes) if self._ledger.has_gpus else ():
             node = self._ledger.nodes[number]
             node.busy_gpus = sum(busy << gpu for gpu, busy in enumerate(view.gpus_at_work(number)))
 
     def _storage_of(self, view: View) -> dict[str, float]:
-        """Give what the links of the file system can carry and carry now, B/s, by ElastiSim's names."""
+        """Return capacity and load of the file system's links, B/s, under ElastiSim's names."""
         platform = view.system.platform
         if self._storage is None and platform is not None:
             links = {"read": platform.read_links, "write": platform.write_links}
@@ -294,7 +294,7 @@ class ElastisimScheduler(Scheduler):
         return found
 
     def _look_at_the_running(self, now: float) -> None:
-        """Enter jobs that have passed a scheduling point about which the algorithm was not asked."""
+        """Update jobs that have passed a scheduling point without a call of the algorithm."""
         self._running = [entry for entry in self._running if entry.state not in OVER]
         for entry in self._running:
             self.settle(entry, now)
@@ -304,7 +304,7 @@ class ElastisimScheduler(Scheduler):
                 self._ledger.changed_jobs[entry] = None
 
     def settle(self, entry: JobEntry, now: float) -> None:
-        """Enter a reconfiguration that was decided earlier, once it is done."""
+        """Record an earlier reconfiguration decision after it has taken effect."""
         if entry.state == PENDING_RECONFIGURATION and self._handles[entry.id].ranks == entry.assigned:
             self._wishes.pop(entry, None)
             self._ledger.reconfigure(entry, now)
@@ -312,12 +312,12 @@ class ElastisimScheduler(Scheduler):
 
 
 class Witness(Observer):
-    """Enters into the books what happens whether or not the algorithm is asked about it.
+    """Records events in the ledger for which the algorithm may not be called.
 
     Parameters
     ----------
     scheduler, ledger
-        Whose books they are, and the books.
+        The scheduler and its ledger.
     """
 
     name = "elastisim"
@@ -327,12 +327,12 @@ class Witness(Observer):
         self._ledger = ledger
 
     def submitted(self, job: Job, view: View) -> None:  # noqa: ARG002  # the signature of observers
-        """Enter a submission."""
+        """Record a submission."""
         if not self._scheduler.waits(job):
             self._scheduler.submit(job)
 
     def ended(self, job: Job, view: View) -> None:
-        """Enter an end, unless the algorithm made it."""
+        """Record an end, unless the algorithm caused it."""
         entry = self._scheduler.entry_of(job)
         if entry is None or entry.state in OVER:
             return
@@ -341,14 +341,14 @@ class Witness(Observer):
         self._ledger.end(entry, view.now, COMPLETED if job.state == "completed" else KILLED)
 
     def resized(self, job: Job, view: View) -> None:
-        """Enter a reconfiguration."""
+        """Record a reconfiguration."""
         entry = self._scheduler.entry_of(job)
         if entry is not None:
             self._scheduler.settle(entry, view.now)
 
 
 def number_or_text(text: str) -> float | str:
-    """Give the number that a text is, or the text."""
+    """Parse a text as a number; return the text itself if it is none."""
     try:
         return float(text)
     except ValueError:

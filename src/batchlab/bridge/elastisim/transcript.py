@@ -1,4 +1,4 @@
-"""Conversations written down, a line of JSON for each call of an algorithm; and played back."""
+"""Record and replay the calls of an algorithm, one line of JSON per call."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ _PREFIX = "INVOKE_"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One call of an algorithm and its answer.
+    """A call of an algorithm and its reply.
 
     Attributes
     ----------
     time
-        Seconds.
+        Time of the call, seconds.
     type
-        Why it was called, as in ``InvocationType``: ``"INVOKE_JOB_SUBMIT"``.
+        The reason for the call, as in ``InvocationType``: ``"INVOKE_JOB_SUBMIT"``.
     job
-        Whom it was about; None if it was periodic.
+        The job that caused the call; None if it was periodic.
     reply
-        What it wanted.
+        The reply of the algorithm.
     nodes
-        How many nodes the job asked for; None if it did not.
+        Number of nodes that the job requested; None without a request.
     """
 
     time: float
@@ -53,15 +53,15 @@ class Line:
 
 
 class Recorder(Algorithm):
-    """An algorithm, with every call and answer written down.
+    """Wraps an algorithm, and records every call and reply.
 
     Parameters
     ----------
     algorithm
-        What decides.
+        The algorithm.
     file
-        Gets a line for each call: ``n``, ``time``, ``type``, ``job``, ``sent_jobs`` and ``sent_nodes`` (how
-        many were told of), ``reply``, and ``evolving_request`` where there is one.
+        The output: a line per call with ``n``, ``time``, ``type``, ``job``, ``sent_jobs`` and ``sent_nodes``
+        (numbers of entries sent), ``reply``, and ``evolving_request`` if there is one.
     """
 
     def __init__(self, algorithm: Algorithm, file: IO[str]) -> None:
@@ -70,7 +70,7 @@ class Recorder(Algorithm):
         self._calls = 0
 
     def decide(self, invocation: Invocation, ledger: Ledger) -> Sequence[Reply]:
-        """Ask, and write down."""
+        """Call the algorithm, and record the call and the reply."""
         sent = len(ledger.changed_jobs), len(ledger.changed_nodes)
         answer = self._algorithm.decide(invocation, ledger)
         line: dict[str, object] = {
@@ -89,19 +89,19 @@ class Recorder(Algorithm):
         return answer
 
     def finish(self) -> None:
-        """Tell on."""
+        """Forward the end of the simulation."""
         self._algorithm.finish()
 
 
 class Replay(Algorithm):
-    """The answers of a transcript, one after the other.
+    """Returns the replies of a transcript in order.
 
     Parameters
     ----------
     lines
-        The calls that were made, in order.
+        The recorded calls, in order.
     name
-        What to call the transcript in errors.
+        Name of the transcript in error messages.
     """
 
     def __init__(self, lines: Sequence[Line], name: str = "the transcript") -> None:
@@ -110,7 +110,7 @@ class Replay(Algorithm):
         self._next = 0
 
     def decide(self, invocation: Invocation, ledger: Ledger) -> Sequence[Reply]:  # noqa: ARG002  # known
-        """Give what was answered then; the call must be the same."""
+        """Return the recorded reply; the call must equal the recorded call."""
         if self._next == len(self._lines):
             raise AlgorithmError(f"{self._name} ends after {self._next} calls; then comes {invocation}.")
         line = self._lines[self._next]
@@ -131,7 +131,7 @@ def read_transcript(path: str | Path) -> list[Line]:
     Parameters
     ----------
     path
-        A line of JSON for each call; ``.gz`` too.
+        The file with one line of JSON per call, plain or ``.gz``.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def read_transcript(path: str | Path) -> list[Line]:
     Raises
     ------
     BridgeError
-        Naming the file and the line.
+        If the transcript is invalid; the message names the file and the line.
     """
     path = Path(path)
     opened = gzip.open if path.suffix == ".gz" else open

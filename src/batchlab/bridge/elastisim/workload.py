@@ -1,4 +1,4 @@
-"""ElastiSim's jobs as a workload of batchlab's own, to be run under any policy."""
+"""Convert ElastiSim's jobs to a batchlab workload, which can run under any policy."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ __all__ = ["read_workload"]
 def read_workload(path: str | Path, *, folder: str | Path | None = None) -> Workload:
     """Read an ElastiSim jobs file as a workload.
 
-    Jobs have whole nodes, one task on each, and run on `System.of(platform)` under any policy. To run an
-    ElastiSim project with its own algorithm, to the letter, see `open_project`.
+    Jobs have whole nodes, with one task each, and run on `System.of(platform)` under any policy. To run an
+    ElastiSim project with its own algorithm and ElastiSim's exact behaviour, see `open_project`.
 
     Parameters
     ----------
     path
         The JSON file, ``{"jobs": [...]}``.
     folder
-        Where the paths of application models begin. Unless given it is the folder of the jobs file, the one
-        above it, or the working directory: the first in which there is such a file.
+        The base of the paths of application models. By default the folder of the jobs file, its parent, or
+        the working directory: the first in which the file exists.
 
     Returns
     -------
     Workload
-        In the order of submission; ``job_id`` counts from 0, as in ElastiSim. Jobs that may have several
-        numbers of GPUs per node ask for the greatest.
+        Sorted by submission; ``job_id`` counts from 0, as in ElastiSim. Jobs that may have different numbers
+        of GPUs per node request the maximum.
 
     Raises
     ------
     BridgeError, ApplicationError
-        Naming the file, the job and the key.
+        If the file is invalid; the message names the file, the job and the key.
 
     Warns
     -----
     UserWarning
-        If jobs or application models have keys that mean nothing: which, and where the first of them stands.
+        If jobs or application models have unknown keys; the message lists them with their first position.
     """
     jobs = read_jobs(Path(path))
     home = Path(path).absolute().parent

@@ -1,4 +1,4 @@
-"""A real Slurm on virtual nodes: a private cluster, fed with a workload in real time."""
+"""Run a real Slurm on virtual nodes: a private cluster that executes a workload in real time."""
 
 from batchlab.lazy import lazily
 

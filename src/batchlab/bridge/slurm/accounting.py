@@ -1,4 +1,4 @@
-"""The accounting of a virtual cluster: a slurmdbd with a MariaDB of its own."""
+"""The accounting of a virtual cluster: slurmdbd with a private MariaDB."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ __all__ = [
 
 ACCOUNTS = "accounts.cfg"
 COMMANDS = "sacctmgr.txt"
-"""The dump of ``sacctmgr`` that is loaded; and a file of its commands."""
+"""The dump of ``sacctmgr`` to load, and the file with sacctmgr commands."""
 
 NONE = ("AccountingStorageType=accounting_storage/none",)
 """The lines of slurm.conf without accounting."""
 
 
 def prepare(directory: Path, port: int, user: str) -> None:
-    """Write what slurmdbd reads.
+    """Write the configuration of slurmdbd.
 
     Parameters
     ----------
     directory
-        Of the cluster.
+        The directory of the cluster.
     port
-        On which slurmdbd listens.
+        The port on which slurmdbd listens.
     user
-        The user as whom it runs.
+        The user that runs slurmdbd.
     """
     lines = [
         "AuthType=auth/munge",
@@ -56,19 +56,20 @@ def prepare(directory: Path, port: int, user: str) -> None:
         "StorageLoc=slurm_acct_db",
     ]
     file = directory / "slurmdbd.conf"
-    # slurmdbd refuses a file that others can read.
+    # slurmdbd rejects a file that others can read.
     file.touch(mode=0o600)
     file.write_text("\n".join(lines) + "\n", "utf-8")
 
 
 def account_commands(configured: Path, cluster: str) -> list[list[str]]:
-    """Give the commands of sacctmgr that make what the user's configuration says.
+    """Return the sacctmgr commands that create the user's configuration.
 
     Parameters
     ----------
     configured
-        Its directory. ``sacctmgr.txt`` has commands, one on a line, as ``add qos high priority=100``;
-        ``accounts.cfg``, a dump of accounts and users, is loaded after them. Both may be absent.
+        The directory of the configuration. ``sacctmgr.txt`` has one command per line, as ``add qos high
+        priority=100``; ``accounts.cfg``, a dump of accounts and users, is loaded after them. Both are
+        optional.
     cluster
         The name of the cluster.
     """
@@ -82,18 +83,18 @@ def account_commands(configured: Path, cluster: str) -> list[list[str]]:
 
 
 def slurm_lines(directory: Path, port: int) -> Sequence[str]:
-    """Give the lines of slurm.conf with accounting."""
+    """Return the lines of slurm.conf for accounting."""
     return (
         "AccountingStorageType=accounting_storage/slurmdbd",
         "AccountingStorageHost=localhost",
         f"AccountingStoragePort={port}",
-        # Slurm's name for where messages to slurmdbd are signed.
+        # Despite its name, this key is the socket that signs messages to slurmdbd.
         f"AccountingStoragePass={directory}/munge.socket",
     )
 
 
 def installation_arguments(directory: Path, user: str) -> list[str]:
-    """Give the arguments that make an empty database; only the directory's owner reaches its socket."""
+    """Return the arguments to create an empty database; only the directory's owner can access its socket."""
     return [
         "--no-defaults",
         f"--datadir={directory}/database",
@@ -104,7 +105,7 @@ def installation_arguments(directory: Path, user: str) -> list[str]:
 
 
 def database_arguments(directory: Path, user: str) -> list[str]:
-    """Give the arguments of a server that listens on a socket in the directory, and nowhere else."""
+    """Return the arguments of a server that only listens on a socket in the directory."""
     return [
         "--no-defaults",
         f"--datadir={directory}/database",
@@ -112,7 +113,7 @@ def database_arguments(directory: Path, user: str) -> list[str]:
         f"--socket={directory}/database.socket",
         f"--pid-file={directory}/database.pid",
         "--skip-networking",
-        # Nothing is kept: it need not be on disk at every commit.
+        # The data are temporary, so commits need not reach the disk.
         "--innodb-flush-log-at-trx-commit=0",
         "--innodb-buffer-pool-size=16M",
     ]

@@ -1,4 +1,4 @@
-"""The clocks of virtual clusters: real time, a constant factor, or fast while nothing happens."""
+"""The clocks of virtual clusters: real time, a constant factor, or fast while the cluster is idle."""
 
 from __future__ import annotations
 
@@ -23,68 +23,68 @@ __all__ = ["AutoClock", "Clock", "ConstantClock", "Course", "RealClock", "clock_
 _HIGHEST = 100.0
 _FASTEST = 10_000.0
 _RELIABLE = 10.0
-# A real wait, for clocks that are not watched: what is waited for is looked at again after so long.
+# Maximum real wait of clocks that are not monitored, after which the condition is checked again.
 _LONGEST = 1.0
 
 
 @dataclass(frozen=True)
 class Course:
-    """What a clock did from the start of its cluster on: real and virtual time, in s."""
+    """The real and virtual time (s) that passed since the start of a cluster."""
 
     real: float
     virtual: float
 
     @property
     def factor(self) -> float:
-        """How much faster than real time virtual time went."""
+        """Ratio of virtual time to real time."""
         return self.virtual / self.real if self.real > 0.0 else 1.0
 
 
 class Clock(Protocol):
-    """The time of a virtual cluster: what its daemons and jobs take for the time, and what they wait by."""
+    """The clock of a virtual cluster, which its daemons and jobs use for time and waits."""
 
     @property
     def name(self) -> str:
-        """As `clock_of` takes it."""
+        """The argument for `clock_of`."""
         ...
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What its user should know, a sentence each."""
+        """Remarks for the user, one sentence each."""
         ...
 
     @property
     def is_virtual(self) -> bool:
-        """Whether it is not real time."""
+        """Whether it differs from real time."""
         ...
 
     def start(self, directory: Path) -> Mapping[str, str]:
-        """Begin in the directory of a cluster; gives what its processes need in their environment."""
+        """Start in the directory of a cluster; return environment variables for its processes."""
         ...
 
     def stop(self) -> None:
-        """End; may be called again."""
+        """Stop; repeated calls have no effect."""
         ...
 
     def now(self) -> float:
-        """Give the UNIX time of the cluster, in s."""
+        """Return the UNIX time of the cluster, in s."""
         ...
 
     def wait_until(self, instant: float, meanwhile: Callable[[], None] | None = None) -> None:
-        """Wait for an instant of the cluster's time (s); ``meanwhile`` is called about once a real second."""
+        """Wait until a time of the cluster (s); ``meanwhile`` is called about once per real second."""
         ...
 
     def working(self) -> AbstractContextManager[None]:
-        """Keep real time in a ``with`` block, for work that takes as long as it does."""
+        """Return a context manager that keeps real time, for work whose real duration matters."""
         ...
 
     def course(self) -> Course:
-        """Tell what it did since its start."""
+        """Return the real and virtual time since the start."""
         ...
 
 
 class RealClock:
-    """The machine's own clock."""
+    """The clock of the machine."""
 
     name = "real"
     notes: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ class RealClock:
         self._begun = time.monotonic()
 
     def start(self, directory: Path) -> Mapping[str, str]:  # noqa: ARG002  # of the protocol
-        """Begin."""
+        """Start."""
         self._begun = time.monotonic()
         return {}
 
@@ -102,34 +102,34 @@ class RealClock:
         """Do nothing."""
 
     def now(self) -> float:
-        """Give the UNIX time, in s."""
+        """Return the UNIX time, in s."""
         return time.time()
 
     def wait_until(self, instant: float, meanwhile: Callable[[], None] | None = None) -> None:
-        """Sleep until an instant; ``meanwhile`` is called once a second, not in the last two seconds."""
+        """Sleep until a time; ``meanwhile`` is called once per second, except in the last two seconds."""
         while (left := instant - time.time()) > _LONGEST:
             time.sleep(_LONGEST)
             if meanwhile is not None and left > 2 * _LONGEST:
-                # What is done meanwhile must not make the next submission late.
+                # The work done in `meanwhile` must not delay the next submission.
                 meanwhile()
         time.sleep(max(0.0, left))
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Change nothing."""
+        """Do nothing."""
         yield
 
     def course(self) -> Course:
-        """Tell how long it has run."""
+        """Return the time since the start."""
         passed = time.monotonic() - self._begun
         return Course(passed, passed)
 
 
 class _VirtualClock:
-    """A clock that the processes of a cluster read from a file that they share.
+    """A clock that the processes of a cluster read from a shared file.
 
-    A library of ours, written in C and built at its first use, is loaded into each process of the cluster and
-    answers for the time. Slurm itself is not changed.
+    A preloaded library, written in C and built at its first use, replaces the time functions in each process
+    of the cluster. Slurm itself is unchanged.
     """
 
     is_virtual = True
@@ -139,12 +139,12 @@ class _VirtualClock:
         self._clock: VirtualClock | None = None
 
     def start(self, directory: Path) -> Mapping[str, str]:
-        """Begin now, at the machine's time and rate.
+        """Start at the machine's time and rate.
 
         Raises
         ------
         BridgeError
-            If the library cannot be built: there is no C compiler, or not on this system.
+            If the library cannot be built: without a C compiler, or on an unsupported system.
         """
         library = clock_library()
         from batchlab._kernel import VirtualClock  # noqa: PLC0415  # on Linux only
@@ -154,22 +154,22 @@ class _VirtualClock:
         return {"LD_PRELOAD": str(library), "BATCHLAB_CLOCK": str(path)}
 
     def stop(self) -> None:
-        """End the thread that sets the rate, if there is one."""
+        """Stop the thread that sets the rate, if any."""
         if self._clock is not None:
             self._clock.end()
 
     def now(self) -> float:
-        """Give the UNIX time of the cluster, in s."""
+        """Return the UNIX time of the cluster, in s."""
         return self._running.now()
 
     def wait_until(self, instant: float, meanwhile: Callable[[], None] | None = None) -> None:
-        """Wait for an instant of the cluster's time; ``meanwhile`` is called once a real second."""
+        """Wait until a time of the cluster; ``meanwhile`` is called once per real second."""
         while not self._running.wait(instant, _LONGEST):
             if meanwhile is not None:
                 meanwhile()
 
     def course(self) -> Course:
-        """Tell what it did since its start."""
+        """Return the real and virtual time since the start."""
         real, passed, _, _ = self._running.course()
         return Course(real, passed)
 
@@ -181,14 +181,15 @@ class _VirtualClock:
 
 
 class ConstantClock(_VirtualClock):
-    """A clock that is so many times as fast as real time, whatever happens.
+    """A clock that runs faster than real time by a constant factor.
 
-    Launching and ending a job takes 15 to 45 ms of real work; in virtual time it lasts so many times as long.
+    Starting and ending a job takes 15 to 45 ms of real work; in virtual time, this is multiplied by the
+    factor.
 
     Parameters
     ----------
     factor
-        Above 1.
+        The factor, above 1.
     """
 
     def __init__(self, factor: float) -> None:
@@ -197,34 +198,34 @@ class ConstantClock(_VirtualClock):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Warn of a factor at which the work of launching jobs lasts too long."""
+        """Return a warning for a factor at which the work of starting jobs takes too much virtual time."""
         if self._highest <= _RELIABLE:
             return ()
         text = f"at {self.name} times real time the work of launching a job lasts as many times longer"
         return (f"{text}; use --clock auto, or a factor up to {_RELIABLE:g}",)
 
     def start(self, directory: Path) -> Mapping[str, str]:
-        """Begin now; see the base."""
+        """Start at the constant rate; see the base class."""
         environment = super().start(directory)
         self._running.set_rate(self._highest)
         return environment
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Change nothing: time goes on at the same rate."""
+        """Do nothing: the rate is constant."""
         yield
 
 
 class AutoClock(_VirtualClock):
-    """A clock that goes at the rate of real time while the cluster works, and fast while all of it waits.
+    """A clock that runs at real time while the cluster works, and fast while all of it waits.
 
-    Work is: a command runs, a job is launched or ended, daemons use the processor.
+    The cluster works if a command runs, a job starts or ends, or daemons use the processor.
 
     Parameters
     ----------
     highest
-        How many times as fast as real time it goes while nothing happens. What is done in the millisecond
-        before it is noticed lasts as many times longer.
+        The factor while the cluster is idle. Work in the millisecond before it is detected takes longer by
+        this factor in virtual time.
     """
 
     name = "auto"
@@ -234,7 +235,7 @@ class AutoClock(_VirtualClock):
         super().__init__(highest)
 
     def start(self, directory: Path) -> Mapping[str, str]:
-        """Begin now, and watch the processes; see the base."""
+        """Start, and monitor the processes; see the base class."""
         environment = super().start(directory)
         self._running.govern()
         return environment
@@ -250,7 +251,7 @@ class AutoClock(_VirtualClock):
 
 
 def clock_of(given: str | float | Clock) -> Clock:
-    """Make a clock.
+    """Create a clock.
 
     Parameters
     ----------
@@ -260,7 +261,7 @@ def clock_of(given: str | float | Clock) -> Clock:
     Raises
     ------
     BridgeError
-        If it is none of these.
+        If the argument is none of these.
     """
     if not isinstance(given, (str, int, float)):
         return given

@@ -1,4 +1,4 @@
-"""The library that shows a virtual cluster's processes its clock, built from our C source."""
+"""Build the preloaded library that provides the clock of a virtual cluster, from our C source."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC")
 
 
 def clock_library() -> Path:
-    """Give the library that answers for the time.
+    """Return the path of the library that replaces the time functions.
 
-    It is built at its first use, and kept in ``$XDG_CACHE_HOME/batchlab/clock`` (``~/.cache`` unless set).
-    Its name has a hash of its source, so that a new version is another file.
+    It is built at its first use, and cached in ``$XDG_CACHE_HOME/batchlab/clock`` (by default ``~/.cache``).
+    Its name contains a hash of its source, so that each version is a separate file.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def _build(library: Path) -> None:
             "Install with: apt-get install gcc libc6-dev, or use --clock real."
         )
     library.parent.mkdir(parents=True, exist_ok=True)
-    # Built aside and moved: several processes may build it at once.
+    # Build in a temporary folder and move: several processes may build it at once.
     with TemporaryDirectory(dir=library.parent) as aside:
         made = Path(aside, library.name)
         command = [compiler, *_FLAGS, "-o", str(made), str(_SOURCE), "-ldl", "-lpthread"]

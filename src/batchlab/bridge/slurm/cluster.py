@@ -1,4 +1,4 @@
-"""A Slurm of one's own on virtual nodes, in one temporary directory and on loopback."""
+"""A private Slurm on virtual nodes, in a temporary directory and on the loopback interface."""
 
 from __future__ import annotations
 
@@ -30,37 +30,36 @@ if TYPE_CHECKING:
 __all__ = ["VirtualCluster"]
 
 _PERIOD = 0.25
-# The one that is no daemon.
+# The only program that is not a daemon.
 _INSTALLER = "mariadb-install-db"
 _LONGEST_COMMAND = 60.0
 _LONGEST_LINE = 300
-# Slurm's reasons for jobs that will start without any other job's end.
+# Slurm's reasons for jobs that will start without the end of another job.
 _OF_AN_INSTANT = ("BeginTime", "Reservation", "ReqNodeNotAvail, Reserved")
 _LONGEST_SOCKET = 100
-# Slurm's parts wait so long for each other (s), in the time of the cluster, which may be fast.
+# Timeout between Slurm's components (s), in cluster time, which may run fast.
 _LONGEST_MESSAGE = 100
 
 
 class VirtualCluster:
-    """A private Slurm whose nodes exist by name: jobs hold them, and sleep.
+    """A private Slurm with nodes that exist only by name: jobs are allocated to them and sleep.
 
-    A context manager: the cluster is up in the ``with`` block. Its daemons run as this user, listen on
-    127.0.0.1 only, and authenticate by a key of their own; configuration, sockets, state and logs are in
-    `directory`. They end with the block, and also if this process is killed, SIGKILL included.
+    A context manager: the cluster runs within the ``with`` block. Its daemons run as this user, listen on
+    127.0.0.1 only, and authenticate with a private key; configuration, sockets, state and logs are in
+    `directory`. They end with the block, and also if this process is killed, even by SIGKILL.
 
     Parameters
     ----------
     configuration
-        A directory with a ``slurm.conf`` (see `read_configuration`), or what was read of one.
+        A directory with a ``slurm.conf`` (see `read_configuration`), or a parsed configuration.
     nodes
-        The nodes, or the number of equal ones, ``n1`` and so on; those of the configuration unless given.
+        The nodes, or a number of equal nodes, ``n1`` and so on; by default those of the configuration.
     cores
-        Of each of equal nodes.
+        Cores per node of equal nodes.
     timeout
-        How long to wait until all nodes are idle, in seconds, besides 1 s per node.
+        Timeout until all nodes are idle, in seconds, in addition to 1 s per node.
     clock
-        The time that the cluster lives in: ``"real"``, a constant factor, ``"auto"`` (see `clock_of`), or a
-        clock.
+        The clock of the cluster: ``"real"``, a constant factor, ``"auto"`` (see `clock_of`), or a clock.
 
     Raises
     ------
@@ -108,7 +107,7 @@ class VirtualCluster:
         Raises
         ------
         ClusterError
-            If they do not start, or not in time; the message has the end of the log that explains it.
+            If they do not start, or not in time; the message contains the relevant end of a log.
         """
         if self._daemons is not None:
             raise ClusterError("virtual nodes: the cluster is up already.")
@@ -126,7 +125,7 @@ class VirtualCluster:
             raise
 
     def stop(self) -> None:
-        """End everything that was started, jobs included, and remove the directory; may be called again."""
+        """Stop all processes, including jobs, and remove the directory; repeated calls have no effect."""
         if self._daemons is not None:
             daemons, self._daemons = self._daemons, None
             self.clock.stop()
@@ -134,7 +133,7 @@ class VirtualCluster:
 
     @property
     def supervisor(self) -> int | None:
-        """The process id of what owns all daemons; None where none run."""
+        """The process id of the supervisor of all daemons; None if none run."""
         return None if self._daemons is None else self._daemons.supervisor
 
     def submit(
@@ -156,23 +155,23 @@ class VirtualCluster:
         tasks
             The number of its tasks.
         run_time
-            How long it sleeps, in seconds; or how long each task of a job array does.
+            The time that it sleeps, in seconds; or the times of the tasks of a job array.
         limit
-            Its time limit, in minutes; None for that of its partition.
+            Its time limit, in minutes; None for the limit of its partition.
         cores
-            Of each task.
+            Cores per task.
         options
             Further options of ``sbatch``: ``--exclusive``, ``--partition=…``.
 
         Returns
         -------
         int
-            Slurm's number of the job.
+            The job number assigned by Slurm.
 
         Raises
         ------
         ClusterError
-            If Slurm refuses it.
+            If Slurm rejects it.
         """
         answer = self.command(
             "sbatch",
@@ -189,59 +188,59 @@ class VirtualCluster:
         return int(answer.strip().partition(";")[0])
 
     def cancel(self, *jobs: int | str) -> None:
-        """Cancel jobs that wait or run, by Slurm's numbers; ``"12_3"`` is a task of an array."""
+        """Cancel queued or running jobs by Slurm's numbers; ``"12_3"`` is a task of an array."""
         self.command("scancel", *map(str, jobs))
 
     def drain(self, node: str) -> None:
-        """Let nothing more start on a node."""
+        """Drain a node: no more jobs start on it."""
         self.command("scontrol", "update", f"NodeName={node}", "State=DRAIN", "Reason=batchlab")
 
     def resume(self, node: str) -> None:
-        """Take a drained node into use again."""
+        """Resume a drained node."""
         self.command("scontrol", "update", f"NodeName={node}", "State=RESUME")
 
     def queue(self) -> dict[int, str]:
-        """Give Slurm's states (``"PENDING"``, …) of the jobs that wait, run or end, by its numbers."""
+        """Return the states (``"PENDING"``, …) of queued, running and ending jobs, by Slurm's numbers."""
         lines = self.command("squeue", "--noheader", "--array", "--format=%A %T").splitlines()
         return {int(job): state for job, state in map(str.split, lines)}
 
     def waiting_for_an_instant(self) -> set[int]:
-        """Return Slurm's numbers of the jobs that wait for a begin time, or for a reservation."""
+        """Return Slurm's numbers of the jobs that wait for a begin time or a reservation."""
         lines = self.command("squeue", "--noheader", "--array", "--format=%A %r").splitlines()
         reasons = [line.partition(" ")[::2] for line in lines]
         return {int(job) for job, reason in reasons if reason.startswith(_OF_AN_INSTANT)}
 
     def completions(self) -> str:
-        """Give what Slurm's plugin jobcomp/filetxt has written of jobs that have ended."""
+        """Return the records of ended jobs written by Slurm's plugin jobcomp/filetxt."""
         path = self.directory / "log/jobcomp.txt"
         return path.read_text("utf-8", "replace") if path.is_file() else ""
 
     def accounting(self) -> str:
-        """Give sacct's records of all jobs, every field, for `read_sacct`; empty without accounts."""
+        """Return sacct's records of all jobs with all fields, for `read_sacct`; empty without accounts."""
         if not self.configuration.accounts:
             return ""
         options = ("--allusers", "--duplicates", "--parsable2", "--starttime=2000-01-01", "--format=ALL")
         return self.command("sacct", *options)
 
     def command(self, program: str, *arguments: str, script: str | None = None) -> str:
-        """Run one of Slurm's commands on this cluster.
+        """Run a Slurm command on this cluster.
 
         Parameters
         ----------
         program, arguments
-            Its name, and what follows.
+            The name of the command and its arguments.
         script
-            What it reads on standard input.
+            The standard input.
 
         Returns
         -------
         str
-            What it printed.
+            The standard output.
 
         Raises
         ------
         ClusterError
-            If it fails; with the last line that it wrote to standard error.
+            If the command fails; with the last line of its standard error.
         """
         try:
             with self.clock.working():
@@ -263,7 +262,7 @@ class VirtualCluster:
         return done.stdout
 
     def check(self) -> None:
-        """See that all daemons run.
+        """Check that all daemons run.
 
         Raises
         ------
@@ -286,10 +285,10 @@ class VirtualCluster:
             "TZ": "UTC",
             "LC_ALL": "C",
             "SLURM_CONF": str(self.directory / "slurm.conf"),
-            # Where slurmdbd looks for its database.
+            # The socket of the database for slurmdbd.
             "MYSQL_UNIX_PORT": str(self.directory / "database.socket"),
         }
-        # Jobs inherit the mark from sbatch.
+        # Jobs inherit this variable from sbatch.
         return {**kept, **own, **self._of_clock, MARK: str(self.directory)}
 
     def _start(self, daemons: Daemons) -> None:
@@ -305,7 +304,7 @@ class VirtualCluster:
         if self.configuration.accounts:
             self._start_accounting(daemons, accounts)
         self._run(daemons, "slurmctld", "-D")
-        # Slurm's commands try for ten seconds to reach it, and would not notice that it has ended.
+        # Slurm's commands retry for ten seconds, and would not detect that the daemon has ended.
         self._wait("slurmctld", lambda: listens(ports[0]))
         for node in self.nodes:
             self._run(daemons, "slurmd", "-D", "-N", node.name, name=f"slurmd.{node.name}")
@@ -314,7 +313,7 @@ class VirtualCluster:
             self.command("scontrol", *arguments)
 
     def _start_accounting(self, daemons: Daemons, port: int) -> None:
-        """Start a database and slurmdbd, and make the accounts; this user may charge all of them."""
+        """Start a database and slurmdbd, and create the accounts; this user may charge all of them."""
         user = user_name()
         database.prepare(self.directory, port, user)
         self._run(daemons, _INSTALLER, *database.installation_arguments(self.directory, user))
@@ -354,7 +353,7 @@ class VirtualCluster:
         return idle >= {node.name for node in self.nodes}
 
     def _failure(self, what: str, name: str = "slurmctld") -> ClusterError:
-        """Make an error with the end of a daemon's log, the lines that say error if there are any."""
+        """Return an error with the end of a daemon's log: the lines with errors, if there are any."""
         lines: list[str] = []
         for suffix in ("log", "out"):
             path = self.directory / "log" / f"{name}.{suffix}"

@@ -1,4 +1,4 @@
-"""What jobs wait for, as options of ``sbatch``: other jobs, begin times, places in arrays."""
+"""Conditions for the start of jobs as options of ``sbatch``: dependencies, begin times, arrays."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["CONDITIONS", "begin_option", "hand_on_conditions"]
 
 CONDITIONS = (*TASK_COLUMNS, BEGIN_TIME, DEPENDENCY, CANCELLED_AFTER, "user", JOB_NAME)
-"""The columns of conditions that a simulation knows by the same name."""
+"""The columns of conditions that have the same name in a simulation."""
 
 
 def begin_option(instant: float) -> str:
-    """Return the option that lets a job wait until a UNIX time, in whole seconds, rounded up."""
+    """Return the option for a begin time: a UNIX time, rounded up to whole seconds."""
     return f"--begin={datetime.fromtimestamp(math.ceil(instant), UTC):%Y-%m-%dT%H:%M:%S}"
 
 
@@ -38,9 +38,9 @@ def hand_on_conditions(found: HandedOn, table: pl.DataFrame) -> None:
     Parameters
     ----------
     found
-        Gets columns. Most options depend on what was submitted before, and come later.
+        Collects the columns. Most options depend on earlier submissions, and are created later.
     table
-        The jobs as `table_of` makes them.
+        The jobs, as from `table_of`.
     """
     first: Any = table["submit_time"].min()
     if BEGIN_TIME in table.columns and table[BEGIN_TIME].count():
@@ -53,7 +53,7 @@ def hand_on_conditions(found: HandedOn, table: pl.DataFrame) -> None:
 
 
 def _arrays(found: HandedOn, table: pl.DataFrame) -> None:
-    """Add the tasks of arrays; an array is submitted as one if its tasks ask for the same, at one instant."""
+    """Add the tasks of arrays; tasks with equal requests and submit times are submitted as one array."""
     if ARRAY_ID not in table.columns or not table[ARRAY_ID].count():
         return
     places = table.select(TASK_COLUMNS).rows()
@@ -77,7 +77,7 @@ def _arrays(found: HandedOn, table: pl.DataFrame) -> None:
 
 
 def _dependencies(found: HandedOn, table: pl.DataFrame) -> None:
-    """Add what jobs depend on, as one text; only on jobs that are submitted before them."""
+    """Add dependencies on jobs that are submitted earlier, as one text per job."""
     names = [name for name in (DEPENDS_ON, DEPENDENCY) if name in table.columns and table[name].count()]
     if not names:
         return
@@ -109,7 +109,7 @@ def _naming_later_jobs(table: pl.DataFrame, texts: list[str | None]) -> int:
 
 
 def _name_singletons(found: HandedOn, table: pl.DataFrame) -> None:
-    """Name jobs by their user and name: Slurm compares both, and has one user for all jobs."""
+    """Name jobs by user and name: Slurm compares both, and has one user for all jobs."""
     users, names = attribute_in(table, "user").to_list(), table[JOB_NAME].to_list()
     pairs = [*zip(users, names, strict=True)]
     numbers = {pair: number for number, pair in enumerate(dict.fromkeys(pairs))}

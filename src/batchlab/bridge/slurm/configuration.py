@@ -1,8 +1,8 @@
-"""The policy of a virtual cluster: what a ``slurm.conf`` says of scheduling, partitions and nodes.
+"""The policy of a virtual cluster: the scheduling, partitions and nodes of a ``slurm.conf``.
 
-Ports, paths, names of machines, authentication and scripts are not taken from it: those of a virtual cluster
-are its own. The configuration of a production machine can thus be given as it is. It is read by the reader of
-Slurm's files, `batchlab.slurm`; here is said what of it a cluster is given.
+Ports, paths, host names, authentication and scripts are replaced by those of the virtual cluster, so the
+configuration of a production machine can be used unchanged. `batchlab.slurm` parses the files; this module
+selects the parts to use.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["DEVICES", "Configuration", "Node", "equal_nodes", "read_configuration"]
 
 DEVICES = "gres.conf"
-"""The file with the devices of nodes, which a cluster has of its own."""
+"""The file with the devices of nodes; a virtual cluster writes its own."""
 
-# In lower case.
+# Keys in lower case.
 _ABOUT_MACHINES = """
 accountingstoragebackuphost accountingstorageexternalhost accountingstoragehost
 accountingstorageparameters accountingstoragepass accountingstorageport accountingstoragetype
@@ -51,13 +51,13 @@ statesavelocation suspendprogram switchtype taskepilog taskplugin taskpluginpara
 unkillablestepprogram usepam x11parameters
 """
 _OURS = frozenset(_ABOUT_MACHINES.split())
-"""Keys that are about machines, files, messages and scripts: those of a cluster are its own."""
+"""Keys about machines, files, messages and scripts, which a virtual cluster sets itself."""
 
-# They bear on the schedule (the end of an epilog calls the scheduler): they are kept, and do nothing.
+# Scripts influence the schedule (the end of an epilog triggers the scheduler): replace them by no-ops.
 _SCRIPTS = frozenset({"epilog", "epilogslurmctld", "prolog", "prologslurmctld"})
 _NOTHING = "/bin/true"
 _OF_PEOPLE = frozenset({"allowgroups", "allowallocnodes"})
-# What makes Slurm ask for accounts, and the values that do not.
+# Settings that make Slurm require accounts, and the values that do not.
 _ACCOUNTS_NEEDED = frozenset(
     {
         "accountingstorageenforce",
@@ -74,11 +74,11 @@ _PARTITION = f"PartitionName={_DEFAULT} Nodes=ALL Default=YES MaxTime=INFINITE S
 
 @dataclass(frozen=True)
 class Node:
-    """A virtual node: its name, its cores, and what else its line says (``RealMemory=…``).
+    """A virtual node: its name, its cores, and the other settings of its line (``RealMemory=…``).
 
-    ``line`` is the number of its line in ``slurm.conf``, 0 for nodes that no file describes. Nodes of one
-    line are one line of the cluster's file as well: select/linear tries the nodes of a line together.
-    ``memory`` is in MiB, None for nodes without it; ``gres`` are the generic resources.
+    ``line`` is the number of its line in ``slurm.conf``, 0 for nodes without a file. Nodes of one line stay
+    one line in the cluster's file, since select/linear tries the nodes of a line together. ``memory`` is in
+    MiB, None if not set; ``gres`` are the generic resources.
     """
 
     name: str
@@ -92,26 +92,26 @@ class Node:
 
 @dataclass(frozen=True)
 class Configuration:
-    """What is taken of a ``slurm.conf``.
+    """The parts of a ``slurm.conf`` that a virtual cluster uses.
 
     Attributes
     ----------
     path
         The file.
     read
-        What the reader of Slurm's files made of it.
+        The parsed configuration.
     settings
-        Values by key in lower case, of what is kept for the whole cluster.
+        Settings for the whole cluster that are kept, by key in lower case.
     lines
-        The lines that are kept, partitions included, nodes not.
+        The lines that are kept, including partitions, without nodes.
     nodes
-        The nodes that it describes; empty where it describes none.
+        The nodes in the file; may be empty.
     accounts
-        Whether it needs Slurm's accounting.
+        Whether it requires Slurm's accounting.
     reservations
-        The names of the reservations that ``scontrol.txt`` makes.
+        The names of the reservations that ``scontrol.txt`` creates.
     replaced
-        The keys that were left out or replaced, as they were written.
+        The keys that were removed or replaced, as written.
     """
 
     path: Path
@@ -125,7 +125,7 @@ class Configuration:
 
     @property
     def selection(self) -> Selection:
-        """What jobs are given on a virtual cluster: cores alone unless the file says otherwise."""
+        """The resources allocated on a virtual cluster: by default only cores."""
         if "selecttype" in self.settings:
             return self.read.selection
         memory = self.read.selection.memory and "selecttypeparameters" in self.settings
@@ -138,7 +138,7 @@ class Configuration:
 
     @property
     def default_partition(self) -> str:
-        """The partition of jobs that name none: the last one that says so, else the first."""
+        """The default partition of jobs: the last line with Default=YES, else the first line."""
         lines = self.read.partitions
         return next((line.name for line in reversed(lines) if line.default), self.partitions[0])
 
@@ -149,9 +149,9 @@ def read_configuration(directory: str | os.PathLike[str]) -> Configuration:
     Parameters
     ----------
     directory
-        Holds ``slurm.conf``, whole or a part: scheduler, selection, priority, preemption, partitions, nodes.
-        ``sacctmgr.txt`` and ``accounts.cfg``, see `account_commands`, and ``scontrol.txt``, see
-        `control_commands`, are taken if they are there.
+        A directory with ``slurm.conf``, complete or partial: scheduler, selection, priority, preemption,
+        partitions, nodes. ``sacctmgr.txt`` and ``accounts.cfg`` (see `account_commands`) and ``scontrol.txt``
+        (see `control_commands`) are optional.
 
     Returns
     -------
@@ -160,9 +160,9 @@ def read_configuration(directory: str | os.PathLike[str]) -> Configuration:
     Raises
     ------
     BridgeError
-        If there is no such file.
+        If the file does not exist.
     SystemDescriptionError
-        If a line of it is no setting, or Slurm would not start with it.
+        If a line is no setting, or Slurm would not start with it.
     """
     path = Path(directory) / "slurm.conf"
     if not path.is_file():
@@ -189,7 +189,7 @@ def read_configuration(directory: str | os.PathLike[str]) -> Configuration:
 
 
 def _lines(settings: Sequence[Setting], replaced: list[str]) -> Iterator[str]:
-    """Write the lines that a cluster is given, in their order; takes note of what it is not given."""
+    """Yield the lines for the cluster in order; collect the settings that are not used."""
     for _, group in groupby(settings, lambda setting: setting.place):
         line = list(group)
         described = line[0].subject.partition("=")[0].lower()
@@ -198,7 +198,7 @@ def _lines(settings: Sequence[Setting], replaced: list[str]) -> Iterator[str]:
                 _written(each, each.value) for each in line if each.written.lower() not in _OF_PEOPLE
             )
         elif described:
-            # Nodes are written anew, with the ports of their daemons.
+            # Node lines are written with the ports of the cluster's daemons instead.
             replaced += [] if described == "nodename" else [line[0].written]
         else:
             replaced += [each.written for each in line if _kept(each) != each.value]
@@ -206,7 +206,7 @@ def _lines(settings: Sequence[Setting], replaced: list[str]) -> Iterator[str]:
 
 
 def _kept(setting: Setting) -> str | None:
-    """Return the value that a setting of the whole cluster gets; None where a cluster has its own."""
+    """Return the value of a global setting; None if the cluster sets its own."""
     key = setting.written.lower()
     if key in _OURS:
         return None
@@ -214,19 +214,19 @@ def _kept(setting: Setting) -> str | None:
 
 
 def _written(setting: Setting, value: str) -> str:
-    """Write a setting with a value, in quotation marks where it has blanks."""
+    """Format a setting with a value, quoted if it contains blanks."""
     quoted = f'"{value}"' if any(sign.isspace() for sign in value) else value
     return f"{setting.written}={quoted}"
 
 
 def _needs_accounts(folder: Path, settings: Sequence[Setting]) -> bool:
-    """Tell whether Slurm would ask for accounts, or files describe some."""
+    """Return whether Slurm would require accounts, or files define some."""
     asked = (each.value.lower() for each in settings if each.written.lower() in _ACCOUNTS_NEEDED)
     return any((folder / name).is_file() for name in (ACCOUNTS, COMMANDS)) or not {*asked} <= _NO_ACCOUNTS
 
 
 def _nodes(line: NodeLine) -> list[Node]:
-    """Make the nodes of a line, which are alike."""
+    """Create the nodes of a line, which are equal."""
     per_core = max(line.cpus // (line.sockets * line.cores_per_socket), 1)
     parts = {
         "CPUs": line.cpus,
@@ -255,5 +255,5 @@ def _device(device: GenericResource) -> str:
 
 
 def equal_nodes(count: int, cores: int) -> Sequence[Node]:
-    """Make so many equal nodes, ``n1`` and so on."""
+    """Create equal nodes, ``n1`` and so on."""
     return [Node(f"n{number}", cores, (f"CPUs={cores}",)) for number in range(1, count + 1)]

@@ -1,4 +1,4 @@
-"""The dependencies of jobs in Slurm's numbers, of what was submitted before."""
+"""Translate dependencies to Slurm's job numbers."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _AFTER_SUCCESS = "afterok"
 
 
 class Submitted:
-    """The jobs that were submitted, by the numbers of the workload."""
+    """The submitted jobs, by their numbers in the workload."""
 
     def __init__(self) -> None:
-        # None for what sbatch refused.
+        # None for jobs that sbatch rejected.
         self._jobs: dict[int, str | None] = {}
         self._arrays: dict[int, list[str | None]] = {}
         self._tasks: dict[tuple[int, int], str | None] = {}
 
     def add(self, jobs: Sequence[Submission], number: int | None) -> None:
-        """Add a job, or all tasks of an array, with Slurm's number; None if sbatch refused it."""
+        """Add a job, or all tasks of an array, with Slurm's number; None if sbatch rejected it."""
         own = None if number is None else str(number)
         for job in jobs:
             self._jobs[job.job_id] = own
@@ -40,16 +40,16 @@ class Submitted:
             members += [own] if own not in members or own is None else []
 
     def name_of(self, job: Submission) -> str | None:
-        """Return what Slurm calls a job, ``12`` or ``12_3``; None if sbatch refused it."""
+        """Return Slurm's name of a job, ``12`` or ``12_3``; None if sbatch rejected it."""
         return self._jobs[job.job_id]
 
     def option(self, job: Submission) -> list[str]:
-        """Return the option for what a job depends on; none if it depends on nothing any more.
+        """Return the sbatch option for the dependency of a job; empty if it holds already.
 
         Raises
         ------
         ClusterError
-            If it can never start, as sbatch refused a job that must complete before it.
+            If it can never start because sbatch rejected a job that must complete before it.
         """
         dependency = dependency_text.parse(job.dependency) if job.dependency else None
         if dependency is None:
@@ -73,7 +73,7 @@ class Submitted:
         return [f"--dependency={text}"] if text else []
 
     def _names(self, targets: Sequence[Target]) -> list[tuple[str | None, int]]:
-        """Return Slurm's names of targets and the minutes to wait; none of jobs that were not submitted."""
+        """Return Slurm's names and delays in minutes of targets; jobs that were not submitted are omitted."""
         found: list[tuple[str | None, int]] = []
         for target in targets:
             names: list[str | None] = []
@@ -88,7 +88,7 @@ class Submitted:
 
 
 def _written(kind: str, names: Sequence[tuple[str | None, int]]) -> str | None:
-    """Write a term; empty if it holds already, as sbatch refused its jobs, None if it can never hold."""
+    """Format a term; empty if it holds because sbatch rejected its jobs, None if it can never hold."""
     if kind == dependency_text.SINGLETON:
         return kind
     accepted = [f"{name}+{minutes}" if minutes else name for name, minutes in names if name is not None]

@@ -1,4 +1,4 @@
-"""The generic resources of virtual nodes: devices that exist by number, or as empty files."""
+"""Generic resources of virtual nodes: devices that exist by number, or as empty files."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 __all__ = ["device_lines", "kinds_line"]
 
 _KINDS = "GresTypes"
-# Slurm's plug-ins for these count the files of a node, and nothing else.
+# Slurm's plug-ins for these only count the device files of a node.
 _WITH_FILES = frozenset({"gpu", "nic"})
 
 
 def kinds_line(configuration: Configuration, nodes: Sequence[Node]) -> list[str]:
-    """Return the line of ``slurm.conf`` with the generic resources of the nodes; none if the file has one."""
+    """Return the GresTypes line for the resources of the nodes; empty if the configuration has one."""
     names = dict.fromkeys(device.name for node in nodes for device in node.gres)
     return [f"{_KINDS}={','.join(names)}"] if names and _KINDS.lower() not in configuration.settings else []
 
 
 def device_lines(folder: Path, nodes: Sequence[Node]) -> list[str]:
-    """Return the lines of ``gres.conf``, and make the files that it names.
+    """Return the lines of ``gres.conf``, and create the device files.
 
     Parameters
     ----------
     folder
-        Gets the files; made if there are some.
+        The folder for the device files; created if needed.
     nodes
-        The nodes; equal ones in a row are one line.
+        The nodes; consecutive equal nodes share one line.
     """
     lines = []
     for gres, each in groupby(nodes, lambda node: node.gres):
@@ -43,7 +43,7 @@ def device_lines(folder: Path, nodes: Sequence[Node]) -> list[str]:
 
 
 def _described(folder: Path, device: GenericResource) -> Iterator[str]:
-    """Describe a resource of a node; nothing if the node has none of it."""
+    """Yield the lines for a resource of a node; nothing if its count is 0."""
     if not device.count:
         return
     kind = f"Name={device.name}" + (f" Type={device.type}" if device.type else "")

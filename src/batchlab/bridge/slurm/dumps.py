@@ -1,4 +1,4 @@
-"""What Slurm tells of its queue and its nodes at an instant, as JSON."""
+"""Dumps of Slurm's queue and nodes as JSON."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["Dump", "check_instants", "take_dump"]
 
 @dataclass(frozen=True)
 class Dump:
-    """The state of a cluster at an instant.
+    """The state of a cluster at a point in time.
 
     Attributes
     ----------
     instant
-        When it was asked for, in seconds from the stream's origin.
+        The requested time, in seconds from the stream's origin.
     taken
-        When Slurm had answered, in seconds from the stream's origin.
+        The time of Slurm's reply, in seconds from the stream's origin.
     squeue, sinfo
-        The answers of ``squeue --json`` and ``sinfo --json``. Times in them are UNIX times of the cluster's
+        The output of ``squeue --json`` and ``sinfo --json``. Times in them are UNIX times of the cluster's
         clock; `RealRun.origin` is the origin.
     """
 
@@ -38,7 +38,7 @@ class Dump:
 
     @property
     def files(self) -> dict[str, str]:
-        """The answers by the names of files, which have the instant: ``squeue-600.json``."""
+        """The output by file name, which contains the time: ``squeue-600.json``."""
         return {
             f"{program}-{self.instant:.15g}.json": text
             for program, text in (("squeue", self.squeue), ("sinfo", self.sinfo))
@@ -46,12 +46,12 @@ class Dump:
 
 
 def check_instants(instants: Iterable[float]) -> list[float]:
-    """Return the instants of dumps in rising order, each once.
+    """Return the distinct times of dumps in ascending order.
 
     Raises
     ------
     BridgeError
-        If one is no number of seconds from 0 on.
+        If a time is not a finite number of seconds >= 0.
     """
     found = sorted({*instants})
     wrong = next((each for each in found if not 0.0 <= each < math.inf), None)
@@ -61,12 +61,12 @@ def check_instants(instants: Iterable[float]) -> list[float]:
 
 
 def take_dump(cluster: VirtualCluster, instant: float, origin: float) -> Dump:
-    """Ask Slurm for its jobs and nodes, which takes no more virtual time than real time.
+    """Request Slurm's jobs and nodes as JSON; the clock keeps real time meanwhile.
 
     Raises
     ------
     ClusterError
-        If Slurm does not answer in JSON: releases from 21.08 on do.
+        If Slurm cannot write JSON; releases from 21.08 on can.
     """
     squeue, sinfo = (cluster.command(program, "--json") for program in ("squeue", "sinfo"))
     return Dump(instant, cluster.clock.now() - origin, squeue, sinfo)

@@ -1,4 +1,4 @@
-"""An experiment with virtual nodes: a stream is fed to Slurm, and what came back to our own model."""
+"""An experiment with virtual nodes: run a workload in Slurm, and compare the result with our model."""
 
 from __future__ import annotations
 
@@ -29,41 +29,41 @@ __all__ = ["RealRun", "notes_of", "run_real"]
 
 _MOST_SHOWN = 5
 _MINUTE = 60.0
-# Slurm keeps whole seconds: of fewer jobs the mean overhead says little. Above the limit (s) a clock is too
-# fast.
+# Slurm records whole seconds, so the mean overhead of fewer jobs is not significant. Above the limit (s), a
+# clock is too fast.
 _LEAST_JOBS, _MOST_OVERHEAD = 30, 0.2
 
 
 @dataclass(frozen=True, eq=False)
 class RealRun:
-    """What a Slurm on virtual nodes made of a stream.
+    """The outcome of a workload in Slurm on virtual nodes.
 
     Attributes
     ----------
     jobs
-        The returned stream: see `returned_stream`.
+        The resulting jobs: see `returned_stream`.
     origin
-        The second of the clock (UNIX time) that is 0 in the stream.
+        The UNIX time that is 0 in the stream.
     slurm
-        The version.
+        The version of Slurm.
     configuration
         The text of its ``slurm.conf``.
     nodes
         The virtual nodes.
     refusals
-        The messages of sbatch, by the ids of the jobs that it refused.
+        The messages of sbatch for rejected jobs, by id.
     left
         The ids of jobs that Slurm would never have started.
     completions
-        What Slurm's plugin jobcomp/filetxt wrote, with times in UTC: for `read_jobcomp`.
+        The output of Slurm's plugin jobcomp/filetxt, with times in UTC: for `read_jobcomp`.
     accounting
-        What sacct wrote at the end, with times in UTC: for `read_sacct`. Empty without accounts.
+        The output of sacct at the end, with times in UTC: for `read_sacct`. Empty without accounts.
     course
-        What the cluster's clock did; None for a stream that was made by hand.
+        The real and virtual time of the cluster's clock; None for a stream created by hand.
     reservations
-        Those that were there when the stream began.
+        The reservations at the beginning of the stream.
     dumps
-        What Slurm told of its jobs and nodes at the instants that were asked for.
+        The dumps of jobs and nodes at the requested times.
     """
 
     jobs: pl.DataFrame
@@ -84,17 +84,17 @@ class RealRun:
         return self.jobs.filter(pl.col("run_time").is_not_null(), pl.col("state") != "cancelled")
 
     def overhead(self) -> float | None:
-        """Give by how much completed jobs lasted longer than they slept, in seconds, on average."""
+        """Return the mean excess of the run time of completed jobs over their sleep time, in seconds."""
         ended = self.jobs.filter(pl.col("slurm_state") == "COMPLETED")
         return cast("float | None", (ended["run_time"] - ended["planned_run_time"]).mean())
 
     def lateness(self) -> dict[str, float]:
-        """Give by how much submissions were later than planned, in seconds: mean and max."""
+        """Return the delay of submissions, in seconds: mean and max."""
         late = self.jobs["lateness"].to_list()
         return {"mean": fmean(late), "max": max(late)} if late else {"mean": 0.0, "max": 0.0}
 
     def notes(self) -> list[str]:
-        """Say what became of jobs that did not run to their ends, a sentence each."""
+        """Return remarks on jobs that did not run to completion, one sentence each."""
         found = [f"job {job}: refused: {message}" for job, message in self.refusals.items()]
         if self.left:
             listed = ", ".join(map(str, self.left))
@@ -116,16 +116,16 @@ def run_real(
     patience: float = 120.0,
     progress: Callable[[int, int], None] | None = None,
 ) -> RealRun:
-    """Start a virtual cluster, feed it, take its stream, and end it.
+    """Start a virtual cluster, submit the jobs, collect the results, and stop it.
 
     Parameters
     ----------
     cluster
-        Not started yet.
+        The cluster, not started.
     jobs
-        What is submitted, by time.
+        The jobs to submit, sorted by time.
     dumps, patience, progress
-        See `feed`.
+        As for `feed`.
 
     Raises
     ------
@@ -163,14 +163,14 @@ def notes_of(
     jobs: list[Submission],
     nodes: Sequence[Node] | None = None,
 ) -> list[str]:
-    """Return what of a workload and a configuration a virtual cluster does not have, a sentence each.
+    """Return the features of a workload and a configuration that a virtual cluster lacks, one sentence each.
 
     Parameters
     ----------
     workload, configuration, nodes
-        As given to `submissions`.
+        The arguments of `submissions`.
     jobs
-        What it returned.
+        The jobs that `submissions` returned.
     """
     found = []
     if left := left_out(workload, jobs, configuration, configuration.nodes if nodes is None else nodes):

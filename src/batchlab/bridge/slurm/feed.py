@@ -1,4 +1,4 @@
-"""Submits a stream to a virtual cluster at its instants, and waits until it is over."""
+"""Submit jobs to a virtual cluster at their submit times, and wait until all have ended."""
 
 from __future__ import annotations
 
@@ -24,21 +24,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Fed", "Issued", "feed"]
 
-# Slurm keeps whole seconds, cut off. A stream that begins shortly after one keeps its whole seconds.
+# Slurm truncates times to whole seconds. Starting shortly after one preserves the whole seconds of the
+# stream.
 _PHASE = 0.05
 _NOTICE = 0.5
-# How often the queue is looked at in the end, in real seconds: real time is kept meanwhile.
+# Polling interval at the end, in real seconds, during which the clock keeps real time.
 _PERIODS = {False: 1.0, True: 0.25}
-# In this order at one instant.
+# The order of actions at the same time.
 _SUBMIT, _CANCEL, _DUMP = range(3)
 _WAITING = frozenset({"PENDING", "REQUEUE_HOLD", "SPECIAL_EXIT", "REQUEUED"})
 
 
 @dataclass(frozen=True)
 class Issued:
-    """How a submission went: when sbatch was called and had answered (s), and Slurm's number or refusal.
+    """The outcome of a submission: times (s) of sbatch's call and reply, and the number or rejection.
 
-    Tasks of an array that was submitted as one have its number.
+    Tasks of an array that was submitted as one share its number.
     """
 
     job: Submission
@@ -50,18 +51,18 @@ class Issued:
 
 @dataclass
 class Fed:
-    """How a stream was fed.
+    """The record of all submissions.
 
     Attributes
     ----------
     origin
-        The second of the clock (UNIX time) that is 0 in the stream.
+        The UNIX time that is 0 in the stream.
     issued
-        Each submission, in order.
+        All submissions, in order.
     left
-        Slurm's numbers of the jobs that waited although nothing ran any more; they were cancelled.
+        Slurm's numbers of jobs that were cancelled because they were queued while nothing ran.
     dumps
-        The dumps that were asked for.
+        The requested dumps.
     """
 
     origin: int
@@ -78,22 +79,21 @@ def feed(
     patience: float = 120.0,
     progress: Progress | None = None,
 ) -> Fed:
-    """Submit jobs at their instants of the cluster's time, and wait until all have ended.
+    """Submit jobs at their times on the cluster's clock, and wait until all have ended.
 
     Parameters
     ----------
     cluster
-        Which is up.
+        The running cluster.
     jobs
-        By time.
+        The jobs, sorted by time.
     dumps
-        When the jobs and nodes are dumped, in seconds from the stream's origin, also if all jobs have ended.
+        The times of dumps, in seconds from the stream's origin; taken even after all jobs have ended.
     patience
-        When nothing has run for so many seconds (of the cluster's time), jobs that still wait are cancelled:
-        Slurm will never start them. Jobs that wait for a begin time or a
-        reservation are kept.
+        When no job has run for this many seconds (of cluster time), queued jobs are cancelled, since Slurm
+        will never start them; except jobs that wait for a begin time or a reservation.
     progress
-        Called about once a second with the numbers of jobs that have ended, and of all.
+        Called about once per second with the number of ended jobs and the total.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def feed(
 
 
 def _agenda(jobs: Sequence[Submission], dumps: Sequence[float]) -> list[tuple[float, int, list[Submission]]]:
-    """Return the instants of submissions, of jobs and whole arrays, of cancellations and of dumps."""
+    """Return the times of submissions (jobs and whole arrays), cancellations and dumps."""
     groups: dict[tuple[str, int], list[Submission]] = {}
     for place, job in enumerate(jobs):
         together = job.array is not None and job.array.is_whole
@@ -160,7 +160,7 @@ def _issue(
 
 
 def _run_times(group: Sequence[Submission]) -> float | ArrayOf:
-    """Return how long a job sleeps, or each task of an array."""
+    """Return the sleep time of a job, or of each task of an array."""
     array = group[0].array
     if array is None or not array.is_whole:
         return group[0].run_time
@@ -175,7 +175,7 @@ def _conditions(job: Submission, begin: float) -> list[str]:
 
 
 def _cancel(cluster: VirtualCluster, job: str | None) -> None:
-    """Cancel a job that sbatch has not refused; it may have ended."""
+    """Cancel a job, unless sbatch rejected it; it may have ended already."""
     if job is not None:
         try:
             cluster.cancel(job)

@@ -1,4 +1,4 @@
-"""What jobs ask for, as options of ``sbatch``: memory, generic resources, whole nodes, owners, partitions."""
+"""Requests of jobs as options of ``sbatch``: memory, generic resources, whole nodes, owners, partitions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["MODELLED", "handed_on"]
 
 MODELLED = ("tasks_per_node", "exclusive", "account", "qos", "nice", "requeue", *CONDITIONS)
-"""Columns that are options of sbatch, and that a simulation knows by the same name, besides resources."""
+"""Columns, other than resources, that are options of sbatch and have the same name in a simulation."""
 
 _MOST_SHOWN = 3
 _KIB = 1024
@@ -35,21 +35,21 @@ _BY_NODE = "sbatch counts it by node, and their nodes may have different numbers
 def handed_on(
     table: pl.DataFrame, configuration: Configuration, nodes: Sequence[Node], resources: Sequence[str] = ()
 ) -> HandedOn:
-    """Find the options of jobs, and what is not handed on.
+    """Return the sbatch options of jobs, and the requests that cannot be passed on.
 
     Parameters
     ----------
     table
-        The jobs as `table_of` makes them.
+        The jobs, as from `table_of`.
     configuration, nodes
-        The cluster's.
+        The configuration and the nodes of the cluster.
     resources
-        The resources that the jobs ask for; resources of the nodes are looked for in any case.
+        The resources that the jobs request; resources of the nodes are always included.
 
     Raises
     ------
     BridgeError
-        If a job asks for a feature that no node has, and nodes have features.
+        If a job requests a feature that no node has, although some nodes have features.
     """
     found = HandedOn([[] for _ in range(len(table))])
     _shape(found, table)
@@ -65,7 +65,7 @@ def handed_on(
 
 
 def _shape(found: HandedOn, table: pl.DataFrame) -> None:
-    """Hand on how the tasks of a job lie on nodes."""
+    """Add options for the distribution of tasks over nodes."""
     for name, word in (("tasks_per_node", "--ntasks-per-node={}"), ("exclusive", "--exclusive")):
         if name in table.columns:
             values = table[name].to_list()
@@ -91,7 +91,7 @@ def _memory(
 
 
 def _with_default(table: pl.DataFrame, selection: Selection) -> list[int]:
-    """Return the memory of each task (KiB) for the model: of jobs that ask for none DefMemPerCPU."""
+    """Return the memory per task (KiB) for the model; by default DefMemPerCPU."""
     each = _KIB * selection.default_memory.get("per_cpu", 0) if selection.memory else 0
     asked = table["mem"] if "mem" in table.columns else [0] * len(table)
     return [amount or each * cores for amount, cores in zip(asked, table[CORES], strict=True)]
@@ -104,7 +104,7 @@ def _devices(
     nodes: Sequence[Node],
     resources: Sequence[str],
 ) -> None:
-    """Hand on generic resources: by node if each node has equally many tasks, else GPUs by task."""
+    """Add generic resources: per node if each node has equally many tasks, else GPUs per task."""
     by_task = _DEVICES if configuration.selection.type != "linear" else ""
     known = {device.name: device for node in nodes for device in node.gres}
     for name in dict.fromkeys((*known, _DEVICES, *resources)):
@@ -127,7 +127,7 @@ def _devices(
 
 
 def _tasks_on_each_node(table: pl.DataFrame) -> list[tuple[int, int | None]]:
-    """Return of each job its tasks, and how many of them each of its nodes has; None if that is open."""
+    """Return the tasks of each job, and how many of them each of its nodes has; None if this may vary."""
     most = table["tasks_per_node"].fill_null(0) if "tasks_per_node" in table.columns else [0] * len(table)
     found: list[tuple[int, int | None]] = []
     for tasks, limit in zip(table["tasks"], most, strict=True):
@@ -169,7 +169,7 @@ def _order(found: HandedOn, table: pl.DataFrame) -> None:
 
 
 def _partitions(found: HandedOn, table: pl.DataFrame, configuration: Configuration) -> None:
-    """Hand on the partitions that the cluster has, of those that jobs name."""
+    """Add the partitions of jobs that the cluster has."""
     known = {*configuration.partitions}
     named = attribute_in(table, "partition").to_list()
     split = [[] if text is None else names_in(text) for text in named]
@@ -183,7 +183,7 @@ def _partitions(found: HandedOn, table: pl.DataFrame, configuration: Configurati
 
 
 def _reservations(found: HandedOn, table: pl.DataFrame, configuration: Configuration) -> None:
-    """Hand on the reservations that the configuration makes, of those that jobs name."""
+    """Add the reservations of jobs that the configuration creates."""
     named = attribute_in(table, "reservation").to_list()
     strange = {name: None for name in named if name not in (None, *configuration.reservations)}
     count = sum(name in strange for name in named)
@@ -194,7 +194,7 @@ def _reservations(found: HandedOn, table: pl.DataFrame, configuration: Configura
 
 
 def _constraints(found: HandedOn, table: pl.DataFrame, nodes: Sequence[Node]) -> None:
-    """Hand on the features that jobs ask for; none if no node has any."""
+    """Add the features that jobs request; none if no node has features."""
     features = list(dict.fromkeys(name for node in nodes for name in node.features))
     if CONSTRAINT not in table.columns:
         return

@@ -1,4 +1,4 @@
-"""What is handed on to Slurm of a table of jobs: options of ``sbatch``, places in arrays, and what is not."""
+"""The sbatch options and array indices for a table of jobs, and the requests that are not passed on."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class ArrayTask(NamedTuple):
     array, place
         The number of the array, and the index of the task.
     most
-        How many of its tasks may run at once; None for all.
+        Maximum number of its tasks that run at once; None for all.
     is_whole
-        True if the array is submitted as one. Otherwise its tasks are jobs of their own.
+        True if the array is submitted as one. Otherwise its tasks are separate jobs.
     """
 
     array: int
@@ -37,13 +37,13 @@ class HandedOn:
     Attributes
     ----------
     options
-        The options of ``sbatch``.
+        The options of ``sbatch``, per row.
     columns
-        Values for a model of the cluster by the name of the column; None for jobs without one.
+        Columns for a model of the cluster, by name; None for jobs without a value.
     left
-        What is not handed on, with the reason.
+        The requests that are not passed on, with the reason.
     tasks
-        The places of tasks of arrays; None for other jobs. Empty without arrays.
+        The array tasks of rows; None for other jobs. Empty without arrays.
     """
 
     options: list[list[str]]
@@ -52,12 +52,12 @@ class HandedOn:
     tasks: list[ArrayTask | None] = field(default_factory=list)
 
     def tell(self, name: str, values: Iterable[object], options: Iterable[Sequence[str]] = ()) -> None:
-        """Add a column, and options for each job or for none."""
+        """Add a column, and optionally sbatch options per job."""
         self.columns[name] = list(values)
         for row, more in zip(self.options, options, strict=False):
             row.extend(more)
 
     def leave(self, name: str, count: int, reason: str) -> None:
-        """Add a column that is not handed on, with the number of its jobs; nothing if there are none."""
+        """Record that a column of `count` jobs is not passed on; nothing for 0 jobs."""
         if count:
             self.left.append(f"{name} of {count:,} {'job' if count == 1 else 'jobs'} ({reason})")

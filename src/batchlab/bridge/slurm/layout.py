@@ -1,4 +1,4 @@
-"""The files of a virtual cluster, all in one directory: Slurm's configuration, keys, state, logs."""
+"""The files of a virtual cluster, in one directory: Slurm's configuration, keys, state, logs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["CLUSTER_NAME", "munge_arguments", "prepare", "user_name", "write_mod
 CLUSTER_NAME = "vnodes"
 _NOT_COPIED = frozenset({"slurm.conf", "slurmdbd.conf", "cgroup.conf", "plugstack.conf", DEVICES})
 _LONGEST_KEPT = 31_536_000
-# Where the configuration is silent; Slurm's own defaults differ between versions.
+# Defaults for missing settings; Slurm's own defaults differ between versions.
 _DEFAULTS = {
     "schedulertype": "SchedulerType=sched/backfill",
     "selecttype": "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core",
@@ -38,20 +38,20 @@ def prepare(
     ports: Sequence[int],
     more: Sequence[str],
 ) -> None:
-    """Write what the daemons read.
+    """Write the configuration of the daemons.
 
     Parameters
     ----------
     directory
-        Of the cluster; there, and empty.
+        The directory of the cluster; must exist and be empty.
     configuration
         The policy.
     nodes
         The virtual nodes.
     ports
-        That of slurmctld, then one for each node.
+        The port of slurmctld, followed by one per node.
     more
-        Further lines, of accounting.
+        Additional lines, for accounting.
     """
     for name in ("state", "spool", "log"):
         (directory / name).mkdir(mode=0o700)
@@ -65,23 +65,23 @@ def prepare(
 
 
 def write_model(directory: Path, configuration: Configuration, nodes: Sequence[Node]) -> None:
-    """Write what the daemons read of the policy and the nodes, for the reader of Slurm's files.
+    """Write the policy and the nodes of the cluster for the reader of Slurm's files.
 
     Parameters
     ----------
     directory
-        There, and empty.
+        An existing, empty directory.
     configuration, nodes
-        The cluster's.
+        The configuration and the nodes of the cluster.
     """
     own = [f"ClusterName={CLUSTER_NAME}", *kinds_line(configuration, nodes), *_nodes(nodes)]
     _write_policy(directory, configuration, own)
 
 
 def munge_arguments(directory: Path) -> list[str]:
-    """Give the arguments of a munged of one's own.
+    """Return the arguments of a private munged.
 
-    The directory is closed to other users, which munged takes for a mistake unless it is forced.
+    The directory is closed to other users, which munged only accepts with --force.
     """
     files = {
         "key-file": "munge.key",
@@ -98,8 +98,8 @@ def munge_arguments(directory: Path) -> list[str]:
 
 
 def user_name() -> str:
-    """Give the name of the user as whom all runs."""
-    # Not by the environment, which may be that of another user.
+    """Return the name of the user that runs the daemons."""
+    # Not from the environment, which may belong to another user.
     return pwd.getpwuid(os.getuid()).pw_name
 
 
@@ -122,13 +122,13 @@ def _own(directory: Path, port: int) -> list[str]:
         f"SlurmctldLogFile={directory}/log/slurmctld.log",
         f"SlurmdLogFile={directory}/log/slurmd.%n.log",
         "LogTimeFormat=iso8601_ms",
-        # Steps are followed by their process groups: no control groups of the machine are touched.
+        # Track steps by process groups, so that control groups of the machine are not used.
         "ProctrackType=proctrack/linuxproc",
         f"MailProg={shutil.which('true') or '/bin/true'}",
         "JobCompType=jobcomp/filetxt",
         f"JobCompLoc={directory}/log/jobcomp.txt",
         "PropagateResourceLimits=NONE",
-        # A node has what its line says, whatever the machine has.
+        # A node has the resources of its line, not those of the machine.
         "SlurmdParameters=config_overrides",
         "ReturnToService=2",
         f"MinJobAge={_LONGEST_KEPT}",
@@ -136,9 +136,9 @@ def _own(directory: Path, port: int) -> list[str]:
 
 
 def _write_policy(directory: Path, configuration: Configuration, own: Sequence[str]) -> None:
-    """Write a ``slurm.conf`` of these lines and those of the policy, and copy what Slurm looks for beside it.
+    """Write a ``slurm.conf`` of these lines and the policy, and copy the other files that Slurm reads.
 
-    Topologies, generic resources, scripts in Lua are such files.
+    Such files contain topologies, generic resources, and Lua scripts.
     """
     for file in sorted(configuration.path.parent.iterdir()):
         if file.is_file() and file.suffix in (".conf", ".lua") and file.name not in _NOT_COPIED:
@@ -149,10 +149,10 @@ def _write_policy(directory: Path, configuration: Configuration, own: Sequence[s
 
 
 def _nodes(nodes: Sequence[Node], ports: Sequence[int] | None = None) -> list[str]:
-    """Describe the nodes: those that one line of the user's file describes, and equal ones in a row, by one.
+    """Return node lines: one for the nodes of a line in the user's file, and for consecutive equal nodes.
 
-    A line is a configuration record of Slurm's. Under select/linear Slurm looks for nodes record by record:
-    with a line for each node it would take the first idle nodes instead of neighbours.
+    A line is a configuration record in Slurm. select/linear searches nodes record by record: with one line
+    per node it would select the first idle nodes instead of neighbouring ones.
     """
     lines = []
     described = zip(nodes, ports or [0] * len(nodes), strict=True)

@@ -1,4 +1,4 @@
-"""The memory that jobs ask for, as options of ``sbatch``: in whole MiB, by CPU or by node."""
+"""Requested memory as options of ``sbatch``: in whole MiB, per CPU or per node."""
 
 from __future__ import annotations
 
@@ -20,21 +20,19 @@ _KIB = 1024
 def memory_options(
     table: pl.DataFrame, selection: Selection, nodes: Sequence[Node], cores: str
 ) -> Iterator[list[str]]:
-    """Return the options for the memory of each job; none for jobs that ask for no memory.
+    """Yield the memory option of each job; empty for jobs without a request for memory.
 
-    Slurm takes memory by CPU of all CPUs of a node if a job takes the node whole. The option of such jobs
-    is the memory of a node. So is that of jobs with one task on each node whose memory is no whole number
-    of MiB by CPU.
+    For a job on whole nodes, Slurm multiplies memory per CPU by all CPUs of a node, so such jobs use memory
+    per node. So do jobs with one task per node and memory that is no whole number of MiB per CPU.
 
     Parameters
     ----------
     table
-        The jobs: ``tasks``, ``mem`` (KiB of each task) and, if they are there, ``tasks_per_node`` and
-        ``exclusive``.
+        The jobs: ``tasks``, ``mem`` (KiB per task), and optionally ``tasks_per_node`` and ``exclusive``.
     selection, nodes
-        The cluster's.
+        The selection and the nodes of the cluster.
     cores
-        The column with the cores of each task.
+        The column with the cores per task.
     """
     columns = [table[name].to_list() for name in ("tasks", cores, "mem")]
     columns += [_or_nothing(table, name) for name in ("tasks_per_node", "exclusive")]
@@ -52,7 +50,7 @@ def memory_options(
 def _of_whole_nodes(
     nodes: Sequence[Node], tasks: int, cores: int, amount: int, most: int | None
 ) -> list[str]:
-    """Return the memory of a node, and how many tasks it has if memory decides that."""
+    """Return the memory per node, and the number of tasks per node if memory determines it."""
     by_cores = max(1, *(node.cores // cores for node in nodes))
     by_memory = max(1, *((node.memory or 0) * _KIB // amount for node in nodes))
     on_node = min(tasks, most or min(by_cores, by_memory))

@@ -1,4 +1,4 @@
-"""Our own model of a virtual cluster: the same machine, the same policy, and the stream that came back."""
+"""Our model of a virtual cluster: the same machine, policy and jobs."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ _KIB = 1024
 
 
 def system_of(nodes: Sequence[Node], configuration: Configuration) -> System:
-    """Make the machine of a virtual cluster with its policy: what its daemons read, read by us.
+    """Create the system of a virtual cluster with its policy, from the files that its daemons read.
 
     Raises
     ------
     SystemDescriptionError
-        If they do not describe one: a partition names a node that the cluster does not have.
+        If the files are invalid, for example if a partition names an unknown node.
     """
     with TemporaryDirectory(prefix="batchlab-model-") as folder:
         write_model(Path(folder), configuration, nodes)
         try:
             return read_system(folder)
         except SystemDescriptionError as error:
-            # The file is ours and gone: its name and the line would say nothing.
+            # The temporary file no longer exists, so its name and line would not help.
             place = re.compile(re.escape(str(Path(folder, "slurm.conf"))) + r"(:\d+)?")
             raise SystemDescriptionError(
                 place.sub(f"{configuration.path}, on the virtual nodes", str(error))
@@ -67,15 +67,15 @@ def system_of(nodes: Sequence[Node], configuration: Configuration) -> System:
 
 
 def nodes_of(system: System) -> tuple[Node, ...]:
-    """Make the virtual nodes of a machine: ``n1`` and so on, in its order, with its resources.
+    """Create the virtual nodes of a machine: ``n1`` and so on, in its order, with its resources.
 
-    Memory is in KiB, as in logs of Slurm, and nodes have whole MiB of it, rounded down; all other resources
-    are generic ones.
+    Memory is in KiB, as in Slurm's logs, and rounded down to whole MiB; all other resources become generic
+    resources.
 
     Raises
     ------
     BridgeError
-        If its nodes have no cores.
+        If a node has no cores.
     """
     each = [group.resources for group in system.groups for _ in range(group.count)]
     if not all(resources.get("core", 0) for resources in each):
@@ -97,7 +97,7 @@ def _node(name: str, resources: Mapping[str, int]) -> Node:
 
 
 def planned_stream(jobs: Sequence[Submission]) -> pl.DataFrame:
-    """Make the table of a stream that is not submitted to a cluster, for model time alone."""
+    """Create the table of a stream that is only simulated, not submitted to a cluster."""
     rows = [
         (
             job.job_id,
@@ -132,22 +132,22 @@ def run_model(
     ----------
     stream
         Columns ``job_id``, ``submit_time``, ``run_time``, ``requested_time`` (s), ``tasks``, ``core`` (per
-        task), ``planned_partition`` or else ``partition`` and, where nodes have features, ``constraint``;
-        further ones as `planned_stream` and `returned_stream` make them. Its start times are not looked at;
-        jobs without a run time are left out.
+        task), ``planned_partition`` or else ``partition``, ``constraint`` if nodes have features, and further
+        ones as from `planned_stream` and `returned_stream`. Start times are ignored; jobs without a run time
+        are dropped.
     nodes, configuration
-        The cluster's.
+        The nodes and the configuration of the cluster.
     policy
-        The configured one unless given; see `Policy.on`.
+        The policy; by default the configured one; see `Policy.on`.
     reservations
-        Of the cluster, see `RealRun`; without them jobs that name one wait in the queue of all.
+        The reservations of the cluster, see `RealRun`; without them, jobs with a reservation run as ordinary
+        jobs.
     origin
-        The second of the clock (UNIX time) that is 0 in the stream, for Slurm's controller: backfill rounds
-        times of the clock.
+        The UNIX time that is 0 in the stream, for Slurm's controller: backfill rounds absolute times.
     walltime
-        Whether jobs run beyond their limits, as those of a returned stream did, or are killed there.
+        Whether jobs may exceed their limits, as in a returned stream, or are killed.
     seed
-        For policies that use chance.
+        Seed for policies that use randomness.
     """
     system = replace(system_of(nodes, configuration), reservations=tuple(reservations))
     asked = "planned_partition" if "planned_partition" in stream.columns else "partition"
@@ -159,14 +159,14 @@ def run_model(
     table = modelled_stream(stream).select(*_COLUMNS, *named)
     if configuration.selection.type == "linear":
         table = table.with_columns(exclusive=True)
-    # A job that Slurm killed late has run longer than its limit, and does so here.
+    # Slurm kills jobs after a delay, so run times may exceed limits, and are kept.
     workload = Workload.from_table(table, resources=["core"], overrun="keep")
     chosen = as_policy(policy or CONFIGURED).on(_on_the_clock(system.policy, origin))
     return simulate(workload, system, chosen, walltime=walltime, seed=seed)
 
 
 def _on_the_clock(policy: str, origin: int | None) -> str:
-    """Give the configured policy the origin of a run, if it plans."""
+    """Return the configured policy, with the origin of the run if it uses backfill."""
     configured = Policy.parse(policy)
     plans = configured.slurm is not None and configured.slurm.backfill
     return str(Policy.parse(f"slurm(epoch={origin})").on(policy)) if origin is not None and plans else policy

@@ -1,4 +1,4 @@
-"""The stream of a virtual cluster as a simulation takes it."""
+"""Convert the stream of a virtual cluster for a simulation."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _MET_BY = {
     "afterok": frozenset({"completed"}),
     "afternotok": frozenset({"killed", "cancelled"}),
 }
-# However a job ended in Slurm, it completes in the simulation.
+# Jobs complete in the simulation, however they ended in Slurm.
 _IN_MODEL = {"afterok": "afterany", "afternotok": "afterany"}
 
 
 def modelled_stream(stream: pl.DataFrame) -> pl.DataFrame:
-    """Return the jobs of a stream that a simulation runs, with dependencies that hold there as they did.
+    """Return the jobs of a stream to simulate, with dependencies that hold as in Slurm.
 
     Parameters
     ----------
     stream
-        As `planned_stream` or `returned_stream` makes it. Jobs that did not start are left out, except those
-        that were to be cancelled. In a returned stream the jobs that others depend on have ended: a
-        dependency on the way in which they did becomes one on their end, or is left out.
+        The stream, as from `planned_stream` or `returned_stream`. Jobs that did not start are dropped, except
+        those with a planned cancellation. In a returned stream, a dependency on how a job ended becomes one
+        on its end, or is removed.
     """
     kept = pl.col("run_time").is_not_null()
     if CANCELLED_AFTER in stream.columns:
@@ -53,7 +53,7 @@ def modelled_stream(stream: pl.DataFrame) -> pl.DataFrame:
 
 
 def _states(stream: pl.DataFrame) -> Mapping[tuple[int, int | None], str]:
-    """Return the states of jobs by number, and of tasks of arrays by array and index."""
+    """Return the states of jobs by number, and of array tasks by array and index."""
     states = stream["state"].to_list() if "state" in stream.columns else ["completed"] * len(stream)
     found: dict[tuple[int, int | None], str] = {}
     arrays: list[tuple[int | None, int | None]] = [(None, None)] * len(stream)
@@ -68,7 +68,7 @@ def _states(stream: pl.DataFrame) -> Mapping[tuple[int, int | None], str]:
 
 
 def _known(text: str, states: Mapping[tuple[int, int | None], str], *, ended: bool) -> str | None:
-    """Rewrite a dependency for the jobs that are there; None if nothing is left of it."""
+    """Rewrite a dependency for the jobs in the stream; None if no term is left."""
     dependency = dependency_text.parse(text)
     if dependency is None:
         return None
@@ -76,7 +76,7 @@ def _known(text: str, states: Mapping[tuple[int, int | None], str], *, ended: bo
     for term in dependency.terms:
         targets = [target for target in term.targets if _place(target) in states]
         if ended and dependency.is_any:
-            # What did not come about has not let the job start.
+            # Alternatives that did not hold have not caused the start.
             targets = [target for target in targets if states[_place(target)] in _MET_BY[term.kind]]
         kind = _IN_MODEL.get(term.kind, term.kind) if ended else term.kind
         if targets or term.kind == dependency_text.SINGLETON:

@@ -1,4 +1,4 @@
-"""The lists of nodes in Slurm's answers, as numbers of a virtual cluster's nodes."""
+"""Convert node lists in Slurm's output to node numbers of a virtual cluster."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def nodes_in(text: str, places: Mapping[str, int]) -> list[int]:
     Parameters
     ----------
     text
-        As ``n[1-3,7]``; Slurm writes ``(null)`` where there are none.
+        For example ``n[1-3,7]``; Slurm writes ``(null)`` for an empty list.
     places
         The numbers by name.
 

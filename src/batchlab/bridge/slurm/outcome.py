@@ -1,4 +1,4 @@
-"""What came of an experiment with virtual nodes: Slurm's stream, our model's, and how far apart they are."""
+"""The outcome of an experiment with virtual nodes: results of Slurm and our model, and their difference."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ _WIDTH = 14
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Two runs of one stream, or one of them.
+    """One or two runs of a stream: in Slurm, and in the model.
 
     Attributes
     ----------
     submissions
-        What was submitted, or would have been.
+        The submitted or planned jobs.
     nodes
         The virtual nodes.
     real
-        What Slurm made of it; None without it.
+        The result of Slurm; None without it.
     model
-        What our model made of it, in model time: of the returned stream where there is one, else of the
-        planned one; None without it.
+        The result of our model, in model time: of the returned stream if there is one, else of the planned
+        stream; None without the model.
     notes
-        What of the workload and the configuration was not taken over, a sentence each.
+        Remarks on features of the workload and the configuration that were not used, one sentence each.
     clock
         The name of the cluster's clock.
     """
@@ -62,7 +62,7 @@ class Outcome:
 
     @property
     def comparison(self) -> Comparison | None:
-        """Compare the two, of the jobs that Slurm started; None unless both ran.
+        """The comparison of both runs, for the jobs that Slurm started; None unless both ran.
 
         Raises
         ------
@@ -71,13 +71,13 @@ class Outcome:
         """
         if self.real is None or self.model is None:
             return None
-        # A job that Slurm killed is given to the model with the time that it had, and completes there.
+        # Killed jobs complete in the model after the run time they had in Slurm.
         started = self.real.started()
         modelled = self.model.jobs.join(started, on="job_id", how="semi")
         return compare(started.drop("state"), modelled.drop("state"))
 
     def metrics(self) -> dict[str, object]:
-        """Give the numbers: of each run waits and turnarounds (s), of both P and E (s)."""
+        """Return waits and turnarounds (s) of each run, and P and E (s) of both."""
         found: dict[str, object] = {"jobs": len(self.submissions), "nodes": len(self.nodes)}
         if self.real is not None:
             found |= {"lateness": self.real.lateness(), "overhead": self.real.overhead()}
@@ -93,7 +93,7 @@ class Outcome:
         return found
 
     def summary(self) -> str:
-        """Write a page about it for people."""
+        """Return a readable summary."""
         return "\n".join(f"{name:{_WIDTH}}{text}" for name, text in self.facts())
 
     def write(
@@ -104,29 +104,29 @@ class Outcome:
         command: str | None = None,
         overwrite: bool = False,
     ) -> Path:
-        """Write ``jobs.csv``, ``metrics.json``, ``manifest.json``; ``model.csv`` where both ran.
+        """Write ``jobs.csv``, ``metrics.json``, ``manifest.json``; also ``model.csv`` if both ran.
 
-        ``jobs.csv`` is the stream that Slurm returned (the model's, without Slurm); ``jobcomp.txt`` and,
-        where it has accounts, ``sacct.txt`` are what Slurm wrote itself. So are ``squeue-S.json`` and
-        ``sinfo-S.json`` of dumps at S seconds.
+        ``jobs.csv`` is the stream returned by Slurm (without Slurm, that of the model). ``jobcomp.txt`` and,
+        with accounts, ``sacct.txt`` are output of Slurm, as are ``squeue-S.json`` and ``sinfo-S.json`` of
+        dumps at S seconds.
 
         Parameters
         ----------
         directory
-            Where to; made if it is not there.
+            The output directory; created if missing.
         inputs
-            The files that it was made from, by role.
+            The input files, by role.
         command
-            The command line that made it.
+            The command line of the experiment.
         overwrite
-            Whether files of these names that batchlab did not write may be replaced.
+            Whether to replace files of these names that batchlab did not write.
 
         Raises
         ------
         OutputError
-            A file of these names is an input, or batchlab did not write it.
+            If a file of these names is an input, or batchlab did not write it.
         ResultError
-            A file cannot be read or written.
+            If a file cannot be read or written.
         """
         tables = [run.jobs for run in (self.real, self.model) if run is not None]
         more = {"model.csv": tables[1]} if len(tables) > 1 else {}
@@ -150,7 +150,7 @@ class Outcome:
         return target
 
     def _records(self) -> dict[str, str]:
-        """Give what Slurm wrote itself, by the names of files."""
+        """Return the output of Slurm by file name."""
         if self.real is None:
             return {}
         texts = {"jobcomp.txt": self.real.completions, "sacct.txt": self.real.accounting}
@@ -191,7 +191,7 @@ class Outcome:
         return {"name": self.clock, "factor": course.factor, "real": course.real, "virtual": course.virtual}
 
     def facts(self) -> Iterator[tuple[str, str]]:
-        """Give what `summary` writes: names and texts."""
+        """Yield the labels and texts of `summary`."""
         span = format_duration(max((job.submit_time for job in self.submissions), default=0.0))
         yield "stream", f"{len(self.submissions):,} jobs submitted over {span}"
         cores = sum(node.cores for node in self.nodes)

@@ -1,4 +1,4 @@
-"""Ports on loopback that are free."""
+"""Find free ports on the loopback interface."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ _RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 def free_ports(count: int) -> list[int]:
-    """Find ports on 127.0.0.1 on which nothing listens.
+    """Return ports on 127.0.0.1 on which no process listens.
 
-    They are below those that the system gives to outgoing connections, which would otherwise take some of
-    them before the daemons do.
+    They are below the range of ephemeral ports, since outgoing connections might take those before the
+    daemons start.
 
     Parameters
     ----------
     count
-        How many.
+        The number of ports.
 
     Returns
     -------
     list of int
-        In rising order.
+        The ports in ascending order.
 
     Raises
     ------
     ClusterError
-        If there are not so many.
+        If there are not enough free ports.
     """
     last = 32_768
     with suppress(OSError, ValueError, IndexError):
         last = int(_RANGE.read_text("ascii").split()[0])
     candidates = list(range(_FIRST, last))
-    # Not the generator of a seed: two clusters that are started at once shall not try the same ports.
+    # Not seeded: two clusters that start simultaneously must not try the same ports.
     random.SystemRandom().shuffle(candidates)
     found: list[int] = []
     with ExitStack() as held:
@@ -57,7 +57,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def listens(port: int) -> bool:
-    """Tell whether something listens on a port of 127.0.0.1."""
+    """Return whether a process listens on a port of 127.0.0.1."""
     with socket.socket() as each:
         each.settimeout(1.0)
         return each.connect_ex(("127.0.0.1", port)) == 0

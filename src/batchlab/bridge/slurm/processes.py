@@ -1,4 +1,4 @@
-"""The daemons of a virtual cluster, as its parent sees them: orders to the supervisor that owns them."""
+"""The daemons of a virtual cluster, from the parent's side: sends orders to the supervisor."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 __all__ = ["MARK", "Daemons", "marked"]
 
 MARK = "BATCHLAB_VIRTUAL_CLUSTER"
-"""The environment variable of everything that belongs to a cluster: its directory."""
+"""The environment variable that marks all processes of a cluster: its directory."""
 
 _LONGEST_ANSWER = 60.0
 _LONGEST_END = 30.0
-# How often processes are looked for that an orphaned cluster has left, and how long apart (s).
+# Number of searches for processes left by an orphaned cluster, and the interval between them (s).
 _LOOKS, _PERIOD = 5, 0.1
 
 
 class Daemons:
-    """Processes that end with this one, whatever ends it.
+    """Processes that end with this one, even if it is killed.
 
     Parameters
     ----------
     directory
-        Removed when they are ended.
+        The directory of the cluster, removed at the end.
     """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        # In a session of its own Ctrl-C does not reach it, nor a kill of our process group.
+        # In a separate session, Ctrl-C and kills of our process group do not reach it.
         self._supervisor = subprocess.Popen(  # noqa: S603  # a file of this package
             [sys.executable, "-I", str(Path(__file__).with_name("supervisor.py")), str(directory)],
             stdin=subprocess.PIPE,
@@ -53,32 +53,32 @@ class Daemons:
 
     @property
     def supervisor(self) -> int:
-        """The process id of the supervisor, of which all others descend."""
+        """The process id of the supervisor, the ancestor of all others."""
         return self._supervisor.pid
 
     def start(self, name: str, arguments: Sequence[str], environment: Mapping[str, str], log: Path) -> int:
-        """Start a daemon that stays in the foreground.
+        """Start a daemon in the foreground.
 
         Parameters
         ----------
         name
-            What it is called in `ended`.
+            The name of the daemon in `ended`.
         arguments
-            Its command line.
+            The command line.
         environment
-            All of its environment, `MARK` among it.
+            The complete environment, including `MARK`.
         log
-            Gets its output.
+            The file for its output.
 
         Returns
         -------
         int
-            Its process id.
+            The process id.
 
         Raises
         ------
         ClusterError
-            If it cannot be started.
+            If the daemon cannot be started.
         """
         order = {
             "start": name,
@@ -90,17 +90,17 @@ class Daemons:
         return int(self._ask(order)["pid"])
 
     def ended(self) -> dict[str, int]:
-        """Give the exit codes of daemons that have ended, by name."""
+        """Return the exit codes of daemons that have ended, by name."""
         return dict(self._ask({"status": True})["ended"])
 
     def stop(self) -> None:
-        """End every process, and remove the directory; nothing where that was done before."""
+        """End every process, and remove the directory; repeated calls have no effect."""
         if self._supervisor.returncode is None:
             with suppress(ClusterError):
                 self._ask({"stop": True})
             self._close()
             self._supervisor.wait()
-        # If the supervisor itself was killed, jobs and files may be left, and jobs may just be starting.
+        # If the supervisor was killed, jobs and files may remain, and jobs may be starting.
         _end_marked(self._directory, 1 if self._supervisor.returncode == 0 else _LOOKS)
         shutil.rmtree(self._directory, ignore_errors=True)
 
@@ -130,7 +130,7 @@ class Daemons:
 
 
 def _end_marked(directory: Path, looks: int) -> None:
-    """Kill the processes of a cluster until so many looks in a row find none."""
+    """Kill the processes of a cluster until `looks` consecutive searches find none."""
     deadline = time.monotonic() + _LONGEST_END
     empty = 0
     while empty < looks and time.monotonic() < deadline:
@@ -144,9 +144,9 @@ def _end_marked(directory: Path, looks: int) -> None:
 
 
 def marked(directory: Path) -> list[int]:
-    """Return the ids of the processes that have a cluster's mark in their environments.
+    """Return the ids of the processes with a cluster's mark in their environment.
 
-    A process that is just executing another program shows no environment, and is not among them.
+    A process within execve shows no environment and is not found.
     """
     mark = f"{MARK}={directory}".encode()
     found = []

@@ -1,4 +1,4 @@
-"""Where Slurm's programs are, and which packages have them."""
+"""Locate Slurm's programs, and name the packages that contain them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PROGRAMS = {
     "sinfo": "slurm-client",
     "squeue": "slurm-client",
 }
-"""The programs that every virtual cluster needs, with Debian's packages that have them."""
+"""The programs that every virtual cluster requires, with their Debian packages."""
 
 ACCOUNTING_PROGRAMS = {
     "mariadb-install-db": "mariadb-server",
@@ -30,14 +30,14 @@ ACCOUNTING_PROGRAMS = {
     "sacctmgr": "slurm-client",
     "slurmdbd": "slurmdbd",
 }
-"""Those that a cluster with accounts needs besides."""
+"""Additional programs for a cluster with accounts."""
 
-# Daemons are often outside the path of users.
+# Directories of daemons are often not in a user's PATH.
 _MORE_PLACES = ("/usr/sbin", "/sbin", "/usr/local/sbin")
 
 
 def find_programs(*, accounting: bool = False) -> dict[str, str]:
-    """Find the programs of a virtual cluster.
+    """Locate the programs of a virtual cluster.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ def find_programs(*, accounting: bool = False) -> dict[str, str]:
     Returns
     -------
     dict
-        The path of each, by name.
+        The path of each program, by name.
 
     Raises
     ------
     BridgeError
-        If one is missing; the message is the command that installs it on Debian.
+        If a program is missing; the message has the command that installs it on Debian.
     """
     if sys.platform != "linux":
         raise BridgeError(f"virtual nodes: Slurm runs on Linux; this is {sys.platform}. Use --mode model.")
@@ -70,6 +70,6 @@ def find_programs(*, accounting: bool = False) -> dict[str, str]:
 
 
 def version(slurmctld: str) -> str:
-    """Ask a Slurm which version it is: ``"22.05.8"``."""
+    """Return the version of a Slurm installation: ``"22.05.8"``."""
     answer = subprocess.run([slurmctld, "-V"], capture_output=True, text=True, timeout=30, check=False)  # noqa: S603
     return answer.stdout.strip().rpartition(" ")[2]

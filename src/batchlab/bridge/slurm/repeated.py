@@ -1,4 +1,4 @@
-"""One stream fed to Slurm several times: how far its runs are from each other, and from our model."""
+"""Repeated runs of one stream in Slurm: their differences from each other and from our model."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ __all__ = ["Repeated"]
 
 @dataclass(frozen=True, eq=False)
 class Repeated:
-    """The outcomes of one experiment that was repeated; each has a run of Slurm.
+    """The outcomes of a repeated experiment, each with a run of Slurm.
 
     Attributes
     ----------
     outcomes
-        At least two.
+        At least two outcomes.
     """
 
     outcomes: Sequence[Outcome]
 
     @cached_property
     def reference(self) -> Reference:
-        """How far the runs of Slurm are from each other, of the jobs that all of them started.
+        """The differences between the runs of Slurm, for the jobs that all of them started.
 
         Raises
         ------
@@ -48,12 +48,12 @@ class Repeated:
 
     @property
     def comparisons(self) -> list[Comparison]:
-        """Each run of Slurm compared with the model's; empty without the model."""
+        """The comparison of each run of Slurm with the model; empty without the model."""
         found = [outcome.comparison for outcome in self.outcomes]
         return [each.against(self.reference) for each in found if each is not None]
 
     def facts(self) -> Iterator[tuple[str, str]]:
-        """Give names and texts for people: those of the first run, then what the runs say together."""
+        """Yield labels and texts: those of the first run, followed by those of all runs together."""
         yield from (fact for fact in self.outcomes[0].facts() if fact[0] != "P")
         try:
             between, compared = self.reference, self.comparisons
@@ -68,7 +68,7 @@ class Repeated:
             yield "Slurm, model", f"P {measures}; adequate for {adequate} of {runs} runs"
 
     def metrics(self) -> dict[str, object]:
-        """Give the numbers: those of each run, and P between every two runs of Slurm (s)."""
+        """Return the metrics of each run, and P between each pair of runs of Slurm (s)."""
         found: dict[str, object] = {"runs": [outcome.metrics() for outcome in self.outcomes]}
         try:
             found["reference"] = self.reference.pairs.to_dicts()
@@ -84,7 +84,7 @@ class Repeated:
         command: str | None = None,
         overwrite: bool = False,
     ) -> Path:
-        """Write each outcome into a directory of its own, ``run-1`` and so on; see `Outcome.write`."""
+        """Write each outcome to a directory of its own, ``run-1`` and so on; see `Outcome.write`."""
         target = Path(directory)
         for number, outcome in enumerate(self.outcomes, 1):
             folder = target / f"run-{number}"
@@ -92,7 +92,7 @@ class Repeated:
         return target
 
     def _started(self) -> list[pl.DataFrame]:
-        """Give the jobs of each run that all runs started."""
+        """Return the jobs of each run that all runs started."""
         tables = [
             outcome.real.started().drop("state") for outcome in self.outcomes if outcome.real is not None
         ]

@@ -1,4 +1,4 @@
-"""The reservations of a virtual cluster: commands that make them, and what Slurm has made of these."""
+"""The reservations of a virtual cluster: the commands that create them, and their state in Slurm."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["CONTROL", "control_commands", "reservation_names", "reservations_in"]
 
 CONTROL = "scontrol.txt"
-"""The file with commands of ``scontrol`` that are run as soon as a cluster is up."""
+"""The file with ``scontrol`` commands to run when a cluster has started."""
 
 _NAMES = frozenset({"reservation", "reservationname"})
 _WHO = frozenset({"users", "user", "accounts", "account", "groups", "group"})
@@ -28,10 +28,10 @@ def control_commands(configured: Path, user: str) -> list[list[str]]:
     Parameters
     ----------
     configured
-        The directory of the configuration. Its ``scontrol.txt`` has commands, one on a line, as ``create
-        reservation ReservationName=r StartTime=now+600 Duration=30 Nodes=n[1-2]``; it may be missing.
+        The directory of the configuration. Its optional ``scontrol.txt`` has one command per line, as
+        ``create reservation ReservationName=r StartTime=now+600 Duration=30 Nodes=n[1-2]``.
     user
-        Who uses a reservation that names nobody.
+        The user of reservations without users and accounts.
     """
     file = configured / CONTROL
     if not file.is_file():
@@ -45,18 +45,18 @@ def control_commands(configured: Path, user: str) -> list[list[str]]:
 
 
 def reservation_names(commands: Sequence[Sequence[str]]) -> list[str]:
-    """Return the names of the reservations that commands make."""
+    """Return the names of the reservations that commands create."""
     settings = [_settings(command) for command in commands if _makes(command)]
     return [value for each in settings for key, value in each.items() if key in _NAMES]
 
 
 def reservations_in(text: str, origin: int, nodes: Sequence[str]) -> tuple[Reservation, ...]:
-    """Read the reservations of a cluster.
+    """Parse the reservations of a cluster.
 
     Parameters
     ----------
     text
-        What ``scontrol show reservation --oneliner`` wrote, with times in UTC.
+        The output of ``scontrol show reservation --oneliner``, with times in UTC.
     origin
         The UNIX time that is 0 in the stream.
     nodes
@@ -65,8 +65,8 @@ def reservations_in(text: str, origin: int, nodes: Sequence[str]) -> tuple[Reser
     Returns
     -------
     tuple of Reservation
-        For a simulation: nodes by number, times in seconds since the origin. One that has begun before
-        begins there; of one that recurs it is the next occurrence.
+        Reservations for a simulation: nodes by number, times in seconds since the origin. An active
+        reservation keeps its earlier begin; for a recurring one, this is the next occurrence.
     """
     places = {name: place for place, name in enumerate(nodes)}
     lines = [_settings(line.split()) for line in text.splitlines() if line.startswith("ReservationName=")]

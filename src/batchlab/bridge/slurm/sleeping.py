@@ -1,4 +1,4 @@
-"""The scripts of jobs that hold their nodes and sleep."""
+"""The scripts of jobs that occupy their nodes and sleep."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ __all__ = ["ArrayOf", "array_option", "sleeping_script"]
 
 @dataclass(frozen=True)
 class ArrayOf:
-    """The tasks of a job array: how long each sleeps, by index, and how many may run at once (None: all)."""
+    """The tasks of a job array: sleep time by index, and maximum number of running tasks (None: all)."""
 
     run_times: Mapping[int, float]
     most: int | None = None
 
 
 def sleeping_script(run_time: float | ArrayOf) -> str:
-    """Return the script of a job, which sleeps so many seconds.
+    """Return the script of a job that sleeps this many seconds.
 
-    Slurm kills the processes of a job. A shell would need time to see that, so that it is replaced by what
-    sleeps.
+    Slurm kills the processes of a job. A shell would take time to notice it, so exec replaces the shell by
+    sleep.
     """
     if not isinstance(run_time, ArrayOf):
         return f"#!/bin/sh\nexec sleep {run_time:.3f}\n"
@@ -32,7 +32,7 @@ def sleeping_script(run_time: float | ArrayOf) -> str:
 
 
 def array_option(run_time: float | ArrayOf) -> list[str]:
-    """Return the option of ``sbatch`` that makes an array."""
+    """Return the option of ``sbatch`` for an array."""
     if not isinstance(run_time, ArrayOf):
         return []
     most = "" if run_time.most is None else f"%{run_time.most}"

@@ -1,4 +1,4 @@
-"""The stream that a virtual cluster returns: what its Slurm recorded of every job."""
+"""The stream that a virtual cluster returns: Slurm's records of every job."""
 
 from __future__ import annotations
 
@@ -46,29 +46,29 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
 
 
 def returned_stream(completions: str, fed: Fed, nodes: Sequence[Node]) -> pl.DataFrame:
-    """Make the table of a returned stream.
+    """Create the table of a returned stream.
 
     Parameters
     ----------
     completions
         The file of Slurm's plugin ``jobcomp/filetxt``, with times in UTC.
     fed
-        What was submitted.
+        The record of submissions.
     nodes
-        The cluster's.
+        The nodes of the cluster.
 
     Returns
     -------
     polars.DataFrame
         One row per submission, with the columns of a result's jobs: ``job_id``, ``state`` (``"completed"``;
-        ``"killed"``: ended otherwise after its start; ``"cancelled"``, as the workload says; ``"queued"``:
-        never started; ``"rejected"``: refused by sbatch), ``submit_time``, ``start_time``, ``end_time`` (s
-        since the stream's origin, whole as Slurm keeps them), ``run_time`` (s, from start to end),
-        ``requested_time`` (s, the limit), ``tasks``, ``nodes``, ``allocated_core``. Then ``core`` (per task),
-        ``partition`` (where it ran), ``planned_partition`` (those that it named, separated by commas),
-        ``constraint``, ``planned_submit_time``, ``planned_run_time`` (s, what the job sleeps),
-        ``lateness`` (s, from the planned instant to sbatch's answer), ``slurm_id`` and ``slurm_state``. The
-        last columns are what else was handed on, such as ``mem``, ``gpu``, ``exclusive``, ``account``.
+        ``"killed"``: ended otherwise after its start; ``"cancelled"``: by the workload; ``"queued"``: never
+        started; ``"rejected"``: by sbatch), ``submit_time``, ``start_time``, ``end_time`` (s since the
+        stream's origin, whole as in Slurm), ``run_time`` (s, from start to end), ``requested_time`` (s, the
+        limit), ``tasks``, ``nodes``, ``allocated_core``. Then ``core`` (per task), ``partition`` (of the
+        run), ``planned_partition`` (as requested, comma-separated), ``constraint``, ``planned_submit_time``,
+        ``planned_run_time`` (s, sleep time), ``lateness`` (s, from the planned time to sbatch's reply),
+        ``slurm_id`` and ``slurm_state``. The last columns are further requests, such as ``mem``, ``gpu``,
+        ``exclusive``, ``account``.
     """
     places = {node.name: place for place, node in enumerate(nodes)}
     records: dict[tuple[int, int | None], list[dict[str, str]]] = {}
@@ -82,7 +82,7 @@ def returned_stream(completions: str, fed: Fed, nodes: Sequence[Node]) -> pl.Dat
 
 
 def _key(issued: Issued) -> tuple[int, int | None]:
-    """Return by what records of a job are found: its number, of a task that of its array, and the index."""
+    """Return the key of a job's records: its number, or that of its array with the index of the task."""
     array = issued.job.array
     index = array.place if array is not None and array.is_whole else None
     return (issued.slurm_id or 0, index)
@@ -111,7 +111,7 @@ def _row(
     }
     if not records:
         return row
-    # A job that was requeued has a record of each attempt, and its submission moves.
+    # A requeued job has a record for each attempt, each with a later submit time.
     last = records[-1]
     row["submit_time"] = _seconds(records[0]["SubmitTime"], origin)
     row["slurm_id"], row["slurm_state"] = int(last["JobId"]), last["JobState"]
@@ -139,6 +139,6 @@ def _seconds(text: str, origin: int) -> float | None:
     try:
         moment = datetime.fromisoformat(text).replace(tzinfo=UTC)
     except ValueError:
-        # "Unknown", "None": it has not come to that.
+        # "Unknown" or "None": the event has not occurred.
         return None
     return moment.timestamp() - origin

@@ -1,4 +1,4 @@
-"""What is submitted to a virtual cluster: a workload's jobs as sleeps, with limits in whole minutes."""
+"""Convert a workload for a virtual cluster: jobs that sleep, with limits in whole minutes."""
 
 from __future__ import annotations
 
@@ -27,36 +27,36 @@ _MINUTE = 60.0
 
 @dataclass(frozen=True)
 class Submission:
-    """A job as Slurm is given it.
+    """A job to submit to Slurm.
 
     Attributes
     ----------
     job_id
-        The workload's.
+        The number in the workload.
     submit_time
-        When, in seconds from the first second of the stream.
+        Submit time, in seconds from the origin of the stream.
     run_time, requested_time
-        What the job sleeps, and its time limit as asked, in seconds; infinite without a limit.
+        The sleep time, and the requested time limit, in seconds; infinite without a limit.
     limit
         The time limit in whole minutes, rounded up, at least 1; None for a job without a limit.
     tasks, cores
-        How many, and of how many cores each.
+        Number of tasks, and cores per task.
     options
         Further options of ``sbatch``.
     partition
-        The partitions of the cluster that the job names, separated by commas.
+        The partitions of the cluster that the job names, comma-separated.
     constraint
-        The features that the job asks for, if nodes of the cluster have some.
+        The features that the job requests, if nodes of the cluster have features.
     columns
-        What else Slurm is told, for a model of the cluster: values by the workload's columns.
+        Values passed to Slurm that a model of the cluster needs, by the workload's columns.
     begin
-        The earliest start, in seconds from the first second of the stream; None without one.
+        The earliest start, in seconds from the origin of the stream; None without one.
     dependency
-        What must have become of other jobs, by the workload's numbers, in Slurm's syntax.
+        Conditions on other jobs, with the workload's numbers, in Slurm's syntax.
     array
-        The place in an array.
+        The position in a job array.
     cancelled_after
-        So many seconds after its submission the job is cancelled; it sleeps until then.
+        Delay after the submission at which the job is cancelled; its sleep lasts until then.
     """
 
     job_id: int
@@ -78,7 +78,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class Rounding:
-    """By how much limits are longer than what was requested, in seconds: on average, and at most."""
+    """The difference between limits and requested times, in seconds: mean and maximum."""
 
     mean: float
     most: float
@@ -92,32 +92,32 @@ def submissions(
     equivalence: int = 1,
     duration: float | None = None,
 ) -> list[Submission]:
-    """Say what is submitted of a workload, and when.
+    """Return the submissions of a workload.
 
     Parameters
     ----------
     workload
-        Its jobs have run times.
+        The workload; its jobs must have run times.
     configuration
-        The cluster's: its partitions, what it selects, and whether it has accounts.
+        The configuration of the cluster: partitions, selection, and whether it has accounts.
     nodes
-        The cluster's, whose memory, generic resources and features jobs may ask for; those of the
-        configuration unless given.
+        The nodes of the cluster, with the memory, generic resources and features that jobs may request; by
+        default those of the configuration.
     equivalence
-        The cores of a task, where the workload does not say.
+        The cores per task, if the workload has none.
     duration
-        Jobs that come later than so many seconds (of the cluster's time) after the first are left out.
+        Jobs submitted more than this many seconds (of cluster time) after the first are dropped.
 
     Returns
     -------
     list of Submission
-        By time; the first job is submitted at 0.
+        Sorted by time; the first job is submitted at 0.
 
     Raises
     ------
     BridgeError
-        If the workload has jobs that cannot be slept, or none; or one asks for a feature that no node has,
-        where some have features.
+        If the workload has no jobs, or jobs with applications, or a job requests a feature that no node has
+        although some nodes have features.
     """
     if workload.applications:
         raise BridgeError(
@@ -131,29 +131,29 @@ def submissions(
 def left_out(
     workload: Workload, jobs: Sequence[Submission], configuration: Configuration, nodes: Sequence[Node]
 ) -> list[str]:
-    """Return what the jobs of a workload ask for and Slurm is not told, each with the reason.
+    """Return the requests of a workload that are not passed on to Slurm, each with the reason.
 
     Parameters
     ----------
     workload
-        Given to `submissions`.
+        The argument of `submissions`.
     jobs
-        What `submissions` returned.
+        The result of `submissions`.
     configuration, nodes
-        The cluster's.
+        The configuration and the nodes of the cluster.
     """
     table = table_of(workload, 1, max((job.submit_time for job in jobs), default=0.0))
     return handed_on(table, configuration, nodes, workload.resources).left
 
 
 def rounding(jobs: Sequence[Submission]) -> Rounding:
-    """Return by how much whole minutes lengthen the limits."""
+    """Return by how much rounding up to whole minutes lengthens the limits."""
     added = [job.limit * _MINUTE - job.requested_time for job in jobs if job.limit is not None]
     return Rounding(sum(added) / len(added), max(added)) if added else Rounding(0.0, 0.0)
 
 
 def further_columns(jobs: Sequence[Submission]) -> list[pl.Series]:
-    """Return what Slurm is told besides, in columns of a row per job, as a simulation takes them."""
+    """Return the further columns of the jobs, one row per job, for a simulation."""
     names = dict.fromkeys(name for job in jobs for name in job.columns)
     kinds = {"begin_time": pl.Float64, "cancelled_after": pl.Float64, "dependency": pl.String}
     kinds |= dict.fromkeys(TASK_COLUMNS, pl.Int64)
@@ -182,5 +182,5 @@ def _each(
 
 
 def _minutes(seconds: float) -> int:
-    """Round a limit up as Slurm takes it; 0 would be its word for no limit."""
+    """Round a limit up to whole minutes, at least 1: 0 means no limit in Slurm."""
     return max(1, math.ceil(seconds / _MINUTE))

@@ -1,10 +1,11 @@
 """The process that starts the daemons of a virtual cluster, and ends them when its parent ends.
 
-It runs alone, without batchlab: ``python -I supervisor.py DIRECTORY``. Orders are lines of JSON on standard
-input, each with one line in answer. At the order ``stop``, at the end of the input (which the system brings
-about when the parent is gone, SIGKILL included) and at SIGTERM, every descendant is killed and the directory
-removed. Descendants that left their parents, as Slurm's step daemons do, become children of this process
-(``PR_SET_CHILD_SUBREAPER``), so that none escapes. SIGKILL is enough: nothing of the cluster is kept.
+It runs without batchlab: ``python -I supervisor.py DIRECTORY``. Orders are lines of JSON on standard input,
+each with a reply of one line. At the order ``stop``, at the end of the input (which the system causes when
+the parent ends, even by SIGKILL) and at SIGTERM, every descendant is killed and the directory removed.
+Descendants that left their parents, such as Slurm's step daemons, become children of this process
+(``PR_SET_CHILD_SUBREAPER``), so that none escapes. SIGKILL is sufficient, since no state of the cluster is
+kept.
 """
 
 import ctypes
@@ -29,7 +30,7 @@ _LONGEST_END = 30.0
 
 
 def main(directory: str) -> None:
-    """Obey orders until the input ends.
+    """Process orders until the input ends.
 
     Parameters
     ----------
@@ -65,11 +66,11 @@ def end(ancestor: int) -> list[int]:
     Returns
     -------
     list of int
-        The process ids that were still there after 30 s.
+        The ids of processes that still exist after 30 s.
     """
     deadline = time.monotonic() + _LONGEST_END
     while True:
-        # A process that was forked after this list was made is in the next one: its parent is gone by then.
+        # A process forked after this list was created is in the next one: its parent has been killed.
         living = descendants(ancestor)
         if not living or time.monotonic() > deadline:
             return living
@@ -81,11 +82,11 @@ def end(ancestor: int) -> list[int]:
 
 
 def descendants(ancestor: int) -> list[int]:
-    """Give the ids of all processes that descend from one, zombies included."""
+    """Return the ids of all descendants of a process, including zombies."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, IndexError, ValueError):
-            # A process names itself between the parentheses; state and parent follow the last of them.
+            # The process sets the name in parentheses; state and parent follow the last parenthesis.
             text = (entry / "stat").read_text("utf-8", "replace")
             children.setdefault(int(text.rpartition(")")[2].split()[1]), []).append(int(entry.name))
     found: list[int] = []
@@ -98,7 +99,7 @@ def descendants(ancestor: int) -> list[int]:
 
 
 def _orders(daemons: dict[str, subprocess.Popen[bytes]]) -> Iterator[dict[str, Any]]:
-    """Give the orders on standard input as they come; children that end meanwhile are reaped."""
+    """Yield the orders on standard input; reap children meanwhile."""
     text = b""
     while True:
         ready, _, _ = select.select([sys.stdin.fileno()], [], [], _PERIOD)
@@ -113,7 +114,7 @@ def _orders(daemons: dict[str, subprocess.Popen[bytes]]) -> Iterator[dict[str, A
 
 
 def _obey(order: dict[str, Any], daemons: dict[str, subprocess.Popen[bytes]]) -> dict[str, object]:
-    """Start a daemon, or tell which have ended."""
+    """Start a daemon, or return the daemons that have ended."""
     if "start" not in order:
         return {"ended": {name: each.returncode for name, each in daemons.items() if each.poll() is not None}}
     try:
@@ -125,7 +126,7 @@ def _obey(order: dict[str, Any], daemons: dict[str, subprocess.Popen[bytes]]) ->
                 stderr=log,
                 env=order["environment"],
                 cwd=order["directory"],
-                # This process has one thread: nothing can hold a lock between fork and exec.
+                # This process has one thread, so no lock can be held between fork and exec.
                 preexec_fn=_die_with_parent,  # noqa: PLW1509
             )
     except OSError as error:
@@ -135,7 +136,7 @@ def _obey(order: dict[str, Any], daemons: dict[str, subprocess.Popen[bytes]]) ->
 
 
 def _reap(daemons: dict[str, subprocess.Popen[bytes]] | None = None) -> None:
-    """Take note of children that have ended: those that were started here, and those that were inherited."""
+    """Reap children that have ended: those started here, and those inherited."""
     for daemon in (daemons or {}).values():
         daemon.poll()
     own = {daemon.pid for daemon in (daemons or {}).values() if daemon.returncode is None}

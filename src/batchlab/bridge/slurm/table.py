@@ -1,4 +1,4 @@
-"""The jobs of a workload in the order in which they are submitted."""
+"""The jobs of a workload in order of submission."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 __all__ = ["CORES", "LIMIT", "SUBMIT", "table_of"]
 
 SUBMIT, LIMIT, CORES = "_submit", "_limit", "_cores"
-"""Further columns: seconds from the first submission on, the time limit (s), the cores of each task."""
+"""Additional columns: seconds from the first submission, time limit (s), cores per task."""
 
 
 def table_of(workload: Workload, equivalence: int, duration: float) -> pl.DataFrame:
-    """Return the jobs by time, with the columns `SUBMIT`, `LIMIT` and `CORES`.
+    """Return the jobs sorted by time, with the columns `SUBMIT`, `LIMIT` and `CORES`.
 
     Parameters
     ----------
     workload
         The jobs.
     equivalence
-        The cores of a task, if the workload does not say.
+        The cores per task, if the workload has none.
     duration
-        Jobs that come later than so many seconds after the first are left out.
+        Jobs submitted more than this many seconds after the first are dropped.
 
     Raises
     ------

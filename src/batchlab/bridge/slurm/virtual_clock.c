@@ -1,15 +1,15 @@
 /*
- * The clock of a virtual cluster, as its processes see it.
+ * The clock of a virtual cluster, for its processes.
  *
- * Loaded into each of them with LD_PRELOAD, this library answers all questions for the time from a file that
- * they share, and lets waits end when that time has come. The file says at which rate virtual time goes:
+ * Preloaded into each process (LD_PRELOAD), this library reads the time from a shared file, and ends waits at
+ * deadlines of that time. The file defines the rate of virtual time:
  *
  *     virtual time = virtual + (CLOCK_MONOTONIC - real) * rate
  *
- * until `lease`, a real time; from then on it goes at rate 1, as nobody has looked at the processes for too long.
+ * until the real time `lease`; afterwards the rate is 1, since the processes have not been checked for too long.
  * The rate is set by the process that owns the cluster (rust/python/src/virtual_clock.rs, which has the same
- * layout). Each process enters its id and kind into the table of the file, also after a fork.
- * CPU clocks are left alone, and so are waits for descriptors: they end by what others do.
+ * layout). Each process adds its id and kind to the table in the file, also after a fork.
+ * CPU clocks and waits for descriptors are not replaced: the latter end by actions of other processes.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -35,26 +35,26 @@ typedef int64_t nanoseconds;
 #define SECOND 1000000000LL
 #define PLACES 65536
 #define LAYOUT 1
-/* Below this a thread wakes up too often to be worth it; at the highest rate it is some virtual milliseconds. */
+/* Minimum wait, to limit the number of wake-ups; at the highest rate a few virtual milliseconds. */
 #define SHORTEST_WAIT 20000LL
-/* At rate 1 a wait is looked at again after this time at least, as the rate may have risen. */
+/* Maximum real wait at the current rate before the next check, since the rate may rise. */
 #define SHORT_WAIT 250000LL
 
 struct shared {
-    _Atomic uint32_t layout, sequence;  /* odd while the next four change */
+    _Atomic uint32_t layout, sequence;  /* odd during a change of the next four */
     _Atomic int64_t real, virtual;      /* CLOCK_MONOTONIC and virtual UNIX time at the last change of the rate */
     _Atomic double rate;
     _Atomic int64_t lease;
     double highest;
-    nanoseconds epoch;                  /* UNIX time at which the clock was started */
+    nanoseconds epoch;                  /* UNIX time at the start of the clock */
     nanoseconds shift;                  /* from virtual monotonic time to virtual UNIX time */
-    _Atomic uint32_t processes, unused; /* how many entries of the table were written so far */
+    _Atomic uint32_t processes, unused; /* number of entries written to the table */
     _Atomic int32_t process[PLACES];    /* process id * 8 + kind */
 };
 
 enum kind { DAEMON, CONTROLLER, STEP, JOB, COMMAND, DATABASE };
 
-/* The shared file; `shared` is NULL in a process that goes by real time. */
+/* The shared file; `shared` is NULL in a process that uses real time. */
 static struct shared *table, *shared;
 static int (*next_cond_timedwait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
 static int (*next_cond_clockwait)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *);
@@ -96,7 +96,7 @@ __attribute__((constructor)) static void begin(void)
 {
     static atomic_int begun;
     if (atomic_exchange(&begun, 1)) return;
-    /* The oldest version of this symbol, which dlsym would give, has another layout of conditions. */
+    /* dlsym would return the oldest version of this symbol, which has another layout of conditions. */
     next_cond_timedwait = dlvsym(RTLD_NEXT, "pthread_cond_timedwait", "GLIBC_2.3.2");
     if (!next_cond_timedwait) next_cond_timedwait = dlsym(RTLD_NEXT, "pthread_cond_timedwait");
     next_cond_clockwait = dlsym(RTLD_NEXT, "pthread_cond_clockwait");
@@ -112,11 +112,11 @@ __attribute__((constructor)) static void begin(void)
     table = found;
     enter();
     pthread_atfork(NULL, NULL, enter);
-    /* A database keeps what it is given and stamps nothing: it is watched, and goes by real time. */
+    /* A database creates no time stamps: it is monitored, and uses real time. */
     shared = strcmp(program_invocation_short_name, "mariadbd") ? table : NULL;
 }
 
-/* Virtual UNIX time; it never goes back, as the real time is read between two looks at the sequence. */
+/* Virtual UNIX time; monotonic, since real time is read between two reads of the sequence. */
 static nanoseconds virtual_now(void)
 {
     for (;;) {
@@ -146,7 +146,7 @@ static int is_mapped(clockid_t clock)
 
 static nanoseconds now_of(clockid_t clock) { return virtual_now() - (is_unix(clock) ? 0 : shared->shift); }
 
-/* How long to wait really for some virtual time, before looking again: not longer than at the highest rate. */
+/* Real wait before the next check of a virtual wait: at least until its end at the highest rate. */
 static nanoseconds wait_for(nanoseconds left)
 {
     nanoseconds shortest = (nanoseconds)(left / shared->highest);
@@ -220,7 +220,7 @@ unsigned sleep(unsigned seconds)
     return nanosleep(&request, &rest) ? (unsigned)(rest.tv_sec + (rest.tv_nsec > 0)) : 0;
 }
 
-/* Waits with a deadline: they end by one in real time, which is set anew until the virtual one has come. */
+/* Waits with a deadline: repeat them with real deadlines until the virtual deadline has passed. */
 #define UNTIL(clock, deadline, call)                                                    \
     for (;;) {                                                                          \
         nanoseconds left = total(deadline) - now_of(clock);                             \
@@ -245,7 +245,7 @@ int pthread_cond_clockwait(pthread_cond_t *restrict condition, pthread_mutex_t *
     UNTIL(clock, deadline, next_cond_clockwait(condition, mutex, clock, &until))
 }
 
-/* Without descriptors these are sleeps. */
+/* Without descriptors, these calls are sleeps. */
 static int sleep_for(nanoseconds time)
 {
     struct timespec request = parts(time);
@@ -273,7 +273,7 @@ int sysinfo(struct sysinfo *info)
     return result;
 }
 
-/* Files that are younger than the clock keep their age. */
+/* Files changed after the start of the clock keep their age in virtual time. */
 static int mapped(int result, struct stat *status)
 {
     struct timespec *times[] = {&status->st_atim, &status->st_mtim, &status->st_ctim};

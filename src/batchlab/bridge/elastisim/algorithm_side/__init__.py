@@ -1,1 +1,1 @@
-"""What an algorithm's process has on its path: the module `elastisim_python`, which needs no batchlab."""
+"""The import path of an algorithm's process: the module `elastisim_python`, independent of batchlab."""

@@ -1,7 +1,7 @@
-"""The interface that ElastiSim offers to scheduling algorithms in Python, written anew for batchlab.
+"""ElastiSim's interface for scheduling algorithms in Python, reimplemented for batchlab.
 
-Names, enumerations and behaviour are those of ElastiSim's own package of this name, so that an algorithm made
-for it runs unchanged. It needs no more than Python and, where the algorithm is a process of its own, pyzmq.
+Names, enumerations and behaviour follow ElastiSim's own package of this name, so that existing algorithms run
+unchanged. It requires only Python and, if the algorithm is a separate process, pyzmq.
 """
 
 from .interface import CommunicationCode, InvocationType, pass_algorithm

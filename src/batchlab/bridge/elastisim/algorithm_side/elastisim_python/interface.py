@@ -1,4 +1,4 @@
-"""The conversation with the simulator: PAIR sockets of ZeroMQ, messages in JSON."""
+"""The communication with the simulator: PAIR sockets of ZeroMQ, messages in JSON."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["CommunicationCode", "InvocationType", "Memory", "pass_algorithm"]
 
-# A call lists every job that changed and every node. ZeroMQ ends the connection of a longer one; bytes.
+# Bytes. A call lists every changed job and every node; ZeroMQ closes the connection for longer messages.
 LARGEST_MESSAGE = 1 << 30
 
 
 class InvocationType(Enumeration):
-    """Why the algorithm is called."""
+    """The reason for calling the algorithm."""
 
     INVOKE_PERIODIC = 0
     INVOKE_JOB_SUBMIT = 1
@@ -32,7 +32,7 @@ class InvocationType(Enumeration):
 
 
 class CommunicationCode(Enumeration):
-    """What a message is."""
+    """The type of a message."""
 
     ZMQ_INVOKE_SCHEDULING = 0xFFEC4400
     ZMQ_SCHEDULED = 0xFFEC4401
@@ -40,14 +40,14 @@ class CommunicationCode(Enumeration):
 
 
 class Memory:
-    """All jobs and nodes that the simulator has told of, which the algorithm sees and changes.
+    """All jobs and nodes that the simulator has sent, which the algorithm reads and changes.
 
     Attributes
     ----------
     jobs, nodes
-        By identifier.
+        Indexed by identifier.
     changed
-        The jobs that the algorithm has changed in this invocation.
+        The jobs that the algorithm changed in this invocation.
     """
 
     def __init__(self) -> None:
@@ -56,13 +56,13 @@ class Memory:
         self.changed: list[Job] = []
 
     def take(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Take over what a message says, and give the ``system`` that the algorithm gets."""
+        """Apply a message to jobs and nodes, and return the ``system`` argument of the algorithm."""
         for json_job in message["jobs"]:
             if json_job["id"] < len(self.jobs):
                 self.jobs[json_job["id"]].update(json_job, self.nodes)
             else:
                 self.jobs.append(Job(json_job, self.nodes, self.changed))
-        # A node may be told of several times, always in its present state.
+        # A message may contain a node several times, always with its current state.
         for json_node in {node["id"]: node for node in message["nodes"]}.values():
             if json_node["id"] < len(self.nodes):
                 self.nodes[json_node["id"]].update(json_node, self.jobs)
@@ -75,7 +75,7 @@ class Memory:
         return system
 
     def answer(self) -> list[dict[str, Any]]:
-        """Give what the algorithm did, in the order of the jobs."""
+        """Return the changes by the algorithm, sorted by job."""
         self.changed.sort()
         told = [job.to_dict() for job in self.changed if job.modified]
         self.changed.clear()
@@ -83,14 +83,14 @@ class Memory:
 
 
 def pass_algorithm(schedule: Callable[[list[Job], list[Node], dict[str, Any]], object], url: str) -> None:
-    """Have an algorithm called by the simulator until the simulation is over.
+    """Let the simulator call an algorithm until the simulation ends.
 
     Parameters
     ----------
     schedule
-        The algorithm: takes jobs, nodes and the system's state, and changes the jobs.
+        The algorithm: a function of jobs, nodes and the state of the system that changes the jobs.
     url
-        Where the simulator listens; not used in a process that batchlab started.
+        The address of the simulator; ignored in a process that batchlab started.
     """
     import zmq  # noqa: PLC0415  # within batchlab's own process nothing is sent
 

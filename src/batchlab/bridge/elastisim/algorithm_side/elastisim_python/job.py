@@ -1,4 +1,4 @@
-"""Jobs, nodes and their GPUs as an algorithm sees and changes them."""
+"""Jobs, nodes and their GPUs, as algorithms see and change them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Gpu", "GpuState", "Job", "JobState", "JobType", "Node", "NodeState",
 
 
 class JobType(Enumeration):
-    """Who may change the number of a job's nodes, and when."""
+    """The type of a job: who may change its number of nodes, and when."""
 
     RIGID = 0
     MOLDABLE = 1
@@ -24,7 +24,7 @@ class JobType(Enumeration):
 
 
 class JobState(Enumeration):
-    """How far a job has come."""
+    """The state of a job."""
 
     PENDING = 1
     RUNNING = 4
@@ -40,30 +40,30 @@ class Job:
     Parameters
     ----------
     json_job
-        Its part of a message.
+        The JSON object of the job in a message.
     nodes
-        The nodes by identifier.
+        The nodes, indexed by identifier.
     changed
-        The list in which the job puts itself once it is changed; its own one unless given.
+        The list to which the job appends itself when it is changed; by default its own.
 
     Attributes
     ----------
     identifier, type, state
-        Its number in order of submission, from 0; what may change; how far it is.
+        Its number in order of submission, from 0; its type; its state.
     submit_time, walltime, start_time, end_time, wait_time, makespan, turnaround_time
-        Seconds; -1 where not known yet. A walltime of 0 is no limit; makespan is end - start.
+        Seconds; -1 while unknown. A walltime of 0 is no limit; makespan is end - start.
     num_nodes, num_gpus_per_node
-        What a rigid job asks for; None for other jobs.
+        The request of a rigid job; None for other jobs.
     num_nodes_min, num_nodes_max, num_gpus_per_node_min, num_gpus_per_node_max
-        What another job asks for; None for rigid jobs.
+        The request of a job that is not rigid; None for rigid jobs.
     assigned_nodes, assigned_node_ids, assigned_num_gpus_per_node
-        What it is to run on; in the order of a Python set whenever the simulator has said it anew.
+        The assigned nodes and GPUs; in the order of a Python set after each update by the simulator.
     arguments, attributes, runtime_arguments
         Texts by name.
     total_phase_count, completed_phases
-        Iterations of all phases, and those done when it was last told of.
+        Total and completed iterations of all phases, at the last update.
     modified, modified_runtime_args, kill_flag
-        What the algorithm did to it in this invocation.
+        Changes by the algorithm in this invocation.
     """
 
     num_nodes: int | None = None
@@ -93,7 +93,7 @@ class Job:
         self.update(json_job, nodes)
 
     def update(self, json_job: Mapping[str, Any], nodes: Sequence[Node]) -> None:
-        """Take over what a message says."""
+        """Apply a message to the job."""
         self.state = JobState(json_job["state"])
         self.start_time: float = json_job["start_time"]
         self.end_time: float = json_job["end_time"]
@@ -107,13 +107,13 @@ class Job:
         self.completed_phases: int = json_job["completed_phases"]
 
     def reassign(self, identifiers: Iterable[int], nodes: Sequence[Node]) -> None:
-        """Take over which nodes are assigned: in the order of a set, as ElastiSim's package has it."""
+        """Set the assigned nodes, in the order of a set as in ElastiSim's package."""
         self.assigned_node_ids: set[int] = set(identifiers)
         self.assigned_nodes: list[Node] = [nodes[node] for node in self.assigned_node_ids]
 
     @property
     def modified(self) -> bool:
-        """Whether the simulator is to be told of it."""
+        """True if the job has changes for the simulator."""
         return self._modified
 
     @modified.setter
@@ -123,7 +123,7 @@ class Job:
         self._modified = value
 
     def assign(self, nodes: Node | list[Node]) -> None:
-        """Give it nodes, beside those that it has."""
+        """Assign nodes to the job, in addition to those it has."""
         self._refuse_the_killed()
         new = [
             node
@@ -135,7 +135,7 @@ class Job:
         self.modified = True
 
     def remove(self, nodes: Node | list[Node]) -> None:
-        """Take nodes from it."""
+        """Remove nodes from the job."""
         self._refuse_the_killed()
         removed = {node.identifier for node in (nodes if isinstance(nodes, list) else [nodes])}
         self.assigned_node_ids -= removed
@@ -143,22 +143,22 @@ class Job:
         self.modified = True
 
     def kill(self) -> None:
-        """Have it killed."""
+        """Request that the job is killed."""
         self.modified = True
         self.kill_flag = True
 
     def assign_num_gpus_per_node(self, assigned_num_gpus_per_node: int) -> None:
-        """Say how many GPUs of each node it gets; it counts once nodes are assigned or removed."""
+        """Set the number of GPUs per node; it takes effect when nodes are assigned or removed."""
         self.assigned_num_gpus_per_node = assigned_num_gpus_per_node
 
     def update_runtime_argument(self, key: str, value: object) -> None:
-        """Set a name that its formulas see from the next start or reconfiguration on."""
+        """Set a variable of the job's formulas, effective from the next start or reconfiguration."""
         self.modified = True
         self.modified_runtime_args = True
         self.runtime_arguments[key] = str(value)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give its part of the answer; it then counts as told."""
+        """Return the JSON object of the job for the reply, and reset its change flags."""
         told: dict[str, Any] = {
             "id": self.identifier,
             "assigned_node_ids": [node.identifier for node in self.assigned_nodes],
@@ -193,14 +193,14 @@ class Job:
 
 
 class GpuState(Enumeration):
-    """Whether a GPU computes."""
+    """Whether a GPU is computing."""
 
     FREE = 0
     ALLOCATED = 1
 
 
 class NodeType(Enumeration):
-    """What storage a node has."""
+    """The storage type of a node."""
 
     COMPUTE_NODE = 0
     COMPUTE_NODE_WITH_BB = 1
@@ -208,7 +208,7 @@ class NodeType(Enumeration):
 
 
 class NodeState(Enumeration):
-    """Whether a node is free, runs a job, or is kept for a reconfiguration."""
+    """The state of a node: free, running a job, or reserved for a reconfiguration."""
 
     FREE = 0
     ALLOCATED = 1
@@ -221,14 +221,14 @@ class Gpu:
     Parameters
     ----------
     json_gpu
-        Its part of a message.
+        The JSON object of the GPU in a message.
 
     Attributes
     ----------
     identifier
-        Its number in the node, from 0.
+        Its index in the node, from 0.
     state
-        Whether it computes.
+        Whether it is computing.
     """
 
     def __init__(self, json_gpu: Mapping[str, int]) -> None:
@@ -242,18 +242,18 @@ class Node:
     Parameters
     ----------
     json_node
-        Its part of a message.
+        The JSON object of the node in a message.
     jobs
-        The jobs by identifier.
+        The jobs, indexed by identifier.
 
     Attributes
     ----------
     identifier
-        Its number, from 0, in the lexicographic order of the hosts' names.
+        Its number, from 0, in lexicographic order of host names.
     type, state
-        What it is, and whether it is free.
+        Its storage type and its state.
     assigned_job_ids, assigned_jobs
-        The jobs that run on it.
+        The jobs running on it.
     gpus
         Its GPUs.
     """
@@ -264,13 +264,13 @@ class Node:
         self.update(json_node, jobs)
 
     def update(self, json_node: Mapping[str, Any], jobs: Sequence[Job]) -> None:
-        """Take over what a message says."""
+        """Apply a message to the node."""
         self._look_again(NodeState(json_node["state"]), partial(list, json_node["assigned_jobs"]), jobs)
         self.gpus = [Gpu(gpu) for gpu in json_node["gpus"]]
 
     def _look_again(self, state: NodeState, told: Callable[[], Iterable[int]], jobs: Sequence[Job]) -> None:
-        # Few algorithms ask which jobs are on a node: that is looked up when one does, in what was told last.
-        # It is so in this class, since algorithms set `node.__class__` to classes derived from it.
+        # Few algorithms read the jobs of a node, so the last message is evaluated on access. This is
+        # implemented in this class, since algorithms set `node.__class__` to derived classes.
         self.state = state
         self._told, self._known_jobs = told, jobs
         self._job_ids: set[int] | None = None
@@ -281,7 +281,7 @@ class Node:
 
     @property
     def assigned_job_ids(self) -> set[int]:
-        """The jobs that run on it, by their numbers."""
+        """The identifiers of the jobs running on the node."""
         if self._job_ids is None:
             self._job_ids = set(self._told())
         return self._job_ids
@@ -292,7 +292,7 @@ class Node:
 
     @property
     def assigned_jobs(self) -> list[Job]:
-        """The jobs that run on it."""
+        """The jobs running on the node."""
         if self._jobs is None:
             self._jobs = [self._known_jobs[job] for job in self.assigned_job_ids]
         return self._jobs

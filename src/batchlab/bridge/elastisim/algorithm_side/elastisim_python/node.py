@@ -1,4 +1,4 @@
-"""Compute nodes and their GPUs, under the module's name that they have in ElastiSim's own package."""
+"""The module name of nodes and GPUs in ElastiSim's own package."""
 
 from .job import Gpu, GpuState, Node, NodeState, NodeType
 
