@@ -1,8 +1,8 @@
-"""The command ``batchlab``: thin skins over the library, one file per command.
+"""The command ``batchlab``: thin layers over the library, one file per command.
 
-Nothing heavy is imported before a command needs it, so that ``--help`` answers at once; and whatever goes
-wrong ends in one line on standard error and an exit code: 0 done, 1 the simulation failed, 2 wrong usage or
-bad input, 130 interrupted.
+Heavy modules are imported only when a command needs them, so that ``--help`` is fast. Every error ends in
+one line on standard error and an exit code: 0 done, 1 the simulation failed, 2 wrong usage or bad input,
+130 interrupted.
 """
 
 import gc
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments
-        What follows the command's name; that of this process unless given.
+        Words after the command's name. [default: those of this process]
 
     Returns
     -------
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code.
     """
     try:
-        # Users are quick to press Ctrl-C: no import may be outside.
+        # Users may press Ctrl-C at once, so all imports are inside.
         words = list(sys.argv[1:] if arguments is None else arguments)
         if words in _OVERVIEW and _COMPLETING not in os.environ:
             return _show_overview(asked=bool(words))
@@ -47,14 +47,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _answer_process(answer: Callable[[list[str]], int], words: list[str]) -> int:
-    """Answer the command line of this process, which Ctrl-C ends at once."""
+    """Run the command line of this process; Ctrl-C ends the process at once."""
     from batchlab.cli import interruption  # noqa: PLC0415  # as above
 
-    # Imports make many objects and few cycles: to look for these so often costs a twentieth of a short run.
+    # Imports create many objects and few cycles; the default threshold costs 5 % of a short run.
     gc.set_threshold(_COLLECT_AFTER)
     interruption.await_interruption()
     code = answer(words)
-    # And as much at the end, where the process gives back its memory anyway.
+    # No collection at exit: the process returns its memory anyway.
     gc.freeze()
     if code == _INTERRUPTED:
         interruption.leave()
@@ -62,9 +62,9 @@ def _answer_process(answer: Callable[[list[str]], int], words: list[str]) -> int
 
 
 def _show_overview(*, asked: bool) -> int:
-    """Show the help as a whole; typer and the commands are not needed for it.
+    """Print the main help without importing typer and the commands.
 
-    As typer does, an empty line ends what was asked for.
+    Like typer, end it with an empty line if the user asked for help.
     """
     from batchlab.cli import overview, standard_output  # noqa: PLC0415  # as above
 

@@ -124,7 +124,7 @@ def adequacy(
 
 
 def _run(path: str, reading: ReadingOptions) -> Source:
-    """Read a run; of a table, which is as it is, overruns are of no interest."""
+    """Read a run. `overrun` does not apply to tables."""
     from batchlab import adequacy as measure  # noqa: PLC0415  # --help does without
 
     own = {**reading.given}
@@ -132,7 +132,7 @@ def _run(path: str, reading: ReadingOptions) -> Source:
 
 
 def _check_jobs(runs: Mapping[str, Source]) -> None:
-    """Refuse what is wrong with one of the runs by its file's name, which is not known later."""
+    """Raise here if a run has no jobs, because its file name is not known later."""
     from batchlab.adequacy.stream import as_stream  # noqa: PLC0415  # --help does without
 
     for name, source in runs.items():
@@ -142,7 +142,7 @@ def _check_jobs(runs: Mapping[str, Source]) -> None:
 
 
 def _reference(given: Sequence[str], real: Path) -> tuple[float | None, list[str]]:
-    """Take the reference value, or the repetitions from which it is found."""
+    """Return the reference value, or the repetitions that determine it."""
     if not given:
         return None, []
     if len(given) > 1:
@@ -154,7 +154,7 @@ def _reference(given: Sequence[str], real: Path) -> tuple[float | None, list[str
 
 
 def _different(runs: list[str]) -> list[str]:
-    """Refuse repetitions that are the same run."""
+    """Raise if two repetitions are the same run."""
     if len({*runs}) < len(runs):
         twice = next(run for run in runs if runs.count(run) > 1)
         rule = "a single one repeats REAL, several repeat each other; give different runs"

@@ -6,14 +6,14 @@ __all__ = ["amounts", "numbers"]
 
 
 def numbers(text: str, option: str) -> dict[str, float]:
-    """Read ``core=1.667,gpu=933``.
+    """Parse ``core=1.667,gpu=933``.
 
     Parameters
     ----------
     text
-        The option's value; empty is none.
+        The option's value; an empty text has no numbers.
     option
-        Its name, for the error.
+        The option's name, for errors.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def _pair(part: str, option: str) -> tuple[str, float]:
 
 
 def amounts(text: str, option: str) -> dict[str, int]:
-    """Read ``core=4,gpu=2``: as `numbers`, and whole."""
+    """Parse ``core=4,gpu=2``: like `numbers`, but whole numbers only."""
     found = numbers(text, option)
     for name, number in found.items():
         if not number.is_integer():

@@ -1,4 +1,4 @@
-"""The command ``batchlab`` and its subcommands, put together; and the one place where they end."""
+"""Build the command ``batchlab`` with its subcommands, run it, and handle its errors."""
 
 import shlex
 import sys
@@ -50,12 +50,12 @@ def _batchlab(
 
 
 def application(words: list[str]) -> typer.Typer:
-    """Put together what a command line needs: the command that it names, or else all of them.
+    """Build the application: with the command that the words name, or with all commands.
 
     Parameters
     ----------
     words
-        What follows the command's name.
+        Words after the command's name.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def application(words: list[str]) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     made.callback(invoke_without_command=True)(_batchlab)
-    # A misspelt name is compared with all of them.
+    # A misspelt name is compared with the names of all commands.
     named = words or completed_words()
     for name in named[:1] if named and named[0] in COMMANDS else COMMANDS:
         command = getattr(import_module(f"batchlab.cli.{name}"), name)
@@ -83,12 +83,12 @@ def application(words: list[str]) -> typer.Typer:
 
 
 def answer(words: list[str]) -> int:
-    """Do what a command line says.
+    """Run a command line.
 
     Parameters
     ----------
     words
-        What follows the command's name.
+        Words after the command's name.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def answer(words: list[str]) -> int:
     standard_output.prepare()
     try:
         command = typer.main.get_command(application(words))
-        # The command line is handed on for the manifest.
+        # The command line is passed on for the manifest.
         code = command.main(words, "batchlab", standalone_mode=False, obj=shlex.join(["batchlab", *words]))
         sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001  # no traceback ever reaches the user
@@ -113,6 +113,6 @@ def answer(words: list[str]) -> int:
 
             discard_spooled()
     if code == INTERRUPTED:
-        # typer has caught it.
+        # typer has caught the interruption.
         return explain(KeyboardInterrupt())
     return code if isinstance(code, int) else 0

@@ -1,4 +1,4 @@
-"""The commands by name, and what each does, in a line: `batchlab --help` imports none of them."""
+"""Names and one-line descriptions of all commands. `batchlab --help` imports none of the commands."""
 
 __all__ = ["COMMANDS", "DESCRIPTION", "EPILOG", "VERSIONS_HELP", "VERSION_HELP"]
 
@@ -29,4 +29,4 @@ COMMANDS = {
     "systems": "Ready descriptions of machines, by name.",
     "traces": "The logs of the Parallel Workloads Archive by name, and public data sets.",
 }
-"""The first line of each command's own help, by its name, which is that of its module and function."""
+"""Name of each command (also of its module and function), and the first line of its help."""

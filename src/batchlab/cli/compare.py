@@ -187,7 +187,7 @@ def compare(
 
 
 def _policies(specs: Sequence[str], machine: MachineRequest) -> dict[str, Policy]:
-    """Read the policies, before a long log is read; that of the machine's configuration comes first."""
+    """Parse the policies before a long log is read; the policy of the machine's configuration is first."""
     from batchlab.policy.of_file import policy_of  # noqa: PLC0415  # --help does without
     from batchlab.policy.policy import CONFIGURED  # noqa: PLC0415  # as above
 
@@ -205,7 +205,7 @@ def _policies(specs: Sequence[str], machine: MachineRequest) -> dict[str, Policy
 
 
 def _facts(workload: Workload, system: System) -> tuple[tuple[str, str], ...]:
-    """Say what the configured policy is, and what of the configuration and of requests is not simulated."""
+    """Return the configured policy, and warnings on configuration and requests that are not simulated."""
     from batchlab.policy.policy import CONFIGURED  # noqa: PLC0415  # --help does without
     from batchlab.result.unused import ignored_requests  # noqa: PLC0415  # --help does without
 

@@ -1,4 +1,4 @@
-"""Runs told to people: what came of each policy, and what that cost."""
+"""Tables that compare policies: measures of their schedules, and costs of their runs."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ __all__ = ["lettered", "tables"]
 
 _MANY = 1000
 _USUAL_WIDTH = 80
-"""Signs on a line that titles keep to in files and pipes."""
+"""Line length, in characters, that titles do not exceed in files and pipes."""
 _LONG_SPEC = 24
 _LOG, _SIMULATED, _LOG_LABEL = "log_", "log_simulated_", "(the log)"
-"""Signs of a policy's spec above which it gets a letter."""
+"""Length of a policy's spec, in characters, above which letters replace specs."""
 
 
 @dataclass(frozen=True)
 class _Column:
-    """Which number a column shows, and how it is written."""
+    """A measure in a column, its title and its number format."""
 
     title: str
     metric: str
@@ -36,19 +36,19 @@ class _Column:
 
 
 def tables(runs: Runs, width: int | None = None) -> list[Table]:
-    """Put the tables together: measures of the schedules, and costs.
+    """Build the tables: measures of the schedules, and costs.
 
     Parameters
     ----------
     runs
-        What was run.
+        The runs.
     width
-        How many signs fit on a line: where there is room, there are more measures.
+        Line length in characters. Further measures are added as they fit.
 
     Returns
     -------
     list of Table
-        Without columns of which there is no number.
+        Columns without any value are left out.
     """
     several = [name for name in LABELS if name in runs.table.columns and runs.table[name].n_unique() > 1]
     labels = [name for name in LABELS if name in several or name == "policy"]
@@ -76,9 +76,9 @@ def tables(runs: Runs, width: int | None = None) -> list[Table]:
 def _beside_log(
     groups: Mapping[tuple[str, ...], dict[str, dict[str, Any]]],
 ) -> dict[tuple[str, ...], dict[str, dict[str, Any]]]:
-    """Put the log's own measures before those of the policies, where the log has start times.
+    """Insert the log's own measures before the policies', if the log has start times.
 
-    They are of the jobs that ran under the first policy too.
+    They cover the jobs that ran under the first policy too.
     """
     found: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
     for labels, measured in groups.items():
@@ -94,12 +94,12 @@ def _beside_log(
 
 
 def lettered(tables: Sequence[Table]) -> list[Block]:
-    """Call policies A, B, C, … where one has a long spec, and say above which is which.
+    """Replace policies by letters A, B, C, … if a spec is long, and add a list of the letters.
 
     Parameters
     ----------
     tables
-        As `tables` gives them.
+        The result of `tables`.
     """
     column = tables[0].rows[0].index("policy")
     specs = list(dict.fromkeys(row[column] for row in tables[0].rows[1:]))
@@ -119,7 +119,7 @@ def _renamed(table: Table, column: int, letters: Mapping[str, str]) -> list[list
 
 
 def _letters(number: int) -> str:
-    """Give A, B, and so on; after Z comes AA."""
+    """Return A, B, and so on; AA follows Z."""
     before, letter = divmod(number, len(ascii_uppercase))
     return (_letters(before - 1) if before else "") + ascii_uppercase[letter]
 
@@ -151,7 +151,7 @@ def _cell(row: dict[str, Any], column: _Column, spread: str) -> str:
     if mean is None:
         return "–"
     width = 0.0 if other is None else other - (mean if spread == "high" else 0)
-    # Runs that are alike differ in the last digit of their mean at most.
+    # Equal runs may differ in the last digit of their mean.
     return column.written(mean) + (f" ± {column.written(width)}" if width > 1e-9 * abs(mean) else "")
 
 
@@ -190,7 +190,7 @@ _FURTHER = (
     _Column("mean queue", "queue_length_mean", _number),
     _Column("jobs a day", "throughput", _jobs_a_day),
 )
-"""What stands beside the others where there is room for it."""
+"""Measures added to the table as the line length allows."""
 _COSTS = (
     _Column("CPU time", "cpu_time", _seconds),
     _Column("of it decisions", "dispatch_cpu_time", _seconds),

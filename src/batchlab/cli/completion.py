@@ -1,4 +1,4 @@
-"""What a shell offers where a word is to be completed: names of policies, machines, logs."""
+"""Shell completion: names of policies, machines and logs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _KEY = re.compile(r"(?P<before>.*[(,]\s*(?P<key>\w+)=)(?P<begin>\w*)")
 
 
 def completed_words() -> list[str]:
-    """Give the words that a shell asks to complete, without the command's name; none otherwise."""
+    """Return the words to be completed, without the command's name; empty without a completion."""
     asked = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
     return asked.split()[1:]
 
 
 def complete_policy(incomplete: str) -> list[str]:
-    """Offer names of policies; of what belongs to a key, after ``easy(allocator=``."""
+    """Complete names of policies, and names of rules for a key, as in ``easy(allocator=``."""
     from batchlab.policy import ALLOCATORS, BACKFILLS, DISCIPLINES, ORDERS, PREDICTORS, SCHEDULERS  # noqa: PLC0415
 
     tables: dict[str, Iterable[str]] = {
@@ -39,7 +39,7 @@ def complete_policy(incomplete: str) -> list[str]:
 
 
 def complete_machine(incomplete: str) -> list[str]:
-    """Offer names of ready machines and platforms; where none fits, the shell offers files."""
+    """Complete names of ready machines and platforms; without a match, the shell completes files."""
     from batchlab.platform.machines import MACHINES  # noqa: PLC0415  # --help does without
     from batchlab.system import machines  # noqa: PLC0415  # as above
 
@@ -48,7 +48,7 @@ def complete_machine(incomplete: str) -> list[str]:
 
 
 def complete_log(incomplete: str) -> list[str]:
-    """Offer names of logs of the archive; where none fits, the shell offers files."""
+    """Complete names of logs of the archive; without a match, the shell completes files."""
     from batchlab.trace.catalogue import entries  # noqa: PLC0415  # --help does without
 
     return [trace.name for trace in entries() if incomplete and trace.name.startswith(incomplete)]

@@ -1,4 +1,4 @@
-"""``batchlab demo``: see what batchlab does before having a log at hand."""
+"""``batchlab demo``: try batchlab without a log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``batchlab elastisim``: run an ElastiSim project as it is."""
+"""``batchlab elastisim``: run an ElastiSim project unchanged."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def elastisim(
     if protocol and algorithm is None:
         raise wrong_usage("needs an algorithm to run; add --algorithm FILE.py.", "--protocol")
     check_kind(configuration, "CONFIGURATION", "elastisim")
-    # The algorithm may be a process of its own, which is told to end.
+    # The algorithm may be a separate process, which must be stopped on Ctrl-C.
     wait_no_longer()
     from batchlab.bridge import elastisim as bridge  # noqa: PLC0415  # --help does without
     from batchlab.outputs import protect  # noqa: PLC0415  # as above
@@ -101,7 +101,7 @@ def elastisim(
     _make_room(out, said.outputs)
     if algorithm is None and replay is None:
         typer.echo(f"waiting for an algorithm at {said.zmq_url} …", err=True)
-    # What an algorithm prints is not our answer.
+    # Keep the algorithm's prints out of standard output.
     with redirect_stdout(sys.stderr):
         run = bridge.run(
             configuration,
@@ -123,7 +123,7 @@ def elastisim(
 
 
 def _watched(simulation: Simulation, *, title: str, progress: bool) -> Result:
-    """Run a simulation that can be asked by ``batchlab watch``, with a progress bar if that is wanted."""
+    """Run a simulation that ``batchlab watch`` can query, with a progress bar if the project asks for one."""
     from batchlab.monitor import Monitor  # noqa: PLC0415  # --help does without
 
     with ExitStack() as stack:
@@ -133,7 +133,7 @@ def _watched(simulation: Simulation, *, title: str, progress: bool) -> Result:
 
 
 def _make_room(out: Path | None, outputs: Mapping[str, Path]) -> None:
-    """Remove what an earlier run wrote, once it is known that this one's files keep apart."""
+    """Remove the files of an earlier run, after checking that the files of this run do not collide."""
     from batchlab.bridge.elastisim import clear  # noqa: PLC0415  # --help does without
     from batchlab.result.manifest import remove_run  # noqa: PLC0415  # as above
 
@@ -144,7 +144,7 @@ def _make_room(out: Path | None, outputs: Mapping[str, Path]) -> None:
 
 
 def _check_apart(out: Path | None, outputs: Mapping[str, Path]) -> None:
-    """Refuse a folder in which ElastiSim's files and batchlab's would replace each other."""
+    """Raise if ElastiSim's files and batchlab's would replace each other in the directory."""
     from batchlab.result.manifest import is_output  # noqa: PLC0415  # --help does without
 
     if out is None:
@@ -159,7 +159,7 @@ def _check_apart(out: Path | None, outputs: Mapping[str, Path]) -> None:
 
 
 def _inputs(run: Run, configuration: Path, algorithm: Path | None) -> dict[str, Path]:
-    """Give the files that were read, by role."""
+    """Return the input files by role."""
     said = run.project.configuration
     found = {"configuration": configuration, "jobs": said.jobs_file, "platform": said.platform_file}
     return found | ({"algorithm": algorithm} if algorithm else {})

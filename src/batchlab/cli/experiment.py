@@ -1,4 +1,4 @@
-"""``batchlab experiment``: run what a file describes."""
+"""``batchlab experiment``: run an experiment that a file describes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``batchlab experiment`` and ``batchlab compare`` share: to run, to write, and to tell."""
+"""Shared steps of ``batchlab experiment`` and ``batchlab compare``: run, write and print."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _PLOTS = ("slowdown", "queue_size")
 
 @dataclass(frozen=True, kw_only=True)
 class ExperimentRequest:
-    """How an experiment is to be run, and what is to come of it; None is what was not asked for.
+    """Settings for running an experiment and writing its results; None for an output that is not requested.
 
-    Without a store finished runs are kept for the time being only. `inputs` are the files that the runs were
-    made from, by role, and `command` is the command line, both for the manifest. `facts` are names and
-    texts with which the page for people begins. `keeps_results` says that `out` gets the results too.
+    Without a `store`, finished runs are kept in a temporary directory. `inputs` (files by role) and `command`
+    (the command line) go into the manifest. `facts` are names and texts printed before the tables. With
+    `keeps_results`, `out` also gets the results.
     """
 
     title: str
@@ -58,20 +58,20 @@ class ExperimentRequest:
 
 
 def carry_out(experiment: Experiment, request: ExperimentRequest) -> None:
-    """Run an experiment, write what is wanted, and tell.
+    """Run an experiment, write the requested files, and print the tables.
 
     Parameters
     ----------
     experiment
         The runs.
     request
-        What is wanted.
+        The requested outputs.
 
     Raises
     ------
     typer.Exit
-        Where runs failed, once all that there is has been written and told: with 2 if none could be done for
-        bad input, else with 1.
+        If runs failed, after everything else was written and printed. The code is 2 if no run succeeded and
+        all errors are bad input, else 1.
     """
     with ExitStack() as stack:
         store: str | Path | None = request.store
@@ -90,7 +90,7 @@ def carry_out(experiment: Experiment, request: ExperimentRequest) -> None:
 
 
 def _without_further_policies(warnings: Iterable[str]) -> Iterator[str]:
-    """Leave out what is said of mean waits far from the log's, but for the first policy."""
+    """Keep the warning on mean waits far from the log's for the first policy only."""
     from batchlab.result.unlike_log import BEGINNING  # noqa: PLC0415  # --help does without
 
     is_said = False
@@ -119,7 +119,7 @@ def _tell(runs: Runs, request: ExperimentRequest, written: Mapping[str, str]) ->
     if request.facts:
         print_blocks(Facts([*request.facts]))
         typer.echo()
-    # Of runs that all failed there is nothing to compare.
+    # If all runs failed, no table can be built.
     compared = lettered(tables(runs, width())) if runs.failures.height < len(runs) else []
     print_blocks(*compared, *([Facts([*written.items()])] if written else []))
 
@@ -130,7 +130,7 @@ def _document(runs: Runs) -> dict[str, object]:
 
 
 def _write(runs: Runs, experiment: Experiment, request: ExperimentRequest) -> dict[str, str]:
-    """Write tables, figures and report; say where they are."""
+    """Write tables, figures and report; return their paths."""
     from batchlab.experiment.schema import OF_PASSES  # noqa: PLC0415  # --help does without
 
     written = {} if request.store is None else {"kept in": str(request.store)}

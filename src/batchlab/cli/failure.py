@@ -1,4 +1,4 @@
-"""How a command fails: one line on standard error, and an exit code."""
+"""Errors of commands: one line on standard error, and an exit code."""
 
 import math
 import os
@@ -33,28 +33,28 @@ __all__ = [
 _FAILED, _WRONG_USAGE = 1, 2
 _SHOW_TRACEBACK = "BATCHLAB_TRACEBACK"
 SEVERAL_VALUES = {"--route": "needs two hosts, SOURCE TARGET: --route node0 node1"}
-"""What options need that take several values, since typer knows only how many."""
-# What typer raises for wrong usage derives from this; its package differs between versions of typer.
+"""Hints for options with several values, because typer reports only their number."""
+# Base class of typer's errors for wrong usage. Its package depends on the version of typer.
 _COMMAND_LINE_ERROR = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
 def explain(error: BaseException, command: str = "batchlab") -> int:
-    """Tell the user in one line what ended a command.
+    """Print the error that ended a command, in one line.
 
     Parameters
     ----------
     error
-        What was raised.
+        The error.
     command
-        Whose help to point at, where the error does not know.
+        The command in the hint ``See … --help``, unless the error names one.
 
     Returns
     -------
     int
-        The exit code that goes with it.
+        The exit code.
     """
     if isinstance(error, SystemExit):
-        # typer has said what there was to say, or the reader of our output has gone.
+        # typer has printed the message, or the reader of the output has closed it.
         return error.code if isinstance(error.code, int) else _FAILED
     if os.environ.get(_SHOW_TRACEBACK):
         traceback.print_exception(error)
@@ -66,85 +66,85 @@ def explain(error: BaseException, command: str = "batchlab") -> int:
     if code == INTERRUPTED:
         say_interrupted()
         return code
-    # A message of several lines is still one line here: what is not on it is easily overlooked.
+    # Join the lines of a message: users overlook further lines.
     sys.stderr.write(f"batchlab: {as_message(' '.join(message.split()))}\n")
     return code
 
 
 def code_of_failures(errors: Iterable[str], *, done: int) -> int:
-    """Give the exit code of runs some of which failed.
+    """Return the exit code if some runs failed.
 
     Parameters
     ----------
     errors
         The names of the classes of their errors.
     done
-        How many other runs are done.
+        The number of runs that succeeded.
 
     Returns
     -------
     int
-        That of bad input where no run could be done, and none of them failed for anything else.
+        The code of bad input if no run succeeded and all errors are bad input; else the code of failure.
     """
     kinds = [getattr(batchlab.errors, name, Exception) for name in errors]
     return _WRONG_USAGE if not done and all(map(_is_bad_input, kinds)) else _FAILED
 
 
 def wrong_usage(message: str, option: str) -> Exception:
-    """Make the error for options that are right by themselves but not here.
+    """Return an error for an option that is valid by itself but not in this combination.
 
     Parameters
     ----------
     message
-        What is wrong, and the next step.
+        The problem and the next step.
     option
-        The option it is about.
+        The option.
 
     Returns
     -------
     Exception
-        To be raised.
+        The error, for the caller to raise.
     """
     return typer.BadParameter(message, param_hint=option)
 
 
 def at_least_one(value: int | None) -> int | None:
-    """Refuse numbers below 1; for options."""
+    """Raise if a number is below 1; for options."""
     if value is not None and value < 1:
         raise typer.BadParameter(f"{value}; must be >= 1")
     return value
 
 
 def is_seed(value: int) -> int:
-    """Refuse what the kernel's generators cannot start from; for options."""
+    """Raise unless the seed is in the range of the kernel's generators; for options."""
     if not 0 <= value <= LARGEST_SEED:
         raise typer.BadParameter(f"{value}; must be an integer from 0 to 2^64 - 1")
     return value
 
 
 def is_pace(value: float | None) -> float | None:
-    """Refuse what no clock can go at; for options."""
+    """Raise unless the value is a positive, finite number of seconds; for options."""
     if value is not None and not 0 < value < math.inf:
         raise typer.BadParameter(f"{value}; must be a number of seconds > 0")
     return value
 
 
 def is_rate(value: float | None) -> float | None:
-    """Refuse what is no rate of service; for options."""
+    """Raise unless the value is a positive, finite rate; for options."""
     if value is not None and not 0 < value < math.inf:
         raise typer.BadParameter(f"{value}; must be a finite number > 0, in units of work per second")
     return value
 
 
 def is_table(value: Path | None) -> Path | None:
-    """Refuse files that could not be written as a table; for options."""
+    """Raise unless the file name has the suffix of a table; for options."""
     if value is not None and value.suffix.lower() not in (".csv", ".parquet"):
         raise typer.BadParameter(f"{value}; must end in .csv or .parquet")
     return is_in_directory(value)
 
 
 def is_in_directory(value: Path | None) -> Path | None:
-    """Refuse files in directories that are not there, or may not be written to; for options."""
+    """Raise unless the file's directory exists and is writable; for options."""
     if value is not None and not value.absolute().parent.is_dir():
         raise typer.BadParameter(f"{value.parent} is no directory; make it first, or choose another")
     if value is not None and _is_closed(value):
@@ -153,14 +153,14 @@ def is_in_directory(value: Path | None) -> Path | None:
 
 
 def check_directory(path: Path | None, option: str = "--out") -> None:
-    """Refuse a directory for results that cannot be written, before hours of simulation.
+    """Raise if a directory for results is not writable, before a long simulation.
 
     Parameters
     ----------
     path
-        The value of the option, if any.
+        The value of the option; None if missing.
     option
-        Its name.
+        The option's name.
     """
     if path is None:
         return
@@ -172,7 +172,7 @@ def check_directory(path: Path | None, option: str = "--out") -> None:
 
 
 def check_page(path: Path | None, option: str = "--report") -> None:
-    """Refuse a page that cannot be written, before the work; `path` is that of an option, if it was given."""
+    """Raise if a report cannot be written to the file, before the work; None if the option is missing."""
     if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
         raise wrong_usage(f"{path} is no file in a directory that is there; name one.", option)
     if path is not None and _is_closed(path):
@@ -180,14 +180,14 @@ def check_page(path: Path | None, option: str = "--report") -> None:
 
 
 def check_report(report: Path | None, option: str = "--report") -> None:
-    """Refuse a report that cannot be written, before hours of simulation.
+    """Raise if a report cannot be written or plotly is missing, before a long simulation.
 
     Parameters
     ----------
     report
-        Where to, if it was given.
+        The file; None if the option is missing.
     option
-        By which option.
+        The option's name.
     """
     if report is None:
         return
@@ -198,14 +198,14 @@ def check_report(report: Path | None, option: str = "--report") -> None:
 
 
 def _is_closed(path: Path) -> bool:
-    """Tell whether no file can be put there: files are replaced whole, devices and pipes are written to."""
+    """Return whether writing is refused. Files are replaced, which needs a writable directory."""
     target = path.resolve()
     is_replaced = target.is_file() or not target.exists()
     return is_replaced and target.parent.is_dir() and not os.access(target.parent, os.W_OK | os.X_OK)
 
 
 def _told(error: BaseException, command: str) -> tuple[str, int]:
-    # Python makes a RuntimeError of one that comes while a class is made.
+    # Python wraps an error in a class body into a RuntimeError.
     if any(isinstance(each, KeyboardInterrupt | typer.Abort) for each in (error, error.__cause__)):
         return "interrupted.", INTERRUPTED
     if isinstance(error, _COMMAND_LINE_ERROR):
@@ -227,13 +227,13 @@ def _is_bad_input(kind: type[BaseException]) -> bool:
 
 
 def _unexpected(error: BaseException) -> str:
-    """Tell an error of the user's own Python files by its place; others are batchlab's."""
+    """Format an unexpected error with its place in the user's Python files, or as an internal error."""
     where = _place(error) or f"internal error, please report it ({_SHOW_TRACEBACK}=1 shows where)"
     return f"{where}: {type(error).__name__}: {error}"
 
 
 def _place(error: BaseException) -> str | None:
-    """Name the place in the user's own Python files that an error comes from, if it does."""
+    """Return the place in the user's Python files that raised the error; None if it is elsewhere."""
     from batchlab.python_file import place_in_files  # noqa: PLC0415  # for errors only
 
     return place_in_files(error)

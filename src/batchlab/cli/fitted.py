@@ -1,4 +1,4 @@
-"""The option ``--fitted``: a run with what `batchlab slurm fit` found."""
+"""The option ``--fitted``: apply the values found by `batchlab slurm fit`."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ __all__ = ["with_fitted"]
 def with_fitted(
     path: Path, workload: Workload, system: System, policy: Policy, options: RunOptions
 ) -> tuple[Workload, Policy, RunOptions]:
-    """Give what is run with fitted values.
+    """Return the inputs of a run with fitted values.
 
     Parameters
     ----------
     path
         The file.
     workload, system, policy, options
-        What would be run without it.
+        The inputs without fitted values.
 
     Returns
     -------
     tuple
-        The workload, submitted when the controller knows it; the policy; and the options with overheads.
+        The workload, with submit times as the controller sees them; the policy; the options with overheads.
     """
     from batchlab.twin import Twin, read_fitted  # noqa: PLC0415  # --help does without
 

@@ -1,4 +1,4 @@
-"""``batchlab generate``: make a workload by a model, or one like a log."""
+"""``batchlab generate``: generate a workload by a model, or one that resembles a log."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Estimates = Literal["log", "run_time", "tsafrir"]
 
 _LIKE = "Like a log"
 _NODES = 128
-# Which models look at an option; None stands for --like without one.
+# The models that use an option. None stands for --like without a model.
 _MODELS_OF: dict[str, tuple[Model | None, ...]] = {
     "kind": ("lublin",),
     "load": ("feitelson",),
@@ -199,7 +199,7 @@ class _Request:
     reading: ReadingOptions
 
     def check(self) -> None:
-        """Refuse what does not go together."""
+        """Raise if arguments contradict each other."""
         if self.model is None and self.like is None:
             raise wrong_usage(
                 "is missing: name a model (lublin, feitelson, jann), or pass --like TRACE.", "MODEL"
@@ -216,7 +216,7 @@ class _Request:
 
 
 def _check_given(context: typer.Context, model: Model | None) -> None:
-    """Refuse options that the model would not look at."""
+    """Raise if an option has no effect on the model."""
     for option, models in _MODELS_OF.items():
         source = context.get_parameter_source(option)
         if model not in models and source is not None and source.name == "COMMANDLINE":
@@ -243,7 +243,7 @@ def _made(request: _Request) -> Workload:
 def _like(request: _Request) -> Workload:
     from batchlab import generate as models  # noqa: PLC0415  # as above
 
-    # What is wrong with the options shall not wait until a long log is read.
+    # Check the options before a long log is read.
     performance = numbers(request.performance, "--performance")
     of_log = request.performance_of_log
     limits = {"min": amounts(request.least, "--least"), "max": amounts(request.most, "--most")}
@@ -275,7 +275,7 @@ def _log(request: _Request) -> Workload:
 
 
 def _writing(out: Path, writer: str | None) -> Callable[[Workload], None]:
-    """Find what writes the file, before the workload is made."""
+    """Choose the writer of the file, before the workload is generated."""
     from batchlab.workload.writer import WRITERS, write_workload  # noqa: PLC0415  # --help does without polars
 
     if writer is None and not out.name.lower().endswith(tuple(WRITERS)):
@@ -287,7 +287,7 @@ def _writing(out: Path, writer: str | None) -> Callable[[Workload], None]:
 
 
 def _own_writer(text: str) -> Writer:
-    """Load the writer that ``FILE.py:NAME`` names."""
+    """Load the writer from ``FILE.py:NAME``."""
     from batchlab.errors import WorkloadError  # noqa: PLC0415  # as above
     from batchlab.python_file import defined_in_file  # noqa: PLC0415  # as above
     from batchlab.workload.writer import Writer  # noqa: PLC0415  # as above

@@ -1,4 +1,4 @@
-"""The rule of `batchlab.outputs` for all commands: outputs replace no input and no stranger's file."""
+"""Output protection for all commands (`batchlab.outputs`): never replace inputs or foreign files."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 __all__ = ["OUTPUTS", "check_named", "guard", "output_parameters"]
 
 OUTPUTS = ("out", "report", "dispatch", "events", "record")
-"""The parameters of commands that name what is written."""
+"""Parameters of commands that name outputs."""
 
-# Commands whose files of input name outputs too.
+# Commands with input files that name outputs too.
 _NAMED_IN_FILES = ("experiment", "elastisim")
-# What is written about files, rather than named.
+# Parameters with free text, which may look like a file name.
 _TEXTS = ("title", "baseline")
 _PART = re.compile(r"[=:,]")
 _HELP = "Replace files that batchlab did not write. Inputs are never replaced."
@@ -43,7 +43,7 @@ def guard(made: typer.Typer) -> None:
 
 
 def output_parameters(command: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """Return the parameters of a command that name what it writes; none of one that is guarded already."""
+    """Return the parameters of a command that name outputs; empty if the command is guarded already."""
     found = inspect.signature(command, eval_str=True).parameters
     if "overwrite" in found:
         return {}
@@ -83,14 +83,14 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _flag(outputs: Iterable[inspect.Parameter]) -> object:
-    """Describe the option, in the panel of the others that name what is written."""
+    """Return the option ``--overwrite``, in the help panel of the output options."""
     options = [each for parameter in outputs for each in get_args(parameter.annotation)[1:]]
     panel = next((each.rich_help_panel for each in options if each.rich_help_panel), None)
     return Annotated[bool, typer.Option("--overwrite", rich_help_panel=panel, help=_HELP)]
 
 
 def _inputs(values: Mapping[str, object]) -> Iterator[Path]:
-    """Find the files and folders that the values of options name, also as part of a text."""
+    """Find the existing files and folders that option values name, also as part of a text."""
     for name, value in values.items():
         for each in value if isinstance(value, list | tuple) else [value]:
             if not isinstance(each, str | Path) or name in _TEXTS:
@@ -104,12 +104,12 @@ def _exists(path: Path) -> bool:
     try:
         return path.exists()
     except (OSError, ValueError):
-        # The text is no name of a file.
+        # Not a valid file name.
         return False
 
 
 def check_named(command: str, name: str, path: Path) -> None:
-    """Check one output before a command does its work.
+    """Check one output before a command starts its work.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def check_named(command: str, name: str, path: Path) -> None:
     Raises
     ------
     OutputError
-        If a file is there that must not be replaced.
+        If the file exists and must not be replaced.
     """
     from batchlab.outputs import check_output, check_set  # noqa: PLC0415  # plain runs do without
 
@@ -149,7 +149,7 @@ def _is_of_virtual_nodes(name: str) -> bool:
     return name in {"jobs.csv", "model.csv", "metrics.json", "jobcomp.txt", "sacct.txt"}
 
 
-# The commands that write a directory, by which of its files they may write.
+# Commands that write a directory, with a test for the file names that they write.
 _SETS: dict[str, Callable[[str], bool]] = {
     "run": _is_of_run,
     "demo": _is_of_run,

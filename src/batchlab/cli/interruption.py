@@ -1,8 +1,8 @@
-"""Ctrl-C ends a command within half a second, also where it is in the midst of long work of a library.
+"""End a command within half a second after Ctrl-C, even during long library calls.
 
-Python raises KeyboardInterrupt between two steps of its own, which may be seconds apart while a table is read
-or a figure drawn. A thread waits for the signal too, and ends the process where that has not ended by itself.
-Files are written under other names and renamed, so none is left in part.
+Python raises KeyboardInterrupt between two bytecode instructions. These may be seconds apart while a table is
+read or a figure is drawn. A thread also waits for the signal and ends the process if it is still running.
+Files are written under temporary names and renamed, so no partial file remains.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ __all__ = ["INTERRUPTED", "await_interruption", "leave", "removed", "say_interru
 INTERRUPTED = 130
 _PATIENCE = 0.25
 _SHOW_CURSOR = "\x1b[?25h"
-# What the thread has to know: whether it ends the process, whether the line was said, what is to be removed.
+# State for the thread: whether it ends the process, whether the message was printed, folders to remove.
 _state = {"awaiting": False, "said": False}
 _folders: set[str] = set()
 _saying = Lock()
 
 
 def await_interruption() -> None:
-    """Have Ctrl-C end this process; to be called once, by its main thread."""
+    """Install the signal handler and start the thread; call it once, in the main thread."""
     if os.name != "posix":
         return
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     _state["awaiting"] = True
-    # A process in the background may be told to ignore the signal.
+    # A background process may have been started with SIGINT ignored.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
     Thread(target=_await, args=(reader,), name="batchlab-interruption", daemon=True).start()
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
-    """Raise KeyboardInterrupt; what libraries say of it in the midst of their work is not for users."""
+    """Raise KeyboardInterrupt, and suppress warnings that interrupted libraries print."""
     if _state["awaiting"]:
         warnings.simplefilter("ignore")
         sys.unraisablehook = _overlook
@@ -54,19 +54,19 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _overlook(raised: sys.UnraisableHookArgs) -> None:
-    """Say nothing of an interruption where Python could not raise it."""
+    """Ignore a KeyboardInterrupt that Python could not raise."""
     if raised.exc_type is not KeyboardInterrupt:
         sys.__unraisablehook__(raised)
 
 
 def wait_no_longer() -> None:
-    """Leave it to the command what Ctrl-C ends: it has something to tell then."""
+    """Leave Ctrl-C to Python: the command has something to do before it ends."""
     _state["awaiting"] = False
 
 
 @contextmanager
 def removed(folder: str) -> Iterator[None]:
-    """Remove a folder if the process is ended meanwhile."""
+    """Remove a folder if the process is interrupted meanwhile."""
     _folders.add(folder)
     try:
         yield
@@ -75,7 +75,7 @@ def removed(folder: str) -> Iterator[None]:
 
 
 def say_interrupted() -> None:
-    """Say so, once; of two threads the second waits until it is said, since it ends the process then."""
+    """Print the message once; a second thread waits until it is printed, since it ends the process next."""
     with _saying:
         if not (_state["awaiting"] and _state["said"]):
             sys.stderr.write("batchlab: interrupted.\n")
@@ -84,7 +84,7 @@ def say_interrupted() -> None:
 
 
 def leave() -> NoReturn:
-    """End the process without taking down what is in memory, which may take seconds."""
+    """End the process without freeing memory, which may take seconds."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
@@ -100,7 +100,7 @@ def _await(reader: int) -> None:
     _stop_processes()
     _remove_unfinished()
     if sys.stderr.isatty() and not _state["said"]:
-        # A progress bar hides it, and stands on the line.
+        # A progress bar hides the cursor and occupies the line.
         sys.stderr.write(f"{_SHOW_CURSOR}\n")
     say_interrupted()
     leave()
@@ -112,7 +112,7 @@ def _stop_processes() -> None:
 
         for child in active_children():
             child.kill()
-        # Gives back semaphores, as at the usual end of a process; else their tracker warns of them.
+        # Release semaphores as at a normal exit, or their tracker prints a warning.
         util._run_finalizers(0)  # type: ignore[attr-defined]  # noqa: SLF001  # there is no public one
 
 

@@ -1,4 +1,4 @@
-"""Which log a command means: a file, or a log of the catalogue that was fetched."""
+"""Find and read the log of a command: a file, or a fetched log of the catalogue."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ __all__ = ["check_platform", "format_of", "is_log", "located", "mapping_of", "re
 
 _JOBS = ".json"
 _OF_TABLES, _OF_JSON = {"overrun", "invalid", "max_jobs"}, {"max_jobs"}
-# A number of a job, and five fields or more.
+# A line of a sacct dump: the job number and at least five fields.
 _NO_HEADER = re.compile(rb"\d+(?:_\d+|\+\d+)?(?:\.\w+)?\|(?:[^|\n]*\|){4}")
 
 
 def located(given: Path, *, stream: bool = False) -> tuple[Path, str | None]:
-    """Find the log that an argument names.
+    """Find the file of a log.
 
     Parameters
     ----------
     given
-        A file, or a name as `batchlab.traces.find` understands it; ``-`` for standard input.
+        A file, a name for `batchlab.traces.find`, or ``-`` for standard input.
     stream
-        Whether the log is read in one pass. Otherwise what can be read only once, such as a pipe, is copied.
+        True if the log is read in one pass. Otherwise input that can be read only once (a pipe) is copied.
 
     Returns
     -------
     tuple
-        The file; and the log's name, where the catalogue told the file.
+        The file, and the name of the log if the file came from the catalogue.
     """
     if str(given) == "-" or not (given.is_file() or given.is_dir()):
         from batchlab.cli.spooled import piped, spooled  # noqa: PLC0415  # most logs are files
@@ -78,10 +78,10 @@ def read_log(log: LogRequest, *systems: System | None) -> Workload:
     Parameters
     ----------
     log
-        The file, and how to read it; what is about the fields of logs is refused for others.
+        The file, and how to read it. Options on fields of logs are an error for other files.
     systems
-        The described machines, as far as there are any: their partitions have the limits that a log of Slurm
-        names, and they decide whether memory is asked for unless the request does.
+        The described machines, if any. Their partitions have the limits that a Slurm log names, and they
+        decide whether jobs request memory unless the log request does.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def _read_any(log: LogRequest, systems: Sequence[System]) -> Workload:
     is_json = _is_json(log.trace)
     known = _OF_JSON if is_json else _OF_TABLES
     for name, value in log.given.items():
-        # No machine needs to be told that there is no memory.
+        # Without memory on the machine, use_memory=False is harmless.
         if name not in known and (name, value) != ("use_memory", False):
             raise wrong_usage(
                 f"is about the fields of a log; {log.trace} is none. Leave it out.", option_of(name)
@@ -129,7 +129,7 @@ def _read_json(log: LogRequest) -> Workload:
 
 
 def is_log(log: LogRequest) -> bool:
-    """Tell a log from tables and other simulators' jobs: by the content, unless its format is given."""
+    """Return whether the file is a log, not a table or jobs of another simulator; by content or format."""
     from batchlab.workload.formats import FORM_OPTIONS, is_table  # noqa: PLC0415  # --help does without
 
     if not FORM_OPTIONS.isdisjoint(log.given):
@@ -144,7 +144,7 @@ def _is_json(path: Path) -> bool:
 
 
 def format_of(log: LogRequest) -> LogFormat:
-    """Give the format of a log: what was given, or else what its first line looks like."""
+    """Return the format of a log: as given, or by its first line."""
     from batchlab.workload.formats import format_by  # noqa: PLC0415  # --help does without
 
     if log.mapping is not None and log.log_format not in (None, "mapped"):
@@ -155,7 +155,7 @@ def format_of(log: LogRequest) -> LogFormat:
 
 
 def mapping_of(log: LogRequest) -> LogMapping | None:
-    """Return the mapping of a data set, given or found by the columns; None for other files."""
+    """Return the mapping of a data set, as given or found by its columns; None for other files."""
     if format_of(log) != "mapped":
         return None
     from batchlab.workload.mappings.read import mapping_of_source  # noqa: PLC0415  # most files are others
@@ -185,13 +185,13 @@ def _read(log: LogRequest, systems: Sequence[System]) -> Workload:
     if any(map(_selects_cores, systems)):
         read = _spread_uneven(read)
     if log.use_memory is None:
-        # Systems with memory take it by the name of the column; those without it leave it alone.
+        # Systems with memory use the column by its name; others ignore it.
         return replace(read, resources=tuple(name for name in read.resources if name != "mem"))
     return read
 
 
 def _check_header(log: LogRequest) -> None:
-    """Refuse a dump of sacct without its header, which looks like no other log."""
+    """Raise if a dump of sacct has no header: no reader recognises it."""
     from batchlab.workload.formats import beginning  # noqa: PLC0415  # the library, when it is needed
 
     if _NO_HEADER.match(beginning(log.trace)):
@@ -200,19 +200,19 @@ def _check_header(log: LogRequest) -> None:
 
 
 def _gives_memory(system: System) -> bool:
-    """Tell whether a system is of a slurm.conf that gives memory to jobs."""
+    """Return whether the system comes from a slurm.conf that allocates memory to jobs."""
     return "mem" in system.resources and system.policy.startswith("slurm")
 
 
 def _selects_cores(system: System) -> bool:
-    """Tell whether a system is of a slurm.conf that gives cores rather than whole nodes to jobs."""
+    """Return whether the system comes from a slurm.conf that allocates cores, not whole nodes."""
     return system.policy.startswith("slurm(") and "select=cores" in system.policy
 
 
 def _spread_uneven(workload: Workload) -> Workload:
-    """Let processors that do not fill the nodes of their job be on any nodes, and say so.
+    """Allow any distribution of processors that do not fill the nodes of their job, and print a note.
 
-    The policy slurm(select=cores) has equal tasks on each node: 32 processors on 3 nodes would stop the run.
+    The policy slurm(select=cores) places equal tasks on each node: 32 processors on 3 nodes are an error.
     """
     if "tasks_per_node" not in workload.jobs.columns:
         return workload
@@ -234,13 +234,13 @@ def _spread_uneven(workload: Workload) -> Workload:
 
 
 def _partition_limits(systems: Sequence[System]) -> dict[str, float]:
-    """Give the longest time limits of partitions, seconds, where they have one."""
+    """Return the maximum time limit of partitions, seconds, for those that have one."""
     found = [partition for system in reversed(systems) for partition in system.partitions]
     return {each.name: each.admits.max_time for each in found if each.admits.max_time is not None}
 
 
 def check_platform(workload: Workload, system: System | None) -> None:
-    """Refuse jobs with applications where the machine is no platform."""
+    """Raise if jobs have applications and the machine is not a platform."""
     if workload.applications and (system is None or system.platform is None):
         found = "is missing" if system is None else "describes no platform"
         raise wrong_usage(
@@ -249,14 +249,14 @@ def check_platform(workload: Workload, system: System | None) -> None:
 
 
 def check_counting(system: System | None) -> None:
-    """Refuse to count messages where the machine is no platform."""
+    """Raise if messages are to be counted and the machine is not a platform."""
     if system is None or system.platform is None:
         rule = "counts messages on a platform: give --system SimGrid's XML, or batchlab's TOML of one"
         raise wrong_usage(f"{rule}.", "--messages")
 
 
 def _applications(folder: Path) -> dict[str, Application]:
-    """Read every application of a folder; its name is that of the file."""
+    """Read every application of a folder, keyed by file name without the suffix."""
     from batchlab.application import read_application  # noqa: PLC0415  # only these need it
 
     return {file.stem: read_application(file) for file in sorted(folder.glob("*.json"))}

@@ -1,4 +1,4 @@
-"""Which machine ``batchlab run`` means."""
+"""Find the machine of a run from options, mapping, catalogue or log header."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ __all__ = ["machine_for", "machine_of_log", "policy_for"]
 def machine_for(
     described: System | None, log: LogRequest, machine: MachineRequest, header: Callable[[], Header]
 ) -> System:
-    """Give the machine on which a log is run.
+    """Return the machine on which a log is run.
 
     Parameters
     ----------
     described
-        What `MachineRequest.described` gave.
+        The result of `MachineRequest.described`.
     log
-        The log, which may have been found in the catalogue.
+        The log; the catalogue may know it.
     machine
-        What the options say of the machine.
+        The machine options.
     header
-        Gives the log's header.
+        Returns the log's header.
 
     Returns
     -------
     System
-        The described one, else that of the mapping, of the catalogue, or of the header.
+        The described machine, else the machine of the mapping, of the catalogue, or of the header.
     """
     system = (
         described
@@ -51,19 +51,19 @@ def machine_for(
 
 
 def machine_of_log(header: Header, machine: MachineRequest) -> System:
-    """Make the machine that a log's header describes.
+    """Build the machine that a log's header describes.
 
     Parameters
     ----------
     header
         The log's header.
     machine
-        What the options say of it: ``--cores`` and ``--equivalence``.
+        The options ``--cores`` and ``--equivalence``.
 
     Returns
     -------
     System
-        Its name says where it comes from.
+        The machine; its name states its origin.
     """
     from batchlab.trace.traces import machine_of_sizes  # noqa: PLC0415  # --help does without
 
@@ -83,20 +83,20 @@ def machine_of_log(header: Header, machine: MachineRequest) -> System:
 
 
 def policy_for(policy: str | None, machine: MachineRequest) -> Policy:
-    """Take the policy under which a log is run.
+    """Return the policy under which a log is run.
 
     Parameters
     ----------
     policy
-        ``--policy``, if it was given: a spec, or what a Python file defines.
+        ``--policy``, if given: a spec, or a name in a Python file.
     machine
         ``--system`` and the other options that describe the machine.
 
     Returns
     -------
     Policy
-        The given one, else that of the system's description (Slurm's files have one), else ``fcfs``; as it is
-        on this machine, by `Policy.on`.
+        The given policy, else the policy of the system's description (Slurm's files have one), else ``fcfs``;
+        adapted to this machine by `Policy.on`.
     """
     from batchlab.policy.of_file import policy_of  # noqa: PLC0415  # --help does without
 
@@ -109,7 +109,7 @@ def policy_for(policy: str | None, machine: MachineRequest) -> Policy:
 
 
 def _assumed(header: Header, machine: MachineRequest, sizes: Sequence[tuple[int, int]]) -> str:
-    """Say what the header says of the machine, and what was assumed besides."""
+    """Return the machine facts from the header, and the assumptions added to them."""
     limits = {"MaxNodes": header.max_nodes, "MaxProcs": header.max_processors}
     fields = ", ".join(f"{label} {value}" for label, value in limits.items() if value is not None)
     if machine.cores is None and header.max_nodes is None:
@@ -120,13 +120,13 @@ def _assumed(header: Header, machine: MachineRequest, sizes: Sequence[tuple[int,
 
 
 def _check_memory(system: System, use_memory: bool | None) -> None:
-    """Refuse ``--use-memory`` on a machine without memory."""
+    """Raise if ``--use-memory`` is given and the machine has no memory."""
     if use_memory and "mem" not in system.resources:
         raise wrong_usage("has the jobs ask for mem, which the machine lacks; pass --system.", "--use-memory")
 
 
 def _mapped_machine(log: LogRequest, machine: MachineRequest) -> System | None:
-    """Read the machine that a mapping names; None if it names none, or options describe a machine."""
+    """Read the machine of the mapping; None if it has none, or options describe a machine."""
     if machine.cores is not None or machine.equivalence is not None:
         return None
     mapping = mapping_of(log)
@@ -140,10 +140,10 @@ def _mapped_machine(log: LogRequest, machine: MachineRequest) -> System | None:
 def _catalogued_machine(
     log: LogRequest, machine: MachineRequest, header: Callable[[], Header]
 ) -> System | None:
-    """Give the machine of a log that the catalogue knows; where options say something, its header decides.
+    """Return the machine of a log in the catalogue; None if options describe the machine.
 
-    A file that only has the name of a log of the catalogue is taken for it if its header tells of as many
-    processors, or of none.
+    A file that only has the name of a catalogued log is accepted if its header has the same number of
+    processors, or no number.
     """
     if machine.cores is not None or machine.equivalence is not None:
         return None

@@ -1,4 +1,4 @@
-"""How much memory the process took, for the answer."""
+"""Peak memory of the process."""
 
 import sys
 from pathlib import Path
@@ -7,16 +7,16 @@ __all__ = ["peak_memory"]
 
 
 def peak_memory() -> int | None:
-    """Give the most memory that this process had resident so far.
+    """Return the peak resident memory of this process.
 
     Returns
     -------
     int or None
-        Bytes; None where the platform does not tell.
+        Bytes; None if the operating system does not report it.
     """
     status = Path("/proc/self/status")
     if status.exists():
-        # Better than getrusage, which on Linux starts from the parent's peak.
+        # More accurate than getrusage, which on Linux starts from the parent's peak.
         lines = status.read_text(encoding="ascii", errors="replace").splitlines()
         peaks = [line.split()[1] for line in lines if line.startswith("VmHWM:")]
         return int(peaks[0]) * 1024 if peaks else None

@@ -1,4 +1,4 @@
-"""``batchlab mix``: target jobs among those of a log, which run applications in the background."""
+"""``batchlab mix``: insert target jobs into a log, and let its jobs run applications in the background."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def mix(
     from batchlab import generate  # noqa: PLC0415  # --help does without NumPy
     from batchlab.workload import write_table  # noqa: PLC0415  # here too
 
-    # What is wrong with the options shall not wait until a long log is read.
+    # Check the options before a long log is read.
     targets = [_target(each, count) for each in target or ()]
     weights = _weights(background or [])
     log = _log(trace, reading, jobs)
@@ -96,7 +96,7 @@ def mix(
 
 
 def _target(text: str, count: int) -> Target:
-    """Read a target; how many there are is that of the command unless it says."""
+    """Parse a target; `count` is the default number of its jobs."""
     from batchlab.generate import Target  # noqa: PLC0415  # as above
     from batchlab.generate.spelling import columns_of  # noqa: PLC0415  # here too
 
@@ -127,7 +127,7 @@ def _log(trace: Path, reading: ReadingOptions, jobs: int | None) -> Workload:
 
 
 def _tell(mixed: Workload, out: Path) -> None:
-    """Say what was made, kind by kind."""
+    """Print the numbers of jobs by kind."""
     first, *others = repr(mixed).splitlines()
     kinds = (
         mixed.jobs.group_by("mixed", "app_name", maintain_order=True).len("jobs").sort("mixed", "app_name")

@@ -1,4 +1,4 @@
-"""``batchlab run`` while others look at it: in this terminal, in another one, in a browser."""
+"""``batchlab run`` with live views: in this terminal, in another terminal, in a browser."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _IN_CLEAR = (
 
 
 def check_watching(watching: Watching, *, stream: bool) -> None:
-    """Refuse options that make no sense together.
+    """Raise if options for live views contradict each other.
 
     Parameters
     ----------
     watching
-        How the run is to be looked at.
+        The options for live views.
     stream
-        Whether it is streamed.
+        True if the run is streamed.
     """
     given = {"--host": watching.host, "--port": watching.port, "--keep": watching.keep or None}
     for option, value in given.items():
@@ -60,19 +60,19 @@ def monitored(
     policy: Policy,
     events: EventStream | Path | None = None,
 ) -> Iterator[Monitor]:
-    """Prepare a run that can be looked at.
+    """Prepare a run with live views.
 
     Parameters
     ----------
     request
-        What ``batchlab run`` was asked to do.
+        The arguments of ``batchlab run``.
     workload, system, policy, events
-        What to simulate; the events are those of the request unless given.
+        The inputs of the simulation. [default for events: those of the request]
 
     Yields
     ------
     Monitor
-        Ready to run; the page's address has been said.
+        Ready to run; the address of its page has been printed.
     """
     import batchlab  # noqa: PLC0415  # the library is imported when it is needed
     from batchlab.monitor.serving import Serving  # noqa: PLC0415  # here too
@@ -108,7 +108,7 @@ def monitored(
 
 @contextmanager
 def _run_progress(simulation: Simulation) -> Iterator[Callable[[int, int], None] | None]:
-    """Show how far a run is, with its date."""
+    """Show the progress of a run, with the simulated date."""
     from batchlab.workload.calendar_time import CalendarTime  # noqa: PLC0415  # as above
 
     dates = CalendarTime.of(simulation.workload.header, simulation.system.start_time)
@@ -117,7 +117,7 @@ def _run_progress(simulation: Simulation) -> Iterator[Callable[[int, int], None]
 
 
 def keep_serving(monitor: Monitor) -> None:
-    """Go on serving, and say so."""
+    """Keep serving the page after the run, and print a note."""
     typer.echo(f"batchlab: still serving {monitor.url}; Ctrl-C ends it.", err=True)
     wait_no_longer()
     monitor.keep()

@@ -1,4 +1,4 @@
-"""The option ``--node-events``: the outages of nodes in a log of Slurm, as external events of a run."""
+"""The option ``--node-events``: node outages recorded by Slurm, as external events of a run."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def with_outages(
     workload: Workload,
     external: Path | None,
 ) -> tuple[Workload, EventStream | Path | None]:
-    """Return the jobs and the external events of a run, with the outages of a listing.
+    """Return the jobs and external events of a run, with the outages of a listing.
 
     Parameters
     ----------
     listing
-        The file of ``--node-events``; None for none.
+        The file of ``--node-events``; None if missing.
     log, machine
-        What the command was asked to read. The machine is that of a ``slurm.conf``, which names its nodes.
+        The log and the machine, which must come from a ``slurm.conf``: it names the nodes.
     workload
         The jobs of the log.
     external
@@ -42,8 +42,8 @@ def with_outages(
     Returns
     -------
     tuple
-        The jobs without what the log says of failed nodes, as these fail in the run (S18), and the events. As
-        given without a listing.
+        The jobs, without node failures recorded in the log because the nodes fail in the run (S18), and the
+        events. Without a listing, both unchanged.
     """
     if listing is None:
         return workload, external
@@ -56,7 +56,7 @@ def with_outages(
 
 
 def names_of_nodes(machine: MachineRequest) -> Sequence[str]:
-    """Return the names of the nodes of a machine, by their numbers."""
+    """Return the names of the nodes of a machine, in the order of their numbers."""
     described = machine.described
     if machine.system is None or described is None or not described.policy:
         raise wrong_usage("names nodes as slurm.conf does; pass that file as --system.", "--node-events")
@@ -66,16 +66,16 @@ def names_of_nodes(machine: MachineRequest) -> Sequence[str]:
 
 
 def outages_of(listing: Path, nodes: Sequence[str], log: LogRequest, workload: Workload) -> EventStream:
-    """Read a listing of node events, and say which of its rows are not used.
+    """Read a listing of node events, and print which of its rows are not used.
 
     Parameters
     ----------
     listing
-        What ``sacctmgr --parsable2 show event`` prints.
+        The output of ``sacctmgr --parsable2 show event``.
     nodes
-        The names of the machine's nodes, by their numbers.
+        The names of the machine's nodes, in the order of their numbers.
     log, workload
-        The log, in whose time zone the listing is, and its jobs.
+        The log (the listing is in its time zone) and its jobs.
 
     Raises
     ------

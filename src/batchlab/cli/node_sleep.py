@@ -1,4 +1,4 @@
-"""The option ``--sleep``: when idle nodes sleep; and whether a machine's nodes can do what options ask."""
+"""The option ``--sleep``, and checks of options against the nodes of a machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["check_nodes", "sleep_of"]
 
 
 def sleep_of(given: str | None) -> NodeSleep | None:
-    """Read the value of ``--sleep``: a spec; None where none is given."""
+    """Parse the value of ``--sleep``; None if missing."""
     if given is None:
         return None
     from batchlab.options import NodeSleep  # noqa: PLC0415  # most runs do without
@@ -27,7 +27,7 @@ def sleep_of(given: str | None) -> NodeSleep | None:
 
 
 def check_nodes(system: System, options: RunOptions) -> None:
-    """Refuse rules of sleeping, and of rates, that the machine's nodes cannot follow."""
+    """Raise if the machine's nodes cannot follow the rules for sleep states or rates."""
     if options.sleep is None and options.control is None:
         return
     from batchlab.simulation.service import service_inputs  # noqa: PLC0415  # --help does without NumPy

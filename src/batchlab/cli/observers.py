@@ -15,7 +15,7 @@ __all__ = ["check_unobserved", "observers_for"]
 
 
 def check_unobserved(own: Sequence[str] | None, power: Sequence[str] | None, failures: str | None) -> None:
-    """Refuse observers of streamed runs."""
+    """Raise if a streamed run has observers."""
     for option, given in {"--observer": own, "--power": power, "--failures": failures}.items():
         if given:
             raise wrong_usage("watches all jobs, which --stream does without; leave one out.", option)
@@ -24,7 +24,7 @@ def check_unobserved(own: Sequence[str] | None, power: Sequence[str] | None, fai
 def observers_for(
     own: Sequence[str] | None, power: Sequence[str] | None, failures: str | None, seed: int
 ) -> dict[str, Observer]:
-    """Make the observers that the options describe, by their labels; `seed` is that of the run."""
+    """Build the observers from the options, keyed by label; `seed` is the seed of the run."""
     if failures is not None and not failures.strip():
         raise wrong_usage("is empty; give outages.csv, or uptime=… and repair_time=….", "--failures")
     if not (own or power or failures):

@@ -1,7 +1,7 @@
-"""The options that several commands share: each is described once, with its check and its help.
+"""Options that several commands share: each has one description with its check and its help.
 
-A type here is the annotation of a parameter. Where commands say different things of an option, a function
-makes the description, and the command the annotation.
+A type here is the annotation of a parameter. If the help differs between commands, a function builds the
+description, and the command builds the annotation.
 """
 
 from pathlib import Path
@@ -57,23 +57,23 @@ __all__ = [
 ]
 
 MACHINE, READING, RULES, OUTPUT = "The machine", "Reading the log", "The rules", "The answer"
-"""The panels of a help."""
+"""Panels of the help."""
 
 Format = Literal["text", "json"]
 
 
 def whole_number(text: str, panel: str | None = None) -> object:
-    """Describe an option that takes a number >= 1."""
+    """Describe an option with an integer >= 1."""
     return typer.Option(metavar="N", callback=at_least_one, rich_help_panel=panel, help=text)
 
 
 def seed_number(text: str, panel: str | None = None) -> object:
-    """Describe an option that takes a seed."""
+    """Describe an option with a seed."""
     return typer.Option(metavar="N", callback=is_seed, rich_help_panel=panel, help=text)
 
 
 def existing_file(text: str, panel: str | None = None, metavar: str = "FILE") -> object:
-    """Describe an option that takes a file that is there."""
+    """Describe an option with an existing file."""
     return typer.Option(
         metavar=metavar,
         exists=True,
@@ -85,17 +85,17 @@ def existing_file(text: str, panel: str | None = None, metavar: str = "FILE") ->
 
 
 def directory(text: str, panel: str | None = None, *, exists: bool = False) -> object:
-    """Describe an option that takes a directory."""
+    """Describe an option with a directory."""
     return typer.Option(metavar="DIR", exists=exists, file_okay=False, rich_help_panel=panel, help=text)
 
 
 def out_directory(text: str, panel: str | None = None) -> object:
-    """Describe the option that takes the directory of an answer."""
+    """Describe the option with the directory of results."""
     return typer.Option("--out", "-o", metavar="DIR", file_okay=False, rich_help_panel=panel, help=text)
 
 
 def policy_spec(text: str, panel: str | None = None, default: str | None = None) -> object:
-    """Describe the option that takes a policy."""
+    """Describe the option with a policy."""
     return typer.Option(
         "--policy",
         "-p",
@@ -108,12 +108,12 @@ def policy_spec(text: str, panel: str | None = None, default: str | None = None)
 
 
 def log_file(text: str) -> object:
-    """Describe an argument that takes a log: a file, or the name of a fetched one."""
+    """Describe an argument with a log: a file, or the name of a fetched log."""
     return typer.Argument(metavar="TRACE", autocompletion=complete_log, help=text)
 
 
 def system_file(text: str) -> object:
-    """Describe an option that takes a machine: a file, or the name of a ready one."""
+    """Describe an option with a machine: a file, or the name of a ready machine."""
     return typer.Option(
         metavar="FILE|NAME",
         callback=_located,
@@ -124,7 +124,7 @@ def system_file(text: str) -> object:
 
 
 def _located(value: Path | None) -> Path | None:
-    """Give the file of a machine; that of a ready one by its name."""
+    """Return the file of a machine; for a ready machine, look it up by name."""
     if value is None:
         return None
     from batchlab.cli.recognised import check_kind  # noqa: PLC0415  # --help does without

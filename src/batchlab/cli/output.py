@@ -1,4 +1,4 @@
-"""The answer of a command, on standard output."""
+"""Print the results of a command on standard output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["as_json", "tell", "tell_result", "warn"]
 
 
 def as_json(document: object) -> str:
-    """Write an answer for programs."""
+    """Return the document as JSON text."""
     import json  # noqa: PLC0415  # the page for people does without
 
     return json.dumps(document, indent=2, ensure_ascii=False)
@@ -38,20 +38,20 @@ def tell(
     warnings: Iterable[str] = (),
     further: Iterable[tuple[str, str]] = (),
 ) -> None:
-    """Print what came of a run, and where it was written.
+    """Print the results of a run, and where they were written.
 
     Parameters
     ----------
     blocks, metrics
-        The page for people, and the numbers for programs; the one that is wanted is called.
+        Functions for the text page and for the numbers; only the one needed is called.
     form
         ``"text"`` or ``"json"``.
     directory
-        Where the run was written, if anywhere.
+        The directory of the run's files; None if nothing was written.
     warnings
-        What the page for people holds anyway; with numbers for programs it goes to standard error.
+        Warnings for standard error with JSON; the text page already has them.
     further
-        What the page for people ends with: names and texts.
+        Names and texts at the end of the text page.
     """
     if form == "json":
         warn(warnings)
@@ -71,7 +71,7 @@ def tell(
 def tell_result(
     result: Result, form: Format, directory: Path | None, further: Iterable[tuple[str, str]] = ()
 ) -> None:
-    """Print a result, as `tell` does."""
+    """Print a result like `tell`."""
     from batchlab.result.summary import blocks  # noqa: PLC0415  # --help does without
 
     tell(
@@ -85,6 +85,6 @@ def tell_result(
 
 
 def warn(warnings: Iterable[str]) -> None:
-    """Print warnings on standard error, each once and on a line of its own."""
+    """Print each distinct warning on standard error, one line each."""
     for text in dict.fromkeys(warnings):
         sys.stderr.write(f"batchlab: warning: {text}\n")

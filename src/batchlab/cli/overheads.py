@@ -1,4 +1,4 @@
-"""The option ``--overhead``: what jobs spend on their nodes besides their runs."""
+"""The option ``--overhead``: time that jobs occupy their nodes before and after their runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FLAGS = ("counted", "billed")
 
 
 def overheads_of(given: Sequence[str] | None) -> Overheads | None:
-    """Read the values of ``--overhead``.
+    """Parse the values of ``--overhead``.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def overheads_of(given: Sequence[str] | None) -> Overheads | None:
     Returns
     -------
     Overheads or None
-        None where none is given.
+        None if the option is missing.
     """
     if not given:
         return None

@@ -1,4 +1,4 @@
-"""``batchlab --help``: drawn as typer draws the help of a command, without typer and the commands."""
+"""``batchlab --help``, printed in typer's layout without importing typer and the commands."""
 
 import os
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ _OPTIONS = (
     ("--help", "-h", "Show this message and exit."),
 )
 _COLOURED = ("GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS")
-"""Variables of the environment by which typer shows colours where no terminal is."""
+"""Environment variables that make typer print colours without a terminal."""
 
 
 def show() -> None:
@@ -41,7 +41,7 @@ def show() -> None:
         options.add_column()
     options.add_column(ratio=1)
     for long, short, text in _OPTIONS:
-        # In pieces, as typer's highlighter makes them.
+        # Split at hyphens, like typer's highlighter.
         styled = Text.assemble(*((f"-{part}", "bold cyan") for part in long[1:].split("-"))), Text(short)
         styled[1].stylize("bold green")
         options.add_row(*styled, "", "", "", Text(text))

@@ -1,7 +1,7 @@
-"""A run of which only the page is wanted: the kernel reads, simulates and measures, and no table is made.
+"""Fast path for a run without output files: the kernel reads, simulates and measures without tables.
 
-NumPy, polars and the monitor take longer to import than most logs take to simulate. A run that goes on for
-more than a second gets them after all, so that `batchlab watch` can ask it.
+NumPy, polars and the monitor take longer to import than most logs take to simulate. A run that takes more
+than a second imports them later, so that `batchlab watch` can query it.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
 __all__ = ["plain_run"]
 
 PATIENCE = 1.0
-"""Seconds of CPU time after which a run can be asked how it stands."""
+"""Seconds of CPU time after which a run can be queried."""
 
 
 def plain_run(request: RunRequest) -> bool:
-    """Run and tell, where nothing but the page is wanted of a log.
+    """Run and print, if the request needs only the text page of an SWF log.
 
     Parameters
     ----------
     request
-        What ``batchlab run`` was asked to do.
+        The arguments of ``batchlab run``.
 
     Returns
     -------
     bool
-        False, and nothing was done, where tables are needed, or an error is to be explained.
+        False, without any effect, if tables are needed or an error must be explained.
     """
     if not _is_plain(request):
         return False
@@ -67,7 +67,7 @@ def plain_run(request: RunRequest) -> bool:
         return False
     header = _header(log)
     system = machine_for(described, request.log, request.machine, lambda: header)
-    # Of a fair share the tables tell whether it is used.
+    # With a fair share, tables are needed to know whether it is used.
     if system.platform is not None or not_streamed(system) or system.fair_share is not None:
         return False
     _simulate(request, log, header, system, policy)
@@ -75,7 +75,7 @@ def plain_run(request: RunRequest) -> bool:
 
 
 def _is_plain(request: RunRequest) -> bool:
-    """Tell whether the request is for the page of a replayed SWF log, and for nothing else."""
+    """Return whether the request asks only for the text page of a replayed SWF log."""
     from batchlab.workload.packing import is_plain_or_gzip  # noqa: PLC0415  # --help does without
 
     options, watching, log = request.options, request.watching, request.log
@@ -123,7 +123,7 @@ def _read(request: RunRequest) -> _kernel.SwfLog | None:
                 log_events=log.log_events,
             )
     except (OSError, ValueError):
-        # The reader of tables explains it.
+        # The reader of tables explains the error.
         return None
 
 
@@ -168,7 +168,7 @@ def _simulate(
         from batchlab.result.unlike_log import unlike_log  # noqa: PLC0415  # most logs have starts
 
         metrics["log"] = near
-        # The next look at the log hands its columns over.
+        # The columns are read next, which moves them out of the log.
         far += unlike_log(near, beside, system, policy)
     if "mem" in system.resources and not request.log.use_memory and (known := watch.jobs_with_memory):
         warnings.append(ignored_memory(known))
@@ -183,7 +183,7 @@ def _simulate(
 
 
 class Watch:
-    """Shows the progress of a run, and has it answer those who ask after its first second."""
+    """Shows the progress of a run, and answers queries after its first second."""
 
     def __init__(
         self,
@@ -195,7 +195,7 @@ class Watch:
         policy: Policy,
     ) -> None:
         self._request, self._log, self._kernel = request, log, kernel
-        # The log has it no longer when its columns have been handed over.
+        # Read it now: the log loses it when its columns are moved out.
         self._header = _header(log)
         self._system, self._policy, self._jobs = system, policy, log.facts["kept"]
         self._began = (time.monotonic(), time.process_time())
@@ -215,7 +215,7 @@ class Watch:
         self._stack.close()
 
     def near(self) -> tuple[Mapping[str, Any] | None, Callable[[], LogFacts]]:
-        """Return the log's own schedule beside the simulated one, and what gives the facts of the log."""
+        """Return the log's own schedule next to the simulated one, and a function for the log's facts."""
         from batchlab.result.unlike_log import LogFacts  # noqa: PLC0415  # --help does without
 
         if self._simulation is not None:
@@ -235,11 +235,11 @@ class Watch:
         return self._log.beside(self._kernel, machine_columns(self._system)), facts
 
     def look(self, finished: int, now: float) -> None:
-        """Answer; called about every 0.05 s."""
+        """Show progress and answer queries; called about every 0.05 s."""
         if self._progress is not None:
             self._progress(finished, self._jobs, now)
         if self.monitor is None:
-            # Of work: on a busy machine the clock on the wall says little about how much is left.
+            # CPU time, because wall time on a busy machine says little about the remaining work.
             if time.process_time() - self._began[1] <= PATIENCE:
                 return
             self.monitor = self._stack.enter_context(self._made())
@@ -251,7 +251,7 @@ class Watch:
 
     @property
     def jobs_with_memory(self) -> int:
-        """The number of jobs of which the log says how much memory they asked for."""
+        """The number of jobs in the log with a memory request."""
         return int((self._columns["columns"]["requested_memory"] > 0).sum())
 
     def _date(self, time: float) -> datetime | None:

@@ -1,4 +1,4 @@
-"""``batchlab platform``: what is in a platform file."""
+"""``batchlab platform``: show the contents of a platform file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_LINKS = 8
 
 
 def _two_hosts(route: tuple[str, str] | None) -> tuple[str, str] | None:
-    """Refuse an option where the second host should be; for options."""
+    """Raise if an option is in the place of the second host; for options."""
     if route is not None and route[1].startswith("--"):
         raise typer.BadParameter(f"{route[0]}; {SEVERAL_VALUES['--route']}")
     return route
@@ -91,7 +91,7 @@ def _summary(described: Platform) -> Iterator[str]:
 
 
 def _like(host: Host) -> tuple[str, ...]:
-    """Say what a host has, a line each."""
+    """Describe a host, one line per part."""
     cores = "1 core" if host.cores == 1 else f"{host.cores} cores"
     parts = [f"{cores} at {format_rate(host.speed, 'flop/s')}"]
     if host.gpus:
@@ -126,7 +126,7 @@ def _tree(zone: Zone | Cluster, depth: int) -> Iterator[str]:
 
 
 def described_topology(topology: Topology) -> str:
-    """Say what connects the nodes of a cluster."""
+    """Describe the topology of a cluster."""
     from batchlab.platform import Dragonfly, FatTree, Torus  # noqa: PLC0415  # --help does without
 
     match topology:
@@ -143,7 +143,7 @@ def described_topology(topology: Topology) -> str:
 
 
 def _some(names: list[str]) -> str:
-    """List a few names, and how many there are."""
+    """List a few names and the number of all."""
     if len(names) <= 4:  # noqa: PLR2004  # so many still fit
         return ", ".join(names)
     return f"{len(names)} hosts, {names[0]}, {names[1]} … {names[-1]}"

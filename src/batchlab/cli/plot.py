@@ -1,4 +1,4 @@
-"""``batchlab plot``: one plot of runs that were written."""
+"""``batchlab plot``: draw one plot of stored runs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ PlotKind: TypeAlias = Literal[
     "wait",
     "waiting_reasons",
 ]
-"""The plots of results in `batchlab.plot`."""
+"""Plots of results in `batchlab.plot`."""
 
 _SUFFIXES = (".png", ".pdf", ".svg")
 

@@ -1,4 +1,4 @@
-"""``batchlab policies``: what ``--policy`` understands."""
+"""``batchlab policies``: list the values of ``--policy``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress bars for those who wait: on a terminal only, and only after a second."""
+"""Progress bars, shown on a terminal only, after one second."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _REFRESH = 0.2
 
 @contextmanager
 def progress_bar(title: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Show how far something is, on standard error: how much is done, at which rate, and how long it takes.
+    """Show progress on standard error: amount done, rate and remaining time.
 
     Parameters
     ----------
     title
-        What is going on.
+        The title of the bar.
 
     Yields
     ------
     callable or None
-        To be called with the number done and that of all now and then; None where it would not be seen.
+        To be called repeatedly with the number done and the total; None without a terminal.
     """
     with _patient_bar(title, _bar) as advance:
         yield None if advance is None else lambda done, total: advance(done, total, "")
@@ -46,20 +46,20 @@ def progress_bar(title: str) -> Iterator[Callable[[int, int], None] | None]:
 def run_bar(
     title: str, date: Callable[[float], dt.datetime | None]
 ) -> Iterator[Callable[[int, int | None, float], None] | None]:
-    """Show how far a simulation is, on standard error: simulated date, jobs done, rate and remaining time.
+    """Show the progress of a simulation on standard error: simulated date, jobs done, rate, remaining time.
 
     Parameters
     ----------
     title
-        What is simulated.
+        The title of the bar.
     date
-        Gives the date of a simulated time; None where that is not known.
+        Returns the date of a simulated time; None if the log has no dates.
 
     Yields
     ------
     callable or None
-        To be called with the number of jobs done, that of all jobs (None where it is not known) and the
-        simulated time (s) now and then; None where it would not be seen.
+        To be called repeatedly with the number of jobs done, the total (None if unknown) and the simulated
+        time (s); None without a terminal.
     """
     with _patient_bar(title, _bar) as advance:
         yield (
@@ -73,25 +73,25 @@ def run_bar(
 def count_bar(
     title: str, date: Callable[[float], dt.datetime | None]
 ) -> Iterator[Callable[[int, float], None] | None]:
-    """Show what `run_bar` does, where the number of all jobs is not known."""
+    """Show the same as `run_bar` if the total number of jobs is unknown."""
     with _patient_bar(title, _count_bar) as advance:
         yield None if advance is None else lambda done, now: advance(done, None, _moment(date(now), now))
 
 
 @contextmanager
 def experiment_bar(title: str) -> Iterator[Callable[[Course], None] | None]:
-    """Show how far an experiment is, on standard error: runs, and the jobs and the date of those under way.
+    """Show the progress of an experiment on standard error: runs, and jobs and date of those running.
 
     Parameters
     ----------
     title
-        What is run.
+        The title of the bar.
 
     Yields
     ------
     callable or None
-        To be called with the course now and then; None where it would not be seen. The date is that of the
-        run that is behind the others.
+        To be called repeatedly with the course of the experiment; None without a terminal. The date is the
+        earliest simulated date among the current runs.
     """
     with _patient_bar(title, _experiment_bar) as advance:
         if advance is None:
@@ -108,18 +108,17 @@ def experiment_bar(title: str) -> Iterator[Callable[[Course], None] | None]:
 
 @contextmanager
 def transfer_bar(title: str) -> Iterator[Callable[[int, int | None], None] | None]:
-    """Show how far a download is, on standard error.
+    """Show the progress of a download on standard error.
 
     Parameters
     ----------
     title
-        What is fetched.
+        The title of the bar.
 
     Yields
     ------
     callable or None
-        To be called with the number of bytes there and that of all bytes, if known; None where it would not
-        be seen.
+        To be called with the number of bytes received and the total, if known; None without a terminal.
     """
     with _patient_bar(title, _transfer_bar) as advance:
         yield None if advance is None else lambda done, total: advance(done, total, "")
@@ -127,9 +126,9 @@ def transfer_bar(title: str) -> Iterator[Callable[[int, int | None], None] | Non
 
 @contextmanager
 def reading_bar(path: Path) -> Iterator[None]:
-    """Show how much of a file has been read, on standard error.
+    """Show the progress of reading a file on standard error.
 
-    Readers do not tell; where the system does (Linux), it is asked for the position in the file.
+    Readers report no progress. On Linux, the position in the file is read from the operating system.
     """
     if not sys.stderr.isatty() or not path.is_file():
         yield
@@ -159,7 +158,7 @@ def _watch_reading(path: Path, over: Event) -> None:
 
 
 def _position_in(path: Path) -> int | None:
-    """Give the position at which this process reads a file; None where the system does not tell."""
+    """Return the position at which this process reads a file; None if the system does not report it."""
     try:
         file = path.resolve()
         for number in Path("/proc/self/fd").iterdir():
@@ -167,13 +166,13 @@ def _position_in(path: Path) -> int | None:
                 lines = Path(f"/proc/self/fdinfo/{number.name}").read_text("ascii").splitlines()
                 return int(lines[0].partition(":")[2])
     except (OSError, ValueError, IndexError):
-        # No such file system, or the file has been closed meanwhile.
+        # No such file system, or the file was closed meanwhile.
         return None
     return None
 
 
 def _moment(date: dt.datetime | None, now: float) -> str:
-    """Write the simulated date, or else the simulated time."""
+    """Format the simulated date, or the simulated day without a date."""
     if date is not None:
         return f"{date:%Y-%m-%d}"
     return f"day {now // 86_400:,.0f}"
@@ -255,7 +254,7 @@ def _with_columns(*columns: ProgressColumn) -> Progress:
     from rich.console import Console  # noqa: PLC0415  # as above
     from rich.progress import BarColumn, Progress, TextColumn  # noqa: PLC0415
 
-    # A title is text of the user's, whose brackets are no markup.
+    # The title is the user's text; brackets in it are not markup.
     title = TextColumn("{task.description}", markup=False)
     bar = BarColumn(bar_width=None)
     return Progress(title, bar, *columns, console=Console(stderr=True), transient=True, expand=True)

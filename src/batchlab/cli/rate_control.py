@@ -1,4 +1,4 @@
-"""The options ``--control`` and ``--rate``: at which rates the machine serves jobs."""
+"""The options ``--control`` and ``--rate``: the rates at which nodes serve jobs."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ __all__ = ["check_streamed", "controls_of"]
 
 
 def controls_of(rate: float | None, control: Sequence[str] | None) -> tuple[RateControl, ...] | None:
-    """Read the values of ``--rate`` and ``--control``.
+    """Parse the values of ``--rate`` and ``--control``.
 
     Parameters
     ----------
     rate
-        That of a constant control of all nodes; None where it is not given.
+        The rate of a constant control of all nodes; None if missing.
     control
-        Specs, one for each of several sets of node groups.
+        Specs, one for each set of node groups.
 
     Returns
     -------
     tuple of RateControl or None
-        None where neither is given.
+        None if both are missing.
 
     Raises
     ------
     Failure
-        If both are given, or one is wrong.
+        If both are given, or a value is invalid.
     """
     if rate is not None and control:
         rule = f"{rate:g} sets the rate that --control {control[0]!r} would change; leave one out."
@@ -50,7 +50,7 @@ def controls_of(rate: float | None, control: Sequence[str] | None) -> tuple[Rate
 
 
 def check_streamed(rate: float | None, control: Sequence[str] | None, reference_rate: float) -> None:
-    """Refuse, with ``--stream``, that rates are anything but 1.
+    """Raise if rate options are combined with ``--stream``.
 
     Raises
     ------

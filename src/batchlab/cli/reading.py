@@ -1,4 +1,4 @@
-"""The options of reading a log, as options of a command: one for each field of `ReadingOptions`."""
+"""Options for reading a log, one for each field of `ReadingOptions`."""
 
 import functools
 import inspect
@@ -18,12 +18,12 @@ _PARAMETER = "reading"
 
 
 def takes_reading_options(*without: str) -> Callable[[_Command], _Command]:
-    """Give a command the options of reading a log in the place of its parameter ``reading``.
+    """Replace the parameter ``reading`` of a command by the options for reading a log.
 
     Parameters
     ----------
     without
-        The names of options that the command has none of, as it decides on them itself.
+        Names of options that the command does not have because it sets them itself.
     """
     options = [_option(each) for each in fields(ReadingOptions) if each.name not in without]
     names = [each.name for each in options]
@@ -39,7 +39,7 @@ def takes_reading_options(*without: str) -> Callable[[_Command], _Command]:
             reading = ReadingOptions(**{name: given.pop(name) for name in names})
             return command(*arguments, **{_PARAMETER: reading}, **given)
 
-        # The parameters are those of no function, whose annotations typer would read.
+        # Without it, typer would read the annotations of the wrapped function.
         del collecting.__wrapped__
         vars(collecting)["__signature__"] = own.replace(parameters=parameters)
         collecting.__annotations__ = {each.name: each.annotation for each in parameters}
@@ -49,7 +49,7 @@ def takes_reading_options(*without: str) -> Callable[[_Command], _Command]:
 
 
 def _option(field: Field[Any]) -> inspect.Parameter:
-    """Return the option of a field, whose type is annotated with a `Help`."""
+    """Return the option of a field. The field's type is annotated with a `Help`."""
     kind, told = get_args(field.type)
     option = typer.Option(
         metavar=told.metavar, rich_help_panel=READING, help=told.text, show_default=told.default or True

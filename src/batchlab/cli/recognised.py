@@ -1,4 +1,4 @@
-"""What a file is, by its content, and which command takes it: for files given to a command that does not."""
+"""Recognise the kind of a file by its content, to name the right command if another one got the file."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ _KINDS: dict[Kind, tuple[str, str]] = {
     ),
     "python": ("a Python file", "--policy {path}:NAME takes a policy that it defines"),
 }
-# How texts look; the first that is found says what it is. A log is known without them, so that they are
-# compiled where they are tried.
+# Patterns of texts; the first match decides. Logs are recognised without them, so patterns are compiled
+# only when needed.
 _JSON: tuple[tuple[Kind, bytes], ...] = (
     ("batsim", rb'"(?:subtime|nb_res|profiles)"\s*:'),
     ("elastisim", rb'"jobs_file"\s*:'),
@@ -85,7 +85,7 @@ _SWF = re.compile(rb";|(?:-?[\d.]+[ \t]+){4}")
 
 
 def kind_of(path: Path) -> Kind | None:
-    """Tell what a file or folder is; None where that is not known."""
+    """Return the kind of a file or folder; None if unknown."""
     if path.is_dir():
         if (path / "result.zip").exists() or (path / "manifest.json").exists():
             return "run"
@@ -105,7 +105,7 @@ def _kind_by_content(path: Path) -> Kind | None:
         if log_format(path) == "sacct":
             return "log"
         return next((kind for kind, form in _JSON if re.search(form, begin)), None)
-    # Before logs and tables: to know data sets of lists in JSON needs their mappings, and much memory.
+    # Before logs and tables: recognising data sets in JSON needs their mappings, and much memory.
     described = next((kind for kind, form in _TEXTS if re.match(form, begin)), None)
     if described is not None:
         return described
@@ -115,16 +115,16 @@ def _kind_by_content(path: Path) -> Kind | None:
 
 
 def check_kind(path: Path, argument: str, *taken: Kind) -> None:
-    """Refuse a file that is known to be something else, and say which command takes it.
+    """Raise if a file is of a kind that the command does not read, and name the right command.
 
     Parameters
     ----------
     path
         The file or folder.
     argument
-        Of which argument or option it is the value.
+        The argument or option with the file.
     taken
-        What the command takes.
+        The kinds that the command reads.
     """
     kind = kind_of(path)
     if kind is not None and kind not in taken:

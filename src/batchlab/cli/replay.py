@@ -1,4 +1,4 @@
-"""``batchlab run`` with tables: what is to be written, shown or observed needs all jobs at hand."""
+"""``batchlab run`` with tables, for outputs, live views and observers that need all jobs in memory."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ __all__ = ["replay"]
 
 
 def replay(request: RunRequest) -> None:
-    """Run, write and tell.
+    """Run, write and print.
 
     Parameters
     ----------
     request
-        What ``batchlab run`` was asked to do.
+        The arguments of ``batchlab run``.
     """
-    # What is wrong with a system or the name of a file shall not wait until a long log is read.
+    # Check the system and the file names before a long log is read.
     if request.events is not None:
         _check_events(request.events)
     policy = request.policy
@@ -64,14 +64,14 @@ def _read(request: RunRequest) -> tuple[Workload, System]:
 
 
 def _check_events(path: Path) -> None:
-    """Refuse a file whose name does not tell its form."""
+    """Raise if the suffix of a file of events is unknown."""
     from batchlab.workload.event_lines import check_form  # noqa: PLC0415  # the library, when it is needed
 
     check_form(path)
 
 
 def _write(request: RunRequest, result: Result) -> None:
-    """Write the files that were asked for."""
+    """Write the requested files."""
     command = request.command
     if request.out is not None:
         result.write(request.out, inputs=request.inputs, command=command, parquet=request.parquet)
@@ -91,7 +91,7 @@ def _write(request: RunRequest, result: Result) -> None:
 
 
 def _further(request: RunRequest) -> Iterable[tuple[str, str]]:
-    """Say what observed the run, and which files it has but for those of ``--out``."""
+    """Return the names of the observers, and the files outside the directory of ``--out``."""
     if request.observers:
         yield "observers", ", ".join(request.observers)
     files = {"dispatch": request.dispatch, "events": request.events, "report": request.report}

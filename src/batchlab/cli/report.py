@@ -1,4 +1,4 @@
-"""``batchlab report``: the page about runs that were written."""
+"""``batchlab report``: write a report on stored runs."""
 
 from __future__ import annotations
 

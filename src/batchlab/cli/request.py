@@ -1,4 +1,4 @@
-"""What ``batchlab run`` and ``batchlab compare`` were asked to do."""
+"""The arguments of ``batchlab run`` and ``batchlab compare``."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ __all__ = ["LogRequest", "MachineRequest", "RunRequest", "Watching", "input_file
 
 @dataclass(frozen=True, kw_only=True)
 class LogRequest(ReadingOptions):
-    """Which log, and how to read it.
+    """A log, and how to read it.
 
-    `trace` is the file, and `name` its name in the catalogue, where it was found there; `applications` is
-    the folder with the applications of its jobs, where one was given.
+    `trace` is the file, and `name` its name if it comes from the catalogue. `applications` is the folder with
+    the applications of its jobs, if given.
     """
 
     trace: Path
@@ -53,7 +53,7 @@ class LogRequest(ReadingOptions):
 
 @dataclass(frozen=True)
 class MachineRequest:
-    """Which machine; None is what was not given. `equivalence` is what one processor is: ``core=2``."""
+    """Machine options; None if missing. `equivalence` is the size of one processor of the log: ``core=2``."""
 
     system: Path | None
     nodes: int | None
@@ -62,9 +62,9 @@ class MachineRequest:
 
     @cached_property
     def described(self) -> System | None:
-        """The machine that the options describe; None unless an option tells the number of nodes.
+        """The machine that the options describe; None unless an option sets the number of nodes.
 
-        Nodes have the cores of one processor of the log unless ``--cores`` is given.
+        Without ``--cores``, a node has the cores of one processor of the log.
         """
         if self.system is not None:
             if self.nodes is not None or self.cores is not None:
@@ -85,7 +85,7 @@ class MachineRequest:
 
     @property
     def cores_of_processor(self) -> int:
-        """How many cores are one processor of the log, by ``--equivalence``."""
+        """Number of cores in one processor of the log, by ``--equivalence``."""
         given = {"core": 1} if self.equivalence is None else amounts(self.equivalence, "--equivalence")
         each = given.get("core", 0)
         if each < 1 or len(given) > 1:
@@ -100,7 +100,7 @@ class MachineRequest:
 
 @dataclass(frozen=True)
 class Watching:
-    """How ``batchlab run`` is to be looked at; `port` and `host` are None where they were not given."""
+    """Options for live views of ``batchlab run``; `port` and `host` are None if missing."""
 
     live: bool = False
     serve: bool = False
@@ -112,12 +112,11 @@ class Watching:
 
 @dataclass(frozen=True)
 class RunRequest:
-    """The arguments of ``batchlab run``; `command` is the whole command line, for the manifest.
+    """The arguments of ``batchlab run``. `command` is the whole command line, for the manifest.
 
-    `dispatch` is the file that gets the cost of every scheduling pass, if any, `events` the one that gets
-    what happened, `report` the one that gets a page about the run; `external_events` says what comes from
-    outside, `node_events` when nodes were down, `fitted` has fitted values, `parquet` says whether
-    ``jobs.parquet`` is wanted too; `python_files` are those that define the policy and observers.
+    Output files, None if not requested: `dispatch` (cost of every scheduling pass), `events` (event log) and
+    `report`. Input files: `external_events`, `node_events` (outages of nodes) and `fitted` (fitted values).
+    With `parquet`, ``jobs.parquet`` is written too. `python_files` define the policy and the observers.
     """
 
     log: LogRequest
@@ -151,14 +150,14 @@ class RunRequest:
 
 
 def input_files(log: LogRequest, machine: MachineRequest) -> dict[str, Path]:
-    """Give the files that are read, by role."""
+    """Return the input files by role."""
     known = {"trace": log.trace} | ({} if machine.system is None else {"system": machine.system})
     own = None if log.mapping is None else Path(log.mapping)
     return known | ({"mapping": own} if own is not None and own.is_file() else {})
 
 
 def python_files(policies: Sequence[str], observers: Sequence[str]) -> dict[str, Path]:
-    """Give the Python files that define policies and observers, by role: ``policy``, ``policy 2``."""
+    """Return the Python files that define policies and observers, by role: ``policy``, ``policy 2``."""
     from batchlab.python_file import file_of  # noqa: PLC0415  # --help does without
 
     found: dict[str, Path] = {}

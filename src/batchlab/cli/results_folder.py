@@ -1,4 +1,4 @@
-"""The results of several runs in one folder: each in a folder of its own, and a list of them."""
+"""The results of several runs in one folder: a folder for each result, and a list of them."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _LONGEST = 60
 def write_results(
     results: Mapping[str, Sequence[Result]], folder: Path, *, inputs: Mapping[str, Path], command: str
 ) -> None:
-    """Write results so that `batchlab plot` and `batchlab report` take the folder.
+    """Write results to a folder that `batchlab plot` and `batchlab report` can read.
 
     Parameters
     ----------
     results
-        By label; several of one label are its replications.
+        Results by label; several results of one label are its replications.
     folder
-        Each result gets ``results/NUMBER-LABEL`` in it, and ``results.json`` lists these by label.
+        Each result is written to ``results/NUMBER-LABEL``; ``results.json`` lists them by label.
     inputs, command
         As for `Result.write`.
     """
@@ -59,7 +59,7 @@ def listed_results(folder: Path) -> list[tuple[str, Path]]:
     Raises
     ------
     ResultError
-        If the list is not as it was written.
+        If the list is invalid.
     """
     try:
         listed = json.loads((folder / _LIST).read_text("utf-8"))

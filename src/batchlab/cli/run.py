@@ -299,7 +299,7 @@ _NOT_STREAMED = {
 
 
 def _single(policies: list[str] | None) -> str | None:
-    """Return the policy; several are the business of another command."""
+    """Return the policy. Several policies are an error: they are for `batchlab compare`."""
     if policies is not None and len(policies) > 1:
         several = " ".join(f"--policy {shlex.quote(each)}" for each in policies)
         raise wrong_usage(
@@ -311,14 +311,14 @@ def _single(policies: list[str] | None) -> str | None:
 
 
 def _check_streamed(given: dict[str, object]) -> None:
-    """Refuse what is not there without a table of all jobs."""
+    """Raise if an option needs the table of all jobs, which a streamed run does not have."""
     for option, rule in _NOT_STREAMED.items():
         if given[option] not in (None, False):
             raise wrong_usage(f"{rule}; leave one out.", option)
 
 
 def _check_recorded(recorded: dict[str, bool], out: Path | None, *, stream: bool) -> None:
-    """Refuse what is to be recorded where it cannot be, or would go nowhere."""
+    """Raise if recording is requested in a streamed run, or without a directory for the files."""
     for option in [option for option, is_recorded in recorded.items() if is_recorded]:
         if stream:
             raise wrong_usage("records the run, which --stream does without; leave one out.", option)

@@ -1,4 +1,4 @@
-"""``batchlab slurm``: what becomes of the configuration of a cluster that runs Slurm."""
+"""``batchlab slurm``: check, fit and vary the configuration of a Slurm cluster."""
 
 from __future__ import annotations
 

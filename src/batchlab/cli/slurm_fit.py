@@ -1,4 +1,4 @@
-"""``batchlab slurm fit``: what a log does not say of a cluster, found such that a simulation is near it."""
+"""``batchlab slurm fit``: fit the parameters that a log does not contain to its recorded schedule."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def fit(
 ) -> None:
     """Fit what a log does not say of a cluster on its first jobs, and test it on the others."""
     check_page(report)
-    # The best trial so far is told.
+    # Ctrl-C prints the best trial so far.
     wait_no_longer()
     from batchlab import twin as twins  # noqa: PLC0415  # --help does without
 
@@ -159,7 +159,7 @@ def fit(
 
 
 def _sought(given: Sequence[str], configured: Twin) -> list[Parameter]:
-    """Read the values of ``--parameter``."""
+    """Parse the values of ``--parameter``."""
     from batchlab.errors import TwinError  # noqa: PLC0415  # as above
     from batchlab.twin import parameter  # noqa: PLC0415  # as above
 

@@ -1,4 +1,4 @@
-"""The options that the commands about twins of Slurm share."""
+"""Options shared by the commands on models of Slurm clusters."""
 
 from pathlib import Path
 from typing import Annotated

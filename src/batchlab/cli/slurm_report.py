@@ -1,4 +1,4 @@
-"""The report on a configuration of Slurm as text of 80 columns: counts first, then what is not modelled."""
+"""The report on a Slurm configuration in 80 columns: counts first, then unsupported settings."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _LONGEST_VALUE = 40
 
 
 def report_lines(report: Report, *, everything: bool = False) -> Iterator[str]:
-    """Give the lines of a report; all keys where everything is asked for."""
+    """Yield the lines of a report; with `everything`, all keys."""
     yield from _head(report)
     for treatment, title in (*_TITLES, *(_LISTED_IN_FULL if everything else ())):
         entries = report.treated_as(treatment)
@@ -96,7 +96,7 @@ def _head(report: Report) -> Iterator[str]:
 
 
 def _entry(entry: ReportedKey) -> Iterator[str]:
-    """Give a key with its value and place on one line, and below what it does and what is different here."""
+    """Yield the lines on a key: its value and place, its effect, and the differences in batchlab."""
     owner = _OWNERS.get(entry.table)
     written = one_line(entry.name, _WIDTH)
     name = f"{written} of {owner}" if owner else written
@@ -120,7 +120,7 @@ def _entry(entry: ReportedKey) -> Iterator[str]:
 
 
 def _place(places: Sequence[Place]) -> str:
-    """Give the first place, without its folder, and how many more there are."""
+    """Return the first place, without its folder, and the number of further places."""
     first = places[0]
     name = first.file.replace("\\", "/").rpartition("/")[2]
     more = f" +{len(places) - 1}" if len(places) > 1 else ""

@@ -1,4 +1,4 @@
-"""``batchlab slurm what-if``: the same jobs under several configurations of a cluster."""
+"""``batchlab slurm what-if``: run the same jobs under several configurations of a cluster."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def what_if(
     from batchlab import twin  # noqa: PLC0415  # --help does without
 
     overheads = overheads_of(overhead)
-    # What is wrong with a configuration shall not wait until a long log is read.
+    # Check the configurations before a long log is read.
     twins: list[Twin] = [
         twin.read_twin(path, name=name, overheads=overheads, submission=submission, version=version)
         for name, path in zip(names_of(conf), conf, strict=True)
@@ -132,7 +132,7 @@ def what_if(
 
 
 def _note_ignored(workload: Workload, twins: Sequence[Twin]) -> None:
-    """Say which resources of the configurations are not asked for, since an option or the log decides so."""
+    """Print which resources of the configurations no job requests because of an option or the log."""
     from batchlab.result.unused import ignored_requests  # noqa: PLC0415  # --help does without
 
     for line in dict.fromkeys(line for each in twins for line in ignored_requests(workload, each.system)):
@@ -140,7 +140,7 @@ def _note_ignored(workload: Workload, twins: Sequence[Twin]) -> None:
 
 
 def names_of(paths: Sequence[Path]) -> list[str]:
-    """Call configurations by their folders, or by their paths where folders are called the same."""
+    """Return the names of configurations: their folders, or their paths if two folders have one name."""
     folders = [path if path.is_dir() else path.absolute().parent for path in paths]
     names = [folder.name or str(folder) for folder in folders]
     if len({*names}) < len(paths):

@@ -1,7 +1,8 @@
-"""Traces that can be read only once, such as standard input, as files that can be read again.
+"""Copies of traces that can be read only once, such as standard input.
 
-The form of a trace is found from its beginning, and a fast reader leaves unusual logs to another one. A pipe
-would be empty by then. So a trace that is no regular file is copied to a temporary file.
+The format of a trace is recognised by its beginning, and a fast reader passes unusual logs on to another
+reader. A pipe would be empty by then. Therefore a trace that is not a regular file is copied to a temporary
+file.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _folders = ExitStack()
 
 
 class SpooledPath(type(Path())):  # type: ignore[misc]  # the class of paths of this system
-    """The path of a copy; `shown` is what messages and manifests call it."""
+    """The path of a copy; `shown` is its name in messages and manifests."""
 
     shown: str
 
@@ -42,7 +43,7 @@ def spooled(given: Path) -> Path:
     Returns
     -------
     Path
-        The path itself, unless it is standard input, a pipe or a device; then a copy, which is made once.
+        The path itself, or a copy for standard input, a pipe or a device. Each trace is copied once.
     """
     is_standard_input = str(given) in {STANDARD_INPUT, _DEVICE}
     if given in _copies:
@@ -64,14 +65,14 @@ def spooled(given: Path) -> Path:
 
 
 def piped(given: Path) -> Path:
-    """Return the path of a trace that is read in one pass: of standard input that of its device."""
+    """Return the path of a trace that is read in one pass: for standard input, its device."""
     if str(given) != STANDARD_INPUT:
         return given
     return Path(_DEVICE) if Path(_DEVICE).exists() else spooled(given)
 
 
 def named_as_given(message: str) -> str:
-    """Replace the paths of copies in a message by what was given."""
+    """Replace the paths of copies in a message by the names that the user gave."""
     for copy in _copies.values():
         message = message.replace(str(copy), copy.shown)
     return message

@@ -1,4 +1,4 @@
-"""Standard output and error as they may be: without Unicode, or with a reader that goes away."""
+"""Prepare standard output and error for terminals without Unicode, and for readers that close the pipe."""
 
 import errno
 import os
@@ -10,10 +10,10 @@ _OF_WRITING = (errno.ENOSPC, errno.EFBIG, errno.EIO)
 
 
 def prepare() -> None:
-    """Replace streams that are closed, and let a terminal that knows no "×" show "?" rather than an error.
+    """Replace closed streams, and print "?" for characters that the terminal cannot show.
 
-    Python has no stream for a closed one. What is written to it is dropped, and no file that is opened later
-    gets its number.
+    Python has no stream object for a closed stream. Its output is dropped, and no file opened later gets its
+    file number.
     """
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
@@ -24,23 +24,23 @@ def prepare() -> None:
 
 
 def is_broken_pipe(error: BaseException) -> bool:
-    """Tell whether the reader of the output has gone; typer makes an exit with 1 of that."""
+    """Return whether the reader has closed the output; typer converts this error to an exit with code 1."""
     return isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError)
 
 
 def discard() -> None:
-    """Drop what is still to be written: the reader has all it wanted, and the exit shall not fail."""
+    """Drop the remaining output, so that the exit does not fail: the reader has closed the output."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def discard_unwritable(error: BaseException) -> None:
-    """Drop what an output that is full does not take: the exit would fail for it once more.
+    """Drop output that a full disk does not accept, so that the exit does not fail a second time.
 
     Parameters
     ----------
     error
-        What ended the command. An error of writing that names no file is one of the output, and gets its
-        name: those of files are named where they are written.
+        The error that ended the command. A write error without a file name is one of standard output, and
+        gets that name; errors of files are named where the files are written.
     """
     if isinstance(error, OSError) and error.filename is None and error.errno in _OF_WRITING:
         error.filename = "standard output"

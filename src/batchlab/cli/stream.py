@@ -1,4 +1,4 @@
-"""``batchlab run --stream``: simulate a log while it is read, in memory for the jobs alive."""
+"""``batchlab run --stream``: simulate a log while it is read, with memory for the active jobs only."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ if TYPE_CHECKING:
 __all__ = ["STREAMED", "machine_columns", "not_streamed", "stream"]
 
 STREAMED = frozenset({"overrun", "invalid", "processors", "use_memory", "log_events", "log_format"})
-"""The options of reading that the kernel's reader has, which makes no table."""
+"""Reading options of the kernel's reader, which builds no table."""
 
 _TABLES = ("partitions", "queues", "limits", "reservations", "preemption", "down")
 
 
 def not_streamed(system: System) -> list[str]:
-    """Name what a machine has that a run without tables does not look at."""
+    """Return the parts of a machine that a run without tables ignores."""
     return [name for name in _TABLES if getattr(system, name)] + ([] if system.requeue else ["requeue"])
 
 
 def stream(request: RunRequest) -> None:
-    """Run, write and tell, without a table of all jobs.
+    """Run, write and print without a table of all jobs.
 
     Parameters
     ----------
     request
-        What ``batchlab run`` was asked to do.
+        The arguments of ``batchlab run``.
     """
     from batchlab.policy.kernel import OF_COLUMNS  # noqa: PLC0415  # --help does without
 
@@ -108,7 +108,7 @@ def stream(request: RunRequest) -> None:
 
 
 def _check_streamable(system: System) -> None:
-    """Refuse machines of which a streamed run would leave out something."""
+    """Raise if a streamed run would ignore a part of the machine."""
     found = not_streamed(system)
     if found:
         raise wrong_usage(
@@ -173,7 +173,7 @@ def _run(
 ) -> StreamedRun:
     from batchlab.policy.kernel import policy_names  # noqa: PLC0415  # --help does without
 
-    # The log cannot be asked while it is run.
+    # Read it now: the log cannot be read during its run.
     header = _header(log)
 
     def date(time: float) -> datetime | None:
@@ -196,14 +196,14 @@ def _run(
                 overheads=overheads,
             )
     except BatchlabError:
-        # One of the events, whose file has changed meanwhile, or an overhead.
+        # An invalid event in a file that has changed meanwhile, or an invalid overhead.
         raise
     except ValueError as error:
         raise _explained(error, request) from error
 
 
 def _check_kept(request: RunRequest, notes: StreamNotes) -> None:
-    """Refuse a log all of whose jobs were dropped."""
+    """Raise if all jobs of a log were dropped."""
     from batchlab.workload.read_line import none_kept  # noqa: PLC0415  # --help does without
 
     if notes["read"] and not notes["kept"]:
@@ -211,7 +211,7 @@ def _check_kept(request: RunRequest, notes: StreamNotes) -> None:
 
 
 def _explained(error: ValueError, request: RunRequest) -> Exception:
-    """Make an error of the kernel's ``ValueError(line, message)``, or of a message alone."""
+    """Convert the kernel's ``ValueError(line, message)``, or one with a message alone, to an error."""
     if len(error.args) != 2:  # noqa: PLR2004  # a message alone is about the policy
         return PolicyError(f"{request.policy}: {error}")
     line, message = error.args
@@ -221,7 +221,7 @@ def _explained(error: ValueError, request: RunRequest) -> Exception:
 
 
 def machine_columns(system: System) -> StreamedMachine:
-    """Give a machine as its resources and groups of nodes alone."""
+    """Return the resources and node groups of a machine."""
     groups = [
         (group.count, [group.resources.get(resource, 0) for resource in system.resources])
         for group in system.groups

@@ -1,4 +1,4 @@
-"""External events of a streamed run: read twice from their file, once for a check and once as they come."""
+"""External events of a streamed run. The file is read twice: to check it, and during the run."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _AT_ONCE = 256
 
 @dataclass(frozen=True)
 class StreamedEvents:
-    """Events in a file that was found to be right.
+    """External events in a checked file.
 
-    `system` is the machine, `count` the number of events; the nodes of `absent` are added before they are
-    removed.
+    `system` is the machine, `count` the number of events. The nodes of `absent` are added before they are
+    removed, so they are missing at the beginning.
     """
 
     path: Path
@@ -39,22 +39,22 @@ class StreamedEvents:
     absent: list[int]
 
     def lists(self) -> Iterator[list[EventTuple]]:
-        """Give the events as the kernel takes them, some at a time."""
-        # Submissions are the log's.
+        """Yield the events as tuples for the kernel, in blocks."""
+        # Submissions come from the log.
         events = (event for event in _checked(self.path, self.system) if event["event"] != "submit")
         while some := [_for_kernel(event) for event in islice(events, _AT_ONCE)]:
             yield some
 
 
 def scanned(path: Path, system: System) -> StreamedEvents:
-    """Check all events of a file, in memory for the nodes that are added and removed.
+    """Check all events of a file, with memory for the nodes that are added and removed only.
 
     Parameters
     ----------
     path
         The file.
     system
-        Whose nodes they may name.
+        The machine. Events may name its nodes.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def scanned(path: Path, system: System) -> StreamedEvents:
     Raises
     ------
     WorkloadError
-        If one breaks a rule, or they are not in the order of time.
+        If an event is invalid, or the events are not sorted by time.
     """
     from batchlab.workload.event_rules import nodes_to_come  # noqa: PLC0415  # --help does without
 
@@ -82,7 +82,7 @@ def scanned(path: Path, system: System) -> StreamedEvents:
 
 
 def _checked(path: Path, system: System) -> Iterator[dict[str, Any]]:
-    """Give events, checked as far as they can be without the jobs."""
+    """Yield the events, checked as far as possible without the jobs."""
     from batchlab.workload.event_lines import event_lines  # noqa: PLC0415  # --help does without
 
     before = float("-inf")
@@ -104,7 +104,7 @@ def _checked(path: Path, system: System) -> Iterator[dict[str, Any]]:
 
 
 def _check_subject(event: dict[str, Any], system: System, place: str) -> None:
-    """Refuse events of limits and reservations: a system that is streamed has none."""
+    """Raise for events on limits and reservations: a streamed system has none."""
     from batchlab.workload.event_rules import RESERVATION_EVENTS  # noqa: PLC0415  # --help does without
     from batchlab.workload.event_subjects import (  # noqa: PLC0415  # --help does without
         changed_limit,

@@ -1,4 +1,4 @@
-"""The overheads of a streamed run: drawn while the log is read."""
+"""Overheads of a streamed run, drawn while the log is read."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ __all__ = ["streamed_overheads"]
 
 
 def streamed_overheads(overheads: Overheads, seed: int) -> StreamedOverheads:
-    """Give the kernel what it is to add to the jobs.
+    """Build the overheads for the kernel.
 
     Parameters
     ----------
     overheads
-        As described.
+        The described overheads.
     seed
         The seed of the run.
 
     Returns
     -------
     dict
-        The seconds of all phases in blocks of jobs, and what each task adds.
+        The seconds of all phases in blocks of jobs, and the seconds that each task adds.
 
     Raises
     ------
     Failure
-        If one stands in a column of the jobs.
+        If an overhead refers to a column of the jobs.
     """
     for phase in PHASES:
         base = overheads.delay(phase).base

@@ -1,4 +1,4 @@
-"""``batchlab systems``: ready descriptions of machines by name."""
+"""``batchlab systems``: list and show ready descriptions of machines."""
 
 from __future__ import annotations
 

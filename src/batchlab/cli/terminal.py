@@ -1,4 +1,4 @@
-"""What answers are written to: a terminal of some width, or a file, which takes lines of any length."""
+"""The width and colours of the terminal for printed results; files get lines of any length."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NARROWEST = 40
 
 
 def width() -> int | None:
-    """Give how many signs fit on a line of standard output; None where it is no terminal."""
+    """Return the line length of standard output, in characters; None if it is not a terminal."""
     if not sys.stdout.isatty():
         return None
     given = os.environ.get("COLUMNS", "")
@@ -29,12 +29,12 @@ def width() -> int | None:
         found = os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError):
         return None
-    # A terminal that does not know its width says 0.
+    # A terminal of unknown width reports 0.
     return max(found, _NARROWEST) if found else None
 
 
 def print_blocks(*blocks: Block) -> None:
-    """Print blocks as wide as the terminal is, in colours where it has some."""
+    """Print blocks in the width of the terminal, in colours if it supports them."""
     forced = bool(os.environ.get("FORCE_COLOR"))
     plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     colour = not plain and (forced or sys.stdout.isatty())

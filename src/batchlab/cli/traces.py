@@ -1,4 +1,4 @@
-"""``batchlab traces``: the logs of the archive by name, and the data sets that have mappings."""
+"""``batchlab traces``: logs of the archive by name, and data sets with mappings."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def list_traces(
 
 
 def _data_sets() -> list[dict[str, str]]:
-    """Describe the data sets that have a mapping."""
+    """Describe the data sets with a mapping."""
     from batchlab.workload.mappings.catalogue import entries as mappings  # noqa: PLC0415  # --help does without
 
     return [{key: getattr(mapping, key) for key in _OF_SETS} for mapping in mappings()]

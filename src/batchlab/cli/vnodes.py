@@ -1,4 +1,4 @@
-"""``batchlab vnodes``: feed a log to a real Slurm on virtual nodes, and to our own model."""
+"""``batchlab vnodes``: feed a log to a real Slurm on virtual nodes, and to batchlab's model of Slurm."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def vnodes(
     if cores is not None and nodes is None:
         raise wrong_usage("are those of --nodes; pass both, or neither.", "--cores")
     instants = _instants(dump, out, mode)
-    # The cluster is taken down first.
+    # Ctrl-C must stop the cluster first.
     wait_no_longer()
     from batchlab.bridge import slurm  # noqa: PLC0415  # --help does without
     from batchlab.policy.policy import CONFIGURED, as_policy  # noqa: PLC0415  # as above
@@ -159,7 +159,7 @@ def vnodes(
     time = slurm.clock_of(clock)
     model = None if mode == "real" else policy or CONFIGURED
     if policy is not None:
-        # What is wrong with it shall not wait for a run of Slurm.
+        # Check the policy before Slurm is run.
         as_policy(policy)
     workload = read_log(log, None if nodes is not None else _system(configuration))
     machine = _machine(configuration, log, MachineRequest(None, nodes, cores), workload)
@@ -174,7 +174,7 @@ def vnodes(
         cluster = None if mode == "model" else slurm.VirtualCluster(configuration, machine, clock=clock)
         real = None if cluster is None else _real(cluster, jobs, instants, patience)
         stream = slurm.planned_stream(jobs) if real is None else real.jobs
-        # What Slurm recorded has ended at its limit already.
+        # Jobs that Slurm recorded have ended at their time limits already.
         walltime: WalltimeAction = "kill" if real is None else "run"
         simulated = model and slurm.run_model(
             stream,
@@ -193,14 +193,14 @@ def vnodes(
     if out is not None:
         inputs = {"trace": log.trace, "configuration": conf / "slurm.conf"}
         found.write(out, inputs=inputs, command=cast("str", context.obj))
-    # Repeated runs are in directories of their own.
+    # Each of several runs has its own directory.
     folders = [("written to", f"{out}: run-1 to run-{repeat}")] if out is not None and repeat > 1 else []
     single = out if repeat == 1 else None
     tell(lambda: [Facts([*found.facts()])], found.metrics, form, single, further=folders)
 
 
 def _instants(dump: str | None, out: Path | None, mode: Mode) -> list[float]:
-    """Read ``--dump``."""
+    """Parse ``--dump``."""
     if dump is None:
         return []
     if mode == "model":
@@ -217,7 +217,7 @@ def _instants(dump: str | None, out: Path | None, mode: Mode) -> list[float]:
 
 
 def _system(configuration: Configuration) -> System | None:
-    """Return the machine that the configuration describes; None if it has no nodes."""
+    """Return the machine of the configuration; None if it has no nodes."""
     from batchlab.bridge.slurm import system_of  # noqa: PLC0415  # --help does without
 
     return system_of(configuration.nodes, configuration) if configuration.nodes else None
@@ -226,7 +226,7 @@ def _system(configuration: Configuration) -> System | None:
 def _machine(
     configuration: Configuration, log: LogRequest, request: MachineRequest, workload: Workload
 ) -> tuple[Node, ...]:
-    """Give the nodes that the options say, else the configuration, else the log."""
+    """Return the nodes from the options, else from the configuration, else from the log."""
     if request.nodes is None and configuration.nodes:
         return configuration.nodes
     from batchlab.bridge.slurm import nodes_of  # noqa: PLC0415  # --help does without
@@ -238,7 +238,7 @@ def _machine(
 def _real(
     cluster: VirtualCluster, jobs: Sequence[Submission], dumps: Sequence[float], patience: float
 ) -> RealRun:
-    """Feed a cluster, with a bar of the jobs that have ended and notes on those that were refused or left."""
+    """Feed a cluster, show a bar of ended jobs, and print notes on rejected or unfinished jobs."""
     from batchlab.bridge.slurm import run_real  # noqa: PLC0415  # --help does without
 
     span = format_duration(max(job.submit_time for job in jobs))

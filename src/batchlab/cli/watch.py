@@ -1,4 +1,4 @@
-"""``batchlab watch``: ask a run in another terminal how it stands."""
+"""``batchlab watch``: query a run in another terminal."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def watch(
 
 
 def _parsed(words: Sequence[str]) -> tuple[str | None, list[str]]:
-    """Tell the run from the question: whatever is no question is a run's name, if it comes first."""
+    """Split words into the run and the question: a first word that is no question names a run."""
     from batchlab.monitor.questions import QUESTIONS  # noqa: PLC0415  # --help does without
 
     is_run = bool(words) and words[0] not in QUESTIONS and words[0][:1].isdecimal()
@@ -85,7 +85,7 @@ def _tell_runs(found: Sequence[Run], *, as_json: bool) -> None:
 
 
 def _lines(kind: str, answer: dict[str, Any]) -> Iterator[str]:
-    """Write an answer for people."""
+    """Yield the lines of an answer."""
     if kind == "status":
         yield from (f"{label:13} {text}" for label, text in _status(answer))
     elif kind == "job":
@@ -103,9 +103,9 @@ def _lines(kind: str, answer: dict[str, Any]) -> Iterator[str]:
 
 
 def _age(answer: dict[str, Any]) -> Iterator[str]:
-    """Say how old an answer is: a run that is deep in the thoughts of a policy gives its latest one."""
+    """Yield the age of an answer: during a long decision of a policy, a run returns its latest answer."""
     age = answer["age"]
-    # Of lists it is said only where they are old.
+    # For lists, only if the answer is old.
     if answer.get("phase", "running") == "running" and ("phase" in answer or age >= _OLD):
         yield f"{'answer':13} {format_duration(round(age, 1))} old"
 

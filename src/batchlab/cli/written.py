@@ -1,4 +1,4 @@
-"""The folders that runs were written to, as arguments of a command."""
+"""Folders with stored runs, as arguments of a command."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ SystemOfRuns = Annotated[
 
 
 def written_results(folders: Sequence[str], system: Path | None) -> list[Result] | dict[str, list[Result]]:
-    """Read the results.
+    """Read the results of folders.
 
     Parameters
     ----------
     folders
-        Folders, or ``LABEL=DIR``; all with labels, or none. Folders of one label are replications.
+        Folders, or ``LABEL=DIR``; either all or none with labels. Folders of one label are replications.
     system
         The file of the system, if it is needed.
 
     Raises
     ------
     click.BadParameter
-        If a folder holds no result, or only some have labels.
+        If a folder has no result, or only some folders have labels.
     """
     from batchlab.outputs import protect_set  # noqa: PLC0415  # --help does without
     from batchlab.result.read import read_result  # noqa: PLC0415  # as above
     from batchlab.system import read_system  # noqa: PLC0415  # as above
 
     known = None if system is None else read_system(system)
-    # A folder may have the sign in its name.
+    # The name of a folder may contain the sign.
     given = [("", each) if Path(each).is_dir() else each.rpartition("=")[::2] for each in folders]
     named: list[tuple[str, str]] = []
     for label, folder in given:
