@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from batchlab.text_tables import Block, Facts, Table, drawn, width_of
+from batchlab.text_tables import Block, Facts, Table, render, width_of
 
 ROWS = [["name", "first", "second", "third"], ["a", "1", "22", "333"], ["long name", "4", "5", "6"]]
 
 
 def test_columns_are_aligned() -> None:
     """Labels to the left, numbers to the right, as wide as they need; the note below."""
-    assert drawn([Table(ROWS, "Done.")]).splitlines() == [
+    assert render([Table(ROWS, "Done.")]).splitlines() == [
         "name       first  second  third",
         "a              1      22    333",
         "long name      4       5      6",
@@ -20,7 +20,7 @@ def test_columns_are_aligned() -> None:
 
 def test_columns_that_do_not_fit_stand_below() -> None:
     """With the labels again."""
-    assert drawn([Table(ROWS)], width=25).splitlines() == [
+    assert render([Table(ROWS)], width=25).splitlines() == [
         "name       first  second",
         "a              1      22",
         "long name      4       5",
@@ -30,7 +30,7 @@ def test_columns_that_do_not_fit_stand_below() -> None:
         "long name      6",
     ]
     # One column each is the least.
-    assert drawn([Table(ROWS)], width=3).count("\nlong name") == 3
+    assert render([Table(ROWS)], width=3).count("\nlong name") == 3
 
 
 def test_long_titles_are_broken_first() -> None:
@@ -41,8 +41,8 @@ def test_long_titles_are_broken_first() -> None:
         "a                    1      22",
         "long name            4       5",
     ]
-    assert drawn([Table(rows)]).splitlines() == whole
-    assert drawn([Table(rows, within=30)]).splitlines() == whole
+    assert render([Table(rows)]).splitlines() == whole
+    assert render([Table(rows, within=30)]).splitlines() == whole
     broken = [
         "           mean",
         "             of",
@@ -50,27 +50,27 @@ def test_long_titles_are_broken_first() -> None:
         "a             1      22",
         "long name     4       5",
     ]
-    assert drawn([Table(rows)], width=29).splitlines() == broken
-    assert drawn([Table(rows, within=29)]).splitlines() == broken
-    assert drawn([Table(rows, within=29)], width=30).splitlines() == whole
-    assert drawn([Table(rows)], width=29, colour=True).count("\x1b[1m") == 3
+    assert render([Table(rows)], width=29).splitlines() == broken
+    assert render([Table(rows, within=29)]).splitlines() == broken
+    assert render([Table(rows, within=29)], width=30).splitlines() == whole
+    assert render([Table(rows)], width=29, colour=True).count("\x1b[1m") == 3
 
 
 def test_prose_is_wrapped() -> None:
     """In the last column, and in facts, behind an indentation."""
     text = "a sentence that goes on and on and on"
     table = Table([("name", "number", "meaning"), ("a", "1", text)], prose=True)
-    assert drawn([table], width=36).splitlines() == [
+    assert render([table], width=36).splitlines() == [
         "name  number  meaning",
         "a          1  a sentence that goes",
         "              on and on and on",
     ]
-    assert drawn([Facts([("fact", text), ("", "more")])], width=36).splitlines() == [
+    assert render([Facts([("fact", text), ("", "more")])], width=36).splitlines() == [
         "fact          a sentence that goes",
         "              on and on and on",
         "              more",
     ]
-    assert drawn([Facts([("fact", text)])]) == f"fact          {text}"
+    assert render([Facts([("fact", text)])]) == f"fact          {text}"
 
 
 def test_long_names_move_the_texts() -> None:
@@ -78,7 +78,7 @@ def test_long_names_move_the_texts() -> None:
     facts = Facts(
         [("a name of nineteen s", "x"), ("b", "y"), ("a name without any text at all", "")], "Title"
     )
-    assert drawn([facts]).splitlines() == [
+    assert render([facts]).splitlines() == [
         "Title",
         "",
         "a name of nineteen s  x",
@@ -90,7 +90,7 @@ def test_long_names_move_the_texts() -> None:
 def test_colours_mark_names_and_titles() -> None:
     """And warnings; they take no room."""
     blocks: list[Block] = [Facts([("fact", "x"), ("warning", "y")], "Title"), Table(ROWS)]
-    text = drawn(blocks, colour=True)
+    text = render(blocks, colour=True)
     assert "\x1b[1mTitle\x1b[0m" in text
     assert "\x1b[36mfact          \x1b[0mx" in text
     assert "\x1b[33mwarning       \x1b[0my" in text

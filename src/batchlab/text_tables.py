@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Block", "Facts", "Table", "drawn", "width_of"]
+__all__ = ["Block", "Facts", "Table", "render", "width_of"]
 
 _NAMES_WIDTH = 14
 _BETWEEN = 2
@@ -45,7 +45,7 @@ class Table:
 Block: TypeAlias = Facts | Table
 
 
-def drawn(blocks: Iterable[Block], width: int | None = None, *, colour: bool = False) -> str:
+def render(blocks: Iterable[Block], width: int | None = None, *, colour: bool = False) -> str:
     """Write blocks, with an empty line between two of them.
 
     Parameters

@@ -9,7 +9,7 @@ import pytest
 
 from batchlab.options import RunOptions
 from batchlab.result.summary import compare
-from batchlab.text_tables import drawn
+from batchlab.text_tables import render
 from support.results import Job, make_result
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def test_options_and_names_are_shown(three: Result) -> None:
 def test_results_are_compared_line_by_line(three: Result) -> None:
     """One line per policy, under the names of the measures."""
     compared = compare((str(each.policy), each.metrics()) for each in (three, make_result([])))
-    assert drawn([compared]).splitlines() == [
+    assert render([compared]).splitlines() == [
         "policy  mean wait  median wait  mean bounded slowdown  makespan  utilisation",
         "fcfs     00:01:13     00:01:30                   5.93  00:02:40       64.1 %",
         "fcfs            –            –                      –         –            –",

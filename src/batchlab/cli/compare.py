@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from batchlab.cli.experiment_command import ExperimentRequest, carry_out
+from batchlab.cli.experiment_command import ExperimentRequest, run_and_write
 from batchlab.cli.failure import check_directory, check_report, wrong_usage
 from batchlab.cli.log import located, read_log
 from batchlab.cli.machine import machine_for
@@ -183,7 +183,7 @@ def compare(
         facts=_facts(workload, described),
         keeps_results=True,
     )
-    carry_out(experiment, request)
+    run_and_write(experiment, request)
 
 
 def _policies(specs: Sequence[str], machine: MachineRequest) -> dict[str, Policy]:

@@ -15,7 +15,7 @@ from batchlab.cli.options import (  # here too
     seed_number,
     whole_number,
 )
-from batchlab.cli.output import tell_result
+from batchlab.cli.output import print_result
 from batchlab.cli.progress import progress_bar
 from batchlab.cli.terminal import print_blocks
 
@@ -51,7 +51,7 @@ def demo(
     result = _simulated(workload, system, chosen, seed)
     if out is not None:
         result.write(out, command=cast("str", context.obj))
-    tell_result(result, form, out)
+    print_result(result, form, out)
     if form != "text":
         return
     others = [Policy.parse(name) for name in _COMPARED]

@@ -15,7 +15,7 @@ from batchlab.cli.guarded import check_named
 from batchlab.cli.interruption import wait_no_longer
 from batchlab.cli.memory import peak_memory
 from batchlab.cli.options import FormatOption, existing_file, out_directory  # typer reads the annotations
-from batchlab.cli.output import tell_result
+from batchlab.cli.output import print_result
 from batchlab.cli.progress import progress_bar
 from batchlab.cli.recognised import check_kind
 
@@ -119,7 +119,7 @@ def elastisim(
     if out is not None:
         inputs = _inputs(run, configuration, algorithm)
         run.result.write(out, inputs=inputs, command=cast("str", context.obj))
-    tell_result(run.result, form, out, _more(run, written))
+    print_result(run.result, form, out, _more(run, written))
 
 
 def _watched(simulation: Simulation, *, title: str, progress: bool) -> Result:

@@ -7,7 +7,7 @@ from typing import Annotated, cast
 
 import typer
 
-from batchlab.cli.experiment_command import ExperimentRequest, carry_out
+from batchlab.cli.experiment_command import ExperimentRequest, run_and_write
 from batchlab.cli.failure import check_directory, check_report
 from batchlab.cli.guarded import check_named
 from batchlab.cli.options import (  # typer reads the annotations
@@ -77,4 +77,4 @@ def experiment(
         inputs=said.inputs,
         command=cast("str", context.obj),
     )
-    carry_out(said.experiment, request)
+    run_and_write(said.experiment, request)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from batchlab.experiment.stored import StoredResults
     from batchlab.vocabulary import ExecutorName
 
-__all__ = ["ExperimentRequest", "carry_out"]
+__all__ = ["ExperimentRequest", "run_and_write"]
 
 _PLOTS = ("slowdown", "queue_size")
 
@@ -57,7 +57,7 @@ class ExperimentRequest:
     keeps_results: bool = False
 
 
-def carry_out(experiment: Experiment, request: ExperimentRequest) -> None:
+def run_and_write(experiment: Experiment, request: ExperimentRequest) -> None:
     """Run an experiment, write the requested files, and print the tables.
 
     Parameters
@@ -84,7 +84,7 @@ def carry_out(experiment: Experiment, request: ExperimentRequest) -> None:
         if request.form == "json":
             typer.echo(as_json(_document(runs)))
         else:
-            _tell(runs, request, written)
+            _print_runs(runs, request, written)
         warn(_without_further_policies(runs.warnings))
     _check_failures(runs)
 
@@ -112,7 +112,7 @@ def _check_failures(runs: Runs) -> None:
         raise typer.Exit(code_of_failures(runs.failures["error"], done=len(runs) - failed))
 
 
-def _tell(runs: Runs, request: ExperimentRequest, written: Mapping[str, str]) -> None:
+def _print_runs(runs: Runs, request: ExperimentRequest, written: Mapping[str, str]) -> None:
     from batchlab.cli.comparison import lettered, tables  # noqa: PLC0415  # --help does without
 
     typer.echo(f"{request.title}: {repr(runs).removeprefix('<Runs: ').removesuffix('>')}\n")

@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 import batchlab.errors
-from batchlab.cli.interruption import INTERRUPTED, say_interrupted
+from batchlab.cli.interruption import INTERRUPTED, print_interrupted
 from batchlab.errors import BatchlabError, ResultError, SimulationError, as_message
 from batchlab.vocabulary import LARGEST_SEED
 
@@ -58,13 +58,13 @@ def explain(error: BaseException, command: str = "batchlab") -> int:
         return error.code if isinstance(error.code, int) else _FAILED
     if os.environ.get(_SHOW_TRACEBACK):
         traceback.print_exception(error)
-    message, code = _told(error, command)
+    message, code = _format_error(error, command)
     if "batchlab.cli.spooled" in sys.modules:
         from batchlab.cli.spooled import named_as_given  # noqa: PLC0415  # most logs are files
 
         message = named_as_given(message)
     if code == INTERRUPTED:
-        say_interrupted()
+        print_interrupted()
         return code
     # Join the lines of a message: users overlook further lines.
     sys.stderr.write(f"batchlab: {as_message(' '.join(message.split()))}\n")
@@ -204,7 +204,7 @@ def _is_closed(path: Path) -> bool:
     return is_replaced and target.parent.is_dir() and not os.access(target.parent, os.W_OK | os.X_OK)
 
 
-def _told(error: BaseException, command: str) -> tuple[str, int]:
+def _format_error(error: BaseException, command: str) -> tuple[str, int]:
     # Python wraps an error in a class body into a RuntimeError.
     if any(isinstance(each, KeyboardInterrupt | typer.Abort) for each in (error, error.__cause__)):
         return "interrupted.", INTERRUPTED

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-__all__ = ["INTERRUPTED", "await_interruption", "leave", "removed", "say_interrupted", "wait_no_longer"]
+__all__ = ["INTERRUPTED", "await_interruption", "leave", "print_interrupted", "removed", "wait_no_longer"]
 
 INTERRUPTED = 130
 _PATIENCE = 0.25
@@ -74,7 +74,7 @@ def removed(folder: str) -> Iterator[None]:
         _folders.discard(folder)
 
 
-def say_interrupted() -> None:
+def print_interrupted() -> None:
     """Print the message once; a second thread waits until it is printed, since it ends the process next."""
     with _saying:
         if not (_state["awaiting"] and _state["said"]):
@@ -102,7 +102,7 @@ def _await(reader: int) -> None:
     if sys.stderr.isatty() and not _state["said"]:
         # A progress bar hides the cursor and occupies the line.
         sys.stderr.write(f"{_SHOW_CURSOR}\n")
-    say_interrupted()
+    print_interrupted()
     leave()
 
 

@@ -92,7 +92,7 @@ def mix(
         log, targets, background=weights, share=share, exclusive=exclusive or None, seed=seed
     )
     write_table(mixed, out)
-    _tell(mixed, out)
+    _print_kinds(mixed, out)
 
 
 def _target(text: str, count: int) -> Target:
@@ -126,7 +126,7 @@ def _log(trace: Path, reading: ReadingOptions, jobs: int | None) -> Workload:
     return log if jobs is None else log.head(jobs)
 
 
-def _tell(mixed: Workload, out: Path) -> None:
+def _print_kinds(mixed: Workload, out: Path) -> None:
     """Print the numbers of jobs by kind."""
     first, *others = repr(mixed).splitlines()
     kinds = (

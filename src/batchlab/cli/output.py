@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from batchlab.result.result import Result
     from batchlab.text_tables import Block
 
-__all__ = ["as_json", "tell", "tell_result", "warn"]
+__all__ = ["as_json", "print_answer", "print_result", "warn"]
 
 
 def as_json(document: object) -> str:
@@ -29,7 +29,7 @@ def as_json(document: object) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 
-def tell(
+def print_answer(
     blocks: Callable[[], Sequence[Block]],
     metrics: Callable[[], Mapping[str, object]],
     form: Format,
@@ -68,13 +68,13 @@ def tell(
     print_blocks(*blocks(), *([Facts(last)] if last else []))
 
 
-def tell_result(
+def print_result(
     result: Result, form: Format, directory: Path | None, further: Iterable[tuple[str, str]] = ()
 ) -> None:
-    """Print a result like `tell`."""
+    """Print a result like `print_answer`."""
     from batchlab.result.summary import blocks  # noqa: PLC0415  # --help does without
 
-    tell(
+    print_answer(
         lambda: blocks(result.facts, result.metrics(), result.elapsed, result.warnings),
         result.metrics,
         form,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from batchlab.cli.log import format_of, is_log
 from batchlab.cli.machine import machine_for
 from batchlab.cli.memory import peak_memory
-from batchlab.cli.output import tell
+from batchlab.cli.output import print_answer
 from batchlab.cli.progress import reading_bar, run_bar
 from batchlab.cli.stream import STREAMED, machine_columns, not_streamed
 from batchlab.options import RunOptions
@@ -173,7 +173,7 @@ def _simulate(
     if "mem" in system.resources and not request.log.use_memory and (known := watch.jobs_with_memory):
         warnings.append(ignored_memory(known))
     warnings += far
-    tell(
+    print_answer(
         lambda: blocks(said, metrics, elapsed, warnings),
         lambda: metrics,
         request.form,

@@ -11,7 +11,7 @@ from batchlab.cli.machine import machine_for
 from batchlab.cli.monitored import keep_serving, monitored
 from batchlab.cli.node_events import with_outages
 from batchlab.cli.node_sleep import check_nodes
-from batchlab.cli.output import tell_result
+from batchlab.cli.output import print_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,7 +47,7 @@ def replay(request: RunRequest) -> None:
     with monitored(request, workload, system, policy, events) as monitor:
         result = monitor.run()
         _write(request, result)
-        tell_result(result, request.form, request.out, _further(request))
+        print_result(result, request.form, request.out, _further(request))
         if request.watching.keep:
             keep_serving(monitor)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from batchlab.cli.failure import wrong_usage
 from batchlab.cli.log import format_of, is_log
 from batchlab.cli.machine import machine_for
-from batchlab.cli.output import tell
+from batchlab.cli.output import print_answer
 from batchlab.cli.progress import count_bar
 from batchlab.errors import BatchlabError, PolicyError, WorkloadError
 from batchlab.workload.log_options import option_of
@@ -98,7 +98,7 @@ def stream(request: RunRequest) -> None:
     ]
     if not notes["kept"]:
         warnings.append(no_jobs(str(request.log.trace), notes["read"], notes["kept"]))
-    tell(
+    print_answer(
         lambda: blocks([*_facts(request, policy, system, run["notes"])], run["metrics"], elapsed, warnings),
         lambda: run["metrics"],
         request.form,

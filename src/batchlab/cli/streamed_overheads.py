@@ -53,9 +53,9 @@ def streamed_overheads(overheads: Overheads, seed: int) -> StreamedOverheads:
 
 
 def _blocks(overheads: Overheads, seed: int) -> Iterator[tuple[npt.NDArray[np.float64], ...]]:
-    from batchlab.options.drawing import drawn_blocks, refuse_infinite  # noqa: PLC0415  # it needs NumPy
+    from batchlab.options.drawing import refuse_infinite, sample_blocks  # noqa: PLC0415  # it needs NumPy
 
-    phases = [drawn_blocks(phase, overheads.delay(phase), seed) for phase in PHASES]
+    phases = [sample_blocks(phase, overheads.delay(phase), seed) for phase in PHASES]
     for block in zip(*phases, strict=True):
         for phase, drawn in zip(PHASES, block, strict=True):
             refuse_infinite(phase, drawn, "a job")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from batchlab.text_tables import drawn
+from batchlab.text_tables import render
 
 if TYPE_CHECKING:
     from batchlab.text_tables import Block
@@ -38,4 +38,4 @@ def print_blocks(*blocks: Block) -> None:
     forced = bool(os.environ.get("FORCE_COLOR"))
     plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     colour = not plain and (forced or sys.stdout.isatty())
-    typer.echo(drawn(blocks, width(), colour=colour), color=colour)
+    typer.echo(render(blocks, width(), colour=colour), color=colour)

@@ -23,7 +23,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     policy_spec,
     whole_number,
 )
-from batchlab.cli.output import tell
+from batchlab.cli.output import print_answer
 from batchlab.cli.progress import progress_bar
 from batchlab.cli.reading import takes_reading_options
 from batchlab.cli.request import LogRequest, MachineRequest
@@ -196,7 +196,7 @@ def vnodes(
     # Each of several runs has its own directory.
     folders = [("written to", f"{out}: run-1 to run-{repeat}")] if out is not None and repeat > 1 else []
     single = out if repeat == 1 else None
-    tell(lambda: [Facts([*found.facts()])], found.metrics, form, single, further=folders)
+    print_answer(lambda: [Facts([*found.facts()])], found.metrics, form, single, further=folders)
 
 
 def _instants(dump: str | None, out: Path | None, mode: Mode) -> list[float]:

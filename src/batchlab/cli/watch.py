@@ -49,7 +49,7 @@ def watch(
 
     as_json = form == "json"
     if words == ["runs"]:
-        _tell_runs(runs.runs(), as_json=as_json)
+        _print_runs(runs.runs(), as_json=as_json)
         return
     name, question = _parsed(words or [])
     run = runs.choose(name)
@@ -76,7 +76,7 @@ def _parsed(words: Sequence[str]) -> tuple[str | None, list[str]]:
     return name, list(words[is_run:]) or ["status"]
 
 
-def _tell_runs(found: Sequence[Run], *, as_json: bool) -> None:
+def _print_runs(found: Sequence[Run], *, as_json: bool) -> None:
     if as_json:
         rows = [{"run": run.name, "workload": run.workload, "policy": run.policy} for run in found]
         typer.echo(json.dumps(rows, ensure_ascii=False))

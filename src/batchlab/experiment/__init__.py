@@ -1,4 +1,4 @@
-"""Experiments: many runs, kept in a store, summed up in tables."""
+"""Experiments: many runs, kept in a store and summarised in tables."""
 
 from batchlab.lazy import lazily
 

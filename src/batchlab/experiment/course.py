@@ -1,4 +1,4 @@
-"""How far the runs of an experiment are, those under way too."""
+"""Progress of an experiment, including its current runs."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["Course", "CourseKeeper", "Underway"]
 
 @dataclass(frozen=True, slots=True)
 class Underway:
-    """How far one run is.
+    """Progress of one run.
 
     Parameters
     ----------
     jobs_done, jobs
-        How many jobs are over, and how many there are.
+        Number of finished jobs, and of all jobs.
     time
-        Simulated, seconds.
+        Simulated time, seconds.
     date
-        The date of that, where the log or the machine has one.
+        Its date, if the log or the machine has one.
     """
 
     jobs_done: int
@@ -35,16 +35,16 @@ class Underway:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """How far an experiment is.
+    """Progress of an experiment.
 
     Parameters
     ----------
     done, runs
-        How many runs are over, and how many there are.
+        Number of finished runs, and of all runs.
     jobs_done
-        How many jobs are over, in all runs since the beginning that are watched.
+        Number of finished jobs, in all watched runs since the beginning.
     underway
-        The runs that threads or processes of the experiment do now, in the order in which they began.
+        The current runs of threads or processes of the experiment, in the order of their starts.
     """
 
     done: int
@@ -54,24 +54,24 @@ class Course:
 
     @property
     def part(self) -> float:
-        """How many runs are done, with the parts of those under way."""
+        """Number of finished runs plus the finished fractions of current runs."""
         return self.done + sum(each.jobs_done / each.jobs for each in self.underway if each.jobs)
 
 
 class CourseKeeper:
-    """Keeps the course of an experiment; runs that are alike are done once, and each of them counts.
+    """Tracks the progress of an experiment. Identical runs are done once, but each of them counts.
 
     Parameters
     ----------
     total
-        How many runs there are.
+        Number of runs.
     rows
-        How often those that are to be done are there, by their keys.
+        Number of identical runs by key, for the runs to do.
     progress
-        Called with the numbers of runs that are over and of all, at the beginning and after each.
+        Called with the numbers of finished runs and of all runs, at the beginning and after each run.
     watch
-        Called with the course then too, and while runs are under way. Calls do not overlap. After an error it
-        is not called again, and the runs go on: it may be in the thread of one of them.
+        Called with the progress at the same times, and during runs. Calls do not overlap. After an error it
+        is not called again, and the runs continue: the error may occur in the thread of a run.
     """
 
     def __init__(
@@ -92,13 +92,13 @@ class CourseKeeper:
 
     @property
     def watch(self) -> Callable[[str, Underway], None] | None:
-        """What takes the key of a run under way, and how far it is; None where that is not asked for."""
+        """Function to be called with the key and the progress of a run; None without a watcher."""
         return None if self._watch is None else self._take
 
     def _take(self, key: str, state: Underway) -> None:
         with self._lock:
             if key in self._jobs_of:
-                # What another process sent came after the news that its run is over.
+                # A message of another process arrived after its run was reported as finished.
                 self._jobs_done += state.jobs - self._jobs_of[key]
                 self._jobs_of[key] = state.jobs
             else:
@@ -106,7 +106,7 @@ class CourseKeeper:
             self._show()
 
     def over(self, key: str) -> None:
-        """Take that a run is over."""
+        """Count a run as finished."""
         with self._lock:
             state = self._underway.pop(key, None)
             self._jobs_of[key] = 0 if state is None else state.jobs
@@ -115,7 +115,7 @@ class CourseKeeper:
         self._report()
 
     def close(self) -> None:
-        """Raise what `watch` raised, once all runs are over."""
+        """Raise the error of `watch`, if any, after all runs."""
         if self._error is not None:
             raise self._error
 

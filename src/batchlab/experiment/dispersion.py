@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["LABELS", "dispersion", "half_width"]
 
 LABELS = ("workload", "system", "policy", "control")
-"""The columns that name the parts of a run; the last one only if controls were compared."""
+"""Columns that name the parts of a run; ``control`` exists only if controls are compared."""
 
 _GROUPS = (*LABELS, "seed", "replication")
 _NOT_MEASURED = (*_GROUPS, "run", "run_seed", "status")
@@ -26,7 +26,7 @@ def dispersion(
     metrics: str | Iterable[str] | None,
     confidence: float,
 ) -> pl.DataFrame:
-    """Sum up a table of runs; see `Runs.summary`.
+    """Summarise a table of runs; see `Runs.summary`.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def dispersion(
 
 
 def half_width(runs: pl.Series, deviation: pl.Series, confidence: float) -> list[float | None]:
-    """Give half the width of Student's confidence interval for a mean.
+    """Compute half the width of Student's confidence interval for a mean.
 
     Parameters
     ----------
@@ -76,8 +76,8 @@ def half_width(runs: pl.Series, deviation: pl.Series, confidence: float) -> list
     Returns
     -------
     list
-        t · s / √n, where t is the quantile at (1 + confidence) / 2 with n - 1 degrees of freedom; None where
-        there is no deviation.
+        t · s / √n, where t is the quantile at (1 + confidence) / 2 with n - 1 degrees of freedom; None
+        without a standard deviation.
     """
     from scipy.special import stdtrit  # noqa: PLC0415  # not needed for the table
 

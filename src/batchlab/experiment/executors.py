@@ -1,4 +1,4 @@
-"""Who does the runs: threads of this process, processes, or any executor of `concurrent.futures`' kind."""
+"""Execute runs in threads, in processes, or on any `concurrent.futures.Executor`."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ __all__ = ["perform", "runs_here"]
 Report = Callable[[Task, BaseException | None], None]
 MakePool = Callable[[int], ProcessPoolExecutor]
 
-# Threads do not survive a fork: a child may wait for ever for a lock that one of them held.
+# Threads do not survive a fork, and a child may deadlock on a lock that one of them held.
 _CONTEXT = multiprocessing.get_context("spawn")
 
 
 def runs_here(executor: Executor | ExecutorName | None) -> bool:
-    """Tell whether an executor's work is done in this process, so that nothing needs to be sent."""
+    """Return whether the executor works in this process, so that nothing is sent to another one."""
     _check(executor)
     return executor in {None, "threads"} or isinstance(executor, ThreadPoolExecutor)
 
@@ -51,7 +51,7 @@ def perform(
     *,
     watch: Watch | None = None,
 ) -> None:
-    """Do all tasks, whatever becomes of each.
+    """Do all tasks, even if some fail.
 
     Parameters
     ----------
@@ -60,15 +60,15 @@ def perform(
     executor
         ``"threads"`` (or None), ``"processes"``, or an executor.
     workers
-        How many at a time, for the first two; as many as there are processors unless given.
+        Number of parallel runs, for threads and processes. [default: the number of processors]
     store
-        Where the runs write themselves.
+        The store to which runs are written.
     report
-        Called with each task that is over, and with the error of the executor where it did not come to an
-        end by itself.
+        Called with each finished task, and with the error of the executor if the task did not end by
+        itself.
     watch
-        Called now and then by a thread of this process with the key of a run, and how far it is; not of runs
-        of an executor.
+        Called repeatedly by a thread of this process with the key and the progress of a run. Not for a
+        user's executor.
     """
     _check(executor)
     if not tasks:
@@ -107,7 +107,7 @@ def _processors() -> int:
 
 
 def _check_picklable(tasks: Sequence[Task]) -> None:
-    """Refuse at once what no process can be told; one task of each policy and source will do."""
+    """Raise if a task cannot be sent to a process; checks one task of each policy and source."""
     seen: set[tuple[int, int]] = set()
     for task in tasks:
         if (number := (id(task.policy), id(task.source))) in seen:
@@ -131,9 +131,9 @@ def _submit(
     work: Callable[[Task], None] = execute,
     stop: Callable[[], None] | None = None,
 ) -> list[Task]:
-    """Do tasks on an executor; give those that were lost when its processes died.
+    """Do tasks on an executor, and return those lost because its processes died.
 
-    Ctrl-C does not wait for the runs that are going on: `stop` ends them.
+    On Ctrl-C, `stop` ends current runs instead of waiting for them.
     """
     futures: dict[Future[None], Task] = {}
     lost: list[Task] = []
@@ -162,11 +162,11 @@ def _submit(
 def _in_processes(
     tasks: Sequence[Task], count: int, store: Store, report: Report, make_pool: MakePool
 ) -> None:
-    """Do tasks in processes of our own; where some die, find out which run it was, and go on."""
+    """Do tasks in own processes. If some processes die, find the runs at fault and continue."""
     waiting = _pool(tasks, make_pool(count), report)
     while waiting:
-        # A run that was begun and has not come to an end is one of those in which a process died. Each gets
-        # a process to itself, so that it cannot take others along.
+        # A process died in one of the runs that started and did not end. Each of these runs gets its own
+        # process next, so that it cannot stop other runs.
         suspects = [task for task in waiting if store.is_claimed(task.key)]
         others = [task for task in waiting if not store.is_claimed(task.key)]
         if not suspects and len(waiting) == len(tasks):
@@ -191,7 +191,7 @@ def _stop_threads(pool: ThreadPoolExecutor, stopped: threading.Event) -> None:
 
 
 def _stop_processes(pool: ProcessPoolExecutor) -> None:
-    # The pool would finish what it has handed out, hours of it maybe; the store bears a kill. To cancel what
-    # is waiting would upset the pool when it sees its processes gone.
+    # The pool would finish all its submitted runs, perhaps hours of work; the store tolerates a kill.
+    # Cancelling waiting tasks fails in the pool when its processes are gone.
     for process in [*pool._processes.values()]:  # noqa: SLF001  # terminate_workers from Python 3.14 on
         process.terminate()

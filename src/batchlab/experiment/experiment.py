@@ -41,12 +41,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Experiment", "dispatchers"]
 
-# Each has a row of the table, a seed and a hash, all of which are made before the first run.
+# Each run has a table row, a seed and a hash, and all are computed before the first run.
 _MOST_RUNS = 1_000_000
 
 
 class Experiment:
-    """Every workload on every system under every policy and control, for every seed, as often as wanted.
+    """Every workload on every system under every policy and control, for every seed and replication.
 
     Workloads, systems, policies and controls are each one object, a sequence, or a mapping of labels to
     objects.
@@ -54,42 +54,42 @@ class Experiment:
     Parameters
     ----------
     workloads
-        `Workload` objects, paths of logs or tables, or functions with a parameter ``seed`` that make a
-        workload: one for every seed and replication, the same for all systems and policies.
+        `Workload` objects, paths of logs or tables, or functions with a parameter ``seed`` that return a
+        workload: called once per seed and replication, for all systems and policies.
     systems
         `System` objects, or paths of files.
     policies
-        What `simulate` takes as ``policy``.
+        As the argument ``policy`` of `simulate`.
     seeds
         Integers in [0, 2^64).
     replications
-        How often each combination is run. The first replication has the seed itself, the others seeds that
-        are derived from it.
+        Number of runs of each combination. The first replication uses the seed itself, the others use seeds
+        derived from it.
     controls
-        Controls of service rates to be compared: each is what `simulate` takes as ``control``, so a sequence
-        if node groups have controls of their own. The label is a column ``control`` of the table. None for
-        the ``control`` of the options in all runs.
+        Controls of service rates to compare, each as the argument ``control`` of `simulate`: a sequence if
+        node groups have their own controls. The label is a column ``control`` of the table. With None, all
+        runs use the ``control`` of the options.
     events
-        What comes from outside, as for `simulate`: the same for all workloads, or a mapping of their labels
-        to events.
+        External events, as for `simulate`: the same for all workloads, or a mapping of workload labels to
+        events.
     observers
-        As for `simulate`; every run has copies of its own, of these and of policies that keep a state.
+        As for `simulate`. Every run gets its own copies of observers and of policies with a state.
     options
-        How every run is run: a `RunOptions`, which describes every option; its seed is left as usual.
+        Settings of every run; the field ``seed`` must keep its default. [default: `RunOptions()`]
     **arguments
-        Single options by name, as ``walltime="kill"``; they replace those of `options`.
+        Fields of `options` by name, as in ``walltime="kill"``. They take precedence over `options`.
 
     Raises
     ------
     ExperimentError
-        If something is missing, has no label of its own, or is of a wrong kind; or the nodes of a system
-        cannot sleep, or serve jobs, as the options say.
+        If an argument is empty, has duplicate labels or a wrong type; or if the nodes of a system do not
+        support the sleep states or rates of the options.
     PolicyError
-        If a policy's spec is wrong.
+        If a policy's spec is invalid.
     ObserverError
-        If an observer is none, or two have one name.
+        If an observer is not an `Observer`, or two have the same name.
     SimulationError
-        If an option is not one of its values.
+        If an option has an invalid value.
 
     Examples
     --------
@@ -135,16 +135,16 @@ class Experiment:
             for label, system in self.systems.items()
             for name, policy in self.policies.items()
         }
-        """The policies as they are on each system."""
+        """The policies, configured for each system."""
 
     def _check_size(self) -> None:
-        """Refuse more runs than could be planned."""
+        """Raise if there are too many runs to plan."""
         if prod(self._sides.values()) > _MOST_RUNS:
             crossed = " × ".join(_counted(count, noun) for noun, count in self._sides.items())
             raise ExperimentError(f"{crossed}: an experiment has at most {_MOST_RUNS:,} runs. Split it.")
 
     def _check_seeds(self) -> None:
-        """Refuse wrong seeds before hours of runs with right ones."""
+        """Raise for invalid seeds before any run."""
         if not self.seeds or len(set(self.seeds)) < len(self.seeds):
             raise ExperimentError(
                 f"seeds = {shown(self.seeds)}; must be one or more, all different, e.g. (0,)."
@@ -153,7 +153,7 @@ class Experiment:
             replace(self.options, seed=seed)
 
     def _check_nodes(self) -> None:
-        """Refuse options that the nodes of a system cannot follow, before all its runs fail for them."""
+        """Raise if the nodes of a system do not support the options, before all its runs fail."""
         for (label, system), options in product(self.systems.items(), self._options_of.values()):
             try:
                 sleep_inputs(system, options)
@@ -181,7 +181,7 @@ class Experiment:
 
     @property
     def controls(self) -> dict[str, RateControl | tuple[RateControl, ...]]:
-        """The controls that are compared, by label; empty if the options have that of all runs."""
+        """The compared controls, by label; empty if the options have the control of all runs."""
         found = {label: options.control for label, options in self._options_of.items() if label is not None}
         return cast("dict[str, RateControl | tuple[RateControl, ...]]", found)
 
@@ -197,7 +197,7 @@ class Experiment:
         }
 
     def plan(self) -> list[Run]:
-        """Tell which runs there are, in the order of the table.
+        """Return all runs, in the order of the table.
 
         Returns
         -------
@@ -209,13 +209,13 @@ class Experiment:
         WorkloadError
             If a log cannot be read.
         ExperimentError
-            If an object of the user's holds what cannot be pickled.
+            If an object of the user cannot be pickled.
         """
         seeds = [
             (seed, replication, seed_of(seed, replication))
             for seed, replication in product(self.seeds, range(self.replications))
         ]
-        # A log is hashed once, a policy too: each may be large.
+        # Logs and policies may be large, so each is hashed once.
         digests = {
             (label, own): source.digest(own)
             for label, source in self.workloads.items()
@@ -229,7 +229,7 @@ class Experiment:
                 self.systems, self.policies, self._options_of.items()
             )
         }
-        # Runs without events have the names that they had before there were any.
+        # Runs without events keep the keys that they had before events were supported.
         streams = {label: {"events": digest_of(stream)} for label, stream in self.events.items()}
         runs = []
         for workload, (system, policy, control) in product(self.workloads, parts):
@@ -254,36 +254,35 @@ class Experiment:
         workers: int | None = None,
         watch: Callable[[Course], object] | None = None,
     ) -> Runs:
-        """Do the runs that the store has not, and give all.
+        """Do the runs missing in the store, and return all runs.
 
         Parameters
         ----------
         executor
-            ``"threads"`` (the default) of this process, ``"processes"``, or any executor of the kind of
-            `concurrent.futures`, whose workers must see the store under the same path.
+            ``"threads"`` (the default) of this process, ``"processes"``, or any
+            `concurrent.futures.Executor`, whose workers must see the store under the same path.
         store
-            The directory in which finished runs are kept; made where it is not there. Runs that failed
-            before are tried again.
+            The directory of finished runs; created if missing. Failed runs are repeated.
         progress
-            Called with the number of runs done and the number of all runs, at the beginning and after each.
+            Called with the numbers of finished runs and of all runs, at the beginning and after each run.
         workers
-            How many runs at a time, for threads and processes; as many as there are processors unless given.
+            Number of parallel runs, for threads and processes. [default: the number of processors]
         watch
-            Called now and then with the course of the experiment, one call at a time. Of runs under way it
-            has those of ``"threads"`` and ``"processes"``. After an error it is not called again; the runs go
-            on to their ends, and then the error is raised.
+            Called repeatedly with the progress of the experiment, one call at a time. It includes the current
+            runs of ``"threads"`` and ``"processes"``. After an error it is not called again; the runs go on
+            to their ends, and then the error is raised.
 
         Returns
         -------
         Runs
-            What came of each; those that failed are in `Runs.failures`.
+            The runs with their results; failed runs are in `Runs.failures`.
 
         Raises
         ------
         ExperimentError
-            If the store is none, or something cannot be sent to other processes.
+            If the directory is not a store, or something cannot be sent to other processes.
         StoreError
-            If the store cannot be read or written: no space left, no permission.
+            If the store cannot be read or written: disk full, no permission.
         """
         place = Store(store)
         place.tidy()
@@ -316,7 +315,7 @@ class Experiment:
         course.close()
 
     def load(self, store: str | os.PathLike[str] = "runs/") -> Runs:
-        """Give what the store has of the experiment, without running anything.
+        """Return the runs of the experiment in the store, without doing any run.
 
         Parameters
         ----------
@@ -326,12 +325,12 @@ class Experiment:
         Returns
         -------
         Runs
-            The status of runs that are not there is ``missing``.
+            Runs that are not in the store have the status ``missing``.
 
         Raises
         ------
         ExperimentError, StoreError
-            If the store is none, or cannot be read.
+            If the directory is not a store, or cannot be read.
         """
         place = Store(store)
         plan = self.plan()
@@ -342,7 +341,7 @@ class Experiment:
         return Runs(plan, {task.key: task for task in self._tasks(plan, store, send=False)}, store)
 
     def _tasks(self, runs: list[Run], store: Store, *, send: bool) -> list[Task]:
-        """Say what is to be done; runs with the same workload one after the other."""
+        """Return the tasks for runs, sorted so that runs with the same workload are consecutive."""
         sources = self.workloads
         if send:
             used = {run.workload for run in runs}
@@ -366,12 +365,12 @@ class Experiment:
 
 
 def dispatchers(schedulers: object, allocators: object) -> list[Policy]:
-    """Give every scheduler with every allocator.
+    """Combine every scheduler with every allocator.
 
     Parameters
     ----------
     schedulers
-        Policies or their spec strings, whose own allocators are not regarded; one or several.
+        Policies or their spec strings, one or several. Their own allocators are ignored.
     allocators
         Names of allocators, or `Allocator` objects; one or several.
 
@@ -383,7 +382,7 @@ def dispatchers(schedulers: object, allocators: object) -> list[Policy]:
     Raises
     ------
     PolicyError
-        If a spec or a name is wrong.
+        If a spec or a name is invalid.
 
     Examples
     --------
@@ -400,7 +399,7 @@ def _allocator_name(allocator: object) -> str:
 
 
 def _options(options: RunOptions | None, arguments: Mapping[str, object]) -> RunOptions:
-    """Take the options of all runs; their seeds are the experiment's."""
+    """Return the options of all runs; the experiment sets their seeds."""
     if "seed" in arguments:
         raise TypeError("Experiment() takes no argument 'seed'; pass seeds=, one or several.")
     taken = RunOptions.of(options, arguments, function="Experiment()")
@@ -411,7 +410,7 @@ def _options(options: RunOptions | None, arguments: Mapping[str, object]) -> Run
 
 
 def _by_control(controls: object, options: RunOptions) -> dict[str | None, RunOptions]:
-    """Return the options of the runs under each control, by its label; of all runs if none are compared."""
+    """Return the options of the runs under each control, by label; without controls, one label None."""
     if controls is None:
         return {None: options}
     if options.control is not None:

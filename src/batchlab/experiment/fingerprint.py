@@ -1,8 +1,9 @@
 """Fingerprints of Python objects: equal for equal content and code, in every process.
 
-A store of runs is keyed by content. Text and numbers are their own content; an object that computes (a policy
-written in Python, a function that makes workloads) is its state and its code. Pickles would not do: their
-bytes depend on which parts of a value are shared, on the order of sets, and leave the code out.
+The store of runs is keyed by content. Texts and numbers are their own content. The content of an object
+with code (a policy written in Python, a function that makes workloads) is its state and its code. Pickles
+are no substitute: their bytes depend on which parts of a value are shared and on the order of sets, and they
+do not include code.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ __all__ = ["fingerprint"]
 
 _ATOMS = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis))
 _INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
-# What the interpreter itself puts into the namespace of a class; the code of the methods says it all.
+# Names that the interpreter adds to the namespace of a class. The code of the methods determines them.
 _NOT_CONTENT = frozenset(
     {"__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__", "__static_attributes__"}
     | {"__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__"}
@@ -38,28 +39,28 @@ _NOT_CONTENT = frozenset(
 def fingerprint(value: object, what: str = "value") -> str:
     """Hash a Python object by its content and its code.
 
-    Covered are the object's state as it would be pickled; the compiled code of its class, of the classes
-    below that and of every function in it; defaults, closures; and the functions, classes, constants and own
-    modules that this code names. Installed packages count by name and version. Not covered: files that the
-    code reads when it runs, and what it finds by other ways than by name.
+    Hashed are the object's state as it would be pickled; the compiled code of its class, of the base
+    classes and of every function in it; defaults and closures; and the functions, classes, constants and
+    user modules that this code refers to by name. Installed packages count by name and version. Not hashed:
+    files that the code reads at run time, and objects that it does not refer to by name.
 
     Parameters
     ----------
     value
         The object.
     what
-        What to call it in the error.
+        Name of the object in error messages.
 
     Returns
     -------
     str
-        64 hexadecimal digits. Comments and layout of the source do not matter; the version of Python does
-        where there is code.
+        64 hexadecimal digits, independent of comments and layout of the source. Fingerprints of objects with
+        code depend on the version of Python.
 
     Raises
     ------
     ExperimentError
-        If the object holds what cannot be pickled, such as an open file or a lock.
+        If the object contains something that cannot be pickled, such as an open file or a lock.
     """
     try:
         return _Walk().digest(value).hex()
@@ -71,11 +72,11 @@ def fingerprint(value: object, what: str = "value") -> str:
 
 
 class _Walk:
-    """One walk through a value; parts that occur again are hashed once."""
+    """One traversal of a value; parts that occur again are hashed once."""
 
     def __init__(self) -> None:
         self._path: list[int] = []
-        # The values are kept so that no number is given to two of them.
+        # Keep the values alive so that no `id` is reused.
         self._done: dict[int, tuple[object, bytes]] = {}
 
     def digest(self, value: object) -> bytes:
@@ -107,9 +108,9 @@ class _Walk:
         if kind in (set, frozenset):
             return _hash(kind.__name__, *sorted(map(self.digest, value)))  # type: ignore[call-overload]
         if kind in (dict, MappingProxyType):
-            # The second stands in the fields of data classes.
+            # Fields of data classes use MappingProxyType.
             pairs = [(self.digest(key), self.digest(item)) for key, item in value.items()]  # type: ignore[attr-defined]
-            # In order: code that goes through a dictionary sees it.
+            # In order, because code may iterate over the dictionary.
             return _hash("dict", *(part for pair in pairs for part in pair))
         if isinstance(value, np.ndarray) and value.dtype != object:
             return _hash(
@@ -118,7 +119,7 @@ class _Walk:
         return self._of_code(value) or self._of_object(value)
 
     def _of_code(self, value: object) -> bytes | None:
-        """Hash what is code, or holds it; None for other objects."""
+        """Hash code and objects that contain code; None for other objects."""
         kinds: dict[type, Callable[[Any], bytes]] = {
             CodeType: self._compiled,
             FunctionType: self._function,
@@ -187,13 +188,13 @@ def _hash(tag: str, *parts: bytes | memoryview) -> bytes:
 
 
 def _is_own(name: str | None) -> bool:
-    """Tell whether a module is the user's, neither installed nor ours (whose version is in every key)."""
+    """Return whether a module is the user's: neither installed nor batchlab (whose version is in keys)."""
     if not name or name.partition(".")[0] in {"builtins", "batchlab"}:
         return False
     module = sys.modules.get(name)
     file = getattr(module, "__file__", None)
     if file is None:
-        # Modules of the interpreter have no file; neither has what is typed into it.
+        # Modules of the interpreter have no file, and code typed into it has none either.
         return name not in sys.builtin_module_names and name not in sys.stdlib_module_names
     return not file.startswith(_INSTALLED)
 
@@ -205,7 +206,7 @@ def _installed(module: str | None, name: str) -> tuple[str, str, str]:
 
 
 def _names(code: CodeType, known: dict[str, object]) -> set[str]:
-    """Give the global names that code uses and that are there and can be hashed, nested code included."""
+    """Return the global names used by code, nested code included, that exist and can be hashed."""
     kinds = (*_ATOMS, tuple, list, dict, set, frozenset, type, FunctionType, ModuleType)
     names = {name for name in code.co_names if isinstance(known.get(name, known), kinds) and name in known}
     for constant in code.co_consts:

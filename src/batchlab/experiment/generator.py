@@ -1,4 +1,4 @@
-"""Workloads that a file describes as made by a generator."""
+"""Workloads that an experiment's file describes by a generator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Generator", "generators"]
 
 
 def generators() -> dict[str, Callable[..., Workload]]:
-    """Give the functions of `batchlab.generate` that make a workload of a seed, by name."""
+    """Return the functions of `batchlab.generate` with a parameter ``seed``, by name."""
     named = {name.removesuffix("_workload"): getattr(generate, name) for name in dir(generate)}
     return {
         name: value
@@ -33,7 +33,7 @@ def generators() -> dict[str, Callable[..., Workload]]:
 
 @dataclass(frozen=True)
 class Generator:
-    """A source of workloads: a generator with its parameters, but for the seed.
+    """A source of workloads: a generator with its parameters except the seed.
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ class Generator:
     parameters
         Its parameters by name, ready for JSON.
     log
-        The workload that its own are to be like, where it takes one.
+        The workload to resemble, for generators that need one.
 
     Raises
     ------
     ExperimentError
-        If there is no such generator, or it takes no such parameter.
+        If the generator or a parameter is unknown.
     """
 
     name: str
@@ -72,13 +72,13 @@ class Generator:
         return self.name
 
     def digest(self, seed: int) -> str:
-        """Hash name, parameters, log and seed; what the generator does is fixed by batchlab's version."""
+        """Hash name, parameters, log and seed; the version of batchlab determines the generator's code."""
         log = self.log.digest(0) if self.log else None
         described = json.dumps([self.name, dict(self.parameters), log, seed], sort_keys=True, default=str)
         return hashlib.sha256(described.encode()).hexdigest()
 
     def load(self, seed: int) -> Workload:
-        """Make the workload."""
+        """Generate the workload."""
         first = {"workload": loaded(self.log, 0, self.log.digest(0))} if self.log else {}
         try:
             return generators()[self.name](**first, **self.parameters, seed=seed)
@@ -88,6 +88,6 @@ class Generator:
             ) from error
 
     def portable(self, store: Store) -> Source:  # noqa: ARG002  # the parameters are what to send
-        """Give itself, with the log's path from the root."""
+        """Return a copy with the absolute path of the log."""
         log = self.log and LogFile(self.log.path.absolute(), dict(self.log.options))
         return Generator(self.name, dict(self.parameters), log)

@@ -1,4 +1,4 @@
-"""The external events of an experiment's runs, by workload."""
+"""External events of an experiment's runs, by workload."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ __all__ = ["digest_of", "given_events"]
 
 
 def given_events(given: object, workloads: Collection[str]) -> dict[str, EventStream]:
-    """Take the events of each workload.
+    """Read the events of each workload.
 
     Parameters
     ----------
     given
-        One stream, path of a file, or what a stream is made of, for all workloads; or a mapping of their
-        labels to these. None where there are none.
+        One stream, path of a file, or rows of a stream for all workloads; or a mapping of workload labels
+        to these. None without events.
     workloads
-        The labels.
+        The labels of the workloads.
 
     Returns
     -------
     dict
-        By label, of the workloads that have some.
+        By label, for workloads with events.
 
     Raises
     ------
     ExperimentError
-        If a label is not that of a workload.
+        If a label is unknown.
     WorkloadError
-        If the events break a rule.
+        If an event is invalid.
     """
     if given is None:
         return {}
@@ -53,12 +53,12 @@ def given_events(given: object, workloads: Collection[str]) -> dict[str, EventSt
 
 
 def digest_of(stream: EventStream) -> str:
-    """Hash events."""
+    """Hash a stream of events."""
     return hashlib.sha256(json.dumps(stream.to_dicts()).encode()).hexdigest()
 
 
 def _stream(given: object) -> EventStream:
     if isinstance(given, str | os.PathLike):
         return read_events(given)
-    # What is none is refused there.
+    # EventStream raises for other types.
     return EventStream(cast("EventStream", given))

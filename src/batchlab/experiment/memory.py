@@ -1,4 +1,4 @@
-"""How much memory a process has while something runs in it, looked at now and then by a thread."""
+"""Memory of the process during a run, sampled by a thread."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _INTERVAL = 0.01
 
 
 def resident_memory() -> int | None:
-    """Give the memory that this process has resident now.
+    """Return the resident memory of this process.
 
     Returns
     -------
     int or None
-        Bytes; None where the system does not tell in a way that costs little (elsewhere than on Linux).
+        Bytes; None if the operating system does not report it cheaply (other than Linux).
     """
     try:
         return int(_STATUS.read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -28,15 +28,15 @@ def resident_memory() -> int | None:
 
 
 class MemoryWatch:
-    """Looks at the process's resident memory when a block begins, when it ends, and every 10 ms between.
+    """Samples the resident memory of the process at the begin and the end of a block, and every 10 ms.
 
-    It is the memory of the process: the interpreter and its libraries, the workload, and whatever else runs
-    in the process at the same time count with it.
+    The memory includes the interpreter and its libraries, the workload, and everything else that runs in the
+    process at the same time.
 
     Attributes
     ----------
     average, maximum
-        Bytes, once the block is over; None where the system does not tell.
+        Bytes, after the end of the block; None if the operating system does not report memory.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The tables of an experiment as files, with a manifest that ties them together."""
+"""Write the tables of an experiment as files, with a manifest of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FORMS: tuple[TableFormat, ...] = get_args(TableFormat)
 
 
 def is_output(name: str) -> bool:
-    """Return whether a file of this name may be one of an experiment's: a table, or a picture."""
+    """Return whether an experiment may write a file of this name: a table, or a picture."""
     stem, _, suffix = name.rpartition(".")
     return (stem in _TABLES and suffix in _FORMS) or (stem in PLOTS and suffix == "png")
 
@@ -40,27 +40,27 @@ def write(
     *,
     overwrite: bool = False,
 ) -> Path:
-    """Write tables, and a manifest with what they were made from and the hashes of all files.
+    """Write tables, and a manifest with their origin and the hashes of all files.
 
     Parameters
     ----------
     target
-        The directory; made if it is not there.
+        The directory; created if missing.
     tables
         By name.
     form
         ``"csv"`` or ``"parquet"``.
     made_from
-        Ready for JSON, but for ``inputs``: paths of files by role.
+        JSON values, except ``inputs``: paths of files by role.
     overwrite
-        Whether files that batchlab did not write may be replaced.
+        True to replace files that batchlab did not write.
 
     Raises
     ------
     OutputError
-        If a file of these names is an input, or batchlab did not write it.
+        If a file with one of these names is an input, or batchlab did not write it.
     ExperimentError
-        If the form is another, or a file cannot be written.
+        If the form is unknown, or a file cannot be written.
     """
     if form not in _FORMS:
         raise ExperimentError(f"form = {shown(form)}; must be one of these.{suggest(str(form), _FORMS)}")

@@ -1,4 +1,4 @@
-"""Which runs an experiment has, and what each is called in the store."""
+"""Runs of an experiment, and their keys in the store."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class Run:
     workload, system, policy
         Labels.
     seed, replication
-        As the experiment has them.
+        The seed and the number of the replication in the experiment.
     run_seed
-        What `simulate` and a workload's function are given: the seed for replication 0, else one derived from
-        both.
+        Seed for `simulate` and for workload functions: the seed itself for replication 0, otherwise derived
+        from both.
     made_from
-        All that determines the run.
+        Everything that determines the run.
     key
-        Its hash, the run's name in the store.
+        The hash of `made_from`: name of the run in the store.
     control
         The label of the control of rates; None unless the experiment compares controls.
     """
@@ -61,17 +61,17 @@ class Run:
 
 
 def seed_of(seed: int, replication: int) -> int:
-    """Derive the seed of a replication: independent of those of others, the same on every platform."""
+    """Derive the seed of a replication: independent of other replications, equal on every platform."""
     if replication == 0:
         return seed
-    # 40 bits are enough to differ, short enough to be read, and exact in any program that reads the table.
+    # 40 bits make collisions unlikely, are short to read, and exact in programs that use float64.
     return int(np.random.SeedSequence([seed, replication]).generate_state(1, np.uint64)[0]) >> 24
 
 
 def made_from(
     system: System, policy: Policy, observers: Sequence[Observer], options: RunOptions
 ) -> dict[str, object]:
-    """Say what determines a run, apart from its workload and its seed.
+    """Describe everything that determines a run, except its workload and its seed.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def made_from(
     Returns
     -------
     dict
-        Ready for JSON.
+        JSON values.
     """
     of_all_runs = options.to_dict()
     del of_all_runs["seed"]
@@ -97,7 +97,7 @@ def made_from(
 
 
 def name_of(document: Mapping[str, object]) -> str:
-    """Hash what determines a run."""
+    """Hash the description of a run."""
     text = json.dumps(document, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -105,12 +105,12 @@ def name_of(document: Mapping[str, object]) -> str:
 def labelled(
     argument: str, given: object, convert: Callable[[object], _T], label: Callable[[_T], str]
 ) -> dict[str, _T]:
-    """Take one object, several, or a mapping of labels to objects.
+    """Convert one object, a sequence, or a mapping of labels to objects.
 
     Raises
     ------
     ExperimentError
-        If there is none, or two have one label.
+        If it is empty, or two objects have the same label.
     """
     if isinstance(given, Mapping):
         return _some(argument, {str(name): convert(value) for name, value in given.items()})
@@ -127,13 +127,13 @@ def labelled(
 
 
 def paired(policy: Policy, allocator: object) -> Policy:
-    """Give a policy with another allocator."""
-    # `Policy` refuses what is neither an allocator nor the name of one.
+    """Return the policy with another allocator."""
+    # `Policy` raises for values that are neither an allocator nor the name of one.
     return replace(policy, allocator=cast("str | Allocator", allocator))
 
 
 def as_system(value: object) -> System:
-    """Take a system, the path of its file, or the name of a ready one."""
+    """Return a system, given itself, the path of its file, or the name of a ready machine."""
     if isinstance(value, System):
         return value
     if isinstance(value, str | Path):
@@ -148,7 +148,7 @@ def _some(argument: str, found: dict[str, _T]) -> dict[str, _T]:
 
 
 def _described(system: System) -> dict[str, object]:
-    # Pairs, since what a run keeps of resources is in the order in which the system names them.
+    # Pairs, because results keep resources in the order of the system.
     groups = [[group.name, group.count, list(map(list, group.resources.items()))] for group in system.groups]
     found = {
         "groups": groups,
@@ -162,12 +162,12 @@ def _described(system: System) -> dict[str, object]:
 
 
 def _control(control: RateControl) -> str:
-    """Name a control of rates by its spec; by a fingerprint, where it is written in Python."""
+    """Describe a control by its spec, or by a fingerprint if it is written in Python."""
     return fingerprint(control, f"control: {control}") if control.is_external else str(control)
 
 
 def _policy(policy: Policy) -> str:
-    """Name a policy by its spec, where that says all; by a fingerprint, where there is code of the user's."""
+    """Describe a policy by its spec if that is complete, or by a fingerprint if it has user code."""
     text = str(policy)
     try:
         if Policy.parse(text) == policy:

@@ -1,4 +1,4 @@
-"""What a record of the store must be: a damaged one counts as not there."""
+"""Validation of records in the store; an invalid record counts as missing."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ COSTS = (
     "memory_average",
     "memory_maximum",
 )
-"""What is recorded of the cost of a run: seconds, a count, and bytes."""
+"""Recorded costs of a run: seconds, a count, and bytes."""
 
 COUNTS = ("dispatch_passes", "memory_maximum")
-"""Those of them that are whole numbers."""
+"""Costs that are integers."""
 
 _DIGEST = re.compile(r"[0-9a-f]{32}")
 _ALWAYS_MEASURED = ("elapsed", "cpu_time")
@@ -26,13 +26,13 @@ _LARGEST = 2**63 - 1
 
 
 def is_record(found: object, key: str) -> bool:
-    """Tell whether a document is the record of a run: of this key, with a schedule, costs and metrics."""
+    """Return whether a document is the record of a run: with this key, a schedule, costs and metrics."""
     if not isinstance(found, Mapping) or found.get("key") != key:
         return False
     costs, schedule = found.get("costs"), found.get("schedule")
     return (
         isinstance(schedule, str)
-        # It becomes a path.
+        # The digest becomes part of a path.
         and _DIGEST.fullmatch(schedule) is not None
         and isinstance(costs, Mapping)
         and all(name in costs and _is_cost(name, costs[name]) for name in COSTS)
@@ -42,7 +42,7 @@ def is_record(found: object, key: str) -> bool:
 
 
 def is_failure(found: object) -> bool:
-    """Tell whether a document says what ended a run."""
+    """Return whether a document describes the error that ended a run."""
     return isinstance(found, Mapping) and all(
         isinstance(found.get(name), str) for name in ("error", "message", "traceback")
     )
@@ -55,7 +55,7 @@ def _is_cost(name: str, value: object) -> bool:
 
 
 def _are_measures(found: object) -> bool:
-    """Tell whether a document holds numbers and nulls only, under names."""
+    """Return whether a document contains only named numbers and nulls."""
     if isinstance(found, Mapping):
         return all(map(_are_measures, found.values()))
     return found is None or _is_number(found)

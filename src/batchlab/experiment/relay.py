@@ -1,4 +1,4 @@
-"""How far runs in other processes are, handed on to the one that waits for them."""
+"""Forward the progress of runs in other processes to this process."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _to_parent: Connection | None = None
 
 @contextmanager
 def relay(context: SpawnContext, watch: Watch | None) -> Iterator[Connection | None]:
-    """Hand on what processes send, until the block ends and nothing is left.
+    """Forward messages of processes until the block has ended and no message is left.
 
     Parameters
     ----------
     context
-        In which the processes are made.
+        The context that creates the processes.
     watch
-        Called by a thread with the key of a run, and how far it is; it raises nothing.
+        Called by a thread with the key and the progress of a run; it must not raise.
 
     Yields
     ------
     Connection or None
-        What the processes are to `join`; None where nobody watches.
+        Argument of `join` in the processes; None without a watcher.
     """
     if watch is None:
         yield None
@@ -58,16 +58,17 @@ def relay(context: SpawnContext, watch: Watch | None) -> Iterator[Connection | N
 
 
 def join(to_parent: Connection | None) -> None:
-    """Say to a process, at its beginning, where it is to tell how far its runs are."""
+    """Set the connection to which this process sends the progress of its runs; pool initializer."""
     global _to_parent  # noqa: PLW0603  # what a pool's initializer leaves for its tasks
     _to_parent = to_parent
 
 
 def execute_and_tell(task: Task) -> None:
-    """Do a run as `execute` does, and tell how far it is."""
+    """Do a run like `execute`, and send its progress."""
     execute(task, watch=None if _to_parent is None else partial(_send, _to_parent))
 
 
 def _send(to_parent: Connection, key: str, state: Underway) -> None:
-    # So little is written whole or not at all: no lock is needed, which a process that is killed would keep.
+    # A short message is written completely or not at all. No lock is needed, which a killed process would
+    # keep.
     to_parent.send((key, state))

@@ -1,4 +1,4 @@
-"""The runs of an experiment: a tidy table, its dispersion over replications, and their results."""
+"""Runs of an experiment: a tidy table, its dispersion over replications, and the results."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _DESCRIPTION = {
     "status": pl.String,
 }
 _COSTS = {name: pl.Int64 if name in COUNTS else pl.Float64 for name in COSTS}
-# What a notebook shows of each policy, as means over its runs.
+# Measures of each policy in a notebook, as means over its runs.
 _MEASURES = {
     "wait_mean": "mean wait",
     "bounded_slowdown_mean": "mean bounded slowdown",
@@ -48,16 +48,16 @@ _FAILURE = {"error": pl.String, "message": pl.String, "traceback": pl.String}
 
 
 class Runs:
-    """What came of the runs of an experiment; made by `Experiment.run` and `Experiment.load`.
+    """The runs of an experiment and their results; created by `Experiment.run` and `Experiment.load`.
 
     Parameters
     ----------
     plan
         The runs, in the order of the table.
     tasks
-        What each of them was asked to do, by key.
+        Their tasks, by key.
     store
-        Where they are.
+        The store of the runs.
     """
 
     def __init__(self, plan: Sequence[Run], tasks: Mapping[str, Task], store: Store) -> None:
@@ -98,15 +98,15 @@ class Runs:
         """One row per run, by workload, system, policy, control, seed and replication.
 
         Columns ``run`` (its name in the store), ``workload``, ``system``, ``policy`` (labels), ``control`` (a
-        label, if the experiment compares controls), ``seed``, ``replication``, ``run_seed`` (what the
-        simulation was given), ``status`` (``done``, ``failed`` or ``missing``); then every measure of
-        `Result.metrics` by the names of its parts, such as ``wait_mean`` (s), ``jobs_completed`` or
-        ``utilisation_core``; then what the run cost: ``elapsed`` (s), ``cpu_time`` and, where passes were
+        label, if the experiment compares controls), ``seed``, ``replication``, ``run_seed`` (seed of the
+        simulation), ``status`` (``done``, ``failed`` or ``missing``); then every measure of
+        `Result.metrics` under its joined name, such as ``wait_mean`` (s), ``jobs_completed`` or
+        ``utilisation_core``; then the cost of the run: ``elapsed`` (s), ``cpu_time`` (s) and, if passes were
         recorded, ``dispatch_cpu_time`` (s) and ``dispatch_passes``, ``memory_average`` and ``memory_maximum``
-        (bytes). Null where there is no such number.
+        (bytes). Null if a run lacks the number.
 
-        ``cpu_time`` is that of the thread that simulated. The memory is that of its process: everything
-        resident in it while the run was going on, other runs included.
+        ``cpu_time`` is the CPU time of the simulating thread. The memory is the resident memory of its
+        process during the run, including other runs in the process.
         """
         metrics = [
             _flat(record["metrics"]) if record else {} for record in map(self._records.get, self._keys)
@@ -145,7 +145,7 @@ class Runs:
 
     @cached_property
     def failures(self) -> pl.DataFrame:
-        """One row per run that failed: its labels, then ``error`` (its type), ``message``, ``traceback``."""
+        """One row per failed run: its labels, then ``error`` (its type), ``message`` and ``traceback``."""
         failed = self._described().filter(pl.col("status") == "failed").drop("status")
         found = [self._failures[key] or {} for key in failed["run"]]
         return failed.hstack(
@@ -159,42 +159,42 @@ class Runs:
         metrics: str | Iterable[str] | None = None,
         confidence: float = 0.95,
     ) -> pl.DataFrame:
-        """Give mean, standard deviation and a confidence interval of every number of the table.
+        """Compute mean, standard deviation and confidence interval of the numbers in the table.
 
         Parameters
         ----------
         by
-            The columns by which runs are grouped: some of ``workload``, ``system``, ``policy``, ``control``,
-            ``seed``, ``replication``; all labels unless given. Means are taken over the other columns.
+            The columns by which runs are grouped, some of ``workload``, ``system``, ``policy``, ``control``,
+            ``seed`` and ``replication``. Means are over the other columns. [default: all labels]
         metrics
-            The columns to sum up; all numbers unless given.
+            The columns to summarise. [default: all numbers]
         confidence
-            The level of the interval, between 0 and 1.
+            The confidence level of the interval, between 0 and 1.
 
         Returns
         -------
         polars.DataFrame
-            One row per group and metric: the group's columns, ``metric``, ``runs`` (how many have the
-            number), ``mean``, ``standard_deviation`` (of the sample: over n - 1), ``low``, ``high`` (the ends
-            of the interval for the mean) and ``method``, which names how the interval was made: Student's t
-            with n - 1 degrees of freedom. What one run alone cannot tell is null.
+            One row per group and metric: the group's columns, ``metric``, ``runs`` (number of runs with the
+            metric), ``mean``, ``standard_deviation`` (of the sample: over n - 1), ``low``, ``high`` (the ends
+            of the confidence interval of the mean) and ``method`` of the interval: Student's t with n - 1
+            degrees of freedom. Null if one run is not enough to compute a value.
 
         Raises
         ------
         ExperimentError
-            If a column is not there, or the level is none.
+            If a column is unknown, or the level is invalid.
         """
         return dispersion(self.table, by, metrics, confidence)
 
     def results(self) -> dict[str, StoredResults]:
-        """Give the results of the runs that are done, by what distinguishes them from others.
+        """Return the results of finished runs, by the labels that distinguish them.
 
         Returns
         -------
         dict
             Policy labels (with workload, system and control if the experiment has several) to sequences of
-            `Result`, one per seed and replication. A result is read from the store when it is taken out of
-            the sequence; runs with the same schedule share its tables.
+            `Result`, one per seed and replication. Each result is read from the store on access; runs with
+            the same schedule share its tables.
         """
         several = [name for name in LABELS if len({getattr(run, name) for run in self._plan}) > 1]
         naming = several or ["policy"]
@@ -207,7 +207,7 @@ class Runs:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The lines of `Result.warnings` of all finished runs: each once, with the first run it is of."""
+        """The lines of `Result.warnings` of all finished runs; each once, with the labels of a first run."""
         found: dict[str, str] = {}
         for run in self._plan:
             for text in (self._records[run.key] or {}).get("warnings", ()):
@@ -224,24 +224,23 @@ class Runs:
         command: str | None = None,
         overwrite: bool = False,
     ) -> Path:
-        """Write ``table``, ``summary`` and ``failures`` as files, and ``manifest.json`` about them.
+        """Write ``table``, ``summary`` and ``failures`` as files, with a ``manifest.json``.
 
-        Each file is there whole or not at all, the manifest last.
+        Each file is written completely or not at all, the manifest last.
 
         Parameters
         ----------
         directory
-            Where to; made if it is not there. The files replace what an earlier manifest lists; others are
-            left alone.
+            The directory; created if missing. The files replace those listed in an earlier manifest; other
+            files are kept.
         form
             ``"csv"`` or ``"parquet"``.
         inputs
-            The files that the experiment was made from, by role, to be hashed.
+            Input files of the experiment, by role, to be hashed.
         command
-            The command line, where there was one.
+            The command line, if any.
         overwrite
-            Whether files of these names that batchlab did not write may be replaced. No output replaces an
-            input.
+            True to replace files with these names that batchlab did not write. Inputs are never replaced.
 
         Returns
         -------
@@ -251,9 +250,9 @@ class Runs:
         Raises
         ------
         OutputError
-            If a file of these names is an input, or batchlab did not write it.
+            If a file with one of these names is an input, or batchlab did not write it.
         ExperimentError
-            If the form is another, or a file cannot be written.
+            If the form is unknown, or a file cannot be written.
         """
         tables = {"table": self.table, "summary": self.summary(), "failures": self.failures}
         made_from = {**_what_was_run(self._plan), "inputs": inputs or {}, "command": command}
@@ -261,7 +260,7 @@ class Runs:
 
 
 def _what_was_run(plan: Sequence[Run]) -> dict[str, object]:
-    """Tell what each label stands for, and which seeds there were."""
+    """Describe what each label stands for, and list the seeds."""
 
     def found(label: str, part: str) -> dict[str, object]:
         return {getattr(run, label): run.made_from[part] for run in plan}
@@ -288,13 +287,13 @@ def _controls_of(plan: Sequence[Run]) -> dict[str, object]:
 
 
 def _options_of(plan: Sequence[Run]) -> dict[str, object]:
-    """Return the options of all runs, so without a control that some of them have."""
+    """Return the options common to all runs, without the compared controls."""
     options = dict(plan[0].made_from["options"])
     return options if plan[0].control is None else {**options, "control": None}
 
 
 def _flat(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Name every number by the names above it."""
+    """Flatten nested measures; a name joins the names of its levels."""
     found: dict[str, Any] = {}
     for name, value in metrics.items():
         if isinstance(value, Mapping):

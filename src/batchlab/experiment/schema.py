@@ -1,4 +1,4 @@
-"""The schema of an experiment's file: its keys, their kinds, and errors that give the path into it."""
+"""Schema of an experiment's file: keys, types, and errors that state the path in the file."""
 
 from __future__ import annotations
 
@@ -42,31 +42,31 @@ Plot = Literal[
     "cpu_time_by_queue_size",
     "memory",
 ]
-"""The plots in which results are compared: functions of `batchlab.plot`, and its slowdown without a bound."""
+"""Plots that compare results: functions of `batchlab.plot`, and `slowdown` without a threshold."""
 
 PLOTS: tuple[Plot, ...] = get_args(Plot)
 
 OF_PASSES = ("cpu_time", "cpu_time_by_queue_size", "memory")
-"""Those of them that need the record of scheduling passes."""
+"""Plots that need the record of scheduling passes."""
 
 _Path = tuple[str | int, ...]
 
 
 class Model(BaseModel):
-    """A table of the file: its keys are known, its values keep their kinds."""
+    """A table of the file: unknown keys and conversions of types are errors."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class Dispatchers(Model):
-    """All pairs of these."""
+    """All pairs of schedulers and allocators."""
 
     schedulers: list[str] | dict[str, str]
     allocators: list[str] | dict[str, str]
 
 
 class Running(Model):
-    """How the runs are done."""
+    """How the runs are executed."""
 
     executor: ExecutorName | None = None
     workers: int | None = Field(default=None, ge=1)
@@ -74,7 +74,7 @@ class Running(Model):
 
 
 class Output(Model):
-    """What is written."""
+    """Files to write."""
 
     directory: str | None = None
     report: str | None = None
@@ -105,11 +105,11 @@ class Description(Model):
 _KINDS: dict[str, Any] = {each.name: each.type for each in fields(ReadingOptions)}
 _OF_READING: dict[str, Any] = {name: (kind | None, None) for name, kind in _KINDS.items()}
 Log = create_model("Log", __base__=Model, path=(str, ...), **_OF_READING)
-"""A workload that is read, with the options of `ReadingOptions`, unless the reader's default is right."""
+"""A workload read from a file, with the fields of `ReadingOptions`; None uses the reader's default."""
 
 
 class Nodes(Model):
-    """A system of equal nodes."""
+    """A system of identical nodes."""
 
     nodes: int
     resources: dict[str, int]
@@ -136,29 +136,29 @@ _RULES = {
 
 
 def checked(model: type[_ModelType], document: object, path: _Path = ()) -> _ModelType:
-    """Type a table of the file.
+    """Check and convert a table of the file.
 
     Parameters
     ----------
     model
-        What it should be.
+        The expected model.
     document
-        What was parsed.
+        The parsed table.
     path
-        Where in the file it is.
+        The position in the file.
 
     Raises
     ------
     ExperimentError
-        Naming the path of the first thing that is wrong, the value, the rule, and the nearest right key.
+        With the path of the first error, the value, the rule, and the nearest valid key.
     """
     try:
         return model.model_validate(document)
     except ValidationError as error:
         problems = error.errors(include_url=False)
-        # A misspelt key is at once unknown and missing: the typing error is the one to tell.
+        # A misspelt key is both unknown and missing; report the unknown one.
         first = min(problems, key=lambda problem: problem["type"] == "missing")
-        # Of the kinds that a value may be, the last part of the path names the one that was tried.
+        # For union types, the last part of the location names the tried type; drop it.
         place = [part for part in first["loc"] if not isinstance(part, str) or "[" not in part]
         where, kind = written((*path, *place)), first["type"]
         if kind == "extra_forbidden":
@@ -174,7 +174,7 @@ def checked(model: type[_ModelType], document: object, path: _Path = ()) -> _Mod
 
 @contextmanager
 def within(*path: str | int) -> Iterator[None]:
-    """Let errors begin with the path of what they are about."""
+    """Prefix errors with the path of the value at fault."""
     try:
         yield
     except BatchlabError as error:

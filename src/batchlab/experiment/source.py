@@ -1,7 +1,7 @@
-"""Where the workloads of an experiment come from: given, read from a log, or made by a function per seed.
+"""Sources of workloads in an experiment: an object, a log, or a function of the seed.
 
-A source says what its workload is (a hash) without loading it where that can be helped, and can be sent to
-other processes, each of which loads a workload once.
+A source hashes its workload, if possible without loading it. It can be sent to other processes, each of
+which loads a workload once.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ _KEPT = 3
 
 @runtime_checkable
 class Source(Protocol):
-    """Where a workload comes from."""
+    """A source of workloads."""
 
     @property
     def label(self) -> str:
-        """What to call it unless told."""
+        """Default label of the workload."""
         ...
 
     def digest(self, seed: int) -> str:
-        """Hash what determines the workload that `load` gives for a seed."""
+        """Hash everything that determines the workload that `load` returns for a seed."""
         ...
 
     def load(self, seed: int) -> Workload:
-        """Give the workload."""
+        """Return the workload."""
         ...
 
     def portable(self, store: Store) -> Source:
-        """Give a source of the same workload that costs little to send to a process that has the store."""
+        """Return a source of the same workload that is cheap to send to a process with the same store."""
         ...
 
 
@@ -65,9 +65,9 @@ class LogFile:
     Parameters
     ----------
     path
-        SWF, or that of a batch system (packed too; known by the content), CSV or Parquet.
+        An SWF file, the log of a batch system (also compressed; recognised by content), CSV or Parquet.
     options
-        Those of `read_swf`, `read_sacct`, `read_jobcomp`, `read_pbs`, `read_mapped` or `read_table`, by name.
+        Options of `read_swf`, `read_sacct`, `read_jobcomp`, `read_pbs`, `read_mapped` or `read_table`.
     """
 
     path: Path
@@ -115,7 +115,7 @@ class LogFile:
         return workload if most is None else workload.head(most)
 
     def portable(self, store: Store) -> Source:  # noqa: ARG002  # the path is what to send
-        """Give itself, with the path from the root."""
+        """Return a copy with the absolute path."""
         return LogFile(self.path.absolute(), dict(self.options))
 
 
@@ -148,7 +148,7 @@ class _Given:
 
     def portable(self, store: Store) -> Source:
         if any(map(has_skeletons, self.workload.applications.values())):
-            # Functions go along by pickle.
+            # Functions are pickled.
             return self
         path = store.path("workloads", self._content)
         if not path.exists():
@@ -205,18 +205,18 @@ class _Made:
 
 
 def as_source(value: object) -> Source:
-    """Take a workload, a path or a function for a source.
+    """Convert a workload, a path or a function to a source.
 
     Parameters
     ----------
     value
-        A `Workload`; the path of a log or table; a function with a parameter ``seed`` that gives a workload;
-        or a source.
+        A `Workload`; the path of a log or table; a function with a parameter ``seed`` that returns a
+        workload; or a source.
 
     Raises
     ------
     ExperimentError
-        If it is nothing of this.
+        If it is of another type.
     """
     if isinstance(value, Workload):
         return _Given(value)
@@ -232,7 +232,7 @@ def as_source(value: object) -> Source:
 
 
 class _Loaded:
-    """The workloads that this process loaded last, so that runs in a row share one."""
+    """The workloads that this process loaded last, shared by consecutive runs."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -242,7 +242,7 @@ class _Loaded:
     def get(self, digest: str, load: Callable[[], Workload]) -> Workload:
         with self._lock:
             lock = self._locks.setdefault(digest, threading.Lock())
-        # Threads that need the same workload wait for the one that loads it.
+        # Threads that need the same workload wait for the thread that loads it.
         with lock:
             workload = self._workloads.get(digest)
             if workload is None:
@@ -258,14 +258,14 @@ _loaded = _Loaded()
 
 
 def loaded(source: Source, seed: int, digest: str) -> Workload:
-    """Give a source's workload, of those that this process has loaded where it is among them.
+    """Return a source's workload, from those loaded before if possible.
 
     Parameters
     ----------
     source, seed
         As for `Source.load`.
     digest
-        What `Source.digest` said for the seed.
+        The result of `Source.digest` for the seed.
     """
     if isinstance(source, _Given):
         return source.workload

@@ -16,7 +16,7 @@
     cut = { path = "HPC2N-2002-2.2-cln.swf.gz", overrun = "cut" }
     made = { generator = "demo", jobs = 500 }
 
-    [systems]                          # by label: a path, equal nodes, or what a system's file would say
+    [systems]                          # by label: a path, equal nodes, or the content of a system's file
     seth = "seth.json"
     small = { nodes = 16, resources = { core = 4 } }
 
@@ -44,8 +44,8 @@
     baseline = "FIFO-FF"
     plots = ["slowdown", "queue_size"]
 
-Paths count from the file's folder; a log can be the name of a fetched one (`batchlab.traces`) too, or ``-``
-for standard input.
+Paths are relative to the folder of the file. A log can also be the name of a fetched log
+(`batchlab.traces`), or ``-`` for standard input.
 """
 
 from __future__ import annotations
@@ -85,21 +85,21 @@ _STANDARD_INPUT = "-"
 
 @dataclass(frozen=True)
 class Specification:
-    """What an experiment's file says.
+    """The content of an experiment's file.
 
     Parameters
     ----------
     path
         The file.
     title
-        Its title; the file's name without the suffix where it has none.
+        Its title. [default: the file's name without the suffix]
     experiment
         The runs.
     executor, workers, store
-        How to do them, and where to keep them; None where the file does not say.
+        How and where to do the runs, and the store; None if missing in the file.
     directory, report, baseline, plots
-        Where to write tables and figures, where the report, what the report compares with, and which
-        figures; None where the file does not say.
+        Where to write tables and figures, where to write the report, the baseline of its comparisons, and the
+        figures; None if missing in the file.
     event_files
         The files of external events, by role.
     """
@@ -118,7 +118,7 @@ class Specification:
 
     @property
     def inputs(self) -> dict[str, Path]:
-        """The file itself, and the logs and files of events that it names, by label."""
+        """The file itself, and the logs and event files that it names, by label."""
         sources = self.experiment.workloads.items()
         logs = {label: source.path for label, source in sources if isinstance(source, LogFile)}
         return {"specification": self.path, **logs, **self.event_files}
@@ -132,20 +132,20 @@ def read_specification(
     Parameters
     ----------
     path
-        A TOML file, with the keys that `batchlab.experiment.specification` lists.
+        A TOML file, with the keys listed in `batchlab.experiment.specification`.
     spooled
-        Returns a file with the content of a log that can be read only once: of ``-``, standard input, or of a
-        pipe. Such logs are refused unless it is given.
+        Returns a file with the content of a log that can be read only once: standard input (``-``) or a
+        pipe. Without it, such logs are an error.
 
     Returns
     -------
     Specification
-        With the `Experiment`, of which nothing has run.
+        With the `Experiment`, before any run.
 
     Raises
     ------
     ExperimentError
-        If the file cannot be read or breaks a rule; the message begins with the file, and the path into it.
+        If the file cannot be read or is invalid; the message begins with the file and the path in it.
     """
     file = Path(path)
     try:
@@ -191,7 +191,7 @@ def _specification(file: Path, said: Description, spooled: Callable[[Path], Path
 
 
 def _events(said: str | Mapping[str, str] | None, folder: Path) -> Path | dict[str, Path] | None:
-    """Give the files of events, by label where they are the events of some workloads."""
+    """Return the files of events, by workload label if the events are not the same for all workloads."""
     if said is None or isinstance(said, str):
         return _place(folder, said)
     return {label: folder / name for label, name in said.items()}
@@ -212,7 +212,7 @@ def _event_files(said: str | Mapping[str, str] | None, folder: Path) -> dict[str
 
 
 def _plots(said: Description, experiment: Experiment) -> tuple[str, ...] | None:
-    """Give the plots by name; "all" are those for which the runs record what they need."""
+    """Return the plots by name. "all" selects the plots for which the runs record the data."""
     plots = said.output.plots
     if plots != "all":
         return None if plots is None else tuple(plots)
@@ -229,7 +229,7 @@ def _options(said: Mapping[str, Any]) -> RunOptions:
 
 
 def _check_output(said: Description, experiment: Experiment) -> None:
-    """Refuse what could not be written, before hours of runs."""
+    """Raise if the output would be impossible, before hours of runs."""
     sides = (experiment.workloads, experiment.systems, experiment.policies, experiment.controls)
     several = [side for side in sides if len(side) > 1] or [experiment.policies]
     labels = [", ".join(label) for label in product(*several)]
@@ -269,7 +269,7 @@ def _workload(label: str, value: object, folder: Path, spooled: Callable[[Path],
 
 
 def _log(label: str, text: str, folder: Path, spooled: Callable[[Path], Path]) -> Path:
-    """Find a log: a file, named from the folder of the description, or a fetched log of the catalogue."""
+    """Find a log: a file relative to the description's folder, or a fetched log of the catalogue."""
     if text == _STANDARD_INPUT:
         with within("workloads", label):
             return spooled(Path(text))
@@ -313,7 +313,7 @@ def _system(label: str, value: object, folder: Path) -> System:
 
 
 def _policies(said: Description, folder: Path) -> dict[str, Policy]:
-    """Put policies and pairs together under their labels."""
+    """Collect policies and pairs under their labels."""
     found = {}
     for key, label, spec in _specs("policies", said.policies):
         with within("policies", key):
@@ -342,11 +342,11 @@ def _pairs(said: Dispatchers, folder: Path) -> dict[str, Policy]:
 
 
 def _with_allocator(policy: Policy, text: str, folder: Path) -> Policy:
-    """Return a policy with another allocator; what a Python file defines is spelled as in the description."""
+    """Return a policy with another allocator; objects from Python files keep their spelling."""
     allocator = allocator_of(text, folder)
     with_it = paired(policy, allocator)
     if isinstance(allocator, str):
-        # One of a file is called the same whatever its allocator is.
+        # A policy from a file has the same name with any allocator.
         own = f"{policy.defined_as}, {text}" if policy.defined_as and text != "first_fit" else ""
         return replace(with_it, defined_as=own or policy.defined_as)
     spelled = str(replace(with_it, defined_as=""))
@@ -354,7 +354,7 @@ def _with_allocator(policy: Policy, text: str, folder: Path) -> Policy:
 
 
 def _specs(argument: str, given: list[str] | dict[str, str]) -> list[tuple[str | int, str, str]]:
-    """Give the key, the label and the spec of each."""
+    """Return key, label and spec of each policy or allocator."""
     if isinstance(given, dict):
         return [(label, label, spec) for label, spec in given.items()]
     if len(set(given)) < len(given):

@@ -1,18 +1,18 @@
-"""The store: a directory of finished runs, found by what they were made from.
+"""The store: a directory of finished runs, keyed by the hash of everything that determines a run.
 
 ::
 
-    store.json              what the directory is
-    runs/ab/KEY.json        one finished run: what it was made from, metrics, costs; the last file of a run
+    store.json              marks the directory as a store
+    runs/ab/KEY.json        one finished run: its description, metrics and costs; the last file of a run
     failures/ab/KEY.json    the latest error of a run that has not finished
-    schedules/ab/HASH.zip   what became of every job; runs with the same schedule share it
+    schedules/ab/HASH.zip   the outcome of every job; runs with the same schedule share it
     costs/ab/KEY.zip        the CPU time of every scheduling pass of one run, where recorded
-    workloads/ab/HASH.zip   workloads that other processes are to simulate
-    claims/KEY              a run that is going on, locked by the process that does it
+    workloads/ab/HASH.zip   workloads for simulations in other processes
+    claims/KEY              a current run, locked by its process
     journal.jsonl           a line per start and end of a run, in the order of events
 
-Every file is written under another name, synced, and renamed, and a run's record comes last. So a run is
-there whole or not at all, whatever is killed when; and since a name is the hash of what belongs there, two
+Every file is written under a temporary name, synced and renamed, and a run's record comes last. Therefore a
+run exists completely or not at all, even if a process is killed. Names are hashes of the content, so two
 processes that write the same file write the same content.
 """
 
@@ -45,12 +45,12 @@ class Store:
     Parameters
     ----------
     root
-        The directory; made where it is not there.
+        The directory; created if missing.
 
     Raises
     ------
     ExperimentError
-        If it is something else than a store, or of another version.
+        If the directory is not a store, or has another version.
     """
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
@@ -62,7 +62,7 @@ class Store:
                 self._make(mark)
             found = json.loads(mark.read_text("utf-8")).get("format")
         except ExperimentError:
-            # It is a ValueError too.
+            # ExperimentError is a ValueError too.
             raise
         except (OSError, ValueError, AttributeError, RecursionError) as error:
             reason = getattr(error, "strerror", None) or error
@@ -74,7 +74,7 @@ class Store:
 
     def _make(self, mark: Path) -> None:
         self.root.mkdir(parents=True, exist_ok=True)
-        # Another process may just have made it.
+        # Another process may have created the store meanwhile.
         if (
             any(entry.suffix != ".tmp" and entry != mark for entry in self.root.iterdir())
             and not mark.exists()
@@ -86,48 +86,48 @@ class Store:
             file.write(json.dumps({"format": _FORMAT, "what": "runs of batchlab"}) + "\n")
 
     def path(self, kind: str, name: str) -> Path:
-        """Tell where a file of a kind (a folder above) is, or would be."""
+        """Return the path of a file; `kind` is a folder in the list above."""
         suffix = "json" if kind in {"runs", "failures"} else "zip"
         return self.root / kind / name[:2] / f"{name}.{suffix}"
 
     def record(self, key: str) -> dict[str, Any] | None:
-        """Read a finished run; None where there is none, or a damaged one."""
+        """Read the record of a finished run; None if missing or damaged."""
         found = _read(self.path("runs", key))
         return found if is_record(found, key) else None
 
     def is_done(self, key: str) -> bool:
-        """Tell whether a run has finished, and all that it wrote is still as it was written."""
+        """Return whether a run has finished and all its files are unchanged."""
         record = self.record(key)
         if record is None:
             return False
         files = [self.path("schedules", record["schedule"])]
         if record["costs"]["dispatch_passes"] is not None:
             files.append(self.path("costs", key))
-        # Runs with the same schedule share it, and it is as large as the workload.
+        # Several runs may share a schedule, which is as large as the workload, so each is checked once.
         self._whole.update(path for path in files if path not in self._whole and is_whole(path))
         return self._whole.issuperset(files)
 
     def failure(self, key: str) -> dict[str, Any] | None:
-        """Read the latest error of a run; None where there is none."""
+        """Read the latest error of a run; None if missing."""
         found = _read(self.path("failures", key))
         return found if is_failure(found) else None
 
     def write_record(self, key: str, record: Mapping[str, object]) -> None:
-        """Write a finished run, whose other files are there; its failure, if any, is past."""
+        """Write the record of a finished run after its other files, and delete its earlier failure."""
         _write(self.path("runs", key), record)
         self.path("failures", key).unlink(missing_ok=True)
 
     def write_failure(self, key: str, failure: Mapping[str, object]) -> None:
-        """Write what ended a run."""
+        """Write the error that ended a run."""
         _write(self.path("failures", key), failure)
 
     def is_claimed(self, key: str) -> bool:
-        """Tell whether a run was begun and neither finished nor failed: it goes on, or died."""
+        """Return whether a run started without end: it is running, or its process died."""
         return self._claim(key).exists()
 
     @contextmanager
     def claim(self, key: str) -> Iterator[None]:
-        """Keep others from doing a run; wait where another does it. The system ends claims of the dead."""
+        """Lock a run, waiting for other holders. The system releases the locks of dead processes."""
         path = self._claim(key)
         path.parent.mkdir(exist_ok=True)
         descriptor = _locked(path)
@@ -159,7 +159,7 @@ class Store:
 
     @contextmanager
     def accessed(self) -> Iterator[None]:
-        """Say of which store it was what the system refuses to read or to write."""
+        """Convert errors of the file system to `StoreError` with the path."""
         try:
             yield
         except OSError as error:
@@ -169,7 +169,7 @@ class Store:
             ) from error
 
     def tidy(self) -> None:
-        """Remove what processes that were killed an hour ago or more left half written."""
+        """Remove partial files of processes that were killed at least an hour ago."""
         remove_abandoned(self.root.rglob(".*.tmp"))
 
 
@@ -177,7 +177,7 @@ def _read(path: Path) -> dict[str, Any] | None:
     try:
         found = json.loads(path.read_text("utf-8"))
     except (FileNotFoundError, ValueError, RecursionError):
-        # What a damaged disk made unreadable counts as not there, and is done again.
+        # A damaged record counts as missing, and the run is repeated.
         return None
     return found if isinstance(found, dict) else None
 
@@ -189,11 +189,11 @@ def _write(path: Path, document: Mapping[str, object]) -> None:
 
 
 def _locked(path: Path) -> int:
-    """Open a file and lock it; give its descriptor."""
+    """Open and lock a file; return its descriptor."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         _lock(descriptor)
-        # The process that had the lock before has removed the file: this lock is on a file without a name.
+        # The previous holder of the lock may have removed the file; then this lock is on an unnamed file.
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(descriptor), path.stat()):
                 return descriptor
@@ -201,8 +201,8 @@ def _locked(path: Path) -> int:
 
 
 def _lock(descriptor: int) -> None:
-    # Windows and some network file systems have no such locks: there two processes that work on one store at
-    # the same time may do a run twice, with the same answer.
+    # Windows and some network file systems have no such locks. There, two processes that use one store at
+    # the same time may do a run twice, with the same result.
     with suppress(ImportError, OSError):
         import fcntl  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Results out of the store: read when they are first looked at, and no schedule twice."""
+"""Results from the store: read on first access, each schedule only once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["Shelf", "StoredResult", "StoredResults"]
 
 
 class _Passes(Mapping[str, "npt.NDArray[np.generic]"]):
-    """The record of the scheduling passes of one run: shared columns, and the times that it took itself."""
+    """The record of the scheduling passes of one run: shared columns, and its own times."""
 
     def __init__(self, shared: Mapping[str, npt.NDArray[np.generic]], costs: Path) -> None:
         self._shared = shared
@@ -51,12 +51,12 @@ class _Passes(Mapping[str, "npt.NDArray[np.generic]"]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StoredResult(Result):
-    """A `Result` of the store. Runs with the same schedule share its tables.
+    """A `Result` from the store. Runs with the same schedule share its tables.
 
     Parameters
     ----------
     twin
-        The result whose schedule is the same, and whose tables are used.
+        The result with the same schedule, which provides the tables.
     """
 
     twin: Result = field(kw_only=True)
@@ -86,7 +86,7 @@ class StoredResult(Result):
 
 
 class Shelf:
-    """Hands out the results of a store.
+    """Returns the results of a store.
 
     Parameters
     ----------
@@ -96,11 +96,11 @@ class Shelf:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        # A schedule is kept as long as a result that has it is in use.
+        # A schedule stays in memory while a result that uses it is referenced.
         self._twins: WeakValueDictionary[str, Result] = WeakValueDictionary()
 
     def result(self, task: Task) -> StoredResult:
-        """Give the result of a finished run.
+        """Return the result of a finished run.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class Shelf:
         Raises
         ------
         ResultError
-            If the store has not got it, or not whole.
+            If the run is not in the store, or damaged.
         """
         record = self._store.record(task.key)
         if record is None:
@@ -138,7 +138,7 @@ class Shelf:
             members = _read(self._store.path("schedules", schedule))
             workload = loaded(task.source, task.options.seed, task.digest)
             observations = group(members, "observations")
-            # Runs with the same rates over time have the same measures of service whatever other options are.
+            # Equal rates over time have equal measures of service, whatever the other options are.
             twin = Result(
                 workload,
                 task.system,
@@ -152,12 +152,12 @@ class Shelf:
 
 
 class StoredResults(Sequence[Result]):
-    """Results of a store, each read when it is asked for, so that many of them need little memory.
+    """Results of a store, each read on access, so that many of them need little memory.
 
     Parameters
     ----------
     shelf
-        Where they are.
+        Reads the results.
     tasks
         The runs.
     """

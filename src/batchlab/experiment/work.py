@@ -1,4 +1,4 @@
-"""One run of an experiment: the unit of work that is sent to an executor."""
+"""One run of an experiment: the unit of work sent to an executor."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 __all__ = ["Task", "Watch", "execute", "told"]
 
 Watch = Callable[[str, Underway], object]
-"""Called with the key of a run, and how far it is."""
+"""Called with the key and the progress of a run."""
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A run to be done: all that another process needs to know.
+    """A run to do: everything that another process needs.
 
     Parameters
     ----------
@@ -53,13 +53,13 @@ class Task:
     store
         The store's directory.
     source, digest
-        Where the workload comes from, and its hash.
+        The source of the workload, and the workload's hash.
     system, policy, observers, options
-        As for `simulate`; the seed is also that of a workload that is made.
+        As for `simulate`; the seed is also used to generate a workload.
     made_from
-        What the key is the hash of, for the record.
+        The description whose hash is the key, for the record.
     events
-        What comes from outside.
+        The external events.
     """
 
     key: str
@@ -75,23 +75,23 @@ class Task:
 
 
 def execute(task: Task, stopped: threading.Event | None = None, watch: Watch | None = None) -> None:
-    """Do a run and write it into the store, unless it is there. An error in the run is written down too.
+    """Do a run and write it to the store, unless it is there. An error in the run is stored too.
 
     Parameters
     ----------
     task
         The run.
     stopped
-        Ends the run, soon after it is set.
+        Event that stops the run when set.
     watch
-        Called now and then.
+        Called repeatedly with the progress.
 
     Raises
     ------
     OSError
         If the store cannot be written.
     KeyboardInterrupt
-        If the run was stopped; nothing is written of it.
+        If the run was stopped; then nothing is stored.
     """
     store = Store(task.store)
     with store.claim(task.key):
@@ -109,7 +109,7 @@ def execute(task: Task, stopped: threading.Event | None = None, watch: Watch | N
 
 
 def told(error: BaseException) -> dict[str, object]:
-    """Write an error down: ``error`` (its type), ``message`` and ``traceback``."""
+    """Describe an error: ``error`` (its type), ``message`` and ``traceback``."""
     lines = traceback.format_exception(error)
     place = place_in_files(error)
     message = str(error) if place is None else f"{place}: {error}"
@@ -118,7 +118,7 @@ def told(error: BaseException) -> dict[str, object]:
 
 def _run(task: Task, store: Store, stopped: threading.Event | None, watch: Watch | None) -> dict[str, object]:
     workload = loaded(task.source, task.options.seed, task.digest)
-    # What keeps something in mind must not find there what another run left.
+    # Policies and observers with a state must not see the state of another run.
     policy, observers = copy.deepcopy((task.policy, task.observers))
     with MemoryWatch() as memory:
         began, cpu = time.perf_counter(), time.thread_time()
@@ -148,7 +148,7 @@ def _run(task: Task, store: Store, stopped: threading.Event | None, watch: Watch
 def _progress(
     key: str, simulation: Simulation, stopped: threading.Event | None, watch: Watch | None
 ) -> Callable[[int, int], None] | None:
-    """Give what a run is to call now and then: it ends a run that was stopped, and reports the others."""
+    """Return the progress callback of a run: it stops the run on request, and reports progress."""
     if stopped is None and watch is None:
         return None
     dates = CalendarTime.of(simulation.workload.header, simulation.system.start_time)
@@ -163,7 +163,7 @@ def _progress(
 
 
 def _keep_schedule(result: Result, task: Task, store: Store) -> tuple[str, object]:
-    """Write what became of the jobs, unless a run before had the same; give its name, and the metrics."""
+    """Write the schedule unless an earlier run had the same; return its name, and the metrics."""
     members = _members(result)
     made_from = (task.digest, task.made_from["system"], task.made_from["batchlab"])
     name = _digest(members, repr(made_from))
@@ -176,7 +176,7 @@ def _keep_schedule(result: Result, task: Task, store: Store) -> tuple[str, objec
 
 
 def _keep_dispatch(result: Result, task: Task, store: Store) -> dict[str, object]:
-    """Write what every pass cost, times in whole nanoseconds; give the sum of its CPU time."""
+    """Write the cost of every pass, times in whole nanoseconds; return the sum of its CPU time."""
     dispatch = result.outcome.dispatch
     if dispatch is None:
         return {"dispatch_cpu_time": None, "dispatch_passes": None}
@@ -191,7 +191,7 @@ def _keep_dispatch(result: Result, task: Task, store: Store) -> dict[str, object
 
 
 def _members(result: Result) -> dict[str, Any]:
-    """Give all that two runs with the same schedule have in common, in little space."""
+    """Return all data that runs with the same schedule share, in compact form."""
     members = members_of(result.outcome)
     return members | {f"observations/{name}": table for name, table in result.observations.items()}
 

@@ -1,4 +1,4 @@
-"""Observers: data on jobs and nodes, kept, offered to policies, and acted upon."""
+"""Observers: collect data on jobs and nodes, offer it to policies, and act on it."""
 
 from batchlab.lazy import listing
 from batchlab.observer.failures import Failures

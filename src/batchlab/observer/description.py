@@ -1,4 +1,4 @@
-"""Observers as the command line and the files of experiments describe them.
+"""Parse descriptions of observers on the command line and in experiment files.
 
 ::
 
@@ -9,9 +9,9 @@
 
 in the grammar of `batchlab.core.spec`, with the distributions of `batchlab.core.distributions`.
 
-Keys of power are idle, busy, drained (watts), a resource (watts for each unit that jobs hold), rate (units of
-work per second at which these watts hold) and cap (watts, or a CSV file). Keys of failures are on_failure,
-every, restarts and seed.
+Keys of ``power`` are idle, busy, drained (watts), a resource (watts per unit that jobs hold), rate (units of
+work per second to which these watts apply) and cap (watts, or a CSV file). Keys of ``failures`` are
+on_failure, every, restarts and seed.
 """
 
 from __future__ import annotations
@@ -50,23 +50,23 @@ def observers_of(
     seed: int = 0,
     folder: Path | None = None,
 ) -> dict[str, Observer]:
-    """Make the observers of a run by their labels; built-in ones first, since others may ask them.
+    """Build the observers of a run, by label; built-in ones first, because others may use their values.
 
     Parameters
     ----------
     own
-        What Python files define: see `batchlab.observer.of_file.observer_of`.
+        Observers defined in Python files: see `batchlab.observer.of_file.observer_of`.
     power, failures
-        See `power_of` and `failures_of`; none where empty.
+        See `power_of` and `failures_of`; omitted if empty.
     seed
-        Of the failures, unless they say.
+        Default seed of the failures.
     folder
-        From where paths count; the working directory unless given.
+        Folder to which paths are relative. [default: the working directory]
 
     Raises
     ------
     ObserverError
-        If one is wrong, or the same one is named twice.
+        If a description is invalid, or one observer is named twice.
     """
     found: dict[str, Observer] = {}
     if power:
@@ -81,14 +81,14 @@ def observers_of(
 
 
 def power_of(given: Sequence[str], folder: Path | None = None) -> Power:
-    """Read what nodes draw: ``idle=90, busy=140, core=20``; ``gpu: idle=300`` for each of several groups.
+    """Parse the power draw of nodes: ``idle=90, busy=140, core=20``, or ``gpu: idle=300`` for each group.
 
-    With ``rate=1.5, idle=110`` the watts are those at a rate; each rate at which nodes serve needs a text.
+    With ``rate=1.5, idle=110``, the watts apply at that rate; each rate of nodes needs its own text.
 
     Raises
     ------
     ObserverError
-        If a text is of another form, or a number no watts.
+        If a text has another form, or a number is not a valid number of watts.
     """
     cap: float | str | None = None
     nodes: dict[str, dict[float | None, NodePower]] = {}
@@ -129,7 +129,7 @@ def power_of(given: Sequence[str], folder: Path | None = None) -> Power:
 
 
 def _by_rate(given: Mapping[float | None, NodePower]) -> NodePower | dict[float, NodePower]:
-    """Return what a node draws, by rate if that matters."""
+    """Return the power draw of a node, by rate if rates are given."""
     by_rate = {rate: each for rate, each in given.items() if rate is not None}
     return by_rate or given[None]
 
@@ -143,7 +143,7 @@ def _node_power(values: Mapping[str, Value], text: str) -> NodePower:
 
 
 def failures_of(given: str, seed: int = 0, folder: Path | None = None) -> Failures:
-    """Read when nodes fail, and what becomes of their jobs.
+    """Parse when nodes fail, and what happens to their jobs.
 
     Parameters
     ----------
@@ -151,14 +151,14 @@ def failures_of(given: str, seed: int = 0, folder: Path | None = None) -> Failur
         ``outages.csv, on_failure=kill``, or
         ``uptime=weibull(shape=0.7, scale=2.6e6), repair_time=3600, on_failure=requeue``.
     seed
-        Of the draws, unless the text has one.
+        Default seed of the random times.
     folder
-        From where the file's path counts.
+        Folder to which the file's path is relative.
 
     Raises
     ------
     ObserverError
-        If the text is of another form, or a value breaks a rule.
+        If the text has another form, or a value is invalid.
     """
     spec, call = _FAILURES.arguments(given, "failures: ")
     if len(call.values) > 1:
@@ -181,7 +181,7 @@ def failures_of(given: str, seed: int = 0, folder: Path | None = None) -> Failur
     return Failures.from_distributions(uptime, repair_time, seed=drawn, **handling)
 
 
-# What becomes of the jobs on failed nodes.
+# Keys for what happens to jobs on failed nodes.
 _HANDLING: Mapping[str, Callable[[Value], Any]] = {
     "on_failure": word,
     "every": lambda value: _number(value, "failures: every", "seconds"),

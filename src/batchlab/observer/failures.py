@@ -1,4 +1,4 @@
-"""Failures and repairs of nodes, and what becomes of the jobs that they hit."""
+"""Failures and repairs of nodes, and what happens to the jobs on them."""
 
 from __future__ import annotations
 
@@ -25,40 +25,40 @@ __all__ = ["Failures"]
 
 OnFailure = Literal["kill", "requeue", "checkpoint"]
 _CHOICES: tuple[OnFailure, ...] = get_args(OnFailure)
-# A job that is hit more often will hardly ever end.
+# A job that is interrupted more often will hardly ever end.
 _MOST_RESTARTS = 100_000
 
 
 class Failures(Observer):
-    """Lets nodes fail and be repaired.
+    """Makes nodes fail, and repairs them.
 
-    A node that is down takes no job; jobs with tasks there are its victims. Outages of one node that
-    overlap, or follow each other at once, are one.
+    A node that is down accepts no jobs; jobs with tasks on it are its victims. Outages of one node that
+    overlap or are adjacent are merged.
 
     Parameters
     ----------
     trace
         A table, or the path of a CSV file, with the columns ``node`` (from 0), ``time`` (s) and
-        ``repair_time`` (s, how long it takes; missing where the node stays down).
+        ``repair_time`` (duration in s; missing if the node stays down).
     on_failure
-        What happens to the victims: ``"kill"``; ``"requeue"``: they wait again and run from their start;
-        ``"checkpoint"``: they wait again and go on from their latest checkpoint; jobs with applications
-        from their start.
+        What happens to the victims: ``"kill"``; ``"requeue"``: they return to the queue and run from their
+        start; ``"checkpoint"``: they return to the queue and resume from their latest checkpoint (jobs
+        with applications run from their start).
     every
-        Seconds of a run between two checkpoints.
+        Seconds of run time between two checkpoints.
     restarts
-        How often a job is restarted at most; the next failure kills it. Unless given, there is no limit.
+        Maximum number of restarts of a job; the next failure kills it. [default: unlimited]
 
     Raises
     ------
     ObserverError
-        If a row of the trace or an argument breaks a rule.
+        If a row of the trace or an argument is invalid.
 
     Notes
     -----
-    ``view.values["failures"]`` is what `down` is. ``result.observations["failures"]`` has a row per outage:
+    ``view.values["failures"]`` is the set `down`. ``result.observations["failures"]`` has a row per outage:
     ``time`` and ``node``, ``end_time`` (s; null while the node is down), ``victims`` (their ``job_id``).
-    ``result.jobs["restarts"]`` counts the runs of each job that were cut short, whatever did it, and
+    ``result.jobs["restarts"]`` counts the interrupted runs of each job, for any cause of interruption;
     ``result.interruptions`` lists them.
 
     Examples
@@ -114,17 +114,17 @@ class Failures(Observer):
         every: float | None = None,
         restarts: int | None = None,
     ) -> Self:
-        """Draw failures by chance: from the first submission on nodes are up for a time, then down.
+        """Draw failures at random: from the first submission on, nodes alternate between up and down.
 
         Parameters
         ----------
         uptime, repair_time
             Seconds, as distributions: those of `batchlab.generate` (``Weibull``, ``Exponential``,
-            ``Lognormal``, ``Constant``, …), or whatever has a method ``sample(random, count)``.
+            ``Lognormal``, ``Constant``, …), or any object with a method ``sample(random, count)``.
         seed
-            Of the draws; a whole number >= 0. Every node has streams of its own.
+            Seed of the draws, an integer >= 0. Every node has its own random streams.
         nodes
-            Which nodes fail; all, unless given.
+            The nodes that may fail. [default: all]
         on_failure, every, restarts
             As above.
 
@@ -141,14 +141,14 @@ class Failures(Observer):
         )
 
     def begin(self, view: View) -> None:
-        """Await the first failure."""
+        """Schedule the first failure."""
         self._reset()
         self.outages.begin(view.system.nodes, view.first_submission)
         self._restarts = np.zeros(len(view.columns["job_id"]), np.int64)
         self._await_next(view)
 
     def wake(self, view: View) -> None:
-        """Open nodes that are repaired, close those that fail, and see to their victims."""
+        """Reopen repaired nodes, close failing nodes, and handle their victims."""
         while self._repairs and self._repairs[0][0] <= view.now:
             node = heapq.heappop(self._repairs)[1]
             self._down.discard(node)
@@ -167,7 +167,7 @@ class Failures(Observer):
         self._await_next(view)
 
     def interrupted(self, job: Job, view: View) -> None:
-        """Count the runs that were cut short."""
+        """Count the interrupted runs of each job."""
         self._restarts[job.row] += 1
         if self._restarts[job.row] >= _MOST_RESTARTS:
             raise SimulationError(
@@ -176,20 +176,20 @@ class Failures(Observer):
             )
 
     def drop_future_events(self) -> None:
-        """Foresee no failure; nodes that are down are repaired as they will be."""
+        """Remove all future failures; nodes that are down are still repaired as planned."""
         self.outages = Trace({"node": [], "time": [], "repair_time": []})
 
     @property
     def down(self) -> frozenset[int]:
-        """The nodes that have failed and are not repaired."""
+        """The failed nodes that are not repaired yet."""
         return frozenset(self._down)
 
     def value(self, view: View) -> frozenset[int]:  # noqa: ARG002  # others look at the machine
-        """Give the nodes that are down."""
+        """Return the nodes that are down."""
         return self.down
 
     def observations(self, view: View) -> dict[str, pl.DataFrame]:
-        """Give the outages so far, and how often each job was cut short."""
+        """Return the outages so far, and the number of interrupted runs of each job."""
         ends = [outage.end if outage.end <= view.now else None for outage, _ in self._seen]
         victims = pl.Series("victims", [ids for _, ids in self._seen], dtype=pl.List(pl.Int64))
         columns = [
@@ -212,7 +212,7 @@ class Failures(Observer):
         if self.on_failure == "kill" or exhausted:
             view.kill(job)
         elif self.on_failure == "requeue" or job.has_application:
-            # An application has no state that could be kept.
+            # Applications have no state that could be saved.
             view.preempt(job)
         else:
             view.preempt(job, mode="from_checkpoint", every=self.every)
@@ -221,5 +221,5 @@ class Failures(Observer):
         repair = self._repairs[0][0] if self._repairs else inf
         following = min(repair, self.outages.next_time)
         if isfinite(following):
-            # Failures let no job start that waits in vain, repairs may: only these keep a run going.
+            # Repairs may let waiting jobs start, failures cannot: only repairs keep a run going.
             view.wake(following, watching=not self._repairs, repairing=bool(self._repairs))

@@ -1,4 +1,4 @@
-"""What is given as ``observers=``, checked in one place for all that take it."""
+"""Checks of the argument ``observers``."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _HOOKS = frozenset(name for name in vars(Observer) if not name.startswith("_") a
 
 
 def misspelt_hooks(observer: Observer) -> Iterator[str]:
-    """Name methods that are called like those of `Observer`, and that nothing calls.
+    """Find methods with names similar to hooks of `Observer` that no code calls.
 
     Yields
     ------
     str
-        A line for people.
+        A warning.
     """
     kind = type(observer)
     own = {name for each in kind.__mro__ if not issubclass(Observer, each) for name in vars(each)}
@@ -34,18 +34,18 @@ def misspelt_hooks(observer: Observer) -> Iterator[str]:
 
 
 def _is_used(kind: type[Observer], name: str) -> bool:
-    """Return whether a method of the class names the other one, as it calls a helper of its own."""
+    """Return whether a method of the class refers to the other method, as to a helper."""
     methods = [each for each in vars(kind).values() if hasattr(each, "__code__")]
     return any(name in method.__code__.co_names for method in methods)
 
 
 def checked_observers(given: object) -> tuple[Observer, ...]:
-    """Take the observers of a run.
+    """Check the observers of a run.
 
     Raises
     ------
     ObserverError
-        If they are no list, one is no observer, or two have one name.
+        If the value is not iterable, contains something other than observers, or two have the same name.
     """
     if not isinstance(given, Iterable):
         raise ObserverError(f"observers = {shown(given)}; must be a list of observers, which may be empty.")

@@ -1,4 +1,4 @@
-"""Observers that a Python file defines, as the command line and the files of experiments name them."""
+"""Observers defined in Python files, as named on the command line and in experiment files."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["observer_of"]
 
 
 def observer_of(text: str, folder: Path | None = None) -> tuple[str, Observer]:
-    """Take an observer that a Python file defines.
+    """Load an observer from a Python file.
 
     Parameters
     ----------
     text
-        ``FILE.py:NAME`` or ``FILE.py:NAME(key=value, …)``: a subclass of `Observer`, a function that gives
+        ``FILE.py:NAME`` or ``FILE.py:NAME(key=value, …)``: a subclass of `Observer`, a function that returns
         an observer, or an observer.
     folder
-        From where the file's path counts; the working directory unless given.
+        Folder to which the file's path is relative. [default: the working directory]
 
     Returns
     -------
@@ -33,7 +33,7 @@ def observer_of(text: str, folder: Path | None = None) -> tuple[str, Observer]:
     Raises
     ------
     ObserverError
-        If the file is wrong, or what it defines is no observer.
+        If the file is invalid, or the object is not an observer.
     """
     defined = defined_in_file(text, "observer", ObserverError, folder)
     if not isinstance(defined.value, Observer):

@@ -1,4 +1,4 @@
-"""When nodes are down: from a trace, or drawn by chance; outages of one node that overlap are one."""
+"""Outages of nodes, from a trace or drawn at random. Overlapping outages of one node are merged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Distribution", "Outage", "Outages", "RandomOutages", "Trace"]
 
 @dataclass(frozen=True, order=True)
 class Outage:
-    """A node is down from `begin` until `end` (infinite where it is never repaired), seconds."""
+    """A node is down from `begin` until `end`, seconds; `end` is infinite if it is never repaired."""
 
     begin: float
     node: int
@@ -30,45 +30,45 @@ class Outage:
 
 
 class Outages(Protocol):
-    """Outages as they come."""
+    """A sequence of outages in order of time."""
 
     def begin(self, nodes: int, since: float) -> None:
-        """Start from the beginning, for so many nodes, all of which are up at the first submission (s)."""
+        """Restart the sequence for a number of nodes, which are all up at the first submission (s)."""
         ...
 
     @property
     def next_time(self) -> float:
-        """When the next one begins; infinite after the last."""
+        """Begin of the next outage; infinite after the last."""
         ...
 
     def take(self, time: float) -> list[Outage]:
-        """Take those that begin at a time, which is the next one, by node."""
+        """Remove and return the outages that begin at the next time, sorted by node."""
         ...
 
 
 class Distribution(Protocol):
-    """Something that numbers can be drawn from, such as ``batchlab.generate.Weibull``."""
+    """A distribution to draw numbers from, such as ``batchlab.generate.Weibull``."""
 
     def sample(
         self, random: np.random.Generator, count: int, /
     ) -> Sequence[float] | np.ndarray[tuple[int], np.dtype[np.float64]]:
-        """Draw so many numbers."""
+        """Draw `count` numbers."""
         ...
 
 
 class Trace:
-    """Outages that are written down.
+    """Outages from a table.
 
     Parameters
     ----------
     source
-        A table, or the path of a CSV file, with the columns ``node``, ``time`` and ``repair_time`` (s, how
-        long it takes; missing or infinite where the node stays down).
+        A table, or the path of a CSV file, with the columns ``node``, ``time`` and ``repair_time`` (duration
+        in s; missing or infinite if the node stays down).
 
     Raises
     ------
     ObserverError
-        If a row breaks a rule.
+        If a row is invalid.
     """
 
     def __init__(self, source: object) -> None:
@@ -85,7 +85,7 @@ class Trace:
         self._next = 0
 
     def begin(self, nodes: int, since: float) -> None:  # noqa: ARG002  # they are written down
-        """Start from the beginning, for so many nodes."""
+        """Restart the sequence, and check the nodes against their number."""
         self._next = 0
         for outage in self._all:
             if outage.node >= nodes:
@@ -95,11 +95,11 @@ class Trace:
 
     @property
     def next_time(self) -> float:
-        """When the next one begins; infinite after the last."""
+        """Begin of the next outage; infinite after the last."""
         return self._all[self._next].begin if self._next < len(self._all) else inf
 
     def take(self, time: float) -> list[Outage]:
-        """Take those that begin at a time, which is the next one, by node."""
+        """Remove and return the outages that begin at the next time, sorted by node."""
         first = self._next
         while self._next < len(self._all) and self._all[self._next].begin <= time:
             self._next += 1
@@ -107,7 +107,7 @@ class Trace:
 
 
 def merged(outages: Iterable[Outage]) -> list[Outage]:
-    """Make one outage of those of a node that overlap or touch; give all by time, then node."""
+    """Merge outages of a node that overlap or touch; return all, sorted by time, then node."""
     latest: dict[int, Outage] = {}
     done = []
     for outage in sorted(outages):
@@ -123,22 +123,22 @@ def merged(outages: Iterable[Outage]) -> list[Outage]:
 
 @dataclass
 class RandomOutages:
-    """Outages by chance: every node is up for a time that is drawn, then down for one, and so on.
+    """Random outages: each node is alternately up and down, for random durations.
 
     Parameters
     ----------
     uptime, repair_time
-        What is drawn from; seconds.
+        The distributions, seconds.
     seed
-        A whole number >= 0. Each node has two streams of its own, so that others disturb it as little as
-        another distribution of repairs disturbs when it is up.
+        An integer >= 0. Each node has its own random streams for uptimes and repair times, so changes of
+        other nodes or of repair times do not change its uptimes.
     nodes
-        Which nodes fail; all, unless given.
+        The nodes that may fail. [default: all]
 
     Raises
     ------
     ObserverError
-        If the seed is none, or (in a run) something else than a duration is drawn.
+        If the seed is invalid, or (in a run) a drawn value is not a duration.
     """
 
     uptime: Distribution
@@ -157,7 +157,7 @@ class RandomOutages:
             raise ObserverError(f"seed = {shown(self.seed)}; must be a whole number >= 0.")
 
     def begin(self, nodes: int, since: float) -> None:
-        """Start from the beginning, for so many nodes, all of which are up at the first submission (s)."""
+        """Restart the sequence for a number of nodes, which are all up at the first submission (s)."""
         chosen = range(nodes) if self.nodes is None else self.nodes
         for node in chosen:
             if not 0 <= node < nodes:
@@ -168,11 +168,11 @@ class RandomOutages:
 
     @property
     def next_time(self) -> float:
-        """When the next one begins; infinite after the last."""
+        """Begin of the next outage; infinite after the last."""
         return self._coming[0].begin if self._coming else inf
 
     def take(self, time: float) -> list[Outage]:
-        """Take those that begin at a time, which is the next one, by node."""
+        """Remove and return the outages that begin at the next time, sorted by node."""
         taken = []
         while self._coming and self._coming[0].begin <= time:
             outage = heapq.heappop(self._coming)

@@ -1,4 +1,4 @@
-"""How many periodic looks a run may have."""
+"""Limit of the number of periodic observations in a run."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from batchlab import _kernel
 __all__ = ["MOST_LOOKS", "too_many"]
 
 MOST_LOOKS: int = _kernel.MOST_LOOKS
-"""Looks of one kind in a run, at most."""
+"""Maximum number of observations of one kind in a run."""
 
 
 def too_many(begin: float, end: float, interval: float) -> str | None:
-    """Say what is wrong with an interval that is too short for a time (s); None where nothing is."""
+    """Return the problem with an interval that is too short for a time span (s); None if it is valid."""
     if not isfinite(interval) or interval <= 0:
         return None
     if (end - begin) / interval > MOST_LOOKS:

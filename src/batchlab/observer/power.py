@@ -1,6 +1,6 @@
-"""Node power and energy, measured in the kernel, and a power cap that policies can respect.
+"""Node power and energy, measured in the kernel, and a power cap for policies.
 
-What is whose energy is written in docs/semantics.md, "Power".
+The rules for charging energy to jobs and nodes are in docs/semantics.md, "Power".
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ __all__ = ["NodePower", "Power", "PowerNow", "draws_of_groups"]
 
 @dataclass(frozen=True)
 class NodePower:
-    """What a node draws, in watts.
+    """Power draw of a node, in watts.
 
     Parameters
     ----------
     idle
-        Open, with no job there.
+        With no job, and open.
     busy
-        As soon as a job is there, whatever it uses; not below ``idle``, which it is unless given.
+        With at least one job, whatever resources it uses; not below ``idle``. [default: ``idle``]
     per_unit
-        More for each unit of a resource that jobs hold, by name: ``{"core": 10}``.
+        Extra watts per unit of a resource that jobs hold, by name: ``{"core": 10}``.
     drained
-        Closed, or failed, with no job there.
+        With no job, and drained or failed.
 
     Raises
     ------
@@ -79,16 +79,16 @@ class NodePower:
 
     @property
     def lit(self) -> float:
-        """Watts as soon as a job is there."""
+        """Watts with at least one job."""
         return self.idle if self.busy is None else self.busy
 
     def draw(self, resources: tuple[str, ...], sleep_states: tuple[SleepState, ...] = ()) -> _kernel.Draw:
-        """Give the same in the order of a system's resources, and what is drawn in sleep states.
+        """Return the draw for the kernel, in the order of the system's resources, with the sleep states.
 
         Raises
         ------
         ObserverError
-            If there is no such resource.
+            If a resource is unknown.
         """
         for name in self.per_unit:
             if name not in resources:
@@ -103,14 +103,14 @@ class NodePower:
         }
 
     def _asleep(self, state: SleepState) -> tuple[float, float, float]:
-        """Give the watts of entering a state, of being there, and of waking from it."""
+        """Return the watts while entering a sleep state, in it, and while waking from it."""
         transitions = (state.enter_power, state.wake_power)
         entering, waking = (float(self.idle if watts is None else watts) for watts in transitions)
         return entering, state.power, waking
 
 
 class PowerNow:
-    """The power at this moment, for policies, also between two starts of a pass: ``view.values["power"]``."""
+    """The present power, for policies: ``view.values["power"]``. It follows the starts of a pass."""
 
     __slots__ = ("_cap", "_meter", "_view")
 
@@ -120,17 +120,17 @@ class PowerNow:
         self._cap = cap
 
     def __deepcopy__(self, memo: dict[int, object]) -> PowerNow:
-        # What keeps it over a fork has that of the fork, whose view is in the memo.
+        # A component of a fork needs the power of the fork, whose view is in the memo.
         return PowerNow(deepcopy(self._view, memo), self._cap)
 
     @property
     def total(self) -> float:
-        """Watts of all nodes."""
+        """Watts of all nodes together."""
         return self._meter.power
 
     @property
     def nodes(self) -> npt.NDArray[np.float64]:
-        """Watts, node by node."""
+        """Watts of each node."""
         return self._meter.node_power
 
     @property
@@ -140,7 +140,7 @@ class PowerNow:
 
     @property
     def steps(self) -> Steps:
-        """Watts of all nodes over the time so far; the last step begins now."""
+        """Watts of all nodes together over time; the last step begins now."""
         return Steps(*self._meter.steps)
 
     @property
@@ -149,33 +149,33 @@ class PowerNow:
         return inf if self._cap is None else self._cap.at(self._view.now)
 
     def lowest_cap(self, until: float) -> float:
-        """Give the lowest cap from now until a time, watts."""
+        """Return the lowest cap from now until a time, watts."""
         return inf if self._cap is None else self._cap.lowest(self._view.now, until)
 
     def with_job(self, job: Job, nodes: Mapping[int, int] | Iterable[int] | None = None) -> float | None:
-        """Give the power once a waiting job has started: the very number that `total` is then.
+        """Return the power after the start of a waiting job, exactly the value that `total` would have.
 
         Parameters
         ----------
         job
             The job.
         nodes
-            Where it would start, as in ``view.start``; where the allocator puts it, unless given.
+            Where it would start, as in ``view.start``. [default: the allocator's choice]
 
         Returns
         -------
         float or None
-            Watts of all nodes; None where it does not fit.
+            Watts of all nodes together; None if the job does not fit.
         """
         return self._meter.power_with(job, nodes)
 
     def added_by(self, job: Job, nodes: Mapping[int, int] | Iterable[int] | None = None) -> float | None:
-        """Give the power that starting a waiting job would add, in watts; None where it does not fit."""
+        """Return the power that starting a waiting job would add, in watts; None if it does not fit."""
         power = self.with_job(job, nodes)
         return None if power is None else power - self.total
 
     def allows(self, job: Job, nodes: Mapping[int, int] | Iterable[int] | None = None) -> bool:
-        """Tell whether a waiting job fits, and would keep to the cap for as long as it is thought to run."""
+        """Return whether a waiting job fits and stays below the cap for its estimated run time."""
         power = self.with_job(job, nodes)
         return power is not None and power <= self.lowest_cap(self._view.now + job.estimate)
 
@@ -184,31 +184,32 @@ class PowerNow:
 
 
 class Power(Observer):
-    """Measures what nodes draw, and whose energy that is; tells policies, and a cap that they can respect.
+    """Measures the power draw of nodes and the energy of jobs, and shows power and cap to policies.
 
     Parameters
     ----------
     nodes
-        What every node draws, or by name of the node group what its nodes draw. Where that depends on the
-        rate at which nodes serve jobs (`RateControl`), ``{1.0: NodePower(…), 1.5: NodePower(…)}`` stands in
-        place of a `NodePower`.
+        The power draw of every node, or of the nodes of each node group by name. If it depends on the rate at
+        which nodes serve jobs (`RateControl`), use ``{1.0: NodePower(…), 1.5: NodePower(…)}`` in place of a
+        `NodePower`.
     cap
-        What the machine may draw in all, in watts: a number, or what changes with time: a table with the
-        columns ``time`` (s) and ``value``, the path of such a CSV file, or `batchlab.observer.Steps`. It
-        is not enforced: policies find it in ``view.values["power"]``, and are asked when it changes.
+        Maximum power of the machine, in watts: a number, or a function of time: a table with the columns
+        ``time`` (s) and ``value``, the path of such a CSV file, or `batchlab.observer.Steps`. It is not
+        enforced: policies read it from ``view.values["power"]``, and are called when it changes.
 
     Raises
     ------
     ObserverError
-        If the cap is wrong, or (as a run begins) a node group is missing or unknown, or a rate has no watts.
+        If the cap is invalid, or (at the begin of a run) a node group is missing or unknown, or a rate has
+        no watts.
 
     Notes
     -----
-    ``result.observations["power"]`` has the columns ``time`` (s) and ``power`` (W), what all nodes draw from
-    each time on; the last time is the end. ``result.observations["energy_per_node"]`` has ``node``,
-    ``group``, ``energy`` (J). ``result.observations["energy_per_state"]`` has ``group``, ``state`` (idle,
-    busy, drained, sleep states, and the transitions into and out of these), ``energy`` (J) and
-    ``node_seconds`` (s). ``result.jobs["energy"]`` (J) is what each job used in all its runs.
+    ``result.observations["power"]`` has the columns ``time`` (s) and ``power`` (W), the power of all nodes
+    from each time on; the last time is the end of the run. ``result.observations["energy_per_node"]`` has
+    ``node``, ``group``, ``energy`` (J). ``result.observations["energy_per_state"]`` has ``group``, ``state``
+    (idle, busy, drained, sleep states, and transitions to and from them), ``energy`` (J) and
+    ``node_seconds`` (s). ``result.jobs["energy"]`` (J) is the energy of each job in all its runs.
 
     Examples
     --------
@@ -232,7 +233,7 @@ class Power(Observer):
             raise ObserverError(f"Power: cap = {lowest:g}; must be >= 0, in watts, at all times.")
 
     def begin(self, view: View) -> None:
-        """Put the meter on."""
+        """Start the measurement."""
         given = draws_of_groups(self.nodes, view.system)
         counts = [group.count for group in view.system.groups]
         kinds = np.repeat(np.arange(len(counts), dtype=np.uint32), counts)
@@ -251,15 +252,15 @@ class Power(Observer):
         self._await_change(view)
 
     def wake(self, view: View) -> None:
-        """Let policies decide when the cap changes."""
+        """Schedule the next change of the cap; the wake-up itself calls policies."""
         self._await_change(view)
 
     def value(self, view: View) -> PowerNow:
-        """Give the power at this moment."""
+        """Return the present power."""
         return PowerNow(view, self.cap)
 
     def observations(self, view: View) -> dict[str, pl.DataFrame]:
-        """Give the power over time, and the energy of nodes and jobs."""
+        """Return the power over time, and the energy of nodes and jobs."""
         meter = _kernel.PowerMeter(view)
         times, powers = meter.steps
         groups = [group.name for group in view.system.groups for _ in range(group.count)]
@@ -279,19 +280,19 @@ class Power(Observer):
 
 
 def draws_of_groups(given: NodeDraws, system: System) -> list[Draws]:
-    """Return what the nodes of each group of a system draw.
+    """Return the power draw of the nodes in each group of a system.
 
     Parameters
     ----------
     given
-        As `Power` takes it.
+        As the argument of `Power`.
     system
         The machine.
 
     Raises
     ------
     ObserverError
-        If a group is unknown, or has no price.
+        If a group is unknown, or has no power draw.
     """
     if isinstance(given, NodePower) or not any(isinstance(name, str) for name in given):
         return [cast("Draws", given)] * len(system.groups)
@@ -307,7 +308,7 @@ def draws_of_groups(given: NodeDraws, system: System) -> list[Draws]:
 
 
 def _check_rates(given: Mapping[float, NodePower], served: list[float], group: str) -> None:
-    """Check that nodes have watts at each rate at which they serve jobs."""
+    """Raise unless nodes have watts for each rate at which they serve jobs."""
     for rate, draw in given.items():
         if not is_finite(rate) or rate < 0 or not isinstance(draw, NodePower):
             rule = "must give a NodePower by rate, a finite number >= 0"
@@ -322,7 +323,7 @@ def _check_rates(given: Mapping[float, NodePower], served: list[float], group: s
 
 
 def _per_state(system: System, spent: list[list[tuple[float, float]]]) -> pl.DataFrame:
-    """Name what the nodes of each group have spent in each state."""
+    """Return the energy and time of each group's nodes in each state."""
     rows = []
     for group, amounts in zip(system.groups, spent, strict=True):
         states = ["idle", "busy", "drained", *(label for each in group.sleep_states for label in each.labels)]

@@ -1,4 +1,4 @@
-"""Signals: what changes with time whatever happens on the machine, such as the price of energy."""
+"""Signals: values that change with time independently of the machine, such as the price of energy."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ _JOULES_PER_KILOWATT_HOUR = 3.6e6
 
 
 class Signal(Observer):
-    """Tells policies a value that changes with time, and lets them decide whenever it does.
+    """Offers a time-dependent value to policies, and calls them when it changes.
 
     Parameters
     ----------
     name
-        Under which it is offered in ``view.values``, as a `Course`: ``now``, ``at(time)``, ``lowest`` and
-        ``average`` of a time, ``next_change``.
+        Key in ``view.values``, whose value is a `Course`: ``now``, ``at(time)``, ``lowest`` and ``average``
+        of a time span, ``next_change``.
     source
         A number, a table with the columns ``time`` (s) and ``value``, the path of such a CSV file, a
         `Steps`, or a function of time. Each value holds until the next.
     every
-        How often a function is looked at, seconds: at multiples of this, from the first submission on.
+        Interval of sampling for a function, seconds: at its multiples, from the first submission on.
 
     Raises
     ------
     ObserverError
-        If the source breaks a rule.
+        If the source is invalid.
 
     Notes
     -----
     ``result.observations[name]`` has the columns ``time`` and ``value``, from the first submission to the end
-    of the run, where the last row is.
+    of the run, which is the last row.
     """
 
     def __init__(self, name: str, source: Source, *, every: float | None = None) -> None:
@@ -57,7 +57,7 @@ class Signal(Observer):
         self._first = 0.0
 
     def begin(self, view: View) -> None:
-        """Await the first change; a function is looked at from the first submission on."""
+        """Schedule the first change; a function is sampled from the first submission on."""
         self._first = view.first_submission
         if isinstance(self.steps, Sampled):
             self.steps.begin(self._first)
@@ -65,17 +65,17 @@ class Signal(Observer):
         self._await_change(view)
 
     def wake(self, view: View) -> None:
-        """Let policies decide, and await the next change."""
+        """Schedule the next change; the wake-up itself calls policies."""
         if isinstance(self.steps, Sampled):
             self._check(self.steps, view.now)
         self._await_change(view)
 
     def value(self, view: View) -> Course:
-        """Give the signal, seen from now."""
+        """Return the signal as a `Course` at the present time."""
         return Course(self.steps, view.now)
 
     def observations(self, view: View) -> pl.DataFrame:
-        """Give the values so far."""
+        """Return the values so far."""
         until = max(view.now, self._first)
         times, values = self.steps.between(self._first, until)
         if times[-1] < until:
@@ -83,7 +83,7 @@ class Signal(Observer):
         return pl.DataFrame({"time": times, "value": values})
 
     def _check(self, function: Sampled, until: float) -> None:
-        """Refuse to look at a function too often."""
+        """Raise if the function would be sampled too often."""
         if wrong := too_many(self._first, until, function.every):
             raise ObserverError(f"signal {self.name!r}: {wrong}")
 
@@ -94,7 +94,7 @@ class Signal(Observer):
 
 
 class _PerKilowattHour(Signal):
-    """A signal per kilowatt-hour, which adds up with the energy that is used."""
+    """A signal per kilowatt-hour, whose product with energy is summed up."""
 
     kind: ClassVar[str] = ""
     adds_up_to: ClassVar[str] = ""
@@ -103,7 +103,7 @@ class _PerKilowattHour(Signal):
         super().__init__(self.kind, source, every=every)
 
     def observations(self, view: View) -> pl.DataFrame:
-        """Give the values so far, and what they add up to where power is observed."""
+        """Return the values so far, with energy and cost if power is observed."""
         table = super().observations(view)
         power = view.values.get("power")
         if not isinstance(power, PowerNow):
@@ -115,11 +115,11 @@ class _PerKilowattHour(Signal):
 
 
 class EnergyPrice(_PerKilowattHour):
-    """The price of energy, per kilowatt-hour, in whatever currency.
+    """The price of energy, per kilowatt-hour, in any currency.
 
-    Offered as ``view.values["price"]``, a `Course`. Where a `Power` is among the observers,
+    Offered as ``view.values["price"]``, a `Course`. If a `Power` is among the observers,
     ``result.observations["price"]`` also has ``energy`` (J) and ``cost`` of the time from each row to the
-    next, whose sum is the cost of the run.
+    next. The sum of the costs is the cost of the run.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class EnergyPrice(_PerKilowattHour):
 class CarbonIntensity(_PerKilowattHour):
     """The carbon intensity of energy, in grams of CO₂ (or equivalents) per kilowatt-hour.
 
-    Offered as ``view.values["carbon"]``, a `Course`. Where a `Power` is among the observers,
+    Offered as ``view.values["carbon"]``, a `Course`. If a `Power` is among the observers,
     ``result.observations["carbon"]`` also has ``energy`` (J) and ``emissions`` (g) of the time from each row
     to the next.
 

@@ -1,4 +1,4 @@
-"""Step functions of time: what holds from each instant on, until the next."""
+"""Step functions of time: each value holds from its time until the next."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Steps:
     Parameters
     ----------
     times
-        Seconds, rising, at least one.
+        Seconds, strictly increasing, at least one.
     values
-        One per time: what holds from then on. The first one holds before the first time too.
+        One value per time, which holds from that time on. The first value also holds before the first time.
 
     Raises
     ------
     ObserverError
-        If times do not rise, or a number is not finite.
+        If times do not increase, or a number is not finite.
 
     Examples
     --------
@@ -57,17 +57,17 @@ class Steps:
             raise ObserverError(f"step {at}: {found}; numbers must be finite, and times must rise.")
 
     def at(self, time: float) -> float:
-        """Give the value at a time."""
+        """Return the value at a time."""
         place = int(np.searchsorted(self.times, time, side="right")) - 1
         return float(self.values[max(place, 0)])
 
     def next_change(self, time: float) -> float:
-        """Give the next time at which the value may be another; infinite after the last."""
+        """Return the next time at which the value may change; infinite after the last."""
         place = int(np.searchsorted(self.times, time, side="right"))
         return float(self.times[place]) if place < len(self.times) else inf
 
     def between(self, begin: float, end: float) -> tuple[Floats, Floats]:
-        """Give the steps from `begin` to `end`: times, the first of which is `begin`, and their values."""
+        """Return the steps from `begin` to `end`: their times, beginning with `begin`, and their values."""
         first, last = np.searchsorted(self.times, [begin, end], side="right").tolist()
         inner = self.times[first:last]
         inner = inner[inner < end]
@@ -75,16 +75,16 @@ class Steps:
         return np.array([begin, *inner.tolist()]), np.array(values)
 
     def lowest(self, begin: float, end: float) -> float:
-        """Give the lowest value over [begin, end], or at `begin` where that is not before `end`."""
+        """Return the lowest value over [begin, end], or the value at `begin` if `end` is not after it."""
         return float(self.between(begin, end)[1].min())
 
     def integral(self, begin: float, end: float) -> float:
-        """Give the sum of value × seconds from `begin` to `end`."""
+        """Return the integral of value × seconds from `begin` to `end`."""
         times, values = self.between(begin, end)
         return float(np.dot(values, np.diff(times, append=end)))
 
     def integrals(self, bounds: Floats) -> Floats:
-        """Give the integral from each of these times to the next; they rise."""
+        """Return the integral from each time to the next; the times must increase."""
         inner = self.times[(self.times > bounds[0]) & (self.times < bounds[-1])]
         times = np.union1d(bounds, inner)
         values = self.values[np.maximum(np.searchsorted(self.times, times[:-1], side="right") - 1, 0)]
@@ -92,15 +92,15 @@ class Steps:
         return np.diff(added_up[np.searchsorted(times, bounds)])
 
     def average(self, begin: float, end: float) -> float:
-        """Give the mean over the time from `begin` to `end`, or the value at `begin` if that is no time."""
+        """Return the mean from `begin` to `end`, or the value at `begin` if `end` is not after it."""
         return self.integral(begin, end) / (end - begin) if end > begin else self.at(begin)
 
 
 class Sampled(Steps):
-    """A function of time, looked at every so many seconds: its value holds until the next look.
+    """A function of time, sampled periodically; each value holds until the next sample.
 
-    Looks are at multiples of the interval. The first is at 0, or after `begin` at the last multiple that is
-    not after a time; its value holds before it too.
+    Samples are at multiples of the interval. The first is at 0, or after a call of `begin` at the last
+    multiple not after its time. The value of the first sample also holds before it.
     """
 
     def __init__(self, function: Callable[[float], float], every: float) -> None:
@@ -112,7 +112,7 @@ class Sampled(Steps):
         super().__init__(0.0, self._look(0))
 
     def begin(self, time: float) -> None:
-        """Begin to look at a time, seconds."""
+        """Set the time of the first sample, seconds."""
         self._first = int(time // self.every)
 
     def _look(self, number: int) -> float:
@@ -132,15 +132,15 @@ class Sampled(Steps):
         return number + (((number + 1) * self.every) <= time)
 
     def at(self, time: float) -> float:
-        """Give the value at a time."""
+        """Return the value at a time."""
         return self._look(self._number(time))
 
     def next_change(self, time: float) -> float:
-        """Give the next time at which the function is looked at."""
+        """Return the time of the next sample."""
         return (self._number(time) + 1) * self.every
 
     def between(self, begin: float, end: float) -> tuple[Floats, Floats]:
-        """Give the steps from `begin` to `end`: times, the first of which is `begin`, and their values."""
+        """Return the steps from `begin` to `end`: their times, beginning with `begin`, and their values."""
         first = self._number(begin)
         numbers = [first]
         while (numbers[-1] + 1) * self.every < end:
@@ -150,7 +150,7 @@ class Sampled(Steps):
 
 
 class Course:
-    """A step function, seen from the present: what observers of signals offer to policies."""
+    """A step function at the present time; signals offer it to policies."""
 
     __slots__ = ("steps", "time")
 
@@ -160,24 +160,24 @@ class Course:
 
     @property
     def now(self) -> float:
-        """The value now."""
+        """The present value."""
         return self.steps.at(self.time)
 
     @property
     def next_change(self) -> float:
-        """When it may be another; infinite if never."""
+        """The next time at which the value may change; infinite if never."""
         return self.steps.next_change(self.time)
 
     def at(self, time: float) -> float:
-        """Give the value at a time."""
+        """Return the value at a time."""
         return self.steps.at(time)
 
     def lowest(self, begin: float, end: float) -> float:
-        """Give the lowest value from `begin` to `end`."""
+        """Return the lowest value from `begin` to `end`."""
         return self.steps.lowest(begin, end)
 
     def average(self, begin: float, end: float) -> float:
-        """Give the mean from `begin` to `end`."""
+        """Return the mean from `begin` to `end`."""
         return self.steps.average(begin, end)
 
     def __repr__(self) -> str:
@@ -185,21 +185,21 @@ class Course:
 
 
 Source = float | Steps | Callable[[float], float] | pl.DataFrame | Mapping[str, object] | str | PathLike[str]
-"""Where a step function comes from; see `steps_of`."""
+"""Types from which `steps_of` builds a step function."""
 
 
 def steps_of(source: Source, what: str, every: float | None = None) -> Steps:
-    """Make a step function.
+    """Build a step function.
 
     Parameters
     ----------
     source
-        A number, a step function, a table with the columns ``time`` (s) and ``value``, a CSV file with them,
-        or a function of time.
+        A number, a step function, a table with the columns ``time`` (s) and ``value``, a CSV file with these
+        columns, or a function of time.
     what
-        What it is, for errors.
+        Name of the argument, for errors.
     every
-        How often a function is looked at, seconds.
+        Interval of sampling for a function, seconds.
 
     Returns
     -------
@@ -209,7 +209,7 @@ def steps_of(source: Source, what: str, every: float | None = None) -> Steps:
     Raises
     ------
     ObserverError
-        If there is something wrong with it; names file or argument.
+        If the source is invalid; the message names the file or argument.
     """
     try:
         return _steps_of(source, every)
@@ -238,17 +238,17 @@ def table_of(source: object, columns: tuple[str, ...]) -> pl.DataFrame:
     source
         A data frame, a mapping of columns, or the path of a CSV file.
     columns
-        The columns that there must be.
+        The required columns.
 
     Returns
     -------
     polars.DataFrame
-        These columns, as Float64; what is missing is NaN.
+        These columns, as Float64; missing values are NaN.
 
     Raises
     ------
     ObserverError
-        If it is none, or lacks a column, or holds something else than numbers.
+        If the source is not a table, lacks a column, or contains anything other than numbers.
     """
     where = ""
     if isinstance(source, str | PathLike):

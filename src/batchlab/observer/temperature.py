@@ -1,4 +1,4 @@
-"""How warm nodes get: a resistor and a capacitor per node, heated by the power that it draws."""
+"""Temperature of nodes: a resistor and a capacitor per node, heated by the node's power."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ __all__ = ["NodeWarming", "Temperature"]
 
 @dataclass(frozen=True)
 class NodeWarming:
-    """How a node gets warm: dT/dt = (P·R − (T − T_ambient)) / (R·C).
+    """Thermal model of a node: dT/dt = (P·R − (T − T_ambient)) / (R·C).
 
     Parameters
     ----------
     resistance
-        R, kelvin per watt between the node and the air; a node that draws P watts for long gets P·R warmer
-        than it.
+        R, kelvin per watt between the node and the air. A node at constant power P approaches a temperature
+        P·R above the air's.
     capacity
         C, joules per kelvin; R·C is the time constant in seconds.
     ambient
         T_ambient, degrees Celsius.
     initial
-        At the beginning of the run, degrees Celsius; unless given, that of a node that idles for long.
+        Temperature at the begin of the run, degrees Celsius. [default: steady state of an idle node]
 
     Raises
     ------
@@ -64,29 +64,30 @@ class NodeWarming:
 
 
 class Temperature(Observer):
-    """Tells how warm the nodes are, from what they draw: a `Power` must stand before it among the observers.
+    """Computes the temperature of nodes from their power; needs a `Power` before it in the list of observers.
 
-    Temperatures are exact whenever they are asked for, since power changes in steps.
+    Temperatures are exact at all times, because power changes in steps.
 
     Parameters
     ----------
     nodes
-        How every node gets warm, or by name of the node group how its nodes do.
+        The thermal model of every node, or of the nodes of each node group by name.
     every
-        Seconds between two rows of the observations, the first of which is of the first submission; these
-        looks change no schedule.
+        Interval of the observations, seconds. The first row is at the first submission. The interval does
+        not change the schedule.
 
     Raises
     ------
     ObserverError
-        If ``every`` is not above 0, or (as a run begins) a node group is missing, or the power not observed.
+        If ``every`` is not above 0, or (at the begin of a run) a node group or the observer of power is
+        missing.
 
     Notes
     -----
-    ``view.values["temperature"]`` is a NumPy array, degrees Celsius node by node.
+    ``view.values["temperature"]`` is a NumPy array, degrees Celsius of each node.
     ``result.observations["temperature"]`` has the columns ``time`` (s), ``mean`` and ``maximum`` (over the
     nodes, at that time); ``result.observations["temperature_per_node"]`` has ``node``, ``temperature`` at
-    the end and ``maximum``, the most that it ever was, between two looks too.
+    the end and ``maximum`` over the whole run, also between two rows.
     """
 
     name = "temperature"
@@ -99,7 +100,7 @@ class Temperature(Observer):
         self._rows: list[tuple[float, float, float]] = []
 
     def begin(self, view: View) -> None:
-        """Begin to tell temperatures."""
+        """Start the measurement."""
         if "power" not in view.values:
             raise ObserverError(
                 "Temperature needs Power before it: pass observers=[Power(…), Temperature(…)]."
@@ -122,19 +123,19 @@ class Temperature(Observer):
             self.wake(view)
 
     def wake(self, view: View) -> None:
-        """Write down how warm it is."""
+        """Record mean and maximum."""
         if self._rows and (wrong := too_many(self._rows[0][0], view.now, self.every)):
             raise ObserverError(f"Temperature: {wrong}")
         self._rows.append(_row(view))
-        # Counted from the first look, so that rounding does not add up.
+        # Counted from the first row, so that rounding errors do not add up.
         view.wake(self._rows[0][0] + len(self._rows) * self.every, watching=True)
 
     def value(self, view: View) -> npt.NDArray[np.float64]:
-        """Give degrees Celsius, node by node."""
+        """Return degrees Celsius of each node."""
         return _kernel.PowerMeter(view).temperatures[0]
 
     def observations(self, view: View) -> dict[str, pl.DataFrame]:
-        """Give mean and maximum over time, and what each node came to."""
+        """Return mean and maximum over time, and the last and highest temperature of each node."""
         now, most = _kernel.PowerMeter(view).temperatures
         rows = [*self._rows]
         if not rows or rows[-1][0] != view.now:

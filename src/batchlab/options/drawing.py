@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     Seconds = npt.NDArray[np.float64]
 
-__all__ = ["drawn_blocks", "refuse_infinite"]
+__all__ = ["refuse_infinite", "sample_blocks"]
 
 _LEAST, _MOST = 64, 65_536
 
 
-def drawn_blocks(phase: str, delay: Delay, seed: int) -> Iterator[Seconds]:
+def sample_blocks(phase: str, delay: Delay, seed: int) -> Iterator[Seconds]:
     """Draw the seconds of a phase without those that tasks add.
 
     Parameters

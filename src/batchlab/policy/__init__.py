@@ -1,4 +1,4 @@
-"""Policies: which job runs next, and where."""
+"""Policies: which job runs next, and on which nodes."""
 
 from batchlab.lazy import lazily
 

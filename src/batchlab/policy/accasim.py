@@ -1,4 +1,4 @@
-"""EASY backfilling as AccaSim 1.1 has it, so that its results can be reproduced."""
+"""EASY backfilling as implemented in AccaSim 1.1, to reproduce its results."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class AccasimEasy(Scheduler):
     _reserved: float = field(default=0.0, init=False, repr=False, compare=False)
 
     def __str__(self) -> str:
-        """Write it as a policy's spec does."""
+        """Return the spec of the policy."""
         return "easy_accasim"
 
     def begin(self, view: View) -> None:  # noqa: ARG002  # the signature is Scheduler's
-        """Forget the run before."""
+        """Reset the state of an earlier run."""
         self._blocked = None
 
     def schedule(self, view: View) -> None:
@@ -118,7 +118,7 @@ def _slots(
     free: npt.NDArray[np.int64],
     capacity: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.int64]:
-    """Count the tasks of a job that nodes admit."""
+    """Count the tasks of a job that fit on each node."""
     some = asked > 0
     most = np.full(len(free), job.tasks, np.int64)
     if some.any():

@@ -1,4 +1,4 @@
-"""A policy as the kernel gets it."""
+"""Convert a policy to the settings of the kernel."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 __all__ = ["CRITICAL", "KEY_COLUMN", "OF_COLUMNS", "SCORE_COLUMN", "policy_names", "takes_now"]
 
 CRITICAL = ("mic", "gpu")
-"""The resources that the allocator ``balanced`` spares, as far as the system has them."""
+"""Scarce resources that the allocator ``balanced`` saves, if the system has them."""
 
 KEY_COLUMN = "order_key"
-"""The column of the keys that a function gives to all jobs at once."""
+"""Column with the keys that an order function computes for all jobs at once."""
 
 SCORE_COLUMN = "score"
-"""The column of the scores of the order ``sbp``."""
+"""Column with the scores of the order ``sbp``."""
 
 OF_COLUMNS = frozenset({"expression", "sbp", "multifactor", "sjf_node_hours", "ljf_node_hours"})
-"""Orders that ask for columns of the jobs which a run under another order does not hold."""
+"""Orders that need columns of jobs which a run under another order does not have."""
 
 
 def policy_names(policy: Policy, seed: int, system: System) -> PolicyNames:
-    """Give the names of a policy's parts, the seed of the run, and the system's critical resources."""
+    """Return the settings of a policy for the kernel, with the seed of the run and critical resources."""
     decides = policy.scheduler is not None
     order, argument = policy.order_name, policy.order_argument or None
     if not isinstance(policy.order, str):
@@ -43,7 +43,7 @@ def policy_names(policy: Policy, seed: int, system: System) -> PolicyNames:
     elif order == "sbp":
         from batchlab.policy.orders import score_growth  # noqa: PLC0415  # other orders do without
 
-        # As all scores grow alike, their order does not change.
+        # All scores grow at the same rate, so the order of two jobs never changes.
         order, argument = "expression", f"{score_growth(policy.order)!r} * submit_time - {SCORE_COLUMN}"
     return {
         "order": order,
@@ -73,7 +73,7 @@ def _controller(parameters: SlurmParameters, system: System) -> ControllerSettin
 
 
 def _multifactor(policy: Policy, system: System) -> FactorSettings | None:
-    """Give what the multifactor priority is made of, on a machine."""
+    """Return the settings of the multifactor priority on a machine."""
     if policy.order_name != "multifactor" or not isinstance(policy.order, str):
         return None
     from batchlab.policy.orders import Multifactor  # noqa: PLC0415  # other orders do without
@@ -95,26 +95,26 @@ def _multifactor(policy: Policy, system: System) -> FactorSettings | None:
 
 
 def _allocator(policy: Policy) -> str:
-    """Give the name of the allocator; a scheduler written in Python asks one written in Python by itself."""
+    """Return the name of the allocator; a scheduler written in Python calls a Python allocator itself."""
     if isinstance(policy.allocator, Allocator):
         return "external" if policy.scheduler is None else "first_fit"
     return policy.allocator
 
 
 def takes_now(order: Callable[..., npt.ArrayLike]) -> bool:
-    """Tell whether an order's keys change with time: whether it takes the jobs and now, or the jobs alone.
+    """Return whether an order's keys change with time: it has a second parameter, the present time.
 
     Raises
     ------
     PolicyError
-        If it takes neither one nor two arguments.
+        If the function accepts neither one nor two arguments.
     """
     try:
         signature = inspect.signature(order)
     except ValueError:
-        # What is compiled may not say; operator.attrgetter("tasks") is such an order.
+        # Compiled callables may have no signature, e.g. operator.attrgetter("tasks").
         return False
-    # A second parameter with a default is the order's own business.
+    # Ignore a second parameter with a default.
     for count in (1, 2):
         try:
             signature.bind(*[None] * count)

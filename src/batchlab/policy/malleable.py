@@ -1,4 +1,4 @@
-"""Schedulers that resize jobs: every job has a target, and is brought there where its application lets it."""
+"""Schedulers that resize jobs: each job has a target size, and is resized when its application allows."""
 
 from __future__ import annotations
 
@@ -27,36 +27,36 @@ _SHORTEST_FIRST = frozenset({"sjf", "srtf"})
 _EVENLY = frozenset({"drf", "equipartition"})
 
 _Left = list[dict[str, int]]
-"""What is left to share out, by resource, of each node group."""
+"""Remaining resources of each node group, by resource name."""
 
 
 @dataclass(frozen=True)
 class Malleable(Scheduler):
-    """Gives every job a target at each pass, and brings it there where its application lets it.
+    """Assigns a target size to every job in each pass, and resizes jobs when their applications allow.
 
-    Under ``fcfs``, ``drf`` and ``equipartition`` each job, running and waiting, first gets the least tasks
-    that it can have, in order, as long as the machine suffices; then more of them, up to the most, go to one
-    after the other (``fcfs``) or to the one with the least. Under ``sjf`` and ``srtf`` one job after another
-    gets the most that is left, once those that run are sure of the least. Jobs that have more than their
-    target shrink at their next scheduling point; waiting jobs start, in order, each on what there is of its
-    target; those that have less than their target grow. A job that asks for other tasks itself gets fewer
-    always, and more if there is room for all of them.
+    Under ``fcfs``, ``drf`` and ``equipartition``, every running and waiting job first gets its minimum
+    number of tasks, in order, while resources last. The remaining tasks, up to the jobs' maximums, then go
+    to one job after another (``fcfs``) or always to the job with the least. Under ``sjf`` and ``srtf``, one
+    job after another gets as many tasks as are left, after the minimums of running jobs. Jobs above their
+    targets shrink at their next scheduling point. Waiting jobs start, in order, each on the available part
+    of its target. Jobs below their targets grow. If a job requests another number of tasks itself, fewer
+    are always granted, and more only if all of them fit.
 
-    Where jobs name node groups, each group is shared out by itself. A job that may use several of them is
-    counted first in those where it runs, then in the order of the groups.
+    If jobs name node groups, each group is shared separately. A job that may use several groups is counted
+    first in those in which it runs, then in the order of the groups.
 
     Parameters
     ----------
     order
-        ``"fcfs"``: first come, first served. ``"sjf"``: shortest estimate first. ``"srtf"``: least estimate
-        that is left by the progress of the application first. ``"drf"``: the one with the smallest share of
-        the resource that it holds most of (dominant resource fairness). ``"equipartition"``: the one with the
-        fewest tasks.
+        ``"fcfs"``: first come, first served. ``"sjf"``: shortest estimate first. ``"srtf"``: shortest
+        remaining estimate first, by the progress of the application. ``"drf"``: smallest dominant share
+        first, the share of the resource of which the job holds the largest part (dominant resource
+        fairness). ``"equipartition"``: fewest tasks first.
 
     Raises
     ------
     PolicyNotFound
-        If there is no such order.
+        If the order is unknown.
 
     References
     ----------
@@ -79,17 +79,17 @@ class Malleable(Scheduler):
             raise PolicyNotFound(f"no order of sizes named {shown(self.order)}.{known}")
 
     def __reduce__(self) -> tuple[object, ...]:
-        # A copy remembers nothing, which costs it a pass, and changes no decision.
+        # A copy starts without memory. This costs one pass and changes no decision.
         return type(self), (self.order,)
 
     def __str__(self) -> str:
-        """Write it as a policy's spec does."""
+        """Return the spec of the policy."""
         if self.order == "equipartition":
             return "equipartition"
         return "malleable" if self.order == "fcfs" else f"malleable(order={self.order})"
 
     def schedule(self, view: View) -> None:
-        """Shrink, start and grow."""
+        """Shrink, start and grow jobs."""
         asked = _grant_requests(view)
         memory = self._memories.get(view)
         if memory is None:
@@ -104,16 +104,16 @@ class Malleable(Scheduler):
         for wish in waiting:
             wish.wait()
             wish.most = _within_limits(view, wish, wish.most)
-        # What cannot start for its limits takes nothing from the others.
+        # A job that its limits keep waiting takes nothing from others.
         waiting = [wish for wish in waiting if wish.least <= wish.most]
         memory.wishes = {wish.job.row: wish for wish in (*running, *waiting)}
         present = sorted((*running, *waiting), key=self._rank)
         self._set_targets(view, present)
-        # What a pass does follows from the situation: where it was nothing, it will be so again.
+        # The same situation has the same actions: after a pass without actions, none follow.
         memory.settled = situation if not _act(view, running, present) else None
 
     def _rank(self, wish: _SizeTarget) -> tuple[float, float, int]:
-        """Give a job's place: the smallest is served first."""
+        """Return the sort key of a job; the smallest is served first."""
         key = 0.0
         if self.order == "sjf":
             key = wish.job.estimate
@@ -122,19 +122,19 @@ class Malleable(Scheduler):
         return key, wish.submit_time, wish.row
 
     def _situation(self, view: View) -> tuple[int, list[int]]:
-        """Return all that the targets, and what can be done about them, depend on."""
+        """Return everything that targets and possible actions depend on."""
         if self.order != "srtf":
             return view.revision, []
-        # Progress is in no revision; it counts only if it moves a job before another.
+        # Revisions do not include progress, which matters only if it changes the order of jobs.
         present = (*view.running, *view.queue)
         places = sorted((_remaining(job), job.submit_time, job.row) for job in present)
         return view.revision, [row for *_, row in places]
 
     def _set_targets(self, view: View, present: list[_SizeTarget]) -> None:
-        """Share out what the machine offers; `present` is in order."""
+        """Share the machine's resources among jobs; `present` is sorted."""
         left = self._memories[view].groups.offered(view)
         for wish in present:
-            # A job that runs cannot have less, whatever others want.
+            # A running job keeps its minimum, whatever other jobs need.
             wish.target = 0
             if wish.runs:
                 wish.give(wish.least, left)
@@ -151,12 +151,12 @@ class Malleable(Scheduler):
                 wish.give(wish.most_within(left), left)
 
     def _share(self, view: View) -> Callable[[_SizeTarget], float]:
-        """Tell by what the least is chosen."""
+        """Return the function that selects the job with the least."""
         if self.order == "equipartition":
             return lambda wish: float(wish.target)
         total = dict(view.total_available)
         return lambda wish: max(
-            # A job that runs on nodes that are closed may hold of what is not on offer at all.
+            # A running job on drained nodes may hold a resource whose available total is 0.
             (wish.target * amount / max(total[name], 1) for name, amount in wish.per_task if amount),
             default=0.0,
         )
@@ -164,14 +164,14 @@ class Malleable(Scheduler):
 
 @dataclass(frozen=True, slots=True)
 class _Groups:
-    """The node groups by name, where jobs name some, and where each ends; else one group, the machine."""
+    """Node groups by name, with the end of each, if jobs name groups; otherwise one group, the machine."""
 
     numbers: Mapping[str, int]
     ends: tuple[int, ...]
 
     @classmethod
     def of(cls, view: View) -> _Groups:
-        """Find out whether any job names a group."""
+        """Build the groups, after checking whether any job names a group."""
         if "node_group" not in view.columns or not any(view.columns["node_group"]):
             return cls({}, (view.system.nodes,))
         groups = view.system.groups
@@ -179,7 +179,7 @@ class _Groups:
         return cls({group.name: number for number, group in enumerate(groups)}, tuple(ends))
 
     def offered(self, view: View) -> list[dict[str, int]]:
-        """Give what the nodes of each group offer, by resource."""
+        """Return the available resources of each group, by name."""
         if not self.numbers:
             return [dict(view.total_available)]
         available = view.available
@@ -187,14 +187,14 @@ class _Groups:
         return [dict(zip(view.resources, total, strict=True)) for total in parts]
 
     def usable(self, job: Job) -> tuple[int, ...]:
-        """Give the numbers of the groups that a job may use."""
+        """Return the numbers of the groups that a job may use."""
         names = job.node_group if self.numbers else None
         if names is None:
             return tuple(range(len(self.ends)))
         return tuple(sorted(self.numbers[name] for name in names.split("|")))
 
     def holds(self, job: Job) -> list[list[int]]:
-        """Count the tasks that a running job has in each group: numbers and tasks, most tasks first."""
+        """Count the tasks of a running job in each group: pairs of number and tasks, most tasks first."""
         tasks = Counter[int]()
         for node, count in job.nodes.items():
             tasks[bisect_right(self.ends, node)] += count
@@ -203,24 +203,24 @@ class _Groups:
 
 @dataclass(slots=True)
 class _Memory:
-    """What is known of a simulation from one pass to the next."""
+    """Data on the jobs of a simulation, kept between passes."""
 
     wishes: dict[int, _SizeTarget]
     groups: _Groups
     settled: object = None
 
     def wish(self, job: Job, view: View) -> _SizeTarget:
-        """Give what is known of a job."""
+        """Return the data on a job."""
         known = self.wishes.get(job.row)
         return _SizeTarget.of(job, view, self.groups) if known is None else known
 
 
 @dataclass(slots=True)
 class _SizeTarget:
-    """A job, and what it is to have: `tasks` now or as decided, `target` once that can be.
+    """A job with its present or decided number of tasks (`tasks`), and its target size (`target`).
 
-    `usable` are the node groups that it may use; `holds` are those in which it runs, with the tasks there
-    that its target does not count yet.
+    `usable` are the node groups that it may use. `holds` are the groups in which it runs, with the number of
+    tasks there that the target does not include yet.
     """
 
     job: Job
@@ -239,32 +239,32 @@ class _SizeTarget:
 
     @classmethod
     def of(cls, job: Job, view: View, groups: _Groups) -> _SizeTarget:
-        """Gather what stays as it is."""
-        # A rigid job that runs in a look ahead may have more tasks than it starts again on.
+        """Collect the constant properties of a job."""
+        # A rigid job that runs in a look ahead may have more tasks than it would have after a restart.
         limits = (job.tasks_min, job.tasks_max)
         per_task = tuple(_per_task(job, view).items())
         return cls(job, job.row, job.submit_time, limits, per_task, groups, groups.usable(job))
 
     def wait(self) -> None:
-        """Describe it while it waits."""
+        """Set the limits of a waiting job."""
         self.runs = False
         self.holds = []
         self.tasks = 0
         self.least, self.most = self.limits
 
     def look(self) -> None:
-        """Describe it while it runs: one that keeps its size has no choice."""
+        """Set the limits of a running job; a job that cannot be resized keeps its size."""
         job = self.job
         wanted = job.pending_ranks
         self.runs = True
         self.holds = self.groups.holds(job) if len(self.usable) > 1 else []
         self.tasks = job.tasks if wanted is None else len(wanted)
-        # A job that has just asked for tasks itself has what it asked for, or what there was.
+        # A job that has just requested tasks got them, or as many as were available.
         chooses = job.is_resizable and job.requested_tasks is None
         self.least, self.most = self.limits if chooses else (self.tasks, self.tasks)
 
     def give(self, tasks: int, left: _Left) -> None:
-        """Add to the target: first where it runs, then in the first groups where tasks fit."""
+        """Increase the target: first in groups where the job runs, then in the first groups with room."""
         self.target += tasks
         for place in self.holds:
             counted = min(tasks, place[1])
@@ -273,7 +273,7 @@ class _SizeTarget:
         if len(self.usable) > 1:
             for number in self.usable:
                 tasks -= self._take(min(tasks, self._fitting(left[number])), left[number])
-        # A job that runs has what it has, whether that is on offer or not.
+        # A running job keeps its resources, even on drained nodes.
         self._take(tasks, left[self.usable[0]])
 
     def _take(self, tasks: int, left: dict[str, int]) -> int:
@@ -282,12 +282,12 @@ class _SizeTarget:
         return tasks
 
     def _fitting(self, left: dict[str, int]) -> int:
-        """Count the tasks that fit in what is left of a group."""
+        """Count the tasks that fit in the remaining resources of a group."""
         fitting = [left[name] // amount for name, amount in self.per_task if amount]
         return max(0, min(fitting, default=self.most))
 
     def gets_least(self, left: _Left) -> bool:
-        """Give a waiting job the least; tell whether it has a target."""
+        """Assign the minimum to a waiting job if it fits; return whether the job has a target."""
         if self.runs:
             return True
         fits = self.fits(self.least, left)
@@ -296,11 +296,11 @@ class _SizeTarget:
         return fits
 
     def fits(self, tasks: int, left: _Left) -> bool:
-        """Tell whether so many more tasks are left."""
+        """Return whether this number of further tasks fits."""
         return tasks <= self._left(left)
 
     def most_within(self, left: _Left) -> int:
-        """Count how many more tasks it can have of what is left."""
+        """Count the further tasks that fit in the remaining resources."""
         return max(0, min(self.most - self.target, self._left(left)))
 
     def _left(self, left: _Left) -> int:
@@ -308,7 +308,7 @@ class _SizeTarget:
 
 
 def _act(view: View, running: list[_SizeTarget], present: list[_SizeTarget]) -> bool:
-    """Shrink those that run, start those that wait, let those that run grow; tell whether it tried."""
+    """Shrink running jobs, start waiting jobs, let running jobs grow; return whether it tried any."""
     tried = False
     for wish in running:
         if wish.target < wish.tasks:
@@ -331,7 +331,7 @@ def _act(view: View, running: list[_SizeTarget], present: list[_SizeTarget]) -> 
 
 
 def _within_limits(view: View, wish: _SizeTarget, tasks: int) -> int:
-    """Give the most tasks, up to so many, on which a waiting job may start; else fewer than its least."""
+    """Return the largest start size up to `tasks` within the limits; below the job's minimum if none."""
     if view.over_limit(wish.job, tasks) is None:
         return tasks
     sizes = range(wish.least, tasks)
@@ -343,7 +343,7 @@ def _within_limits(view: View, wish: _SizeTarget, tasks: int) -> int:
 
 
 def _fill_evenly(present: Iterable[_SizeTarget], left: _Left, share: Callable[[_SizeTarget], float]) -> None:
-    """Give one task after the other to the job that has the least."""
+    """Repeatedly assign one task to the job with the least."""
     heap = [(share(wish), wish.job.submit_time, wish.job.row, wish) for wish in present]
     heapq.heapify(heap)
     while heap:
@@ -354,7 +354,7 @@ def _fill_evenly(present: Iterable[_SizeTarget], left: _Left, share: Callable[[_
 
 
 def _per_task(job: Job, view: View) -> dict[str, int]:
-    """Give what a task takes from others: of nodes that are for the job alone, its part of all of them."""
+    """Return the resources that a task takes; for exclusive jobs, its part of the whole node."""
     if not job.exclusive:
         return job.request
     system = view.system
@@ -365,13 +365,13 @@ def _per_task(job: Job, view: View) -> dict[str, int]:
 
 
 def _grant_requests(view: View) -> bool:
-    """Give jobs that ask for other tasks theirs, where there is room; say whether any asks."""
+    """Grant the resize requests of jobs, if the tasks fit; return whether any job has a request."""
     asked = False
     for job in view.at_scheduling_point:
         tasks = job.requested_tasks
         if tasks is not None:
             asked = True
-            # What it was to lose at this point it has lost already.
+            # Tasks to be removed at this point are removed already.
             held = job.tasks if job.pending_ranks is None else len(job.pending_ranks)
             more = tasks - held
             if more <= 0 or view.max_additional_tasks(job, more) == more:

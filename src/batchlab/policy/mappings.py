@@ -1,4 +1,4 @@
-"""Allocators with parameters by name: orders of the nodes, and the rules that take nodes in them (S22).
+"""Allocators with named parameters: orders of nodes, and rules that select nodes in these orders (S22).
 
 ::
 
@@ -38,12 +38,12 @@ PARAMETERS = {
     "fewest_groups": ("order",),
     "sub_torus": ("order",),
 }
-"""The allocators that have parameters, and their keys."""
+"""Allocators with parameters, and their keys."""
 
 _ORDERS = ("index", "random", "boxes", "hilbert", "levels")
 _MOST = 2**31 - 1
 _BLOCKS = 2
-# An hour; and what the simulator published with the paper goes by.
+# One hour; and the value in the simulator published with the paper.
 _THRESHOLDS = {"requested_time": 3600.0, "nodes": 512.0}
 _LARGEST = 2.0**53
 _CENTRES = 64
@@ -52,7 +52,7 @@ _BY: dict[str, tuple[str, ...]] = {
     "best_fit": ("load", "free"),
     "worst_fit": ("load", "free"),
     "compact": ("mean_hops", "diameter"),
-    # As it goes by where jobs send nothing.
+    # The criterion for jobs that send no messages.
     "hop_bytes": ("mean_hops",),
 }
 _OF_NETWORKS = ("compact", "hop_bytes", "fewest_groups", "sub_torus")
@@ -61,12 +61,12 @@ _RANKED = ("best_fit", "worst_fit")
 
 
 def placed_by(text: spec.Spec, call: spec.Call) -> str:
-    """Write an allocator with its parameters canonically; what is as it would be unsaid is left out.
+    """Write an allocator with its parameters in canonical form, without those at their defaults.
 
     Raises
     ------
     PolicyError
-        If it takes no such parameter, or a value breaks its rule.
+        If the allocator has no such parameter, or a value is invalid.
     """
     rule = _Rule(text, call)
     count = rule.blocks()
@@ -86,12 +86,12 @@ def placed_by(text: spec.Spec, call: spec.Call) -> str:
 
 
 def mapping_of(allocator: str, system: System) -> MappingSettings | None:
-    """Give the kernel's form of an allocator that `placed_by` wrote; None where it goes by no order.
+    """Return the kernel's settings of an allocator in canonical form; None if it uses no node order.
 
     Raises
     ------
     PolicyError
-        If the system does not have the network that the order asks for.
+        If the order requires a network that the system does not have.
     """
     text, call = SPECS.parse(allocator)
     by_no_order = call.name in _RANKED or allocator in {"first_fit", "contiguous"}
@@ -111,7 +111,7 @@ def mapping_of(allocator: str, system: System) -> MappingSettings | None:
 
 
 def ranking_of(allocator: str) -> str:
-    """Give what says which nodes are busiest, under an allocator that `placed_by` wrote."""
+    """Return the measure by which a canonical allocator ranks nodes."""
     text, call = SPECS.parse(allocator)
     return _Rule(text, call).by() if call.name in _RANKED else _BY["best_fit"][0]
 
@@ -134,7 +134,7 @@ class _Rule:
         return PolicyError(message + self.text.where(argument.position))
 
     def whole(self, argument: spec.Argument, name: str, least: int = 1, most: int = _MOST) -> int:
-        """Take an integer."""
+        """Return an integer argument, after checking its range."""
         value = argument.value
         if is_whole(value) and least <= value <= most:
             return value
@@ -142,22 +142,22 @@ class _Rule:
         raise self.error(f"{name} = {given}; must be an integer from {least} to {most}.", argument)
 
     def blocks(self) -> int | None:
-        """Take the number of blocks; None where the order is not cut."""
+        """Return the number of blocks; None if the order is not divided."""
         if self.call.name == "blocks":
             return self.whole(self.call.values[0], "blocks") if self.call.values else _BLOCKS
         return self.whole(self.call.keys["blocks"], "blocks") if "blocks" in self.call.keys else None
 
     def by(self) -> str:
-        """Take what a threshold is of, what ``compact`` makes least, or what ranks nodes."""
+        """Return the unit of a threshold, the quantity minimised by ``compact``, or the rank of nodes."""
         return self.choice("by", _BY.get(self.call.name, ("",)))
 
     def centres(self) -> int:
-        """Take how many nodes ``compact`` and ``hop_bytes`` try as centres."""
+        """Return how many nodes ``compact`` and ``hop_bytes`` try as centres."""
         keys = self.call.keys
         return self.whole(keys["centres"], "centres") if "centres" in keys else _CENTRES
 
     def fabric(self, system: System) -> Fabric:
-        """Give where the nodes are in their network, which must be a torus for ``sub_torus``."""
+        """Return the network with the positions of nodes; a torus is required for ``sub_torus``."""
         from batchlab.placement.layout import layout_of  # noqa: PLC0415  # as in _nodes
         from batchlab.platform.hops import fabric  # noqa: PLC0415
 
@@ -170,7 +170,7 @@ class _Rule:
         return fabric(layout.topology, layout.places)
 
     def threshold(self) -> float:
-        """Take the threshold of ``dual_end``: seconds or nodes."""
+        """Return the threshold of ``dual_end``: seconds or nodes."""
         if "threshold" not in self.call.keys:
             return _THRESHOLDS[self.by()]
         argument = self.call.keys["threshold"]
@@ -181,7 +181,7 @@ class _Rule:
         raise self.error(f"threshold = {given}; must be a number from 0 to 2^53.", argument)
 
     def choice(self, key: str, names: Sequence[str]) -> str:
-        """Take one of some names; the first unless given."""
+        """Return the value of a key, one of some names; by default the first."""
         if key not in self.call.keys:
             return names[0]
         argument = self.call.keys[key]
@@ -193,7 +193,7 @@ class _Rule:
         return name
 
     def order(self) -> str:
-        """Write the order of the nodes."""
+        """Write the order of the nodes in canonical form."""
         if "order" not in self.call.keys:
             return "index"
         argument = self.call.keys["order"]
@@ -236,7 +236,7 @@ class _Rule:
         return name
 
     def nodes(self, system: System) -> list[int]:
-        """Give the nodes of a system in the order."""
+        """Return the nodes of a system in this order."""
         argument = self.call.keys.get("order")
         order = None if argument is None else argument.value
         if not isinstance(order, spec.Call) or order.name == "index":

@@ -1,4 +1,4 @@
-"""Policies and allocators as the command line and experiments name them: specs, or those of a Python file."""
+"""Policies and allocators from specs or Python files, for the command line and experiments."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ __all__ = ["allocator_of", "policy_of"]
 
 
 def policy_of(text: str, folder: Path | None = None) -> Policy:
-    """Read a policy's spec, or take what a Python file defines.
+    """Parse a policy's spec, or load a policy from a Python file.
 
     Parameters
     ----------
     text
         A spec, or ``FILE.py:NAME`` or ``FILE.py:NAME(key=value, …)``: a subclass of `Scheduler`, a function
-        that gives a policy, a policy, or a policy's spec.
+        that returns a policy, a policy, or a policy's spec.
     folder
-        From where the file's path counts; the working directory unless given.
+        Folder to which the file's path is relative. [default: the working directory]
 
     Returns
     -------
     Policy
-        Of a file, with `Policy.defined_as` as ``my_policy.py:Mine``, unless all of it is built in.
+        From a file, with `Policy.defined_as` such as ``my_policy.py:Mine``, unless all its parts are built
+        in.
 
     Raises
     ------
     PolicyError
-        If the spec is wrong, or the file, or what it defines is no policy.
+        If the spec or the file is invalid, or the object is not a policy.
     """
     if file_of(text) is None:
         return Policy.parse(text)
@@ -45,7 +46,7 @@ def policy_of(text: str, folder: Path | None = None) -> Policy:
 
 
 def allocator_of(text: str, folder: Path | None = None) -> str | Allocator:
-    """Return an allocator that a Python file defines; a text that names no file is returned as it is.
+    """Load an allocator from a Python file; a text that names no file is returned unchanged.
 
     Parameters
     ----------
@@ -53,12 +54,12 @@ def allocator_of(text: str, folder: Path | None = None) -> str | Allocator:
         The name of an allocator, or ``FILE.py:NAME`` or ``FILE.py:NAME(key=value, …)``: a subclass of
         `Allocator`, or a function that returns one.
     folder
-        From where the file's path counts; the working directory unless given.
+        Folder to which the file's path is relative. [default: the working directory]
 
     Raises
     ------
     PolicyError
-        If the file is wrong, or what it defines is no allocator.
+        If the file is invalid, or the object is not an allocator.
     """
     if file_of(text) is None:
         return text

@@ -1,4 +1,4 @@
-"""Orders with parameters by name: the multifactor priority and the score-based one, as specs write them."""
+"""Orders with named parameters: the multifactor priority and the score-based priority (SBP)."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class Multifactor:
     age, association, fair_share, job_size, partition, qos
         The weights of the factors, from 0 to 2^53.
     tres
-        The weights of the parts of resources that jobs ask for, by resource.
+        The weights of the shares of resources that jobs request, by resource.
     max_age
         The age at which its factor is 1, seconds, above 0.
     favour
         Which jobs have a large factor of the size; a name of `batchlab.vocabulary.FAVOURED_SIZES`.
     period
-        Seconds from one calculation to the next; 0 where there is one at every pass.
+        Seconds between two calculations; 0 to calculate in every pass.
 
     Notes
     -----
@@ -59,7 +59,7 @@ class Multifactor:
     period: float = 300.0
 
     def __str__(self) -> str:
-        """Write the canonical spec; what is as it would be unsaid is left out."""
+        """Return the canonical spec, without parameters at their defaults."""
         usual = Multifactor()
         said = [each.name for each in fields(self) if getattr(self, each.name) != getattr(usual, each.name)]
         arguments = [f"{name}={_written(getattr(self, name))}" for name in said]
@@ -67,7 +67,7 @@ class Multifactor:
 
     @classmethod
     def of(cls, order: str) -> Multifactor:
-        """Read it from an order that `ordered_by` wrote."""
+        """Parse an order written by `ordered_by`."""
         text, call = SPECS.parse(order)
         return _multifactor(text, call)
 
@@ -79,12 +79,12 @@ _PARAMETERS = {
 
 
 def ordered_by(text: spec.Spec, call: spec.Call) -> str:
-    """Write an order with parameters canonically; keys that are none of its own are left to others.
+    """Write an order with parameters in canonical form; keys of other parts of the spec are ignored.
 
     Raises
     ------
     PolicyError
-        If a value breaks its rule.
+        If a value is invalid.
     """
     if call.name == "multifactor":
         return str(_multifactor(text, call))
@@ -93,7 +93,7 @@ def ordered_by(text: spec.Spec, call: spec.Call) -> str:
 
 
 def score_growth(order: str) -> float:
-    """Give by how much the scores of ``sbp`` grow in a second of waiting."""
+    """Return the growth of the scores of ``sbp`` per second of waiting."""
     return _number(*SPECS.parse(order), "growth", 0.0)
 
 
@@ -118,7 +118,7 @@ def _multifactor(text: spec.Spec, call: spec.Call) -> Multifactor:
 
 
 def _number(text: spec.Spec, call: spec.Call, key: str, usual: float) -> float:
-    """Take a number from 0 on."""
+    """Return a non-negative number, after checking it."""
     if key not in call.keys:
         return usual
     value = call.keys[key].value
@@ -129,7 +129,7 @@ def _number(text: spec.Spec, call: spec.Call, key: str, usual: float) -> float:
 
 
 def _resources(text: spec.Spec, call: spec.Call) -> dict[str, float]:
-    """Take the weights of resources: ``"core=500, gpu=1000"``."""
+    """Return the weights of resources: ``"core=500, gpu=1000"``."""
     if "tres" not in call.keys:
         return {}
     value, where = call.keys["tres"].value, _where(text, call, "tres")
@@ -167,5 +167,5 @@ def _written(value: object) -> str:
 
 
 def keys_of(name: str) -> Collection[str]:
-    """Give the keys of an order; none where it has no parameters by name."""
+    """Return the keys of an order; empty if it has no named parameters."""
     return _PARAMETERS.get(name, ())

@@ -1,4 +1,4 @@
-"""The pieces of a policy's spec, checked and written canonically: orders, allocators, names and numbers."""
+"""Check the parts of a policy's spec and write them in canonical form: orders, allocators, numbers."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["allocator_spec", "known", "order_spec", "refuse_others", "whole"]
 
-# Orders with parameters by name.
+# Orders with named parameters.
 _DESCRIBED = ("multifactor", "sbp")
 
 
 def allocator_spec(text: spec.Spec, call: spec.Call) -> str:
-    """Write an allocator canonically."""
+    """Write an allocator in canonical form."""
     known("allocator", call.name, ALLOCATORS, text.where(call.position))
     if call.name in PARAMETERS:
         return placed_by(text, call)
@@ -31,7 +31,7 @@ def allocator_spec(text: spec.Spec, call: spec.Call) -> str:
 
 
 def order_spec(text: spec.Spec, call: spec.Call, others: Collection[str] = ()) -> str:
-    """Write an order canonically; `others` are the keys that are none of its business."""
+    """Write an order in canonical form; `others` are allowed keys for other parts of the policy."""
     where = text.where(call.position)
     if call.name in BACKFILLS:
         raise PolicyNotFound(
@@ -58,7 +58,7 @@ def order_spec(text: spec.Spec, call: spec.Call, others: Collection[str] = ()) -
 
 
 def _formula(value: object, where: str) -> str:
-    """Check that a formula can be quoted; whether it means something is known when its columns are."""
+    """Check that a formula can be quoted. Its names are checked later, when the columns are known."""
     rule = 'must be a quoted formula, e.g. expression("requested_time * tasks")'
     if not isinstance(value, str):
         given = "nothing" if value is None else shown(value.name if isinstance(value, spec.Call) else value)
@@ -70,7 +70,7 @@ def _formula(value: object, where: str) -> str:
 
 
 def known(kind: str, name: object, table: Collection[str], where: str = "") -> str:
-    """Refuse a name that is not in a table."""
+    """Raise if a name is not in a table."""
     if not isinstance(name, str):
         raise PolicyError(f"{kind} = {shown(name)}; must be a name.{where}")
     if name not in table:
@@ -79,7 +79,7 @@ def known(kind: str, name: object, table: Collection[str], where: str = "") -> s
 
 
 def whole(name: str, value: object, least: int, most: int, where: str = "") -> int:
-    """Check an integer."""
+    """Check an integer, and return it."""
     if not isinstance(value, bool):
         with suppress(TypeError):
             number = operator.index(value)  # type: ignore[arg-type]  # that is the question
@@ -90,7 +90,7 @@ def whole(name: str, value: object, least: int, most: int, where: str = "") -> i
 
 
 def refuse_others(text: spec.Spec, call: spec.Call, keys: Collection[str] = (), *, values: int = 0) -> None:
-    """Refuse keys that a name does not take, and values beyond the number that it takes."""
+    """Raise for keys that a name does not have, and for values beyond their number."""
     for key, argument in call.keys.items():
         if key not in keys:
             where = text.where(argument.key_position)

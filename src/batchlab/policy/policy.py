@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 __all__ = ["CONFIGURED", "Policy", "as_policy"]
 
 CONFIGURED = "configured"
-"""The name of the policy that the configuration of a system describes."""
+"""Name of the policy that the configuration of a system describes."""
 
 _MOST_RESERVATIONS = 2**31 - 1
 _KEYS = ("order", "backfill", "allocator", "reservations", "predictor")
@@ -61,45 +61,45 @@ _TABLES = {
 
 @dataclass(frozen=True, repr=False)
 class Policy:
-    """Which job runs next, and where.
+    """Which job runs next, and on which nodes.
 
     Parameters
     ----------
     order
         A name in `batchlab.policy.ORDERS`; ``random(SEED)`` (``random`` is ``random(0)``) and
-        ``expression("FORMULA")`` carry their argument, ``sbp(growth=0.1)`` and ``multifactor(age=1000, …)``
-        their parameters. Or a function: of the columns of all jobs, for keys
-        that do not change; or of the columns of the waiting jobs and now, for keys that do. It returns one
-        number per job, the smallest first.
+        ``expression("FORMULA")`` include their argument, ``sbp(growth=0.1)`` and
+        ``multifactor(age=1000, …)`` their parameters. Or a function: of the columns of all jobs, for constant
+        keys; or of the columns of the waiting jobs and the present time, for time-dependent keys. It returns
+        one number per job; the smallest is first.
     backfill
         ``"none"``, ``"first_fit"``, ``"easy"``, ``"conservative"`` or ``"slurm"``; or a name in
-        `batchlab.policy.DISCIPLINES`, which has an order of its own: `order` is ``"fcfs"`` then.
+        `batchlab.policy.DISCIPLINES`, which has its own order: then `order` must be ``"fcfs"``.
     allocator
-        A name in `batchlab.policy.ALLOCATORS`, with its parameters where it has any, as
+        A name in `batchlab.policy.ALLOCATORS`, with its parameters if any, as in
         ``"dual_end(order=boxes(2, 1, 2), threshold=3600)"``; or an `Allocator`.
     reservations
-        How many waiting jobs ``easy`` holds a reservation for; at least 1, and 1 for other rules.
+        Number of waiting jobs for which ``easy`` holds a reservation; at least 1, and 1 for other rules.
     predictor
-        What run times are taken to be: a name in `batchlab.policy.PREDICTORS`, or a `Predictor`.
+        Source of run time estimates: a name in `batchlab.policy.PREDICTORS`, or a `Predictor`.
     scheduler
-        A `Scheduler`, which takes the place of the backfilling rule and sees the queue in `order`.
+        A `Scheduler`, which replaces the backfilling rule and sees the queue sorted by `order`.
     slurm
-        The parameters of the backfilling rule ``slurm``; the usual ones unless given.
+        The parameters of the backfilling rule ``slurm``. [default: `SlurmParameters()`]
     defined_as
-        Where a policy of a Python file is defined, as ``my_policy.py:Mine``: what ``str`` gives of it.
+        Place of a policy from a Python file, as in ``my_policy.py:Mine``; ``str`` returns it.
     configured
-        True for ``configured``, the policy of the system's configuration; nothing else is given then.
+        True for ``configured``, the policy of the system's configuration; all other arguments are defaults.
     written
-        The keys that the spec of a policy ``slurm`` names. On a system with a configured policy the other
-        keys take the values of the configuration. None unless the policy was read from a spec: then nothing
-        is taken from the configuration.
+        The keys in the spec of a policy ``slurm``. On a system with a configured policy, the other keys get
+        the values of the configuration. None if the policy was not parsed from a spec; then the
+        configuration is not used.
 
     Raises
     ------
     PolicyNotFound
         If a name is unknown.
     PolicyError
-        If a value breaks its rule, or values do not go together.
+        If a value is invalid, or values contradict each other.
 
     Examples
     --------
@@ -150,14 +150,14 @@ class Policy:
         self._check_pieces()
 
     def _check_configured(self) -> None:
-        """Check that nothing is given beside ``configured``."""
+        """Raise if other arguments are given with ``configured``."""
         for each in fields(self):
             if each.compare and each.name != CONFIGURED and getattr(self, each.name) != each.default:
                 rule = "the configuration of the system says everything; leave it out."
                 raise PolicyError(f"{each.name} goes not with the policy {CONFIGURED}: {rule}")
 
     def _check_slurm(self) -> None:
-        """Check that the rule ``slurm`` has its parameters, and nothing that it does not ask."""
+        """Set the parameters of the rule ``slurm``, and raise for arguments that the rule does not use."""
         if self.slurm is None and self.backfill != "slurm":
             return
         from batchlab.policy.slurm import SlurmParameters  # noqa: PLC0415  # other rules do without
@@ -179,7 +179,7 @@ class Policy:
                 raise PolicyError(f"{piece} = {shown(_name_of(given))}; {rule}")
 
     def _check_pieces(self) -> None:
-        """Check that what is written in Python goes together with the rest."""
+        """Raise if parts written in Python do not match the other parts."""
         if not isinstance(cast("object", self.scheduler), Scheduler | None):
             rule = "must be an object of a subclass of batchlab.Scheduler"
             raise PolicyError(f"scheduler = {shown(self.scheduler)}; {rule}.")
@@ -188,7 +188,7 @@ class Policy:
 
     @classmethod
     def parse(cls, text: str) -> Policy:
-        """Read a policy's spec string.
+        """Parse a policy's spec string.
 
         Parameters
         ----------
@@ -206,14 +206,14 @@ class Policy:
         PolicyNotFound
             If a name is unknown; the message suggests the nearest.
         PolicyError
-            If the spec breaks a rule; the message names the position.
+        If the spec is invalid; the message states the position.
         """
         if not isinstance(text, str):
             raise PolicyError(f"policy = {shown(text)}; must be a spec string, e.g. 'easy(order=sjf)'.")
         return _policy(*SPECS.parse(text))
 
     def on(self, configuration: str) -> Policy:
-        """Return the policy as it is on a system.
+        """Return the policy for a system.
 
         Parameters
         ----------
@@ -223,8 +223,8 @@ class Policy:
         Returns
         -------
         Policy
-            ``configured`` becomes the configured policy. ``slurm`` that was read from a spec takes from a
-            configured ``slurm`` every key that its spec does not name. Other policies stay as they are.
+            ``configured`` becomes the configured policy. A ``slurm`` policy parsed from a spec gets every key
+            that its spec does not name from a configured ``slurm`` policy. Other policies do not change.
 
         Raises
         ------
@@ -259,7 +259,7 @@ class Policy:
         )
 
     def __str__(self) -> str:
-        """Write the canonical spec string; what is written in Python appears under its own name."""
+        """Return the canonical spec string; parts written in Python appear under their own names."""
         if self.defined_as:
             return self.defined_as
         if self.configured:
@@ -294,28 +294,28 @@ class Policy:
 
     @property
     def is_named(self) -> bool:
-        """Whether all of it is built in, so that its spec string says everything."""
+        """True if all parts are built in, so that the spec string is complete."""
         named = (self.order, self.allocator, self.predictor)
         return self.scheduler is None and all(isinstance(piece, str) for piece in named)
 
     @property
     def order_name(self) -> str:
-        """The order without its argument; for a function, its name."""
+        """The order without its argument; for a function, the function's name."""
         return _name_of(self.order).partition("(")[0]
 
     @property
     def order_argument(self) -> str:
-        """The seed of ``random``, the formula of ``expression``, the parameters of others; or empty."""
+        """The seed of ``random``, the formula of ``expression``, or the parameters of others; else empty."""
         return _argument(_name_of(self.order)).strip('"')
 
 
 def as_policy(policy: object, argument: str = "policy =") -> Policy:
-    """Take a policy, its spec string, or a scheduler; `argument` begins the error where it is none of these.
+    """Convert a policy, its spec string, or a scheduler to a policy; `argument` begins error messages.
 
     Raises
     ------
     PolicyError
-        If it is nothing of this, or the spec is wrong.
+        If the value has another type, or the spec is invalid.
     """
     if isinstance(policy, str):
         return Policy.parse(policy)
@@ -328,7 +328,7 @@ def as_policy(policy: object, argument: str = "policy =") -> Policy:
 
 
 def _policy(text: spec.Spec, call: spec.Call) -> Policy:
-    """Build the policy that a parsed spec names."""
+    """Build the policy of a parsed spec."""
     if call.name == CONFIGURED:
         refuse_others(text, call)
         return Policy(configured=True)
@@ -350,12 +350,12 @@ def _policy(text: spec.Spec, call: spec.Call) -> Policy:
     try:
         return Policy(**chosen, written=written)  # type: ignore[arg-type]  # _chosen gives each key its type
     except PolicyError as error:
-        # Each value is right by now: what is wrong is that they do not go together.
+        # Each value is valid by itself, so the error is in their combination.
         raise PolicyError(f"{error}{text.where(call.position)}") from None
 
 
 def _head(text: spec.Spec, call: spec.Call) -> dict[str, str | int | Scheduler | SlurmParameters]:
-    """Take the order, the backfilling rule or the scheduler that a spec begins with."""
+    """Return the order, the backfilling rule or the scheduler that a spec begins with."""
     if call.name in SCHEDULERS:
         return {"scheduler": _scheduler(text, call)}
     if call.name in ORDERS:
@@ -378,7 +378,7 @@ def _head(text: spec.Spec, call: spec.Call) -> dict[str, str | int | Scheduler |
 
 
 def _scheduler(text: spec.Spec, call: spec.Call) -> Scheduler:
-    """Take a built-in scheduler, with the order in which it serves."""
+    """Return a built-in scheduler, with its order."""
     from batchlab.policy.accasim import AccasimEasy  # noqa: PLC0415  # other policies do without
     from batchlab.policy.malleable import Malleable  # noqa: PLC0415  # as above
 
@@ -398,7 +398,7 @@ def _scheduler(text: spec.Spec, call: spec.Call) -> Scheduler:
 
 
 def _chosen(text: spec.Spec, key: str, argument: spec.Argument) -> str | int:
-    """Check one key's value by itself."""
+    """Check the value of one key by itself."""
     where = text.where(argument.position)
     value = argument.value
     if key == "reservations":
@@ -415,7 +415,7 @@ def _chosen(text: spec.Spec, key: str, argument: spec.Argument) -> str | int:
 
 
 def _name_of(piece: object) -> str:
-    """Name a piece: built-in ones by their spec, others by their class or function."""
+    """Return the name of a part: the spec of built-in parts, the class or function of others."""
     if isinstance(piece, str):
         return piece
     name: str = getattr(piece, "__name__", type(piece).__name__)
@@ -423,7 +423,7 @@ def _name_of(piece: object) -> str:
 
 
 def _written(scheduler: Scheduler) -> tuple[str, str]:
-    """Give the name of a scheduler, and what stands in the parentheses of a built-in one."""
+    """Return the name of a scheduler, and the argument of a built-in one."""
     from batchlab.policy.accasim import AccasimEasy  # noqa: PLC0415  # other policies do without
     from batchlab.policy.malleable import Malleable  # noqa: PLC0415  # as above
 
@@ -433,19 +433,19 @@ def _written(scheduler: Scheduler) -> tuple[str, str]:
 
 
 def _slurm_keys() -> tuple[str, ...]:
-    """Give the keys of the rule ``slurm``."""
+    """Return the keys of the rule ``slurm``."""
     from batchlab.policy.slurm import SLURM_KEYS  # noqa: PLC0415  # other rules do without
 
     return SLURM_KEYS
 
 
 def _slurm_parameters(text: spec.Spec, call: spec.Call) -> SlurmParameters:
-    """Take the parameters of the rule ``slurm``."""
+    """Return the parameters of the rule ``slurm``."""
     from batchlab.policy.slurm import slurm_parameters  # noqa: PLC0415  # other rules do without
 
     return slurm_parameters(text, call)
 
 
 def _argument(order: str) -> str:
-    """Take what stands in an order's parentheses, as it stands there."""
+    """Return the text in the parentheses of an order."""
     return order.partition("(")[2].removesuffix(")")

@@ -1,4 +1,4 @@
-"""The policy of a run that was read back, where part of it was written in Python."""
+"""The policy of a stored run, if part of it was written in Python."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ["RecordedPolicy", "recorded_policy"]
 
 @dataclass(frozen=True, repr=False)
 class RecordedPolicy(Policy):
-    """A policy of which only the name is left; nothing can be run under it.
+    """A policy known by name only. It cannot be run.
 
     Parameters
     ----------
     name
-        As the policy was written.
+        The spec of the policy when it was stored.
     """
 
     name: str = ""
 
     def __post_init__(self) -> None:
-        # What runs a policy refuses one whose decisions it does not get.
+        # A run under ExternalScheduler fails unless the caller makes the decisions.
         object.__setattr__(self, "scheduler", ExternalScheduler())
         super().__post_init__()
 
@@ -32,13 +32,13 @@ class RecordedPolicy(Policy):
 
 
 def recorded_policy(text: str, *, is_named: bool) -> Policy:
-    """Give the policy that was written so.
+    """Return the policy of a stored run.
 
     Parameters
     ----------
     text
         Its spec string.
     is_named
-        Whether all of it is built in.
+        True if all its parts are built in.
     """
     return Policy.parse(text) if is_named else RecordedPolicy(name=text)

@@ -1,7 +1,7 @@
-"""The built-in orders, backfilling rules, allocators and predictors: names, meanings, sources.
+"""Built-in orders, backfilling rules, allocators and predictors: names, summaries, sources.
 
-What they do to the letter is in ``docs/semantics.md``. Rules that run inside the kernel are named and
-described there, once; here are those that are written in Python.
+``docs/semantics.md`` defines what they do. Rules in the kernel are named and described in the kernel only;
+this module describes those written in Python.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 
 
 SPECS = Grammar("policy", PolicyError, "easy or easy(order=sjf)")
-"""How policies, orders and allocators are written."""
+"""Grammar of policies, orders and allocators."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Rule:
     Parameters
     ----------
     summary
-        What it does, in one line.
+        Effect of the rule, in one line.
     source
         The publication that defines it; empty for folklore.
     """
@@ -109,7 +109,7 @@ SCHEDULERS: Mapping[str, Rule] = MappingProxyType(
         ),
     }
 )
-"""The schedulers that decide in a way of their own, by name."""
+"""Schedulers with their own decision rules, by name."""
 
 SIZE_ORDERS: Mapping[str, Rule] = MappingProxyType(
     {
@@ -123,7 +123,7 @@ SIZE_ORDERS: Mapping[str, Rule] = MappingProxyType(
         "equipartition": Rule("fewest tasks first"),
     }
 )
-"""In which order a scheduler that resizes jobs gives them tasks, by name."""
+"""Orders in which a scheduler that resizes jobs assigns tasks, by name."""
 
 ALLOCATORS: Mapping[str, Rule] = MappingProxyType(_KERNEL["allocator"])
 """The allocators, by name."""

@@ -22,12 +22,12 @@ __all__ = ["SLURM_KEYS", "SlurmParameters", "over", "slurm_parameters"]
 
 _YEAR = 31_536_000
 _MOST = 10**9
-# Seconds from one look at the limits of running jobs to the next.
+# Seconds between two checks of the limits of running jobs.
 _LIMIT_PERIOD = 30
-# What is true or false; and of this what goes with `select = "cores"` only.
+# Booleans, and those that require `select = "cores"`.
 _OF_CORES = ("cr_lln", "pack_serial_at_end", "bf_busy_nodes")
 _SWITCHES = (*_OF_CORES, "backfill", "epilog", "defer", "bf_continue", "bf_one_resv_per_job")
-# The least and the most of each whole number.
+# Minimum and maximum of each integer.
 _WHOLE = {
     "batch_sched_delay": (0, _YEAR),
     "sched_interval": (1, _YEAR),
@@ -60,104 +60,105 @@ _WHOLE = {
 
 @dataclass(frozen=True)
 class SlurmParameters:
-    """What the backfilling rule ``slurm`` is set up with; names and usual values are slurm.conf's.
+    """Parameters of the backfilling rule ``slurm``; names and defaults as in slurm.conf.
 
     Parameters
     ----------
     select
-        Which nodes a job gets, a name of `batchlab.vocabulary.NODE_SELECTIONS`: ``"linear"``, whole nodes; or
-        ``"cores"``, shared by CPUs and memory.
+        How nodes are selected, a name of `batchlab.vocabulary.NODE_SELECTIONS`: ``"linear"``, whole nodes; or
+        ``"cores"``, nodes shared by CPUs and memory.
     cr_lln
-        Whether of nodes of equal weight those are taken first of which the greatest part is free (CR_LLN);
-        else neighbours that fit best. Goes with ``"cores"``.
+        True to select the nodes with the largest free share first among nodes of equal weight (CR_LLN);
+        otherwise adjacent nodes that fit best. Requires ``"cores"``.
     pack_serial_at_end
-        Whether jobs of one CPU get the last node of the least weight. Goes with ``"cores"``; `cr_lln` comes
-        before it.
+        True to place jobs with one CPU on the last node of the least weight. Requires ``"cores"``; `cr_lln`
+        takes precedence.
     backfill
-        Whether there is a backfill scheduler; without one it is ``sched/builtin``.
+        True to run a backfill scheduler; otherwise ``sched/builtin``.
     epilog
-        Whether nodes run an epilog: its end has the main loop called at once.
+        True if nodes run an epilog; its end calls the main loop immediately.
     defer
-        Whether the main loop is called at its next chance instead.
+        True to delay these calls to the next chance of the main loop.
     batch_sched_delay
-        From one call of the main loop to the next, whole seconds, at least.
+        Minimum whole seconds between two calls of the main loop.
     sched_interval
-        From one look of the main loop at the whole queue to the next, whole seconds from 1 on.
+        Whole seconds between two passes of the main loop over the whole queue, at least 1.
     sched_min_interval
-        Microseconds from one call of the main loop to the next, at least: calls that come before are put off,
-        and become one. Less than 10,000 puts none off.
+        Minimum microseconds between two calls of the main loop. Earlier calls are postponed and merged. No
+        calls are postponed for values below 10,000.
     default_queue_depth
-        How many jobs its other calls look at.
+        Maximum number of jobs tried in other calls of the main loop.
     partition_job_depth
-        How many jobs of each partition it looks at; 0 for all.
+        Maximum number of jobs tried in each partition; 0 for all.
     sched_max_job_start
-        How many jobs a call of it starts; 0 for all that fit.
+        Maximum number of jobs started in a call; 0 for all that fit.
     bf_interval
-        From one cycle of backfill to the next, whole seconds from 1 on.
+        Whole seconds between two cycles of backfill, at least 1.
     bf_max_time
-        How many whole seconds a cycle may take, from 1 on; as many as `bf_interval` unless given.
+        Maximum duration of a cycle in whole seconds, at least 1. [default: `bf_interval`]
     bf_yield_interval
-        Microseconds after which a cycle pauses: calls of the main loop and what comes from outside are taken
-        then. Without a `bf_test_time` cycles take no time, and never pause.
+        Microseconds after which a cycle pauses. Calls of the main loop and external events are processed in
+        the pause. Without a `bf_test_time`, cycles take no time and never pause.
     bf_yield_sleep
-        Microseconds of a pause.
+        Duration of a pause in microseconds.
     bf_continue
-        Whether a cycle goes on with its list although jobs or nodes have changed in a pause; else it is over.
+        True to continue a cycle if jobs or nodes changed in a pause; otherwise the cycle ends.
     bf_busy_nodes
-        Whether starts that are not now are planned on nodes in use before idle ones. Goes with ``"cores"``.
+        True to plan future starts on nodes in use before idle ones. Requires ``"cores"``.
     bf_resolution
-        Plans begin and end at multiples of so many seconds of the clock.
+        Plans begin and end at multiples of this number of seconds of the clock.
     bf_window
-        How far ahead backfill plans, seconds; in slurm.conf minutes.
+        How far ahead backfill plans, seconds (minutes in slurm.conf).
     bf_max_job_test
-        How many jobs a cycle looks at.
+        Maximum number of jobs tried in a cycle.
     bf_max_job_part
-        How many of each partition; 0 for all.
+        The same for each partition; 0 for all.
     bf_max_job_user
-        How many of each user; 0 for all. Jobs without a user are not counted.
+        The same for each user; 0 for all. Jobs without a user are not counted.
     bf_max_job_user_part
-        How many of each user in each partition; 0 for all.
+        The same for each user in each partition; 0 for all.
     bf_max_job_assoc
-        How many of each association, a user in an account; 0 for all.
+        The same for each association, a user in an account; 0 for all.
     bf_max_job_start
-        How many jobs a cycle starts; 0 for all that it may.
+        Maximum number of jobs started in a cycle; 0 for no maximum.
     bf_job_part_count_reserve
-        How many jobs of each partition are planned; those behind may only start now. 0 for all.
+        Number of jobs in each partition that may get a plan; later ones may only start now. 0 for all.
     bf_min_prio_reserve
-        Jobs of a lower priority may only start now. Goes with the order ``multifactor``.
+        Jobs with a lower priority may only start now. Requires the order ``multifactor``.
     bf_min_age_reserve
-        Jobs that have been eligible for fewer seconds may only start now.
+        Jobs that became eligible less than this number of seconds ago may only start now.
     bf_one_resv_per_job
-        Whether a job has a plan in one of its partitions only, the first where there can be one.
+        True to plan a job in one of its partitions only, the first possible one.
     bf_max_job_array_resv
-        How many tasks of an array are planned, one at least; those behind are not looked at.
+        Number of tasks of a job array that may get a plan, at least one; later tasks are skipped.
     over_time_limit
-        Seconds that jobs may run beyond their limits; in slurm.conf minutes.
+        Seconds that jobs may run beyond their limits (minutes in slurm.conf).
     kill_wait
-        Seconds that a job that is late is taken to run on after its limit, besides `over_time_limit`.
+        Seconds that a job is expected to run beyond its limit and `over_time_limit`.
     message_timeout
-        For so many seconds and `kill_wait` after the first jobs that are preempted for a job no others are.
+        After the first preemptions for a job, no other jobs are preempted for it during this number of
+        seconds plus `kill_wait`.
     requeue_delay
-        Seconds until a job that was preempted may start again.
+        Seconds until a preempted job may start again.
     epoch
         Seconds of the clock (since 1970) at time 0 of the workload.
     main_lag
-        Seconds by which the thread of the main loop wakes later each second: 0.002 on an idle controller.
+        Additional delay of each wake-up of the main loop's thread, seconds: 0.002 on an idle controller.
     bf_test_time
-        Seconds that backfill takes for each entry that it looks at; the next cycle begins so much later.
+        Seconds of backfill per tested entry; the next cycle is delayed by their sum.
     main_phase
-        When the main loop looks at the whole queue, seconds within `sched_interval`; drawn from the seed of
-        the run unless given.
+        When the main loop passes over the whole queue, seconds within `sched_interval`. [default: drawn with
+        the seed of the run]
     limit_phase
-        When within 30 seconds jobs over their limits are ended, under ``walltime="kill"``, and victims of
-        preemption whose grace time is over; drawn unless given.
+        When, within 30 seconds, jobs over their limits are ended under ``walltime="kill"``, and preempted
+        jobs after their grace time. [default: drawn]
     backfill_phase
-        When within a second backfill wakes; drawn unless given.
+        When, within a second, backfill wakes. [default: drawn]
 
     Raises
     ------
     PolicyError
-        If a value breaks its rule.
+        If a value is invalid.
 
     Notes
     -----
@@ -233,7 +234,7 @@ class SlurmParameters:
                 object.__setattr__(self, key, _seconds(key, getattr(self, key), end))
 
     def arguments(self, written: Collection[str] = ()) -> str:
-        """Write the keys that are not at their defaults, and those of `written`, as a spec has them."""
+        """Return the keys with values other than the default, and those in `written`, as in a spec."""
         said = [
             each
             for each in fields(self)
@@ -244,7 +245,7 @@ class SlurmParameters:
 
     @property
     def settings(self) -> ControllerSettings:
-        """What the kernel takes, for a machine without resources whose nodes have one weight."""
+        """The kernel's settings, for a machine without resources and with one weight for all nodes."""
         longest = self.bf_interval if self.bf_max_time is None else self.bf_max_time
         return {
             "core": None,
@@ -256,17 +257,17 @@ class SlurmParameters:
             "pack_serial_at_end": self.pack_serial_at_end,
             "batch_sched_delay": self.batch_sched_delay,
             "sched_interval": self.sched_interval,
-            # Slurm gives microseconds.
+            # Slurm uses microseconds.
             "sched_min_interval": self.sched_min_interval / 1e6,
             "default_queue_depth": self.default_queue_depth,
             "partition_job_depth": self.partition_job_depth,
             "sched_max_job_start": self.sched_max_job_start,
-            # Slurm defers the calls of epilogs: they are wanted then as those of nodes without one.
+            # Slurm defers calls by epilogs; they are requested then as on nodes without an epilog.
             "epilog": self.epilog and not self.defer,
             "backfill": self.backfill,
             "bf_interval": self.bf_interval,
             "bf_max_time": longest,
-            # Slurm gives microseconds.
+            # Slurm uses microseconds.
             "bf_yield_interval": self.bf_yield_interval / 1e6,
             "bf_yield_sleep": self.bf_yield_sleep / 1e6,
             "bf_continue": self.bf_continue,
@@ -302,18 +303,18 @@ SLURM_KEYS = tuple(each.name for each in fields(SlurmParameters))
 
 
 def slurm_parameters(text: spec.Spec, call: spec.Call) -> SlurmParameters:
-    """Read the parameters of ``slurm``; keys that are none of its own are left to others.
+    """Parse the parameters of ``slurm``; keys of other parts of the spec are ignored.
 
     Raises
     ------
     PolicyError
-        If a value breaks its rule.
+        If a value is invalid.
     """
     chosen: dict[str, object] = {}
     for key in SLURM_KEYS:
         if key in call.keys:
             chosen[key] = spec.plain(call.keys[key].value)
-            # A value that is wrong by itself is found with its place.
+            # Check each value by itself, to report its position.
             beside = {"select": "cores"} if key in _OF_CORES else chosen if key == "main_phase" else {}
             _made({**beside, key: chosen[key]}, text.where(call.keys[key].position))
     return _made(chosen, text.where(call.position))
@@ -322,21 +323,21 @@ def slurm_parameters(text: spec.Spec, call: spec.Call) -> SlurmParameters:
 def over(
     configured: SlurmParameters, given: SlurmParameters, written: Collection[str], *, by_priority: bool
 ) -> SlurmParameters:
-    """Return the parameters of a configuration, with those that are given in their places.
+    """Return the parameters of a configuration, replaced by those given in a spec.
 
     Parameters
     ----------
     configured, given
-        The parameters of the configuration, and those of a spec.
+        The parameters of the configuration, and those of the spec.
     written
-        The keys that the spec names; a key with another value than its default counts as named.
+        The keys in the spec; a key with a value other than its default counts as named.
     by_priority
-        Whether jobs have priorities: the order is ``multifactor``.
+        True if jobs have priorities: the order is ``multifactor``.
 
     Returns
     -------
     SlurmParameters
-        Parameters of the configuration that do not go with the ones that are given are left out.
+        Parameters of the configuration that contradict the given ones are dropped.
     """
     named = {
         each.name: getattr(given, each.name)

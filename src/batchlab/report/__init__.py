@@ -1,4 +1,4 @@
-"""Reports: one HTML file that says what was run, or compared, and what came of it, and opens anywhere."""
+"""Reports: one HTML file on a run or a comparison that opens without network access."""
 
 from batchlab.lazy import listing
 from batchlab.report.adequacy import write_adequacy

@@ -1,4 +1,4 @@
-"""The report of a comparison of two streams of jobs: how adequate a model is."""
+"""The report on a comparison of two streams of jobs: the adequacy of a model."""
 
 from __future__ import annotations
 
@@ -47,34 +47,34 @@ def write_adequacy(
     sources: Mapping[str, str] | None = None,
     overwrite: bool = False,
 ) -> Path:
-    """Write one HTML file about a comparison, which opens from disk and asks nothing of any network.
+    """Write one HTML file on a comparison. It opens from disk without network access.
 
     Parameters
     ----------
     comparison
-        Of `batchlab.adequacy.compare`.
+        The result of `batchlab.adequacy.compare`.
     path
-        The file; it is there whole or not at all.
+        The file; it is written completely or not at all.
     title
-        Its heading.
+        The heading.
     reference
-        What the reference value was found from; its pairs are listed, and its band is drawn.
+        The repetitions that determine the reference value; the report lists their pairs and draws their band.
     sources
-        What was compared, by what it is, as ``{"real": "log.swf", "model": "runs/easy"}``.
+        The origins of the compared streams, as in ``{"real": "log.swf", "model": "runs/easy"}``.
     overwrite
-        Whether a file that batchlab did not write may be replaced. No output replaces an input.
+        True to replace a file that batchlab did not write. Inputs are never replaced.
 
     Returns
     -------
     pathlib.Path
-        The file. The same comparison gives the same bytes.
+        The file. The same comparison results in the same bytes.
 
     Raises
     ------
     OutputError
-        If batchlab did not write the file that is there.
+        If batchlab did not write the existing file.
     ResultError
-        If this is no comparison, or the file cannot be written.
+        If the argument is not a comparison, or the file cannot be written.
     """
     if not isinstance(comparison, Comparison):
         raise ResultError(f"comparison = {shown(comparison)}; must be a Comparison, of bl.adequacy.compare.")
@@ -122,7 +122,7 @@ def _job_by_job(comparison: Comparison) -> Html:
 
 
 def _largest(comparison: Comparison) -> Html:
-    """List the jobs whose residence times differ most."""
+    """List the jobs with the largest differences of turnaround times."""
     jobs = comparison.differences.filter(pl.col("residence_difference") != 0)
     jobs = jobs.sort(pl.col("residence_difference").abs(), descending=True, maintain_order=True)
     if jobs.is_empty():

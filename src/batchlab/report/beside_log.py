@@ -1,4 +1,4 @@
-"""The log's own waits beside the simulated ones, by partition and size."""
+"""The log's own waits next to the simulated ones, by partition and size."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ _NOTE = (
 
 
 def beside_log(groups: Sequence[Group]) -> Html | None:
-    """Write the log's own mean waits and bounded slowdowns beside those of each policy.
+    """Build tables of mean waits and bounded slowdowns in the log and under each policy.
 
     Parameters
     ----------
     groups
-        All that was run.
+        All results.
 
     Returns
     -------
     Html or None
-        Tables of all jobs, by partition and by size, and of the shares of resources in use. None unless all
-        runs are of one log that has start times, and a job ran in all of them.
+        Tables of all jobs, by partition and by size, and of the utilisation of resources. None unless all
+        runs are of one log with start times, and at least one job ran in all of them.
     """
     first = groups[0].results[0]
     schedules = _schedules(groups, first)
@@ -61,7 +61,7 @@ def beside_log(groups: Sequence[Group]) -> Html | None:
 
 
 def _schedules(groups: Sequence[Group], first: Result) -> dict[str, pl.DataFrame] | None:
-    """Return the schedules of the log and of each policy, with the jobs that ran in all of them."""
+    """Return the schedules of the log and of each policy, restricted to jobs that ran in all of them."""
     found: dict[str, pl.DataFrame] = {}
     for group in groups:
         result = group.results[0]
@@ -95,7 +95,7 @@ def _table(
     rows: list[list[str]] = []
     for grouping in shown:
         by_label = [_means(jobs, measure, grouping) for jobs in measured.values()]
-        # One group says what all jobs say.
+        # A single group has the same values as all jobs.
         if grouping.by != "all" and len(by_label[0]) < 2:  # noqa: PLR2004  # it takes two
             continue
         for place, name in enumerate(grouping.names):

@@ -1,4 +1,4 @@
-"""Measures by size, user, queue and state of jobs: a row for each class, and a column for each policy."""
+"""Measures by size, user, queue and state of jobs: a row for each class, a column for each policy."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ _NOTE = (
 
 
 def can_be_broken_down(groups: Sequence[Group]) -> list[By]:
-    """Say by what the jobs of the first group fall into several classes, and those of all groups into any."""
+    """Return the classifications with several classes in the first group that all groups support."""
     results = [result for group in groups for result in group.results]
     return [by for by in can_be_classed(groups[0].results[0]) if all(is_known(each, by) for each in results)]
 
 
 def breakdowns(groups: Sequence[Group]) -> Html:
-    """Write for each way to class jobs how many there are, and how long they waited under each policy.
+    """Build tables by class of jobs: number of jobs, share of work, and waits under each policy.
 
     Parameters
     ----------
     groups
-        All that was run.
+        All results.
 
     Returns
     -------
     Html
-        Of replications with different schedules, all jobs are pooled.
+        Tables. The jobs of replications with different schedules are pooled.
     """
     parts = [_breakdown(groups, by) for by in can_be_broken_down(groups)]
     return Html("".join(parts) + element("p", _NOTE, class_="note"))
@@ -78,7 +78,7 @@ def _names(result: Result, by: By) -> tuple[str, ...]:
 
 
 def _by_class(result: Result, by: By) -> pl.DataFrame:
-    """Give each job its class, its work, its wait and its bounded slowdown; null where it did not run."""
+    """Return class, work, wait and bounded slowdown of each job; null if the job did not run."""
     classes, jobs = job_classes(result, by), jobs_of(result)
     return pl.DataFrame(
         {

@@ -1,4 +1,4 @@
-"""A chart as a part of the page: its area, its description for the script, and its caption."""
+"""A chart in the page: its area, its description for the script, and its caption."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _ROW = 6  # rem
 
 
 def chart_figure(chart: Chart, caption: str, rows: int | None = None) -> Html:
-    """Write a chart that the page's script draws.
+    """Write a chart that the script of the page draws.
 
     Parameters
     ----------
     chart
-        What is to be drawn.
+        The chart.
     caption
-        What it shows.
+        The caption.
     rows
-        How many rows share its height; that of a Gantt chart unless given.
+        The number of rows, which determines the height. [default: the height of a Gantt chart]
     """
     described = {"kind": chart.kind, "data": chart.data, "layout": chart.layout}
-    # A "<" could end the script.
+    # A "<" could end the script element.
     text = json.dumps(described, separators=(",", ":")).replace("<", "\\u003c")
     style = None if rows is None else f"height: {4 + _ROW * max(rows, 2)}rem"
     return element(

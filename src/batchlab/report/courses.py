@@ -1,4 +1,4 @@
-"""Courses over time that one can zoom: a row for each policy, means over what is in view."""
+"""Charts of quantities over time that readers can zoom: a row per policy, means over the visible range."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ _GAP = 0.12  # of a row
 
 
 def courses(groups: Sequence[Group], lines: Sequence[Line], values: Values) -> Chart | None:
-    """Describe courses of the same quantity, one below the other on one scale.
+    """Describe the same quantity for several policies, one below the other on one scale.
 
     Parameters
     ----------
     groups
-        Whose courses they are.
+        The groups of the lines.
     lines
-        The courses, as for `batchlab.plot.over_time.over_time`.
+        The lines, as for `batchlab.plot.over_time.over_time`.
     values
-        What they are, and their scale.
+        The quantity and its scale.
 
     Returns
     -------
     Chart or None
-        None where nothing happened.
+        None if all times are equal or there are no steps.
     """
     every = [steps.time for line in lines for steps in line.replications if len(steps.time) > 1]
     if not every:
@@ -83,7 +83,7 @@ def courses(groups: Sequence[Group], lines: Sequence[Line], values: Values) -> C
 
 
 def _series(line: Line, values: Floats, greatest: float) -> dict[str, Any]:
-    """Pack the values of a course: whole numbers of 16 bits, of which the greatest is the greatest value."""
+    """Pack the values of a line as 16-bit integers, scaled so that the largest value is 65,535."""
     top = greatest or 1.0
     numbers = np.rint(values / top * _LEVELS).clip(0, _LEVELS).astype("<u2")
     return {"name": line.label, "colour": colour(line.number), "top": top, "packed": deflated(numbers)}

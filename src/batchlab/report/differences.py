@@ -1,4 +1,4 @@
-"""By how much means differ from the baseline's, with intervals for jobs that wait for each other."""
+"""Differences of means from the baseline, with confidence intervals that allow for dependent jobs."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 __all__ = ["RESAMPLES", "Difference", "mean_differences"]
 
 RESAMPLES = 400
-"""How often blocks of time are drawn."""
+"""Number of resamples of the block bootstrap."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A mean minus the baseline's, with the ends of its 95 % interval."""
+    """A mean minus the baseline's, with the ends of its 95 % confidence interval."""
 
     estimate: float
     low: float
@@ -41,23 +41,23 @@ class Difference:
 def mean_differences(
     groups: Sequence[Group], baseline: Group
 ) -> tuple[dict[str, tuple[Difference, Difference]], float] | None:
-    """Compare mean waits and mean bounded slowdowns with the baseline's, of the same jobs.
+    """Compare mean waits and mean bounded slowdowns with the baseline's, over the same jobs.
 
-    Blocks of time are drawn, with all the jobs submitted in them, the same for all policies: see
-    `batchlab.queueing.block_bootstrap`. Of replications a job has its mean.
+    Blocks of time are drawn with all jobs submitted in them, the same for all policies: see
+    `batchlab.queueing.block_bootstrap`. The value of a job is its mean over replications.
 
     Parameters
     ----------
     groups
-        All that was run, the baseline among them.
+        All groups, including the baseline.
     baseline
-        What the others are compared with.
+        The group that others are compared with.
 
     Returns
     -------
     tuple or None
-        By label the differences of mean wait (s) and of mean bounded slowdown, over jobs that ran under all
-        policies; and the length of a block, seconds. None where the jobs differ, or are too few.
+        By label, the differences of mean wait (s) and of mean bounded slowdown, over jobs that ran under
+        all policies; and the length of a block, seconds. None if the jobs differ or are too few.
     """
     others = [group for group in groups if group is not baseline]
     first = baseline.results[0].workload.jobs
@@ -76,7 +76,7 @@ def mean_differences(
     try:
         found = block_bootstrap(times, statistic, resamples=RESAMPLES)
     except QueueingError:
-        # All came at one time, or there is but one.
+        # At least two distinct submit times are required.
         return None
     return {group.label: _pair(found, index) for index, group in enumerate(others)}, found.block
 
@@ -88,7 +88,7 @@ def _pair(found: Bootstrap, index: int) -> tuple[Difference, Difference]:
 
 
 def _values(group: Group) -> Floats:
-    """Give the wait and the bounded slowdown of every job: (2, jobs); NaN where it did not run."""
+    """Return the wait and the bounded slowdown of every job: (2, jobs); NaN if the job did not run."""
     found: Floats = np.mean([_of_result(result) for result in group.schedules], axis=0)
     return found
 

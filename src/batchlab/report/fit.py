@@ -1,4 +1,4 @@
-"""The report of a fit: what was found, and how far the twin is from the log before and after."""
+"""The report on a fit: fitted values, and distances of the model from the log before and after."""
 
 from __future__ import annotations
 
@@ -45,32 +45,32 @@ def write_fit(
     source: str | None = None,
     overwrite: bool = False,
 ) -> Path:
-    """Write one HTML file about a fit, which opens from disk and asks nothing of any network.
+    """Write one HTML file on a fit. It opens from disk without network access.
 
     Parameters
     ----------
     found
-        Of `batchlab.twin.fit`.
+        The result of `batchlab.twin.fit`.
     path
-        The file; it is there whole or not at all.
+        The file; it is written completely or not at all.
     title
-        Its heading.
+        The heading.
     source
-        Where the jobs are from.
+        The source of the jobs.
     overwrite
-        Whether a file that batchlab did not write may be replaced. No output replaces an input.
+        True to replace a file that batchlab did not write. Inputs are never replaced.
 
     Returns
     -------
     pathlib.Path
-        The file. The same fit gives the same bytes.
+        The file. The same fit results in the same bytes.
 
     Raises
     ------
     OutputError
-        If batchlab did not write the file that is there.
+        If batchlab did not write the existing file.
     ResultError
-        If this is no fit, or the file cannot be written.
+        If the argument is not a fit, or the file cannot be written.
     """
     if not isinstance(found, Fit):
         raise ResultError(f"found = {shown(found)}; must be a Fit, of bl.twin.fit.")

@@ -1,7 +1,7 @@
-"""Charts that one can zoom and ask: descriptions, which the page's script draws with plotly when seen.
+"""Interactive charts, described for the page's script, which draws them with plotly when they become visible.
 
-Only plotly's JavaScript is used; the descriptions are made here, with numbers packed. What is drawn of cells
-and of courses over time are means over what is in view, so that zooming in shows more.
+Only plotly's JavaScript is used. The descriptions are built here, with packed numbers. Charts of cells and of
+quantities over time show means over the visible range, so zooming in shows more detail.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ _UNITS = (("d", 86_400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0))
 
 @dataclass(frozen=True)
 class Chart:
-    """What the script is to draw, and what the reader must know of it.
+    """Description of a chart for the script, and a note for the reader.
 
     Parameters
     ----------
     kind
-        ``"bars"``: plotly's own traces; ``"cells"``, ``"courses"``: numbers, of which means are drawn.
+        ``"bars"``: plotly traces; ``"cells"``, ``"courses"``: numbers whose means are drawn.
     data
-        What is drawn.
+        The data.
     layout
-        Plotly's.
+        Plotly's layout.
     note
-        Said below.
+        Text below the chart.
     """
 
     kind: Literal["bars", "cells", "courses"]
@@ -61,7 +61,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class TimeAxis:
-    """How time is on an axis: ``position = offset + time × scale``, in milliseconds where it is a date."""
+    """Position of times on an axis: ``offset + time × scale``, in milliseconds for dates."""
 
     offset: float
     scale: float
@@ -69,7 +69,7 @@ class TimeAxis:
     is_date: bool
 
     def at(self, times: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Give where times are on the axis."""
+        """Return the positions of times on the axis."""
         return self.offset + times * self.scale
 
     def layout(self, first: float, last: float) -> dict[str, object]:
@@ -79,7 +79,7 @@ class TimeAxis:
 
 
 def time_axis_of(clock: CalendarTime | None, span: float) -> TimeAxis:
-    """Choose the axis: dates in UTC where the log has an origin, else a unit that suits the span (s)."""
+    """Choose the axis: dates in UTC if the log has an origin, otherwise a unit that suits the span (s)."""
     if clock is not None:
         return TimeAxis(1000 * clock.origin, 1000.0, "date (UTC)", is_date=True)
     unit, size = next(unit for unit in _UNITS if span >= 2 * unit[1] or unit[0] == "s")
@@ -87,7 +87,7 @@ def time_axis_of(clock: CalendarTime | None, span: float) -> TimeAxis:
 
 
 def find_plotly() -> Callable[[], str]:
-    """Give what gives plotly's JavaScript.
+    """Return the function that returns plotly's JavaScript.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def find_plotly() -> Callable[[], str]:
 
 @cache
 def plotly_script() -> str:
-    """Give plotly's JavaScript, deflated and in base 64, which is 40 % of its length.
+    """Return plotly's JavaScript, deflated and in base 64, which is 40 % of its length.
 
     Raises
     ------
@@ -114,21 +114,21 @@ def plotly_script() -> str:
 
 
 def gantt(result: Result, most: int, weight: int) -> Chart | None:
-    """Describe the chart of one result.
+    """Describe the Gantt chart of one result.
 
     Parameters
     ----------
     result
         The result.
     most
-        Above so many rectangles, the mean use of nodes over time is shown in their place.
+        Maximum number of rectangles; above it, the chart shows the mean use of nodes over time.
     weight
-        How many bytes the means may take then; of half as many columns they take about half.
+        Maximum size of these means in bytes; halving the number of columns about halves the size.
 
     Returns
     -------
     Chart or None
-        None where no job has run.
+        None if no job has run.
     """
     placed = placements(result)
     if not len(placed.row):
@@ -140,7 +140,7 @@ def gantt(result: Result, most: int, weight: int) -> Chart | None:
         "xaxis": axis.layout(first, last),
         "yaxis": {"title": {"text": "node"}, "range": [-0.5, placed.nodes - 0.5]},
     }
-    # What is shared out among many parts is at least as many rectangles as jobs.
+    # The number of rectangles is at least the number of placements / 4, so skip their construction early.
     boxes = rectangles(placed) if len(placed.row) <= 4 * most else None
     if boxes is not None and len(boxes.row) <= most:
         of_resized = "" if result.resizes.is_empty() else ", or as long as a job kept its nodes"
@@ -154,7 +154,7 @@ def gantt(result: Result, most: int, weight: int) -> Chart | None:
 
 
 def _cells(placed: Placements, first: float, last: float, weight: int) -> tuple[dict[str, object], int, int]:
-    """Pack the shares in use, of as many columns as the weight allows; tell these, and the nodes of a row."""
+    """Pack the utilisations within the allowed size; return data, number of columns, nodes per row."""
     binned = cells(placed, first, last, columns=_FINEST, rows=_ROWS)
     busy = np.clip(binned.busy, 0, 1)
     while True:
@@ -202,14 +202,14 @@ def _told(boxes: Rectangles, jobs: pl.DataFrame) -> list[str]:
 
 def _told_of_times(submit: float, start: float | None, end: float | None) -> str:
     if start is None:
-        # It was suspended, or is to be run again.
+        # The job was suspended, or will be restarted.
         return f"<br>submitted {format_duration(submit)}, waits again"
     ran = "still runs" if end is None else f"ran {format_duration(end - start)}"
     return f"<br>start {format_duration(start)}, waited {format_duration(start - submit)}<br>{ran}"
 
 
 def _told_of_part(here: Sequence[float], whole: tuple[float | None, float | None]) -> str:
-    """Tell from when to when a job was there, where that is not all of its last run."""
+    """Return the time span of a rectangle, if it is not the whole of the job's last run."""
     since, until = here
     if since == whole[0] and (whole[1] is None or until == whole[1]):
         return ""

@@ -1,4 +1,4 @@
-"""The numbers of the report: one column per measure, one row per group."""
+"""The tables of measures: one column per measure, one row per group."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MANY = 1000
 
 @dataclass(frozen=True)
 class Measure:
-    """A number per replication, how it is written, and which of two is better, if either is."""
+    """A number per replication, its format, and the direction of better values, if any."""
 
     name: str
     value: Callable[[Group], Sequence[float | None]]
@@ -41,21 +41,21 @@ class Measure:
 
 
 _UNUSUAL = ("killed", "rejected", "cancelled")
-"""States of which nothing is told where no job has them."""
+"""States that are omitted if no job is in them."""
 
 
 def number(value: float) -> str:
-    """Write a plain number in three digits, or whole where it is large."""
+    """Format a number with three digits, or as an integer if it is large."""
     return f"{value:,.0f}" if abs(value) >= _MANY else f"{value:.3g}"
 
 
 def percent(share: float) -> str:
-    """Write a share in per cent."""
+    """Format a share in per cent."""
     return f"{100 * share:.2f} %"
 
 
 def schedule_measures(groups: Sequence[Group]) -> list[Measure]:
-    """Give the measures of schedules that tell something about these groups."""
+    """Return the measures of schedules that have values in these groups."""
     resources = dict.fromkeys(name for group in groups for name in group.results[0].system.resources)
     every = [
         *_times(),
@@ -68,7 +68,7 @@ def schedule_measures(groups: Sequence[Group]) -> list[Measure]:
 
 
 def cost_measures(groups: Sequence[Group]) -> list[Measure]:
-    """Give what became of the jobs, and how long it took to know."""
+    """Return the measures of job states and of simulation costs."""
     every = [
         *(Measure(state, _of("jobs", state), _whole) for state in ("completed", *_UNUSUAL)),
         Measure("simulated in", lambda group: [result.elapsed for result in group.results], short_duration),
@@ -78,7 +78,7 @@ def cost_measures(groups: Sequence[Group]) -> list[Measure]:
 
 
 def measures_table(caption: str, groups: Sequence[Group], columns: Sequence[Measure]) -> Html:
-    """Write a table of measures, the best of each column marked."""
+    """Build a table of measures, with the best value of each column marked."""
     found = [[estimate(each.value(group)) for each in columns] for group in groups]
     best = [_best(each, [row[index] for row in found]) for index, each in enumerate(columns)]
     rows = []
@@ -92,7 +92,7 @@ def measures_table(caption: str, groups: Sequence[Group], columns: Sequence[Meas
 
 
 def statistics_table(result: Result) -> Html:
-    """Write how the measures of single jobs are distributed in one result."""
+    """Build a table of the distributions of job measures in one result."""
     metrics = result.metrics()
     rows: list[list[str]] = []
     for name in ("wait", "turnaround", "slowdown", "bounded_slowdown", "per_processor_slowdown"):
@@ -121,7 +121,7 @@ def _share(metric: str, resource: str, text: str) -> Measure:
 
 def _of(*path: str) -> Callable[[Group], Sequence[float | None]]:
     def values(group: Group) -> list[float | None]:
-        # Of equal schedules the first is measured, and counts for all.
+        # Equal schedules are measured once; the values count for all of them.
         found = [_at(result.metrics(), path) for result in group.schedules]
         return found * (len(group.results) // len(found))
 
@@ -146,7 +146,7 @@ def _whole(value: float) -> str:
 
 
 def _tells(measure: Measure, group: Group) -> bool:
-    # Without a column of killed, rejected or cancelled jobs there is none; so for unused resources.
+    # Omit states without jobs, and resources that no job uses.
     quiet = measure.name in _UNUSUAL or measure.name.endswith(("in use", "lost"))
     return any(value is not None and not (quiet and value == 0) for value in measure.value(group))
 

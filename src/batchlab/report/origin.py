@@ -1,4 +1,4 @@
-"""What was run: workloads, systems, versions, and every policy with its seeds and options."""
+"""The section on the origin of the runs: workloads, systems, versions, and policies with their options."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["what_was_run"]
 
 
 def what_was_run(groups: Sequence[Group], command: str | None = None) -> Html:
-    """Write what makes the runs what they are, and the command; what is the same for several stands once."""
+    """Describe everything that determines the runs, and the command; equal descriptions appear once."""
     described = [(group, [_described(result) for result in group.results]) for group in groups]
     everything = [each for _, found in described for each in found]
     parts = [
@@ -33,7 +33,7 @@ def what_was_run(groups: Sequence[Group], command: str | None = None) -> Html:
 
 
 def _policies(described: Sequence[tuple[Group, list[dict[str, object]]]]) -> Html:
-    """List every policy with its runs, and what is not the same for all."""
+    """List every policy with its runs, and the options that differ between policies."""
     columns: dict[str, list[str]] = {
         "policy": [group.label for group, _ in described],
         "as it was written": [_policies_of(found) for _, found in described],
@@ -55,7 +55,7 @@ def _policies_of(found: Sequence[dict[str, object]]) -> str:
 
 
 def _options(described: Mapping[str, object]) -> str:
-    # What was neither asked for nor given needs no words.
+    # Skip options that are off or not given.
     options = cast("dict[str, object]", described["options"])
     return ", ".join(f"{name} = {value}" for name, value in options.items() if value not in (None, False))
 
@@ -72,7 +72,7 @@ def _described(result: Result) -> dict[str, object]:
 
 
 def _listed(term: str, descriptions: Sequence[Html]) -> Html:
-    """Write each different description once."""
+    """Write each distinct description once."""
     different = dict.fromkeys(descriptions)
     name = term if len(different) == 1 or term.endswith("s") else f"{term}s"
     return Html(element("dt", name) + "".join(element("dd", each) for each in different))
@@ -111,7 +111,7 @@ def _versions(described: Mapping[str, object]) -> Html:
 
 
 def _numbers(values: Sequence[object]) -> str:
-    """List seeds, neighbours as a range."""
+    """Format a list of seeds; consecutive seeds as a range."""
     numbers = sorted({value for value in values if isinstance(value, int)})
     if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:  # noqa: PLR2004  # two are written out
         return f"{numbers[0]} to {numbers[-1]}"

@@ -1,4 +1,4 @@
-"""Plots as parts of a page: SVG inside the HTML, which takes the page's colours and its width."""
+"""Plots as inline SVG that uses the colours and the width of the page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["figure", "figures"]
 
-# A hundredth of a point is enough for any eye.
+# A resolution of 0.01 points is sufficient.
 _DIGITS = re.compile(r"(\.\d\d)\d+")
 _PLACES = {"d", "x", "y", "points"}
 _LINKS = ("href", "clip-path", "style")
@@ -30,16 +30,16 @@ def figure(ax: Axes, caption: str, name: str) -> Html:
     Parameters
     ----------
     ax
-        The drawn axes; the whole figure is taken.
+        The drawn axes; their whole figure is written.
     caption
-        What it shows.
+        The caption.
     name
-        Unique in the page; the identifiers within the picture begin with it.
+        A name unique in the page; identifiers in the picture begin with it.
 
     Returns
     -------
     Html
-        A ``figure`` element. The same plot gives the same text.
+        A ``figure`` element. The same plot results in the same text.
     """
     buffer = io.BytesIO()
     ax.get_figure(root=True).savefig(buffer, format="svg", transparent=True)  # type: ignore[union-attr]
@@ -52,21 +52,21 @@ def figure(ax: Axes, caption: str, name: str) -> Html:
 
 
 def figures(drawn: Iterable[tuple[Axes, str]], names: str) -> Html:
-    """Write plots side by side, where the page is wide enough.
+    """Write plots side by side if the page is wide enough.
 
     Parameters
     ----------
     drawn
         Axes and their captions, as for `figure`.
     names
-        What the identifiers in the pictures begin with; a number follows.
+        Prefix of the identifiers in the pictures; a number follows.
     """
     pictures = (figure(ax, caption, f"{names}{index}") for index, (ax, caption) in enumerate(drawn))
     return element("div", *pictures, class_="plots")
 
 
 def _inline(svg: bytes, caption: str, name: str) -> str:
-    """Make a part of a page of a file: no names of its own, no fixed size, the page's colours."""
+    """Convert an SVG file to a part of a page: no own names, no fixed size, the page's colours."""
     root = ET.fromstring(svg)  # noqa: S314  # matplotlib's
     _clean(root)
     root.attrib = {"viewBox": root.attrib["viewBox"], "role": "img", "aria-label": caption}
@@ -76,12 +76,12 @@ def _inline(svg: bytes, caption: str, name: str) -> str:
 
 
 def _clean(parent: ET.Element) -> None:
-    """Leave out namespaces, which HTML does without, the date, and rules that would hold for all the page."""
+    """Remove namespaces, which HTML does not need, the date, and styles that would apply to the page."""
     parent.tag = parent.tag.rpartition("}")[2]
     parent.attrib = {key.rpartition("}")[2]: value for key, value in parent.attrib.items()}
     for key in _PLACES & parent.attrib.keys():
         parent.attrib[key] = " ".join(_DIGITS.sub(r"\1", parent.attrib[key]).split())
-    # Words are drawn as outlines, so what stands between elements is blank.
+    # Words are drawn as outlines, so text between elements is blank.
     parent.text = parent.tail = None
     for child in [*parent]:
         if child.tag.rpartition("}")[2] in _DROPPED:
@@ -91,7 +91,7 @@ def _clean(parent: ET.Element) -> None:
 
 
 def _rename(root: ET.Element, name: str) -> None:
-    """Give numbers for names to what is referred to, since they hold random digits; drop other names."""
+    """Replace referenced names, which contain random digits, by numbers; remove other names."""
     used = {
         match
         for each in root.iter()

@@ -1,4 +1,4 @@
-"""The command line that makes the same runs again."""
+"""The command line that reproduces the runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["command_of", "reproduced_by"]
 
 
 def reproduced_by(groups: Sequence[Group], command: str | None) -> Html:
-    """Write the command that makes these runs again: the one given, else one that does the same."""
+    """Write the command that reproduces the runs: the given one, or an equivalent one."""
     line = command_of(groups) if command is None else command
     if line is None:
         return Html("")
@@ -32,18 +32,18 @@ def reproduced_by(groups: Sequence[Group], command: str | None) -> Html:
 
 
 def command_of(groups: Sequence[Group]) -> str | None:
-    """Find the `batchlab compare` that does what was done in Python.
+    """Find the `batchlab compare` command equivalent to runs made in Python.
 
     Parameters
     ----------
     groups
-        All that was run.
+        All results.
 
     Returns
     -------
     str or None
-        None where the workload is not that of one log or table as it is read there, or a policy, the system,
-        events, observers or an option have no words there.
+        None if the workload is not one log or table as the command reads it, or if a policy, the system,
+        events, observers or an option cannot be expressed as options of the command.
     """
     results = [result for group in groups for result in group.results]
     first = results[0]
@@ -69,7 +69,7 @@ def command_of(groups: Sequence[Group]) -> str | None:
 
 
 def _is_as_read(workload: Workload) -> bool:
-    """Return whether a workload is the one of its log, read with its options and changed by nothing."""
+    """Return whether a workload is unchanged since it was read from its log."""
     source = workload.report.source
     if not PurePath(source).suffix:
         return False
@@ -83,7 +83,7 @@ def _is_as_read(workload: Workload) -> bool:
 
 
 def _options(workload: Workload) -> Mapping[str, Any]:
-    """Return the options of reading a log that are not the usual ones."""
+    """Return the options for reading a log that are not at their defaults."""
     known = {each.name for each in fields(ReadingOptions)}
     return {name: value for name, value in workload.report.options.items() if name in known}
 
@@ -100,7 +100,7 @@ def _reading(workload: Workload) -> list[str]:
 
 
 def _machine(system: System) -> list[str] | None:
-    """Give the options that describe equal nodes of cores, None where there are others."""
+    """Return the options that describe identical nodes with cores only; None for other systems."""
     if system.resources != ("core",):
         return None
     cores = int(system.capacity[0, 0])

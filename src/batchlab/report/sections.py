@@ -1,4 +1,4 @@
-"""The parts of the report, each from the groups of results alone."""
+"""The sections of a report, built from groups of results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["sections"]
 
-# What the charts of jobs may weigh: each by itself, and all together.
+# Maximum sizes of the charts of jobs: of each chart, and of all charts together.
 _MOST_RECTANGLES, _RECTANGLES_IN_ALL = 3000, 12_000
 _MOST_WEIGHT, _WEIGHT_IN_ALL = 200_000, 500_000  # bytes
 
@@ -46,23 +46,23 @@ def sections(
     tables: Mapping[str, Sequence[Sequence[str]]],
     command: str | None = None,
 ) -> Iterator[Section]:
-    """Give the parts of the report in order.
+    """Yield the sections of a report.
 
     Parameters
     ----------
     groups
-        All that was run.
+        All results.
     baseline
-        What the others are compared with.
+        The group that others are compared with.
     tables
-        Further tables by what they show: rows of text, the first of them the names of the columns.
+        Further tables by caption: rows of text, the first with the names of the columns.
     command
         The command that made the runs.
 
     Yields
     ------
     Section
-        What was run, the measures, significance, breakdowns, plots, then every group by itself.
+        Origin of the runs, measures, significance, breakdowns, plots, then a section for each group.
     """
     yield Section("run", "What was run", what_was_run(groups, command))
     further = [table(name, rows[0], rows[1:], class_="numbers") for name, rows in tables.items()]
@@ -116,7 +116,7 @@ def _comparison(groups: Sequence[Group]) -> Html:
 
 
 def _over_time(groups: Sequence[Group]) -> Iterator[Html]:
-    """Write what can be zoomed: the queue and the machine over time."""
+    """Yield the interactive charts: queue and utilisation over time."""
     resource = groups[0].results[0].system.resources[0]
     loads = _lines(groups, lambda result: load_course(result, resource))
     drawn = (
@@ -139,7 +139,7 @@ def _lines(groups: Sequence[Group], course: Callable[[Result], Steps]) -> list[L
 
 
 def _plots(by_label: dict[str, tuple[Result, ...]]) -> Iterator[tuple[Callable[[], Axes], str]]:
-    """Give the plots that these results can fill, each with its caption."""
+    """Yield the plots that these results have data for, each with its caption."""
     results = [result for group in by_label.values() for result in group]
     yield lambda: plot.slowdown(by_label), f"Bounded slowdowns of jobs: {_QUARTILES}"
     yield lambda: plot.wait(by_label, kind="cdf"), "The share of jobs that waited at most so long"

@@ -1,4 +1,4 @@
-"""Whether policies differ by more than chance, as a table, with the words that it needs."""
+"""Tests of whether policies differ significantly, as a table with an explanation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ jobs that wait for each other together; one that holds 0 leaves open which is be
 
 
 def significance(groups: Sequence[Group], baseline: Group) -> Html:
-    """Write whether slowdowns differ from the baseline's, by which test, and what that is worth."""
+    """Describe whether slowdowns differ from the baseline's, by which test, and with which effect."""
     found = compare(groups, baseline)
     means = mean_differences(groups, baseline)
     rows = [
@@ -71,7 +71,7 @@ def significance(groups: Sequence[Group], baseline: Group) -> Html:
 
 
 def _of_means(baseline: Group, found: Mapping[str, tuple[Difference, Difference]], block: float) -> str:
-    """Write by how much means differ, with their intervals."""
+    """Build a table of differences of means, with confidence intervals."""
     rows = [
         [label, *_interval(wait, format_duration), *_interval(slowdown, number)]
         for label, (wait, slowdown) in found.items()

@@ -1,4 +1,4 @@
-"""What may be said of differences: tests against the baseline."""
+"""Statistical tests of groups against the baseline."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ __all__ = ["Comparison", "compare", "holm"]
 
 @dataclass(frozen=True)
 class Comparison:
-    """How the bounded slowdowns of one group differ from the baseline's.
+    """Difference of the bounded slowdowns of one group from the baseline's.
 
     Parameters
     ----------
     label
         The group.
     paired
-        Whether the same jobs were compared one by one.
+        True if the same jobs were compared in pairs.
     count
         The number of pairs, or of jobs of this group.
     lower, higher
-        The share of pairs whose slowdown is lower (better) and higher than the baseline's; None without
+        The shares of pairs with a slowdown lower (better) and higher than the baseline's; None without
         pairs.
     effect
         The rank-biserial correlation, from −1 (all slowdowns are lower than the baseline's) to 1 (all are
-        higher): of pairs the difference of the rank sums over their total, else Cliff's delta. None where
-        there is nothing to compare.
+        higher): for pairs, the difference of the rank sums over their total, otherwise Cliff's delta.
+        None without data.
     p
-        Of the two-sided test; None where there is nothing to test.
+        p-value of the two-sided test; None without data.
     adjusted
         The same, with Holm's correction for all comparisons of the report.
     """
@@ -61,18 +61,18 @@ class Comparison:
 
 
 def compare(groups: Sequence[Group], baseline: Group) -> tuple[Comparison, ...]:
-    """Test every other group's bounded slowdowns against the baseline's.
+    """Test the bounded slowdowns of every other group against the baseline's.
 
-    Where the same jobs ran in both, by the Wilcoxon signed-rank test on the pairs, each job's slowdown
-    being the mean over its replications; else by the Mann-Whitney U test. Both are two-sided, with Holm's
+    If the same jobs ran in both, use the Wilcoxon signed-rank test on the pairs, with each job's mean
+    slowdown over its replications; otherwise the Mann-Whitney U test. Both are two-sided, with Holm's
     correction.
 
     Parameters
     ----------
     groups
-        All groups, the baseline among them.
+        All groups, including the baseline.
     baseline
-        The one that the others are compared with.
+        The group that others are compared with.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def compare(groups: Sequence[Group], baseline: Group) -> tuple[Comparison, ...]:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p-values for their number, so that the chance of any false alarm keeps to the level.
+    """Correct p-values for multiple tests, so that the probability of any false positive stays at the level.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def _compared(group: Group, baseline: Group) -> Comparison:
     if not len(difference):
         return Comparison(group.label, paired=True, count=0, lower=None, higher=None, effect=None, p=None)
     lower, higher = float((difference < 0).mean()), float((difference > 0).mean())
-    # Without any difference there is nothing to rank.
+    # Without any difference, there are no ranks.
     p = _of_test(stats.wilcoxon(difference)) if lower or higher else 1.0
     return Comparison(
         group.label,
@@ -139,7 +139,7 @@ def _compared(group: Group, baseline: Group) -> Comparison:
 
 
 def _unpaired(ours: Floats, theirs: Floats) -> tuple[float | None, float | None]:
-    """Give p of the Mann-Whitney U test, and Cliff's delta: how much oftener ours are greater than less."""
+    """Return p of the Mann-Whitney U test, and Cliff's delta: P(ours > theirs) − P(ours < theirs)."""
     if not len(ours) or not len(theirs):
         return None, None
     outcome = stats.mannwhitneyu(ours, theirs)
@@ -148,7 +148,7 @@ def _unpaired(ours: Floats, theirs: Floats) -> tuple[float | None, float | None]
 
 
 def _matched_effect(difference: Floats) -> float:
-    """Give the matched-pairs rank-biserial correlation; pairs that are equal have no rank."""
+    """Return the matched-pairs rank-biserial correlation; equal pairs have no rank."""
     moved = difference[difference != 0]
     if not len(moved):
         return 0.0
@@ -161,7 +161,7 @@ def _of_test(outcome: object) -> float:
 
 
 def _pairs(group: Group, baseline: Group) -> tuple[Floats, Floats] | None:
-    """Give the slowdowns of the jobs that ran in both, where all replications are of the same jobs."""
+    """Return the slowdowns of jobs that ran in both; None unless all replications have the same jobs."""
     first = group.results[0].workload.jobs
     everything = (*group.results, *baseline.results)
     if not all(result.workload.jobs is first or result.workload.jobs.equals(first) for result in everything):
@@ -179,6 +179,6 @@ def _pooled(group: Group) -> Floats:
 
 
 def _slowdowns(result: Result) -> Floats:
-    # NaN where the job did not run.
+    # NaN if the job did not run.
     slowdowns: Floats = metrics.bounded_slowdown(jobs_of(result)).fill_null(math.nan).to_numpy()
     return slowdowns

@@ -1,4 +1,4 @@
-"""The report of a what-if study: the waits of the same jobs under several configurations."""
+"""The report on a what-if study: waits of the same jobs under several configurations."""
 
 from __future__ import annotations
 
@@ -59,32 +59,32 @@ def write_what_if(
     source: str | None = None,
     overwrite: bool = False,
 ) -> Path:
-    """Write one HTML file about a study, which opens from disk and asks nothing of any network.
+    """Write one HTML file on a study. It opens from disk without network access.
 
     Parameters
     ----------
     found
-        Of `batchlab.twin.what_if`.
+        The result of `batchlab.twin.what_if`.
     path
-        The file; it is there whole or not at all.
+        The file; it is written completely or not at all.
     title
-        Its heading.
+        The heading.
     source
-        Where the jobs are from.
+        The source of the jobs.
     overwrite
-        Whether a file that batchlab did not write may be replaced. No output replaces an input.
+        True to replace a file that batchlab did not write. Inputs are never replaced.
 
     Returns
     -------
     pathlib.Path
-        The file. The same study gives the same bytes.
+        The file. The same study results in the same bytes.
 
     Raises
     ------
     OutputError
-        If batchlab did not write the file that is there.
+        If batchlab did not write the existing file.
     ResultError
-        If this is no study, or the file cannot be written.
+        If the argument is not a study, or the file cannot be written.
     """
     if not isinstance(found, WhatIf):
         raise ResultError(f"found = {shown(found)}; must be a WhatIf, of bl.twin.what_if.")
@@ -124,14 +124,14 @@ def _summary(found: WhatIf, source: str | None) -> Html:
 
 
 def _said(twin: Twin) -> str:
-    """Say what is run under a configuration."""
+    """Describe the simulation of a configuration."""
     run = f"{twin.policy} on {twin.system.nodes:,} nodes"
     run = f"{run}; overheads: {twin.delays}" if twin.delays else run
     return f"{run}. {twin.system.note}" if twin.system.note else run
 
 
 def _settings(found: WhatIf) -> Html:
-    """Write the keys in which the configurations differ."""
+    """Build a table of the keys in which the configurations differ."""
     names = [name for name, twin in found.twins.items() if twin.configuration is not None]
     rows = ([key, *(value or "–" for value in values)] for key, values in found.differences.keys.items())
     count = found.differences.without_effect
@@ -143,14 +143,14 @@ def _settings(found: WhatIf) -> Html:
 
 
 def _tables(found: WhatIf, by: GroupedBy) -> Html:
-    """Write the waits of each group and configuration, and how far they are from those of the first.
+    """Build tables of waits by group and configuration, and of their differences from the first one.
 
-    Each column is in one unit.
+    Each column has one unit.
     """
     rows = found.table.filter(by=by)
     order = {group: place for place, group in enumerate(rows["group"].unique(maintain_order=True))}
     parts = rows.partition_by("group", "configuration", maintain_order=True)
-    # The rows of one group follow one another.
+    # Make the rows of one group adjacent.
     parts.sort(key=lambda part: order[part["group"][0]])
     others = [part for part in parts if part["configuration"][0] != found.first]
     units = {name: unit_of(rows.filter(statistic=name)["wait"]) for name in _STATISTICS}
@@ -178,7 +178,7 @@ def _heads(units: Mapping[str, Unit]) -> list[str]:
 
 
 def _of_log(found: WhatIf, by: GroupedBy, group: str, units: Mapping[str, Unit]) -> list[list[str]]:
-    """Give the waits that the log itself has, as a row of text; none if it has no starts."""
+    """Return the log's own waits as a row of text; empty if the log has no start times."""
     rows = [] if found.log is None else found.log.filter(by=by, group=group).to_dicts()
     waits = {row["statistic"]: row["wait"] for row in rows if row["jobs"]}
     if not waits:

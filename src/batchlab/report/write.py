@@ -1,4 +1,4 @@
-"""The report as a file."""
+"""Write the report to a file."""
 
 from __future__ import annotations
 
@@ -30,33 +30,33 @@ def write(
     command: str | None = None,
     overwrite: bool = False,
 ) -> Path:
-    """Write one HTML file about results, which opens from disk and asks nothing of any network.
+    """Write one HTML file on results. It opens from disk without network access.
 
-    It tells what was run (workloads, systems, policies, options, hashes, versions, seeds), the measures of
-    every policy with confidence intervals over replications, whether slowdowns differ significantly from
-    the baseline's and by how much means do, the same by size, user, queue and state of jobs, comparative
-    plots, of which those over time can be zoomed, and for every policy by itself its distributions, what
-    jobs held, and an interactive Gantt chart. The same results give the same bytes, but for how long
-    simulations took.
+    The report contains the origin of the runs (workloads, systems, policies, options, hashes, versions,
+    seeds); the measures of every policy, with confidence intervals over replications; significance tests
+    of slowdowns and differences of means against the baseline; the same by size, user, queue and state of
+    jobs; comparative plots (those over time can be zoomed); and for every policy its distributions, its
+    resource use, and an interactive Gantt chart. The same results produce the same bytes, except for the
+    durations of simulations.
 
     Parameters
     ----------
     results
-        One result, several, or a mapping of labels to results or to lists of replications.
+        One result, several results, or a mapping of labels to results or to lists of replications.
     path
-        The file; it is there whole or not at all.
+        The file; it is written completely or not at all.
     title
-        Its heading.
+        The heading.
     baseline
-        The label of what the others are compared with; the first unless given.
+        The label of the result that others are compared with. [default: the first]
     tables
-        Further tables, to stand below the measures, by what they show: rows of text, the first of them the
-        names of the columns.
+        Further tables below the measures, by caption: rows of text, the first with the names of the
+        columns.
     command
-        The command line that makes these runs again; unless given the `batchlab compare` that does, where
-        the workload is one file, nodes are equal and have cores, and options are the usual ones.
+        The command line that reproduces the runs. [default: an equivalent `batchlab compare`, if the workload
+        is one file, nodes are identical and have only cores, and options are at their defaults]
     overwrite
-        Whether a file that batchlab did not write may be replaced. No output replaces an input.
+        True to replace a file that batchlab did not write. Inputs are never replaced.
 
     Returns
     -------
@@ -66,9 +66,9 @@ def write(
     Raises
     ------
     OutputError
-        If batchlab did not write the file that is there.
+        If batchlab did not write the existing file.
     ResultError
-        If there is no result, no such baseline, or the file cannot be written.
+        If there is no result, the baseline is unknown, or the file cannot be written.
     MissingExtraError
         If plotly is not installed.
 

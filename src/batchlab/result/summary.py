@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from batchlab.text_tables import Facts, Table, drawn
+from batchlab.text_tables import Facts, Table, render
 from batchlab.units import format_duration, format_energy, format_latency, format_power, format_rate
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def page(
     str
         Lines of text without a newline at the end.
     """
-    return drawn(blocks(facts, metrics, elapsed, warnings))
+    return render(blocks(facts, metrics, elapsed, warnings))
 
 
 def blocks(

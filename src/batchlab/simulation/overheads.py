@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import SimulationError, WorkloadError, shown, suggest
-from batchlab.options.drawing import drawn_blocks, refuse_infinite
+from batchlab.options.drawing import refuse_infinite, sample_blocks
 from batchlab.options.overheads import PHASES
 from batchlab.workload.time_limits import time_limits
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Seconds = npt.NDArray[np.float64]
 
-__all__ = ["DrawnOverheads", "drawn_overheads"]
+__all__ = ["DrawnOverheads", "sample_overheads"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class DrawnOverheads:
         return self.launch + longer
 
 
-def drawn_overheads(workload: Workload, system: System, options: RunOptions) -> DrawnOverheads | None:
+def sample_overheads(workload: Workload, system: System, options: RunOptions) -> DrawnOverheads | None:
     """Draw the overheads of the jobs.
 
     Parameters
@@ -126,7 +126,7 @@ def _drawn(name: str, delay: Delay, jobs: pl.DataFrame, seed: int) -> Seconds:
     if isinstance(delay.base, str) and delay.base.isidentifier():
         seconds = _column(name, delay.base, jobs)
     else:
-        seconds = _first(drawn_blocks(name, delay, seed), len(jobs))
+        seconds = _first(sample_blocks(name, delay, seed), len(jobs))
     if not np.isfinite(seconds).all():
         row = int(np.argmin(np.isfinite(seconds)))
         refuse_infinite(name, seconds[row:], f"job {jobs['job_id'][row]}")

@@ -23,7 +23,7 @@ from batchlab.simulation.external_events import event_columns, given_events
 from batchlab.simulation.inputs import kernel_simulation
 from batchlab.simulation.odd_jobs import with_odd_jobs
 from batchlab.simulation.outcome import outcome_of
-from batchlab.simulation.overheads import drawn_overheads
+from batchlab.simulation.overheads import sample_overheads
 from batchlab.simulation.sensing import links_seen
 from batchlab.simulation.snapshot import Snapshot, digest_of_run, options_as_facts, options_of_facts
 from batchlab.simulation.status import Gauges, Status, columns_of, shares_in_use
@@ -130,7 +130,7 @@ class Simulation:
         self._run_digest: str | None = None
         self._elapsed, self._depth, self._assumes_estimates = 0.0, 0, False
         self._look_ahead_policy: str | None = None
-        self._overheads = drawn_overheads(workload, system, options)
+        self._overheads = sample_overheads(workload, system, options)
         columns, self._initial_events = event_columns(self._events, workload, system)
         self._kernel = kernel_simulation(
             workload,

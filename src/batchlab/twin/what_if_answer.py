@@ -10,7 +10,7 @@ import polars as pl
 
 from batchlab.errors import one_line
 from batchlab.slurm.differences import Differences, differences
-from batchlab.text_tables import Table, drawn
+from batchlab.text_tables import Table, render
 from batchlab.twin.durations import amount, amounts, unit_of
 from batchlab.twin.groups import GROUPED_BY
 from batchlab.twin.lines import wrapped
@@ -177,7 +177,7 @@ def _differences(found: WhatIf) -> Iterator[str]:
         for key, values in apart.keys.items():
             rows.append([one_line(key, _LONGEST), *(one_line(each, _LONGEST) or "–" for each in values)])
         yield ""
-        yield from drawn([Table(rows)], _WIDTH).splitlines()
+        yield from render([Table(rows)], _WIDTH).splitlines()
     if apart.without_effect:
         plural = "s differ" if apart.without_effect > 1 else " differs"
         further = "further key" if apart.keys else "key"
