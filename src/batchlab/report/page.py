@@ -1,4 +1,4 @@
-"""The frame of a report: one HTML page with a heading, a way to each of its parts, and the parts."""
+"""The HTML page of a report: a heading, navigation links, and the sections."""
 
 from __future__ import annotations
 
@@ -21,44 +21,45 @@ __all__ = ["Section", "asset", "page", "save"]
 
 @dataclass(frozen=True)
 class Section:
-    """A part with a heading, to which the navigation leads."""
+    """A section with a heading, linked in the navigation."""
 
     name: str
     title: str
     content: Html
 
     def html(self) -> Html:
-        """Write it."""
+        """Return the section as HTML."""
         return element("section", element("h2", self.title), self.content, id=self.name)
 
 
 def asset(name: str) -> str:
-    """Read a file that is part of this package, by its name."""
+    """Read a file of this package by its name."""
     return files("batchlab.report").joinpath(name).read_text("utf-8")
 
 
 def page(
     title: str, parts: Iterable[Section], *, library: str = "", scripts: Iterable[str] = (), note: str = ""
 ) -> str:
-    """Put a page together, which asks nothing of any network.
+    """Build a page that needs no network access.
 
     Parameters
     ----------
     title
-        Its heading.
+        The heading.
     parts
-        What it shows, in order.
+        The sections, in order.
     library
-        The charts' JavaScript, deflated and in base 64, which the page's own runs when a chart is seen first.
+        The charts' JavaScript, deflated and in base 64, run by the page's script when a chart becomes
+        visible.
     scripts
-        JavaScript of the page.
+        Further scripts (JavaScript).
     note
-        Shown where a browser runs no JavaScript.
+        Text shown if the browser does not run JavaScript.
 
     Returns
     -------
     str
-        HTML.
+        The page (HTML).
     """
     parts = [*parts]
     links = (element("li", element("a", part.title, href=f"#{part.name}")) for part in parts)
@@ -77,12 +78,12 @@ def page(
 
 
 def save(text: str, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-    """Write a page, whole or not at all.
+    """Write a page, completely or not at all.
 
     Raises
     ------
     OutputError
-        If the file is one that batchlab did not write, unless `overwrite` says that it may be replaced.
+        If batchlab did not write the existing file, unless `overwrite` is true.
     ResultError
         If the file cannot be written.
     """
