@@ -66,7 +66,7 @@ fn ended_last(jobs: &JobRecords, latest: usize) -> Vec<u32> {
     }
     let had_nodes = (0..jobs.len() as u32)
         .filter(|&job| jobs.state(job).has_ended())
-        .filter(|&job| !jobs.last_placement(job).is_nowhere());
+        .filter(|&job| !jobs.last_placement(job).is_empty());
     let mut ends: Vec<(Time, u32)> = had_nodes.map(|job| (Time(jobs.end_time(job)), job)).collect();
     if ends.len() > latest {
         let first = ends.len() - latest;

@@ -1,5 +1,5 @@
-//! Availability: the questions that allocators ask of the nodes, now or at a planned time, always within the node set of a
-//! request.
+//! Availability: the queries that allocators put to the nodes, now or at a planned time, always within the node set of
+//! the request.
 use std::fmt;
 use std::ops::Range;
 
@@ -12,18 +12,18 @@ use super::placement::NodeTasks;
 use super::ranking::Ranked;
 use super::request::Request;
 
-/// Free amounts, node by node: those of this moment, or the minima over a planned time.
+/// Free amounts of each node: those of now, or the minima over a planned time.
 pub trait Availability {
     /// Number of nodes.
     fn nodes(&self) -> u32;
 
-    /// How many tasks of the request the node admits; none where it is not in the request's set.
+    /// Number of tasks of the request that the node admits; 0 if the node is not in the request's set.
     fn slots(&self, node: u32, request: &Request) -> u32;
 
-    /// The first node at or after `from` with slots for the request.
+    /// Returns the first node at or after `from` with slots for the request.
     fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32>;
 
-    /// Visits the nodes of a range with slots, by index, each with its number of slots, until `visit` says false.
+    /// Visits the nodes of a range with slots by index, each with its number of slots, until `visit` returns false.
     fn visit_slots(&self, nodes: Range<u32>, request: &Request, visit: &mut impl FnMut(u32, u32) -> bool)
     where
         Self: Sized,
@@ -31,40 +31,41 @@ pub trait Availability {
         visit_slots_by_index(self, nodes, request, visit);
     }
 
-    /// Visits the nodes with slots by how busy they are, then by index, until `visit` says false.
+    /// Visits the nodes with slots in order of load, then index, until `visit` returns false.
     fn visit_by_load(&self, request: &Request, order: Ranked, visit: &mut dyn FnMut(u32) -> bool);
 
-    /// The first place at or after `from` in an order whose node has slots for the request. O(n) unless there is an index.
+    /// Returns the first place at or after `from` in an order whose node has slots for the request. O(n) without an
+    /// index.
     fn next_place(&self, order: &NodeOrder, from: u32, request: &Request) -> Option<u32> {
         (from..order.end()).find(|&place| has_slots(self, order, place, request))
     }
 
-    /// The last place before `until` in an order whose node has slots for the request. O(n) unless there is an index.
+    /// Returns the last place before `until` in an order whose node has slots for the request. O(n) without an index.
     fn previous_place(&self, order: &NodeOrder, until: u32, request: &Request) -> Option<u32> {
         (0..until).rev().find(|&place| has_slots(self, order, place, request))
     }
 
-    /// The places of the nodes with slots for the request, each with as many, where they are counted; None: they are not,
-    /// or not all alike.
+    /// The places of the nodes with slots for the request, if they are counted and all have the same number of slots;
+    /// otherwise None.
     fn whole_places(&self, _: &Request) -> Option<&CountedBits> {
         None
     }
 
-    /// How much of a resource is free on the node.
+    /// The free amount of a resource on the node.
     fn free_on(&self, node: u32, resource: usize) -> i64;
 
-    /// What is free on each node, node-major; None: what is free on the machine now. O(n).
+    /// The free amounts of each node, node-major; None if they are the free amounts of the machine now. O(n).
     fn free(&self) -> Option<Vec<i64>> {
         None
     }
 
-    /// Whether the slots of all nodes add up to `tasks`.
+    /// Returns whether the slots of all nodes add up to at least `tasks`.
     fn holds(&self, request: &Request, tasks: u32) -> bool {
         holds_by_index(self, request, tasks)
     }
 }
 
-/// Whether the slots of all nodes add up to `tasks`, counted by index.
+/// Returns whether the slots of all nodes add up to at least `tasks`; visits the nodes by index.
 pub fn holds_by_index(room: &(impl Availability + ?Sized), request: &Request, tasks: u32) -> bool {
     let mut found = 0_u32;
     let mut from = 0;
@@ -78,7 +79,7 @@ pub fn holds_by_index(room: &(impl Availability + ?Sized), request: &Request, ta
     false
 }
 
-/// Visits the nodes of a range with slots, found one by one.
+/// Visits the nodes of a range with slots; searches for them one after the other.
 pub fn visit_slots_by_index(
     room: &impl Availability,
     nodes: Range<u32>,
@@ -98,7 +99,7 @@ fn has_slots(room: &(impl Availability + ?Sized), order: &NodeOrder, place: u32,
     order.node_at(place).is_some_and(|node| room.slots(node, request) > 0)
 }
 
-/// The next place of `inner` that has slots for another view of the same nodes as well.
+/// Returns the next place of `inner` that also has slots in `room`, another view of the same nodes.
 pub fn next_place_of_both(
     (room, inner): (&impl Availability, &impl Availability),
     order: &NodeOrder,
@@ -115,7 +116,7 @@ pub fn next_place_of_both(
     }
 }
 
-/// The previous place likewise.
+/// Returns the previous place of `inner` that also has slots in `room`, another view of the same nodes.
 pub fn previous_place_of_both(
     (room, inner): (&impl Availability, &impl Availability),
     order: &NodeOrder,
@@ -132,36 +133,37 @@ pub fn previous_place_of_both(
     }
 }
 
-/// What nodes have when they are empty.
+/// The capacity of nodes without jobs.
 pub trait EmptyNodes: fmt::Debug {
-    /// The most tasks of a request that one node of its set admits. O(1) where all nodes are alike, else O(nodes of the set).
+    /// The most tasks of a request that one node of its set admits. O(1) if all nodes are equal, otherwise O(nodes of
+    /// the set).
     fn most_on_one(&self, request: &Request) -> u32;
 }
 
-/// A job as allocators and plans need to know it.
+/// A job as allocators and plans see it.
 #[derive(Clone, Copy, Debug)]
 pub struct PlacementRequest<'a> {
     /// The slot of the job.
     pub job: u32,
-    /// What each task asks.
+    /// The request of each task.
     pub request: &'a Request,
-    /// How many tasks.
+    /// Number of tasks.
     pub tasks: u32,
-    /// The job's row, for rules that draw by it.
+    /// The job's row in the workload, for rules that draw a random number for each job.
     pub row: u64,
-    /// For how long, seconds.
+    /// The time for which the nodes are needed, seconds.
     pub duration: f64,
-    /// What its user asks for, seconds.
+    /// The requested time of the user, seconds.
     pub requested_time: f64,
-    /// The reservations of the machine as the job sees them; None where there are none.
+    /// The reservations of the machine as the job sees them; None if the machine has none.
     pub calendar: Option<JobCalendar<'a>>,
-    /// Nodes that others have closed to it for this pass; None where there are none of its own among them.
+    /// Nodes that are closed to the job in this pass; None if none of its nodes is closed.
     pub closed: Option<&'a NodeSet>,
-    /// The order of the nodes, where the allocator has one.
+    /// The order of the nodes, if the allocator uses one.
     pub order: Option<&'a NodeOrder>,
-    /// What nodes have when they are empty.
+    /// The capacity of nodes without jobs.
     pub empty: &'a dyn EmptyNodes,
-    /// What its ranks send to each other, where that is known.
+    /// The messages between the ranks of the job, if they are known.
     pub messages: Option<&'a dyn HopBytes>,
 }
 
@@ -173,20 +175,20 @@ impl PlacementRequest<'_> {
     }
 }
 
-/// What the ranks of a job send to each other.
+/// The messages between the ranks of a job.
 pub trait HopBytes: fmt::Debug {
-    /// The sum of hops × bytes of all messages with the ranks on these nodes, or any number that is not below `most` where it is
-    /// not; None where nothing is sent.
+    /// The sum of hops × bytes of all messages with the ranks on these nodes. The result may be any number >= `most` if
+    /// the sum is not below `most`. None if no message is sent.
     fn hop_bytes(&self, placement: &[NodeTasks], hops: &dyn Fn(u32, u32) -> u32, most: f64) -> Option<f64>;
 }
 
-/// An allocator outside the kernel has to be asked first.
+/// An allocator outside the kernel must answer first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unanswered;
 
-/// Chooses the nodes of jobs.
+/// Chooses the nodes of a job.
 pub trait Place {
-    /// Puts into `placement` where the tasks of a job go; whether it fits.
+    /// Writes the nodes of the job's tasks to `placement`; returns whether the job fits.
     fn place(
         &mut self,
         room: &impl Availability,

@@ -1,25 +1,25 @@
-//! Changes of the machine that cannot be, whatever is decided: the sign of a defect in the kernel.
+//! Impossible changes of the machine, whatever is decided: a sign of a defect in the kernel.
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A change of a node that no sequence of starts and ends can bring about.
+/// A change of a node that no sequence of starts and ends can produce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Breach {
-    /// A node is given back that holds no job.
+    /// A node without jobs is released.
     Empty {
         /// The node.
         node: u32,
     },
-    /// Jobs hold more of a resource than the node has, or less than nothing.
+    /// Jobs hold more of a resource than the node has, or a negative amount.
     Amount {
         /// The node.
         node: u32,
-        /// The number of the resource.
+        /// Index of the resource.
         resource: usize,
-        /// What jobs would hold of it.
+        /// The amount that jobs would hold.
         held: i64,
-        /// What the node has of it.
+        /// The capacity of the node.
         capacity: i64,
     },
 }

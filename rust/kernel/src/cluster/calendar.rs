@@ -1,6 +1,6 @@
-//! The calendar of reservations: when which nodes are kept, and for which jobs (semantics, S14).
+//! The calendar of reservations: which nodes are reserved when, and for which jobs (semantics, S14).
 //!
-//! Whether a node is closed to a job depends on when the job starts, and on its limit. A question costs O(r log k) for r
+//! A node is closed to a job depending on the job's start time and its time limit. A query costs O(r log k) for r
 //! reservations with k occurrences each, and O(ranges of their nodes).
 use serde::{Deserialize, Serialize};
 
@@ -12,28 +12,29 @@ use super::placement::NodeTasks;
 pub struct Calendar {
     /// All reservations.
     occurrences: Occurrences,
-    /// By slot: the reservation that a job uses, from 1; 0 where it uses none.
+    /// By slot: 1 + the number of the reservation that the job uses; 0 if it uses none.
     of_job: Vec<u32>,
-    /// By reservation: whether it cancels running jobs in the way.
+    /// By reservation: true if it cancels running jobs on its nodes.
     cancels: Vec<bool>,
 }
 
-/// When which nodes are reserved, of the reservations that are known.
+/// The known reservations: their nodes and times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Occurrences {
-    /// By reservation.
+    /// The nodes of each reservation.
     nodes: Vec<NodeSet>,
-    /// When each begins and ends: in order, and apart from each other; empty for one that is not known.
+    /// Begin and end of each occurrence by reservation, in ascending order and disjoint; empty if the reservation is
+    /// not known.
     spans: Vec<Vec<(f64, f64)>>,
-    /// The instants at which some reservation begins or ends.
+    /// The times at which a reservation begins or ends.
     instants: Vec<f64>,
-    /// When those begin that cancel running jobs in the way, in order, and which.
+    /// The begin of each occurrence that cancels running jobs, in ascending order, and the number of its reservation.
     cuts: Vec<(f64, u32)>,
 }
 
 impl Calendar {
-    /// The nodes of each reservation, when it begins and ends, whether it cancels jobs; and the reservation of each slot,
-    /// from 1, or 0.
+    /// Creates a calendar from the nodes of each reservation, its begin and end times, and whether it cancels jobs, and
+    /// from the reservation of each slot (1 + its number, or 0).
     #[must_use]
     pub fn new(
         nodes: Vec<NodeSet>,
@@ -50,7 +51,7 @@ impl Calendar {
         &self.occurrences
     }
 
-    /// The reservations that are known, where one becomes known, or is given up; None where that is no change.
+    /// Returns the known reservations after one becomes known or is withdrawn; None if nothing changes.
     #[must_use]
     pub fn with(&self, before: &Occurrences, reservation: u32, is_known: bool) -> Option<Occurrences> {
         let number = reservation as usize;
@@ -63,7 +64,7 @@ impl Calendar {
         Some(Occurrences::new(self.occurrences.nodes.clone(), spans, &self.cancels))
     }
 
-    /// The number of the reservation that a job uses; None where it uses none.
+    /// The number of the reservation that a job uses; None if it uses none.
     #[must_use]
     pub fn used_by(&self, slot: u32) -> Option<u32> {
         self.of_job.get(slot as usize).and_then(|number| number.checked_sub(1))
@@ -96,21 +97,21 @@ impl Occurrences {
         &self.nodes[number]
     }
 
-    /// The first occurrence of a reservation that is not over; None where there is none. O(log k).
+    /// The first occurrence of a reservation that has not ended; None if there is no such occurrence. O(log k).
     #[must_use]
     pub fn next_span(&self, number: usize, now: f64) -> Option<(f64, f64)> {
         let spans = &self.spans[number];
         spans.get(spans.partition_point(|&(_, end)| end <= now)).copied()
     }
 
-    /// The first instant after `time` at which running jobs are cancelled; infinite where there is none. O(log k).
+    /// The first time after `time` at which running jobs are cancelled; infinity if none is known. O(log k).
     #[must_use]
     pub fn next_cut_after(&self, time: f64) -> f64 {
         let at = self.cuts.partition_point(|&(begin, _)| begin <= time);
         self.cuts.get(at).map_or(f64::INFINITY, |&(begin, _)| begin)
     }
 
-    /// Whether a job that uses a reservation or none, with these nodes, is in the way of one that cancels it at this time.
+    /// Returns whether a job on these nodes is cancelled at this time by a reservation other than its own.
     #[must_use]
     pub fn cuts_at(&self, time: f64, own: Option<u32>, placement: &[NodeTasks]) -> bool {
         let first = self.cuts.partition_point(|&(begin, _)| begin < time);
@@ -121,33 +122,33 @@ impl Occurrences {
             .any(|&(_, number)| placement.iter().any(|part| self.nodes[number as usize].contains(part.node)))
     }
 
-    /// The reservations as a job sees them that uses one or none, and has this limit.
+    /// The reservations as seen by a job with this reservation (or none) and this time limit.
     #[must_use]
     pub fn of(&self, own: Option<u32>, limit: f64) -> JobCalendar<'_> {
         JobCalendar { occurrences: self, own: own.map(|number| number as usize), limit }
     }
 
-    /// Whether running jobs are cancelled at this time.
+    /// Returns whether running jobs are cancelled at this time.
     #[must_use]
     pub fn has_cuts_at(&self, time: f64) -> bool {
         self.cuts.binary_search_by(|(begin, _)| begin.total_cmp(&time)).is_ok()
     }
 
-    /// The first instant after `time` at which a reservation begins or ends; infinite where there is none.
+    /// The first time after `time` at which a reservation begins or ends; infinity if none is known.
     #[must_use]
     pub fn next_after(&self, time: f64) -> f64 {
         let at = self.instants.partition_point(|&instant| instant <= time);
         self.instants.get(at).copied().unwrap_or(f64::INFINITY)
     }
 
-    /// The first instant at `time` or later; infinite where there is none.
+    /// The first time at or after `time` at which a reservation begins or ends; infinity if none is known.
     #[must_use]
     pub fn next_from(&self, time: f64) -> f64 {
         let at = self.instants.partition_point(|&instant| instant < time);
         self.instants.get(at).copied().unwrap_or(f64::INFINITY)
     }
 
-    /// The last instant at `time` or before; minus infinity where there is none.
+    /// The last time at or before `time` at which a reservation begins or ends; minus infinity if none is known.
     #[must_use]
     pub fn last_until(&self, time: f64) -> f64 {
         let at = self.instants.partition_point(|&instant| instant <= time);
@@ -158,15 +159,15 @@ impl Occurrences {
 /// The calendar as one job sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct JobCalendar<'a> {
-    /// The reservations that are known.
+    /// The known reservations.
     pub occurrences: &'a Occurrences,
     own: Option<usize>,
     limit: f64,
 }
 
 impl JobCalendar<'_> {
-    /// Whether the job, started then, ends by its limit within its own reservation; always where it uses none, and never where
-    /// that is not known.
+    /// Returns whether a job that starts at `start` reaches its time limit within its own reservation. True if the job
+    /// uses no reservation; false if its reservation is not known.
     #[must_use]
     pub fn is_in_time(&self, start: f64) -> bool {
         let Some(own) = self.own else { return true };
@@ -178,13 +179,14 @@ impl JobCalendar<'_> {
         })
     }
 
-    /// The nodes that are reserved for others at some time from its start to its limit.
+    /// The nodes that are reserved for others at some time between the job's start and its time limit.
     #[must_use]
     pub fn closed_from(&self, start: f64) -> NodeSet {
         self.closed_since(start, start)
     }
 
-    /// The nodes that are reserved for others at some time from now to the limit of a job that started then.
+    /// The nodes that are reserved for others at some time between `now` and the time limit of a job that started at
+    /// `start`.
     #[must_use]
     pub fn closed_since(&self, start: f64, now: f64) -> NodeSet {
         let until = start + self.limit;

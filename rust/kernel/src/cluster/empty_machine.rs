@@ -1,4 +1,4 @@
-//! The machine as it would be without any job.
+//! The machine without jobs.
 use super::availability::Availability;
 use super::machine::Machine;
 use super::ranking::Ranked;
@@ -30,7 +30,7 @@ impl Availability for EmptyMachine<'_> {
     }
 
     fn visit_by_load(&self, request: &Request, _: Ranked, visit: &mut dyn FnMut(u32) -> bool) {
-        // An empty machine has one load.
+        // All nodes of an empty machine have the same load.
         let mut from = 0;
         while let Some(node) = self.next_with_slots(from, request) {
             if !visit(node) {

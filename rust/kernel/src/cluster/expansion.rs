@@ -1,4 +1,4 @@
-//! The machine as a job sees it that is there already: its tasks on a node count towards those that it may have there.
+//! The machine as seen by a running job that grows: its tasks on a node count towards its limit of tasks per node.
 use std::borrow::Cow;
 
 use super::placement::NodeTasks;
@@ -10,20 +10,20 @@ use super::node_set::NodeSet;
 use super::ranking::Ranked;
 use super::request::Request;
 
-/// Availability for further tasks of a job in addition to those that it has, sorted by node.
+/// Availability for further tasks of a running job.
 ///
-/// O(log k) more per node than without those, k the number of the job's nodes.
+/// Each node costs O(log k) more than on the machine itself, for a job on k nodes.
 pub struct Expansion<'a> {
-    /// The machine, with the job on it.
+    /// The machine with the job on it.
     pub machine: &'a Machine,
-    /// What the job has.
+    /// The placement of the job, sorted by node.
     pub own: Cow<'a, [NodeTasks]>,
     /// The nodes that are reserved for others.
     pub closed: NodeSet,
 }
 
 impl Expansion<'_> {
-    /// How many tasks of the job are on a node.
+    /// Number of tasks of the job on a node.
     #[must_use]
     pub fn tasks_on(&self, node: u32) -> u32 {
         let place = self.own.binary_search_by_key(&node, |part| part.node);

@@ -1,4 +1,4 @@
-//! Availability of this moment: the machine answers by its indices.
+//! Availability now, from the indices of the machine.
 use std::ops::Range;
 
 use crate::index::{CountedBits, SegmentTree};
@@ -10,7 +10,7 @@ use super::node_set::NodeSetId;
 use super::ranking::Ranked;
 use super::request::Request;
 
-/// Visits the entries in [from, until) that admit a task, by index, until `visit` says false.
+/// Visits the entries in [from, until) that admit a task, by index, until `visit` returns false.
 #[inline]
 fn visit_admitting(
     tree: &SegmentTree,
@@ -19,7 +19,7 @@ fn visit_admitting(
     visit: impl FnMut(usize, &[i64]) -> bool,
 ) {
     match *request.amounts {
-        // One resource: the most common machine.
+        // One resource is the most common machine.
         [amount] => {
             let idle = i64::from(request.exclusive);
             let admits = |values: &[i64]| matches!(*values, [free, state] if free >= amount && state >= idle);
@@ -29,7 +29,7 @@ fn visit_admitting(
     }
 }
 
-/// The first entry in [from, until) that admits a task.
+/// Returns the first entry in [from, until) that admits a task.
 fn next_admitting(tree: &SegmentTree, range: Range<usize>, request: &Request) -> Option<usize> {
     let mut found = None;
     visit_admitting(tree, range, request, |entry, _| {
@@ -55,7 +55,7 @@ impl Availability for Machine {
         self.free_of(node)[resource]
     }
 
-    /// O(n) where nodes are found in an order.
+    /// O(n) if the machine keeps an order of its nodes.
     fn next_with_slots(&self, from: u32, request: &Request) -> Option<u32> {
         let next = |range: Range<u32>| {
             let (from, until) = (range.start as usize, range.end as usize);
@@ -76,7 +76,7 @@ impl Availability for Machine {
         }
         let range = nodes.start as usize..nodes.end as usize;
         visit_admitting(&self.by_index, range, request, |node, values| {
-            // What is found is not drained.
+            // The search does not find drained nodes.
             let [free @ .., idle] = values else { return false };
             visit(node as u32, request.slots(free, *idle > 0))
         });

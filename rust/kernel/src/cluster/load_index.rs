@@ -1,4 +1,4 @@
-//! The nodes by how busy they are, then index.
+//! The nodes in order of load, then index.
 use serde::{Deserialize, Serialize};
 
 use crate::index::ordered_index::{Greatest, OrderedIndex};
@@ -10,16 +10,16 @@ use super::node_sets::NodeSets;
 use super::ranking::Ranking;
 use super::request::Request;
 
-/// All nodes by how busy they are.
+/// All nodes in order of load.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum LoadIndex {
-    /// Where one free amount says all.
+    /// For nodes with a load that follows from one free amount.
     Levels(LoadLevels),
     /// One search tree for each node set.
     Trees(LoadTrees),
 }
 
-/// The nodes of each set by how busy they are, and index.
+/// The nodes of each set in order of load, then index.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct LoadTrees {
     by: Ranking,
@@ -28,7 +28,8 @@ pub(super) struct LoadTrees {
 }
 
 impl LoadIndex {
-    /// For so many nodes, none of which stands anywhere yet; `equal` is the capacity of each where all are alike.
+    /// Creates an index for a number of nodes, still without any node. `equal` is the capacity of a node if all nodes
+    /// are equal.
     pub(super) fn new(
         by: Ranking,
         nodes: usize,
@@ -36,7 +37,7 @@ impl LoadIndex {
         equal: Option<&[i64]>,
         sets: &NodeSets,
     ) -> Self {
-        // Of equal nodes with one resource the one with less free has more load.
+        // Among equal nodes with one resource, a node with less free has more load.
         if let Some(&[capacity]) = equal
             && let Some(levels) = LoadLevels::new(nodes, capacity)
         {
@@ -46,7 +47,8 @@ impl LoadIndex {
         Self::Trees(LoadTrees { by, load_of: vec![Time::NEVER; nodes], sets: trees })
     }
 
-    /// Puts a node where it belongs by its values: what is free, and 1 if it is idle, −1 if it is drained.
+    /// Moves a node to the position of its values: its free amounts, and 1 if it is idle, −1 if it is drained,
+    /// otherwise 0.
     pub(super) fn put(&mut self, node: u32, capacity: &[i64], values: &[i64], sets: &NodeSets) {
         match self {
             Self::Levels(levels) => levels.put(node, values),
@@ -54,7 +56,8 @@ impl LoadIndex {
         }
     }
 
-    /// Visits the nodes of the request's set with slots, busiest or least busy first, then by index, until `visit` says false.
+    /// Visits the nodes of the request's set with slots, busiest or least busy first, then by index, until `visit`
+    /// returns false.
     pub(super) fn visit(
         &self,
         sets: &NodeSets,
@@ -86,7 +89,7 @@ impl LoadTrees {
         if !busiest_first {
             return tree.visit_matching(None, &matches, &mut |(_, node)| visit(node));
         }
-        // Busiest first, yet by rising index within one load: go load by load from the end.
+        // Busiest first, but by ascending index within one load: visit one load after the other, from the end.
         let (mut bound, mut goes_on) = (None, true);
         while goes_on && let Some((level, _)) = tree.last_matching(bound.as_ref(), &matches) {
             tree.visit_matching(Some(&below(level)), &matches, &mut |(load, node)| {

@@ -1,4 +1,4 @@
-//! Nodes by load where all are alike and have few units of one resource: as bits, for each free amount the nodes with so much.
+//! Equal nodes with few units of one resource, by load: a bitmap of nodes for each free amount.
 //!
 //! A change of a node costs O(1). A visit costs O(levels), and for each level that has nodes O(n / 4096) and the nodes visited.
 use std::ops::Range;
@@ -11,9 +11,9 @@ use super::node_set::NodeSetId;
 use super::node_sets::NodeSets;
 use super::request::Request;
 
-/// Beyond so many units of the resource, a search tree is cheaper.
+/// With more units of the resource, a search tree is cheaper.
 const MOST_UNITS: i64 = 256;
-/// A node that takes no job.
+/// The level of a node that accepts no job.
 const NOWHERE: u32 = u32::MAX;
 
 /// Nodes of one free amount, idle or not.
@@ -21,11 +21,11 @@ const NOWHERE: u32 = u32::MAX;
 struct Level {
     count: u32,
     nodes: Vec<u64>,
-    /// The words of `nodes` that have a node.
+    /// Bitmap of the words of `nodes` that are not 0.
     words: Vec<u64>,
 }
 
-/// All nodes by what is free of the one resource; at each amount those that jobs are on, then those that are idle.
+/// All nodes by free amount of the one resource. Two levels per amount: nodes with jobs, then idle nodes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct LoadLevels {
     levels: Vec<Level>,
@@ -33,7 +33,8 @@ pub(super) struct LoadLevels {
 }
 
 impl LoadLevels {
-    /// For so many nodes of one capacity, none of which stands anywhere yet; None where the capacity has too many units.
+    /// Creates levels for a number of nodes of one capacity, still without any node; None if the capacity has too many
+    /// units.
     pub(super) fn new(nodes: usize, capacity: i64) -> Option<Self> {
         if !(1..=MOST_UNITS).contains(&capacity) {
             return None;
@@ -43,7 +44,7 @@ impl LoadLevels {
         Some(Self { levels: vec![level; 2 * (capacity as usize + 1)], level_of: vec![NOWHERE; nodes] })
     }
 
-    /// Puts a node where it belongs by its values: what is free, and 1 if it is idle, −1 if it is drained.
+    /// Moves a node to the level of its values: its free amount, and 1 if it is idle, −1 if it is drained, otherwise 0.
     pub(super) fn put(&mut self, node: u32, values: &[i64]) {
         let &[free, state] = values else { return };
         let most = self.levels.len() as i64 / 2 - 1;
@@ -60,7 +61,8 @@ impl LoadLevels {
         }
     }
 
-    /// Visits the nodes of the request's set with slots, busiest or least busy first, then by index, until `visit` says false.
+    /// Visits the nodes of the request's set with slots, busiest or least busy first, then by index, until `visit`
+    /// returns false.
     pub(super) fn visit(
         &self,
         sets: &NodeSets,
@@ -118,7 +120,7 @@ impl Level {
     }
 }
 
-/// Visits the nodes of two levels within a range that is not empty, by index; whether all were visited.
+/// Visits the nodes of two levels within a range that is not empty, by index; returns whether all were visited.
 fn visit_both(both: [&Level; 2], range: Range<usize>, visit: &mut dyn FnMut(u32) -> bool) -> bool {
     let words = range.start / WORD..range.end.div_ceil(WORD);
     for block in words.start / WORD..words.end.div_ceil(WORD) {
@@ -133,7 +135,7 @@ fn visit_both(both: [&Level; 2], range: Range<usize>, visit: &mut dyn FnMut(u32)
     true
 }
 
-/// The bits of a word that lie in a range of all bits.
+/// Clears the bits of a word outside a range of all bits.
 fn within(word: u64, at: usize, range: &Range<usize>) -> u64 {
     let first = at * WORD;
     let from = if range.start > first { u64::MAX << (range.start - first) } else { u64::MAX };

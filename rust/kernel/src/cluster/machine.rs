@@ -1,7 +1,7 @@
-//! The machine at this moment: capacities, free amounts, and the number of jobs on each node.
+//! The machine now: capacities, free amounts, and the number of jobs on each node.
 //!
-//! Taking or giving back k nodes costs O(k log n) for each node set that they are in, finding the next node with room of
-//! a set O(log n) for each of its ranges.
+//! Allocating or releasing k nodes costs O(k log n) for each node set that contains them. Finding the next node of a
+//! set with free resources costs O(log n) for each of its ranges.
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -19,39 +19,40 @@ use super::ranking::Ranking;
 use super::request::Request;
 use super::unavailable::Unavailable;
 
-/// The nodes of a system and what is free on them.
+/// The nodes of a system and their free amounts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Machine {
     resources: usize,
     node_sets: Arc<NodeSets>,
     capacity: Vec<i64>,
     jobs_on: Vec<u32>,
-    /// What is free in all, set-major.
+    /// Total free amounts, set-major.
     total_free: Vec<i64>,
-    /// What is free on each node; then 1 for an idle node, −1 for a drained one, 0 for others. By index, or by place in the
-    /// order of the nodes.
+    /// The free amounts of each node, then 1 for an idle node, −1 for a drained node, and 0 for others. Indexed by
+    /// node, or by place in the order of the nodes.
     pub(super) by_index: SegmentTree,
-    /// The nodes by how busy they are; None where no allocator asks for it.
+    /// The nodes in order of load; None if no allocator uses it.
     pub(super) by_load: Option<LoadIndex>,
-    /// By what they are in that order.
+    /// The measure of load of that order.
     ranking: Ranking,
-    /// The order of the nodes; None where the allocator has none.
+    /// The order of the nodes; None if the allocator uses none.
     pub(super) by_order: Option<Box<OrderIndex>>,
     unavailable: Option<Unavailable>,
-    /// How often nodes may have come to admit more.
+    /// Number of changes after which nodes may admit more.
     gains: u64,
-    /// How often nodes were taken, given back or changed otherwise.
+    /// Number of changes of nodes: allocations, releases and others.
     changes: u64,
-    /// Whether all nodes are alike.
+    /// True if all nodes have the same capacity.
     are_equal: bool,
-    /// The first change that no sequence of starts and ends can bring about.
+    /// The first change that no sequence of starts and ends can produce.
     breach: Option<Breach>,
 }
 
 impl Machine {
-    /// An empty machine of these capacities (node-major); `loads` asks for the index that orders nodes by load.
+    /// Creates a machine of these capacities (node-major) without jobs. `loads` builds the index that orders nodes by
+    /// load.
     ///
-    /// There must be at least one resource and one node, and the node sets must be those of as many nodes.
+    /// Requires at least one resource and one node, and node sets for the same number of nodes.
     #[must_use]
     pub fn new(resources: usize, capacity: Vec<i64>, node_sets: Arc<NodeSets>, loads: bool) -> Self {
         let nodes = capacity.len() / resources;
@@ -83,7 +84,7 @@ impl Machine {
         machine
     }
 
-    /// From now on nodes are also ordered by how busy they are.
+    /// Builds the index that orders nodes by load, and maintains it from now on.
     pub fn keep_loads(&mut self, ranking: Ranking) {
         if self.by_load.is_some() && self.ranking == ranking {
             return;
@@ -96,7 +97,7 @@ impl Machine {
         (self.by_load, self.ranking) = (Some(index), ranking);
     }
 
-    /// From now on nodes are also found in this order; in none where it is None.
+    /// Builds the index that finds nodes in this order, and maintains it from now on; None removes it.
     pub fn keep_order(&mut self, order: Option<NodeOrder>) {
         let nodes = (0..self.nodes()).collect();
         let (index, tree) = OrderIndex::new(
@@ -110,40 +111,41 @@ impl Machine {
         (self.by_order, self.by_index) = (order.map(|_| Box::new(index)), tree);
     }
 
-    /// The values of a node that is wholly free, where all nodes are equal.
+    /// The values of a node that is entirely free, if all nodes are equal.
     fn whole_node(&self) -> Option<Vec<i64>> {
         self.are_equal.then(|| [self.capacity_of(0), &[1]].concat())
     }
 
-    /// How often nodes may have come to admit more, or to stand in another order.
+    /// Number of changes after which nodes may admit more, or have other places in the order.
     #[must_use]
     pub fn gains(&self) -> u64 {
         self.gains
     }
 
-    /// How often nodes were taken, given back or changed otherwise: as long as it is the same, so is what is free.
+    /// Number of changes of nodes: allocations, releases and others. The free amounts are unchanged while this number
+    /// is.
     #[must_use]
     pub fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// Whether all nodes are alike.
+    /// Returns whether all nodes have the same capacity.
     #[must_use]
     pub fn has_equal_nodes(&self) -> bool {
         self.are_equal
     }
 
-    /// The place of a node in the tree of what is free.
+    /// The place of a node in the tree of free amounts.
     fn place(&self, node: u32) -> usize {
         self.by_order.as_ref().map_or(node, |index| index.order().place_of(node)) as usize
     }
 
-    /// What is free on a node, and whether it is idle.
+    /// The free amounts of a node, then its state: 1 if idle, −1 if drained, otherwise 0.
     pub(super) fn values(&self, node: u32) -> &[i64] {
         self.by_index.values(self.place(node))
     }
 
-    /// The order of the nodes as it stands.
+    /// The current order of the nodes.
     #[must_use]
     pub fn order(&self) -> Option<&NodeOrder> {
         self.by_order.as_ref().map(|index| index.order())
@@ -179,13 +181,13 @@ impl Machine {
         &self.capacity[from..from + self.resources]
     }
 
-    /// What is free on a node.
+    /// Free amounts of a node.
     #[must_use]
     pub fn free_of(&self, node: u32) -> &[i64] {
         &self.values(node)[..self.resources]
     }
 
-    /// What no job holds on a node, on offer or not.
+    /// The amounts of a node that no job holds, available to jobs or not.
     #[must_use]
     pub fn idle_of(&self, node: u32) -> &[i64] {
         let from = node as usize * self.resources;
@@ -195,25 +197,26 @@ impl Machine {
         }
     }
 
-    /// The first time that nodes were taken or given back in a way that cannot be; None as long as all is well.
+    /// The first allocation or release that is impossible; None if there was none.
     #[must_use]
     pub fn breach(&self) -> Option<Breach> {
         self.breach
     }
 
-    /// Whether anything is unavailable: then free totals and what jobs will give back do not add up.
+    /// Returns whether any amount is unavailable. If so, free totals plus the amounts held by jobs are not the
+    /// capacity.
     #[must_use]
     pub fn has_unavailable(&self) -> bool {
         self.unavailable.is_some()
     }
 
-    /// Whether a node takes no job.
+    /// Returns whether a node is drained, i.e. accepts no job.
     #[must_use]
     pub fn is_drained(&self, node: u32) -> bool {
         self.unavailable.as_ref().is_some_and(|unavailable| unavailable.drained[node as usize])
     }
 
-    /// The capacities on offer, node-major: those of the nodes less what is unavailable.
+    /// The capacities available to jobs, node-major: those of the nodes minus unavailable amounts.
     #[must_use]
     pub fn available(&self) -> Vec<i64> {
         let Some(unavailable) = &self.unavailable else { return self.capacity.clone() };
@@ -221,13 +224,13 @@ impl Machine {
         self.capacity.iter().enumerate().map(offer).collect()
     }
 
-    /// What jobs hold of a resource on a node.
+    /// The amount of a resource on a node that jobs hold.
     #[must_use]
     pub fn used(&self, node: u32, resource: usize) -> i64 {
         self.capacity_of(node)[resource] - self.idle_of(node)[resource]
     }
 
-    /// What would be free of a resource on a node once `gained` more of it is unused.
+    /// The amount of a resource that would be free on a node if `gained` more of it became unused.
     #[must_use]
     pub fn free_with(&self, node: u32, resource: usize, gained: i64) -> i64 {
         let at = node as usize * self.resources + resource;
@@ -237,15 +240,15 @@ impl Machine {
         }
     }
 
-    /// Lets a node take no further job, or takes that back. Jobs that are there stay.
+    /// Drains a node (it accepts no further job), or resumes it. Running jobs continue.
     pub fn set_drained(&mut self, node: u32, drained: bool) {
         if drained || self.unavailable.is_some() {
             self.withhold(node, |unavailable| unavailable.drained[node as usize] = drained);
         }
     }
 
-    /// Withholds these amounts of a node's resources, in place of what was unavailable of it before; whether that changes
-    /// anything.
+    /// Makes these amounts of a node unavailable, in place of those unavailable before; returns whether anything
+    /// changes.
     pub fn reserve_capacity(&mut self, node: u32, amounts: &[i64]) -> bool {
         let from = node as usize * self.resources;
         let resources = self.resources;
@@ -261,7 +264,8 @@ impl Machine {
         changes
     }
 
-    /// Changes what a node offers. Once all nodes offer all again, nothing is kept of what was unavailable.
+    /// Changes the amounts that a node offers. Drops the record of unavailable amounts when all nodes offer everything
+    /// again.
     fn withhold(&mut self, node: u32, change: impl FnOnce(&mut Unavailable)) {
         let unavailable = self.unavailable_mut();
         let held_back = unavailable.holds_back(node as usize);
@@ -297,31 +301,31 @@ impl Machine {
         self.jobs_on[node as usize]
     }
 
-    /// What is free in all, per resource.
+    /// Total free amount of each resource.
     #[must_use]
     pub fn total_free(&self) -> &[i64] {
         self.total_free_in(NodeSetId::ALL)
     }
 
-    /// What is free on the nodes of a set, per resource.
+    /// Free amount of each resource on the nodes of a set.
     #[must_use]
     pub fn total_free_in(&self, set: NodeSetId) -> &[i64] {
         &self.total_free[set.block(self.resources)]
     }
 
-    /// What is free on the nodes of each set, set-major.
+    /// Free amounts on the nodes of each set, set-major.
     #[must_use]
     pub fn free_totals(&self) -> &[i64] {
         &self.total_free
     }
 
-    /// Whether the nodes of a placement have room now.
+    /// Returns whether the job fits on the nodes of a placement now.
     #[must_use]
     pub fn has_room(&self, request: &Request, placement: &[NodeTasks]) -> bool {
         placement.iter().all(|part| self.slots(part.node, request) >= part.tasks)
     }
 
-    /// What a job with this request holds of `resource` on the node of a part of its placement.
+    /// The amount of `resource` that a job with this request holds on the node of a part of its placement.
     #[must_use]
     pub fn held(&self, request: &Request, part: NodeTasks, resource: usize) -> i64 {
         if request.exclusive {
@@ -331,25 +335,25 @@ impl Machine {
         }
     }
 
-    /// What is no longer free of `resource` on the node of a part of a placement once a job with this request has started
-    /// there.
+    /// The amount of `resource` that is no longer free on the node of a part of a placement after a job with this
+    /// request starts there.
     #[must_use]
     pub fn loss(&self, request: &Request, part: NodeTasks, resource: usize) -> i64 {
-        // An exclusive job gets an idle node, of which part may be unavailable: only what is offered is lost.
+        // An exclusive job occupies an idle node, which may be partly unavailable: only the available amount is lost.
         if request.exclusive { self.free_of(part.node)[resource] } else { self.held(request, part, resource) }
     }
 
-    /// A job takes its placement.
+    /// Allocates a placement to a job.
     pub fn take(&mut self, request: &Request, placement: &[NodeTasks]) {
         self.change(request, placement, -1);
     }
 
-    /// A job gives its placement back; its nodes keep their places.
+    /// Releases the placement of a job; its nodes keep their places in the order.
     pub fn give_back(&mut self, request: &Request, placement: &[NodeTasks]) {
         self.change(request, placement, 1);
     }
 
-    /// A job gives its placement back: in an order in which freed nodes go to the tail they do, in the job's order.
+    /// Releases the placement of a job. In a rotating order the nodes move to the tail, in the order of the placement.
     pub fn release(&mut self, request: &Request, placement: &[NodeTasks]) {
         if self.by_order.is_none() {
             return self.give_back(request, placement);
@@ -376,7 +380,7 @@ impl Machine {
             }
             return;
         }
-        // Neighbours share their ancestors in the tree: these are brought up to date once.
+        // Neighbours share their ancestors in the tree: update these once.
         let mut first = 0;
         for (at, &part) in placement.iter().enumerate() {
             self.change_one(request, part, sign);
@@ -435,7 +439,7 @@ fn add_to_sets(totals: &mut [i64], sets: &[NodeSetId], resources: usize, (resour
     }
 }
 
-/// Keeps the first breach.
+/// Records the first breach only.
 #[cold]
 fn note(first: &mut Option<Breach>, breach: Breach) {
     first.get_or_insert(breach);

@@ -1,4 +1,4 @@
-//! The cluster: nodes, what is free on them now and over time, and the indices that find room.
+//! The cluster: nodes, their free amounts now and over time, and the indices that search them.
 pub mod availability;
 mod breach;
 mod calendar;
@@ -12,7 +12,6 @@ mod most_tasks;
 mod node_order;
 mod node_set;
 mod node_sets;
-mod opened;
 mod partitions;
 mod placement;
 mod power_state;
@@ -20,6 +19,7 @@ mod profile;
 mod ranking;
 mod request;
 mod unavailable;
+mod unreserved_nodes;
 mod whole_nodes;
 
 pub use availability::{
@@ -34,13 +34,13 @@ pub use machine::Machine;
 pub use node_order::NodeOrder;
 pub use node_set::{NodeSet, NodeSetId};
 pub use node_sets::NodeSets;
-pub use opened::{Opened, place_at};
 pub use partitions::Partitions;
 pub use placement::{NodeRange, NodeTasks, Placement, placement_of_ranks, ranks_of_placement};
 pub use power_state::{PowerState, SleepLevel, SleepRules, WarmNodes};
-pub use profile::{Profile, Supposed};
+pub use profile::{Profile, ProfileOverlay};
 pub use ranking::{Ranked, Ranking};
 pub use request::{Request, Requests};
+pub use unreserved_nodes::{UnreservedNodes, place_at};
 
 #[cfg(test)]
 mod tests;

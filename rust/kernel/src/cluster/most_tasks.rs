@@ -1,4 +1,4 @@
-//! How many tasks of a request a machine holds without its jobs.
+//! Number of tasks of a request that the machine holds without jobs.
 use super::availability::{Availability, EmptyNodes};
 use super::empty_machine::EmptyMachine;
 use super::machine::Machine;
@@ -14,7 +14,7 @@ impl EmptyNodes for Machine {
 }
 
 impl Machine {
-    /// How many tasks of a request the empty machine holds, on nodes of its set. O(nodes of the set).
+    /// Number of tasks of a request that the empty machine holds, on nodes of its set. O(nodes of the set).
     #[must_use]
     pub fn most_tasks(&self, request: &Request) -> u64 {
         let empty = EmptyMachine(self);
@@ -22,7 +22,7 @@ impl Machine {
         nodes.map(|node| u64::from(empty.slots(node, request))).sum()
     }
 
-    /// How many tasks of a request the machine holds on what its nodes offer, if no job ran. O(nodes).
+    /// Number of tasks of a request that the available capacity holds without jobs. O(nodes).
     #[must_use]
     pub fn most_tasks_offered(&self, request: &Request) -> u64 {
         let offered = self.available();
@@ -33,8 +33,8 @@ impl Machine {
         self.node_sets().nodes_from(request.nodes, 0).map(slots).sum()
     }
 
-    /// How many tasks of a request the nodes of its set hold by what they have in all, however it is spread. O(nodes of
-    /// the set).
+    /// Upper bound of the tasks of a request by the total capacity of the nodes of its set, ignoring how it is spread.
+    /// O(nodes of the set).
     #[must_use]
     pub fn most_tasks_in_total(&self, request: &Request) -> u64 {
         let asked = request.amounts.iter().enumerate().filter(|(_, amount)| **amount > 0);

@@ -1,7 +1,7 @@
-//! An order of the nodes, and the indices by which the next node with room in it is found.
+//! An order of the nodes, and the indices that find the next node with free resources in it.
 //!
-//! Finding the next node costs O(log n), a change of a node O(log n) for each node set that it is in. Where freed nodes go to
-//! the tail, places are used up and given anew once every 3n moves: O(1) more for each move, averaged.
+//! Finding the next node costs O(log n), a change of a node O(log n) for each node set that contains it. If freed nodes
+//! go to the tail, places are used up and renumbered once every 3n moves: O(1) more for each move, amortized.
 use serde::{Deserialize, Serialize};
 
 use crate::index::{CountedBits, SegmentTree};
@@ -11,9 +11,9 @@ use super::node_sets::NodeSets;
 use super::request::Request;
 use super::whole_nodes::WholeNodes;
 
-/// No node is at this place any more.
+/// Marks a place without a node.
 const VACANT: u32 = u32::MAX;
-/// What is free at a vacant place, or on a node outside a set: no request fits where less than nothing is.
+/// The free amount of a vacant place, or of a node outside a set: no request fits a negative amount.
 const VACANT_VALUE: i64 = -1;
 
 /// All nodes in an order.
@@ -21,14 +21,14 @@ const VACANT_VALUE: i64 = -1;
 pub struct NodeOrder {
     place_of: Vec<u32>,
     node_at: Vec<u32>,
-    /// Whether freed nodes go to the tail.
+    /// True if freed nodes go to the tail.
     rotates: bool,
-    /// Whether it is cut into blocks, so that feasible nodes are counted.
+    /// True if an allocator cuts the order into blocks, so that feasible nodes are counted.
     is_cut: bool,
 }
 
 impl NodeOrder {
-    /// The order in which these nodes stand, each node once.
+    /// Creates the order of these nodes, each node once.
     #[must_use]
     pub fn new(nodes: Vec<u32>) -> Self {
         let mut place_of = vec![0; nodes.len()];
@@ -38,19 +38,19 @@ impl NodeOrder {
         Self { place_of, node_at: nodes, rotates: false, is_cut: false }
     }
 
-    /// The same, in which freed nodes go to the tail, or do not.
+    /// Sets whether freed nodes go to the tail.
     #[must_use]
     pub fn rotating(self, rotates: bool) -> Self {
         Self { rotates, ..self }
     }
 
-    /// The same, for a rule that cuts it into blocks, or does not.
+    /// Sets whether an allocator cuts the order into blocks.
     #[must_use]
     pub fn cut(self, is_cut: bool) -> Self {
         Self { is_cut, ..self }
     }
 
-    /// The number of places; some may be vacant.
+    /// Number of places; some may be vacant.
     #[must_use]
     pub fn end(&self) -> u32 {
         self.node_at.len() as u32
@@ -74,12 +74,12 @@ impl NodeOrder {
         self.place_of.len() as u32
     }
 
-    /// The places that an order needs in all.
+    /// Number of places to reserve for the order.
     fn room(&self) -> usize {
         if self.rotates { 4 * self.place_of.len() } else { self.place_of.len() }
     }
 
-    /// Puts a node to the tail; its place before, and now.
+    /// Moves a node to the tail; returns its place before and now.
     fn move_to_tail(&mut self, node: u32) -> (u32, u32) {
         let (from, to) = (self.place_of(node), self.end());
         self.node_at[from as usize] = VACANT;
@@ -88,7 +88,7 @@ impl NodeOrder {
         (from, to)
     }
 
-    /// Closes the gaps.
+    /// Removes the vacant places.
     fn compact(&mut self) {
         self.node_at.retain(|&node| node != VACANT);
         for (place, &node) in self.node_at.iter().enumerate() {
@@ -97,20 +97,20 @@ impl NodeOrder {
     }
 }
 
-/// The order, and what is free on the nodes of each node set but that of all, by place.
+/// The node order, and the free amounts of each proper node set, indexed by place.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OrderIndex {
     order: NodeOrder,
     of_sets: Vec<SegmentTree>,
-    /// Where the order is cut into blocks, and all nodes are equal.
+    /// Present if the order is cut into blocks and all nodes are equal.
     whole: Option<WholeNodes>,
     #[serde(skip)]
     touched: Vec<u32>,
 }
 
 impl OrderIndex {
-    /// The index, and the tree of all nodes by place; `values` gives what is free on a node, `whole` what is where all of it
-    /// is free, for all nodes alike.
+    /// Creates the index, and the tree of all nodes by place. `values` returns the free amounts of a node; `whole` is
+    /// the values of an entirely free node if all nodes are equal.
     pub fn new<'a>(
         order: NodeOrder,
         sets: &NodeSets,
@@ -143,17 +143,17 @@ impl OrderIndex {
         &self.order
     }
 
-    /// The values of the nodes of a set, by place; of all nodes they are `of_all`.
+    /// The values of the nodes of a set, by place; `of_all` for the set of all nodes.
     pub fn tree<'a>(&'a self, set: NodeSetId, of_all: &'a SegmentTree) -> &'a SegmentTree {
         set.index().checked_sub(1).map_or(of_all, |at| &self.of_sets[at])
     }
 
-    /// The places of the feasible nodes, where they are known without a search.
+    /// The places of the feasible nodes, if they are known without a search.
     pub fn whole_places(&self, request: &Request) -> Option<&CountedBits> {
         self.whole.as_ref()?.of(request)
     }
 
-    /// Takes note that the values of some nodes have changed.
+    /// Updates the indices after the values of some nodes changed.
     pub fn changed(&mut self, nodes: impl Iterator<Item = u32>, sets: &NodeSets, of_all: &mut SegmentTree) {
         let mut touched = std::mem::take(&mut self.touched);
         touched.clear();
@@ -166,7 +166,7 @@ impl OrderIndex {
         }
         if let Some(whole) = &mut self.whole {
             for &place in &touched {
-                // It is not asked which node it is where there is one set only.
+                // With one set only, the node is not needed.
                 let node = if self.of_sets.is_empty() { None } else { self.order.node_at(place) };
                 let others = node.map_or(&[][..], |node| sets.others_of(node));
                 whole.note(place, of_all.values(place as usize), others);
@@ -175,8 +175,8 @@ impl OrderIndex {
         self.touched = touched;
     }
 
-    /// Nodes were freed, in this order: they go to the tail, where the order is one in which they do. What has changed of
-    /// their values is taken note of as well, so that each place is refreshed once.
+    /// Moves freed nodes to the tail, in this order, if the order rotates. Also updates the indices for changes of
+    /// their values, so that each place is refreshed once.
     pub fn freed(
         &mut self,
         nodes: impl ExactSizeIterator<Item = u32> + Clone,
@@ -236,7 +236,7 @@ impl OrderIndex {
     }
 }
 
-/// Brings the maxima over some places up to date. Neighbours share their ancestors in the tree.
+/// Updates the maxima over some places. Neighbours share their ancestors in the tree.
 fn refresh(places: &mut [u32], tree: &mut SegmentTree) {
     if !places.is_sorted() {
         places.sort_unstable();

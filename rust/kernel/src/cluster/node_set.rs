@@ -1,7 +1,7 @@
-//! Node sets: the nodes that a question for free resources is about.
+//! Node sets: the nodes to which a query for free resources is restricted.
 //!
-//! A set is a list of ranges: membership costs O(log r) for r ranges, a walk O(r) and the nodes that it finds. A
-//! system without named sets has the whole machine only, and nothing is paid for others.
+//! A set is a list of ranges: membership costs O(log r) for r ranges, a walk O(r + nodes found). A system without named
+//! sets has only the set of the whole machine, and has no cost for others.
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -14,27 +14,27 @@ impl NodeSetId {
     /// The whole machine.
     pub const ALL: Self = Self(0);
 
-    /// The position of the set among those of the scenario.
+    /// The index of the set among those of the scenario.
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// Where the set stands in a list of `width` values per set.
+    /// The block of the set in a list of `width` values per set.
     #[must_use]
     pub fn block(self, width: usize) -> Range<usize> {
         self.index() * width..(self.index() + 1) * width
     }
 }
 
-/// Some nodes: ranges in ascending order that neither overlap nor touch.
+/// A set of nodes: ascending ranges that neither overlap nor touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeSet {
     ranges: Vec<Range<u32>>,
 }
 
 impl NodeSet {
-    /// The nodes of these ranges, which may come in any order and overlap.
+    /// Creates the set of the nodes of these ranges, which may overlap and come in any order.
     #[must_use]
     pub fn new(ranges: impl IntoIterator<Item = Range<u32>>) -> Self {
         let mut given: Vec<Range<u32>> = ranges.into_iter().filter(|range| !range.is_empty()).collect();
@@ -49,26 +49,26 @@ impl NodeSet {
         Self { ranges }
     }
 
-    /// Whether a node is in the set.
+    /// Returns whether a node is in the set.
     #[must_use]
     pub fn contains(&self, node: u32) -> bool {
         self.end_of_range(node).is_some()
     }
 
-    /// Whether no node is in the set.
+    /// Returns whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// The end of the range that contains a node; None where the set does not.
+    /// The end of the range that contains a node; None if the node is not in the set.
     #[must_use]
     pub fn end_of_range(&self, node: u32) -> Option<u32> {
         let at = self.ranges.partition_point(|range| range.end <= node);
         self.ranges.get(at).filter(|range| range.start <= node).map(|range| range.end)
     }
 
-    /// Whether all nodes of the set are in the other.
+    /// Returns whether all nodes of the set are in the other set.
     #[must_use]
     pub fn is_within(&self, other: &Self) -> bool {
         self.ranges.iter().all(|range| {
@@ -77,7 +77,7 @@ impl NodeSet {
         })
     }
 
-    /// Whether the two have a node in common. O(ranges).
+    /// Returns whether the two sets share a node. O(ranges).
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         let (mut first, mut second) = (self.ranges.iter(), other.ranges.iter());
@@ -91,7 +91,7 @@ impl NodeSet {
         false
     }
 
-    /// The ranges, cut off below `from`.
+    /// The ranges at or after `from`; a range that contains `from` begins there.
     pub fn ranges_from(&self, from: u32) -> impl Iterator<Item = Range<u32>> {
         let at = self.ranges.partition_point(|range| range.end <= from);
         self.ranges[at..].iter().map(move |range| range.start.max(from)..range.end)

@@ -10,13 +10,13 @@ use super::partitions::Partitions;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeSets {
     sets: Vec<NodeSet>,
-    /// Whether set a lies within set b, at a × number of sets + b.
+    /// True at a × number of sets + b if set a is a subset of set b.
     within: Vec<bool>,
-    /// The sets, other than the whole machine, that contain node n stand in `containing[offsets[n]..offsets[n + 1]]`; both
-    /// are empty where there are no such sets.
+    /// `containing[offsets[n]..offsets[n + 1]]` are the sets, other than the whole machine, that contain node n. Both
+    /// are empty if there are no such sets.
     offsets: Vec<usize>,
     containing: Vec<NodeSetId>,
-    /// The partitions of the machine, of which the sets are parts.
+    /// The partitions of the machine. The sets are parts of them.
     partitions: Partitions,
 }
 
@@ -28,13 +28,13 @@ impl Default for NodeSets {
 }
 
 impl NodeSets {
-    /// The whole machine of so many nodes, and nothing else.
+    /// Creates the node sets of a machine with this number of nodes: the whole machine only.
     #[must_use]
     pub fn whole(nodes: u32) -> Self {
         Self::with(nodes, Vec::new()).0
     }
 
-    /// The whole machine and these sets, with the number of each; equal sets share one.
+    /// Creates the whole machine and these sets, and returns the number of each set; equal sets share one number.
     ///
     /// All nodes of the sets must be smaller than `nodes`. O(sets² · log ranges) and O(nodes of the sets).
     #[must_use]
@@ -42,7 +42,7 @@ impl NodeSets {
         Self::of_partitions(nodes, given, Vec::new())
     }
 
-    /// The same on a machine with these partitions, each once; none: it is one.
+    /// Like `with`, on a machine with these distinct partitions. An empty list stands for one partition.
     #[must_use]
     pub fn of_partitions(
         nodes: u32,
@@ -70,13 +70,14 @@ impl NodeSets {
         &self.partitions
     }
 
-    /// The set of connected partitions that has all nodes of a set; None where none has, or there are no such nodes.
+    /// The set of connected partitions that contains all nodes of a set; None if there is no such set, or the node set
+    /// is empty.
     #[must_use]
     pub fn connected(&self, set: NodeSetId) -> Option<usize> {
         self.partitions.of_set(set.index())
     }
 
-    /// How many sets there are, at least one.
+    /// Number of sets, at least one.
     #[must_use]
     pub fn count(&self) -> usize {
         self.sets.len()
@@ -87,19 +88,19 @@ impl NodeSets {
         (0..self.sets.len() as u32).map(NodeSetId)
     }
 
-    /// Whether a node is in a set.
+    /// Returns whether a node is in a set.
     #[must_use]
     pub fn contains(&self, set: NodeSetId, node: u32) -> bool {
         set == NodeSetId::ALL || self.sets[set.index()].contains(node)
     }
 
-    /// Whether all nodes of set `a` are in set `b`.
+    /// Returns whether all nodes of set `a` are in set `b`.
     #[must_use]
     pub fn is_within(&self, a: NodeSetId, b: NodeSetId) -> bool {
         self.within[a.index() * self.sets.len() + b.index()]
     }
 
-    /// Whether two sets have a node in common. O(ranges).
+    /// Returns whether two sets share a node. O(ranges).
     #[must_use]
     pub fn overlap(&self, a: NodeSetId, b: NodeSetId) -> bool {
         self.sets[a.index()].overlaps(&self.sets[b.index()])
@@ -114,18 +115,18 @@ impl NodeSets {
         }
     }
 
-    /// The ranges of a set, cut off below `from`.
+    /// The ranges of a set at or after `from`; a range that contains `from` begins there.
     pub fn ranges_from(&self, set: NodeSetId, from: u32) -> impl Iterator<Item = Range<u32>> {
         self.sets[set.index()].ranges_from(from)
     }
 
-    /// The nodes of a set at or after `from`, in order.
+    /// The nodes of a set at or after `from`, in ascending order.
     pub fn nodes_from(&self, set: NodeSetId, from: u32) -> impl Iterator<Item = u32> {
         self.ranges_from(set, from).flatten()
     }
 }
 
-/// For each node the sets after the first that contain it: offsets and numbers.
+/// For each node the sets after the first that contain it: offsets and set numbers.
 fn sets_of_nodes(nodes: u32, sets: &[NodeSet]) -> (Vec<usize>, Vec<NodeSetId>) {
     if sets.len() == 1 {
         return (Vec::new(), Vec::new());
@@ -143,7 +144,7 @@ fn sets_of_nodes(nodes: u32, sets: &[NodeSet]) -> (Vec<usize>, Vec<NodeSetId>) {
     (offsets, containing.concat())
 }
 
-/// What is there in all on the nodes of each set, set-major, of amounts that are node-major.
+/// Adds up amounts (node-major) over the nodes of each set; set-major.
 #[must_use]
 pub fn totals_of(resources: usize, amounts: &[i64], node_sets: &NodeSets) -> Vec<i64> {
     let mut totals = vec![0; node_sets.count() * resources];

@@ -1,22 +1,22 @@
 //! Partitions: which of them share nodes (semantics, S11).
 //!
-//! Two partitions are connected if they share a node, or if both are connected with a third. Jobs of different sets of connected
-//! partitions use different nodes, so that they do not delay each other.
+//! Two partitions are connected if they share a node, or if both are connected to a third. Jobs of different sets of
+//! connected partitions use different nodes, so they do not delay each other.
 use serde::{Deserialize, Serialize};
 
 use super::node_set::NodeSet;
 
-/// Stands for no set of connected partitions.
+/// Marks a node or node set without a set of connected partitions.
 const NONE: u32 = u32::MAX;
 
-/// The partitions of a machine, each once; a machine without partitions is one.
+/// The distinct partitions of a machine. A machine without partitions has one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Partitions {
-    /// The nodes of each; empty where the one partition is the whole machine.
+    /// The nodes of each partition; empty if the only partition is the whole machine.
     nodes: Vec<NodeSet>,
     /// By partition: the number of its set of connected partitions.
     connected_with: Vec<u32>,
-    /// How many sets of connected partitions there are.
+    /// Number of sets of connected partitions.
     connected: usize,
     /// The number of the set of connected partitions of each node set of the scenario, and of each node. Both are empty if all
     /// partitions are connected.
@@ -39,7 +39,7 @@ impl Default for Partitions {
 impl Partitions {
     /// Creates partitions of these nodes; `machine` is the number of nodes, `sets` are the node sets of the scenario.
     ///
-    /// O(partitions² · ranges), and O(nodes) where some are not connected.
+    /// O(partitions² · ranges), and O(nodes) if some partitions are not connected.
     #[must_use]
     pub fn new(nodes: Vec<NodeSet>, machine: u32, sets: &[NodeSet]) -> Self {
         if nodes.is_empty() {
@@ -60,7 +60,7 @@ impl Partitions {
         partitions
     }
 
-    /// The set of connected partitions in which all of these nodes are.
+    /// The set of connected partitions that contains all of these nodes.
     fn connected_around(&self, set: &NodeSet) -> u32 {
         let Some(some) = set.ranges_from(0).next() else { return NONE };
         let number = self.of_node[some.start as usize];
@@ -68,7 +68,7 @@ impl Partitions {
         if is_within { number } else { NONE }
     }
 
-    /// How many partitions there are, at least one.
+    /// Number of partitions, at least one.
     #[must_use]
     pub fn count(&self) -> usize {
         self.connected_with.len()
@@ -80,26 +80,26 @@ impl Partitions {
         self.nodes.get(partition as usize)
     }
 
-    /// How many sets of connected partitions there are, at least one.
+    /// Number of sets of connected partitions, at least one.
     #[must_use]
     pub fn connected(&self) -> usize {
         self.connected
     }
 
-    /// The number of the set of connected partitions in which a partition is.
+    /// The number of the set of connected partitions that contains a partition.
     #[must_use]
     pub fn connected_with(&self, partition: u32) -> usize {
         self.connected_with.get(partition as usize).map_or(0, |&number| number as usize)
     }
 
-    /// The number of the set of connected partitions that has all nodes of a node set, by its place; None where none has, or
-    /// there are no such nodes.
+    /// The number of the set of connected partitions that contains all nodes of a node set, given by index; None if
+    /// there is no such set, or the node set is empty.
     #[must_use]
     pub fn of_set(&self, set: usize) -> Option<usize> {
         numbered(&self.of_set, set)
     }
 
-    /// The number of the set of connected partitions that has a node; None where none has.
+    /// The number of the set of connected partitions that contains a node; None if there is no such set.
     #[must_use]
     pub fn of_node(&self, node: u32) -> Option<usize> {
         numbered(&self.of_node, node as usize)
@@ -114,7 +114,8 @@ fn numbered(numbers: &[u32], at: usize) -> Option<usize> {
     }
 }
 
-/// The number of the set of connected partitions of each, in the order of their first, and how many sets there are.
+/// Returns for each partition the number of its set of connected partitions, numbered by first occurrence, and the
+/// number of sets.
 fn components(nodes: &[NodeSet]) -> (Vec<u32>, usize) {
     let mut found = vec![NONE; nodes.len()];
     let mut count = 0;

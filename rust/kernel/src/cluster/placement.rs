@@ -1,4 +1,4 @@
-//! Where a job is: the tasks on each of its nodes.
+//! Placements: the tasks of a job on each of its nodes.
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -7,30 +7,30 @@ use serde::{Deserialize, Serialize};
 /// Tasks of a job on one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct NodeTasks {
-    /// The node.
+    /// The node index.
     pub node: u32,
-    /// How many of the job's tasks are there.
+    /// Number of the job's tasks on the node.
     pub tasks: u32,
 }
 
-/// Nodes that follow one another, with as many tasks of a job on each.
+/// Consecutive nodes with the same number of tasks of a job on each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeRange {
-    /// The first of them.
+    /// The first node.
     pub first: u32,
-    /// How many they are.
+    /// Number of nodes.
     pub count: u32,
-    /// How many of the job's tasks are on each.
+    /// Number of the job's tasks on each node.
     pub tasks: u32,
 }
 
 impl NodeRange {
-    /// The nodes, by index.
+    /// The nodes in ascending order.
     pub fn nodes(self) -> impl Iterator<Item = NodeTasks> {
         (self.first..self.first + self.count).map(move |node| NodeTasks { node, tasks: self.tasks })
     }
 
-    /// The fewest ranges that these nodes are, in this order. O(k).
+    /// Splits nodes, in this order, into the fewest ranges. O(k).
     fn of(nodes: &[NodeTasks]) -> impl Iterator<Item = Self> {
         let is_next = |one: &NodeTasks, next: &NodeTasks| {
             one.tasks == next.tasks && one.node.checked_add(1) == Some(next.node)
@@ -47,20 +47,20 @@ pub enum Placement {
     /// No node: the job has not started.
     #[default]
     Nowhere,
-    /// One node, as most jobs of many logs have it; kept in place.
+    /// One node, the most frequent case in many logs; stored inline.
     One([NodeTasks; 1]),
-    /// Several nodes, by index.
+    /// Several nodes in ascending order.
     Many(Arc<[NodeTasks]>),
-    /// Several nodes, in another order.
+    /// Several nodes in another order.
     Ranked(Arc<[NodeTasks]>),
-    /// Several nodes, by index, of a job that gave them back: a fifth of the memory on real logs.
+    /// Several nodes in ascending order, of a job that released them: a fifth of the memory on real logs.
     Ranges(Arc<[NodeRange]>),
-    /// The same where they follow one another; kept in place.
+    /// One range of nodes of a job that released them; stored inline.
     Range([NodeRange; 1]),
 }
 
 impl Placement {
-    /// The placement on these nodes, in this order.
+    /// Creates the placement on these nodes, in this order.
     #[must_use]
     pub fn of(nodes: &[NodeTasks]) -> Self {
         match nodes {
@@ -71,7 +71,7 @@ impl Placement {
         }
     }
 
-    /// The nodes in the order of the ranks, of a job whose end is not over.
+    /// The nodes in the order of the ranks, of a job that has not released them.
     #[must_use]
     pub fn nodes(&self) -> &[NodeTasks] {
         match self {
@@ -85,7 +85,7 @@ impl Placement {
         }
     }
 
-    /// The ranges of a job that gave back its nodes, where it is kept as such.
+    /// The ranges of a job that released its nodes, if they are stored as ranges.
     fn shortened(&self) -> Option<&[NodeRange]> {
         match self {
             Self::Ranges(ranges) => Some(ranges),
@@ -110,13 +110,13 @@ impl Placement {
         short.unwrap_or_default().iter().copied().chain(NodeRange::of(long))
     }
 
-    /// Whether it has no node.
+    /// Returns whether the placement has no node.
     #[must_use]
-    pub fn is_nowhere(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         matches!(self, Self::Nowhere)
     }
 
-    /// The number of tasks. O(1) for each node, or range of a job that gave them back.
+    /// Number of tasks. O(nodes), or O(ranges) if stored as ranges.
     #[must_use]
     pub fn tasks(&self) -> u64 {
         match self.shortened() {
@@ -125,7 +125,7 @@ impl Placement {
         }
     }
 
-    /// Keeps several nodes by index as ranges where these take less memory. O(k).
+    /// Stores several ascending nodes as ranges if these take less memory. O(k).
     pub fn shorten(&mut self) {
         let Self::Many(many) = self else { return };
         let count = NodeRange::of(many).count();
@@ -136,7 +136,7 @@ impl Placement {
         }
     }
 
-    /// The nodes by index.
+    /// The nodes in ascending order.
     #[must_use]
     pub fn by_index(&self) -> Cow<'_, [NodeTasks]> {
         match self {
@@ -149,7 +149,7 @@ impl Placement {
         }
     }
 
-    /// Whether a node is among them. O(log k) where they stand by index, else O(k).
+    /// Returns whether the placement contains a node. O(log k) if the nodes are in ascending order, otherwise O(k).
     #[must_use]
     pub fn has(&self, node: u32) -> bool {
         match self {
@@ -165,7 +165,7 @@ impl Placement {
     }
 }
 
-/// The placement with one rank per entry, by node.
+/// The placement of tasks on these nodes, one entry per task, grouped by node in ascending order.
 #[must_use]
 pub fn placement_of_ranks(ranks: &[u32]) -> Vec<NodeTasks> {
     let mut sorted = ranks.to_vec();
@@ -174,7 +174,7 @@ pub fn placement_of_ranks(ranks: &[u32]) -> Vec<NodeTasks> {
     runs.map(|run| NodeTasks { node: run[0], tasks: run.len() as u32 }).collect()
 }
 
-/// One entry per task, node by node.
+/// The node of each task, node by node.
 #[must_use]
 pub fn ranks_of_placement(placement: &[NodeTasks]) -> Vec<u32> {
     placement.iter().flat_map(|part| (0..part.tasks).map(|_| part.node)).collect()
@@ -196,7 +196,7 @@ mod tests {
             prop_assert!(short.ranges().eq(long.ranges()));
             prop_assert_eq!(short.tasks(), long.tasks());
             prop_assert!((0..41).all(|node| short.has(node) == long.has(node)));
-            prop_assert_eq!(short.is_nowhere(), nodes.is_empty());
+            prop_assert_eq!(short.is_empty(), nodes.is_empty());
         }
     }
 

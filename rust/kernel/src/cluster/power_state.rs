@@ -1,30 +1,30 @@
-//! The power states of nodes, and by which rules nodes fall asleep and wake (S21): what is given of them.
+//! The power states of nodes, and the rules for sleeping and waking (S21): the part of the input.
 use serde::{Deserialize, Serialize};
 
 use crate::time::Time;
 
-/// Seconds of a day.
+/// Seconds per day.
 const DAY: f64 = 86_400.0;
 
-/// What a node is in. Sleep states are numbered within their group of nodes, the lightest first.
+/// The power state of a node. Sleep states are numbered within their group of nodes, the lightest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PowerState {
     /// Ready to run jobs.
     #[default]
     On,
-    /// On its way down to a sleep state.
+    /// In transition to a sleep state.
     Entering(u8),
     /// In a sleep state.
     Asleep(u8),
-    /// On its way up from a sleep state.
+    /// In transition from a sleep state to on.
     Waking(u8),
 }
 
 impl PowerState {
-    /// How many states there are besides being on for each sleep state.
+    /// Number of power states for each sleep state.
     pub const PER_LEVEL: usize = 3;
 
-    /// The number of the state among all of a group: 0 for on.
+    /// The number of the state among all states of a group; on is 0.
     #[must_use]
     pub fn number(self) -> usize {
         match self {
@@ -35,7 +35,7 @@ impl PowerState {
         }
     }
 
-    /// Whether the node is on, or will be without being woken.
+    /// Returns whether the node is on, or is waking.
     #[must_use]
     pub fn is_awake(self) -> bool {
         matches!(self, Self::On | Self::Waking(_))
@@ -49,22 +49,23 @@ pub struct SleepLevel {
     pub enter_time: f64,
     /// From being woken until the node is on.
     pub wake_time: f64,
-    /// For how long the node is idle before it enters the state; infinite where it never does by itself.
+    /// Idle time after which the node enters the state; infinity if it never does so by itself.
     pub after: f64,
 }
 
-/// How many nodes are to be warm, from each time on.
+/// Number of nodes to keep warm, as a step function of time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WarmNodes {
-    /// Times in ascending order, and numbers.
+    /// Times in ascending order, and the number from each time on.
     pub steps: Vec<(f64, f64)>,
-    /// Where the steps are those of every day: by how many seconds the local clock is ahead of the time of the simulation, from
-    /// each time on; the first holds before it too. Summer time makes several of them.
+    /// Present if the steps repeat every day: by how many seconds the local clock is ahead of simulation time, from
+    /// each time on. The first value also holds before its time. Summer time adds entries.
     pub clock: Option<Vec<(f64, f64)>>,
 }
 
 impl WarmNodes {
-    /// The number at a time: that of the latest step; before the first step of a day that of the day before.
+    /// The number at a time, i.e. at the latest step. Before the first step of a day, the number of the last step
+    /// applies.
     #[must_use]
     pub fn at(&self, now: f64) -> f64 {
         let moment = self.clock.as_ref().map_or(now, |clock| (now + ahead(clock, now)).rem_euclid(DAY));
@@ -73,7 +74,7 @@ impl WarmNodes {
         latest.or(before).map_or(0.0, |&(_, count)| count)
     }
 
-    /// When the number changes next.
+    /// The time of the next change of the number.
     #[must_use]
     pub fn change_after(&self, now: f64) -> Time {
         let later = |base: f64| {
@@ -89,7 +90,7 @@ impl WarmNodes {
     }
 }
 
-/// By how much the local clock is ahead at a time, seconds.
+/// By how many seconds the local clock is ahead at a time.
 fn ahead(clock: &[(f64, f64)], now: f64) -> f64 {
     let after = clock.partition_point(|&(time, _)| time <= now);
     clock.get(after.saturating_sub(1)).map_or(0.0, |&(_, seconds)| seconds)
@@ -102,13 +103,13 @@ pub struct SleepRules {
     pub levels: Vec<Vec<SleepLevel>>,
     /// The kind of each node.
     pub kind_of: Vec<u32>,
-    /// How many idle nodes are to be on or waking.
+    /// Number of idle nodes to keep on or waking.
     pub keep: WarmNodes,
-    /// Whether nodes wake for the first waiting job, before it is given them.
+    /// True if nodes wake for the first waiting job before they are allocated to it.
     pub wakes_for_queue: bool,
-    /// Whether the limit of a job counts the time in which its nodes wake.
+    /// True if the time in which nodes wake counts towards the time limit of their job.
     pub counted: bool,
-    /// Whether a job goes to nodes that are on alone, where it fits there.
+    /// True if a job is placed on nodes that are on, if it fits on them.
     pub prefers_on: bool,
 }
 
@@ -119,14 +120,14 @@ impl SleepRules {
         &self.levels[self.kind_of[node as usize] as usize]
     }
 
-    /// What a node that is woken from a state is in then.
+    /// The power state of a node right after it is woken from a sleep state.
     #[must_use]
     pub fn woken(&self, node: u32, level: u8) -> PowerState {
         let takes_time = self.levels_of(node)[usize::from(level)].wake_time > 0.0;
         if takes_time { PowerState::Waking(level) } else { PowerState::On }
     }
 
-    /// When a node that is in this state since it became idle is to enter a deeper one.
+    /// The time at which a node in this state since it became idle is to enter a deeper state.
     #[must_use]
     pub fn due(&self, node: u32, state: PowerState, idle_since: f64) -> Time {
         let below = match state {
@@ -138,7 +139,7 @@ impl SleepRules {
         deeper.map(|level| Time(idle_since + level.after)).min().unwrap_or(Time::NEVER)
     }
 
-    /// The deepest state of a node whose idle time is over.
+    /// The deepest sleep state for which the node has been idle long enough.
     #[must_use]
     pub fn deepest(&self, node: u32, idle_since: f64, now: f64) -> Option<u8> {
         let is_over = |level: &SleepLevel| idle_since + level.after <= now;

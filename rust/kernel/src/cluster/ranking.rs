@@ -1,32 +1,32 @@
-//! How busy nodes are, and in which order that puts them.
+//! Measures of the load of nodes, and orders by load.
 use serde::{Deserialize, Serialize};
 
-/// What says how busy a node is.
+/// The measure of a node's load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ranking {
     /// The sum over the resources of the share in use.
     #[default]
     Load,
-    /// The sum over the resources of what is free: the less, the busier.
+    /// Minus the sum over the resources of the free amounts: the less is free, the busier.
     Free,
 }
 
 impl Ranking {
-    /// All of them by name.
+    /// All measures by name.
     pub const NAMES: [(&str, Self); 2] = [("load", Self::Load), ("free", Self::Free)];
 
-    /// How busy a node is: greater is busier.
+    /// The load of a node: greater is busier.
     #[must_use]
     pub fn of(self, capacity: &[i64], free: &[i64]) -> f64 {
         match self {
             Self::Load => load(capacity, free),
-            // Nothing free is 0, not −0.
+            // Return 0, not −0, if nothing is free.
             Self::Free => 0.0 - free.iter().sum::<i64>() as f64,
         }
     }
 }
 
-/// The load of a node: the sum over its resources of the share in use, in the system's order.
+/// The sum over the resources of a node of the share in use, in the system's order.
 fn load(capacity: &[i64], free: &[i64]) -> f64 {
     let mut load = 0.0;
     for (&capacity, &free) in capacity.iter().zip(free) {
@@ -37,11 +37,11 @@ fn load(capacity: &[i64], free: &[i64]) -> f64 {
     load
 }
 
-/// An order of the nodes by how busy they are.
+/// An order of the nodes by load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ranked {
-    /// What says how busy they are.
+    /// The measure of load.
     pub by: Ranking,
-    /// Whether the busiest come first, else the least busy.
+    /// True if the busiest nodes come first, false if the least busy do.
     pub busiest_first: bool,
 }

@@ -1,29 +1,29 @@
-//! What one task asks, interned: the jobs of a log share a handful of requests.
+//! The request of one task, interned: the jobs of a log share a handful of requests.
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::node_set::NodeSetId;
 
-/// What one task asks of ONE node, how the job's tasks may share it, and which nodes may be used.
+/// The resources that one task requests on one node, how the job's tasks may share a node, and which nodes may be used.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Request {
     /// Amount of each resource, in the system's order.
     pub amounts: Vec<i64>,
-    /// At most so many tasks on one node; 0 for no limit.
+    /// Maximum number of tasks on one node; 0 for no limit.
     pub tasks_per_node: u32,
-    /// Whether the job takes whole idle nodes.
+    /// True if the job occupies whole idle nodes.
     pub exclusive: bool,
     /// The nodes that the job may use.
     pub nodes: NodeSetId,
-    /// The set that these are a part of by the features that the job asks for; the same where it asks for none.
+    /// The set before it was restricted to the requested features; equal to `nodes` if none is requested.
     pub partition: NodeSetId,
-    /// The partition by which the job may use them; 0 on a machine without partitions.
+    /// The partition through which the job uses the nodes; 0 on a machine without partitions.
     pub in_partition: u32,
 }
 
 impl Request {
-    /// No request at all.
+    /// The empty request.
     pub const NOTHING: Self = Self {
         amounts: Vec::new(),
         tasks_per_node: 0,
@@ -33,34 +33,34 @@ impl Request {
         in_partition: 0,
     };
 
-    /// The amount of a resource that so many tasks need at least.
+    /// The least amount of a resource that a number of tasks needs.
     #[must_use]
     pub fn need(&self, resource: usize, tasks: u32) -> i64 {
         self.amounts[resource].saturating_mul(i64::from(tasks))
     }
 
-    /// Whether indexed values (free amounts; 1 for an idle node, −1 for a drained one) admit a task: necessary for a range, exact
-    /// for a node.
+    /// Returns whether indexed values (free amounts; 1 for an idle node, −1 for a drained one) admit a task. The
+    /// condition is necessary for a range of nodes, and exact for a single node.
     #[inline]
     pub(super) fn admits(&self, values: &[i64]) -> bool {
         let (idle, free) = (values[values.len() - 1], &values[..values.len() - 1]);
         idle >= i64::from(self.exclusive) && self.amounts.iter().zip(free).all(|(asked, free)| free >= asked)
     }
 
-    /// Tasks that `free` amounts admit, on a node of its set that is `idle` or not.
+    /// Number of tasks that `free` amounts admit, on a node of the request's set that is `idle` or not.
     #[must_use]
     pub fn slots(&self, free: &[i64], idle: bool) -> u32 {
         self.slots_of(free.iter().copied(), idle)
     }
 
-    /// The same, of amounts as they come.
+    /// Like `slots`, for an iterator of amounts.
     pub fn slots_of(&self, free: impl Iterator<Item = i64>, idle: bool) -> u32 {
         if self.exclusive && !idle {
             return 0;
         }
         let mut slots = if self.tasks_per_node == 0 { u32::MAX } else { self.tasks_per_node };
         for (&asked, free) in self.amounts.iter().zip(free) {
-            // Most requests ask for one unit: spare them the division.
+            // Most requests ask for one unit: avoid the division.
             let admitted = match asked {
                 0 => continue,
                 1 => free,
@@ -72,15 +72,15 @@ impl Request {
     }
 }
 
-/// All requests seen, each once, and the granularity of each resource: the greatest common divisor of every
-/// capacity and every amount asked.
+/// All distinct requests, and the granularity of each resource: the greatest common divisor of all capacities and all
+/// requested amounts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Requests {
     all: Vec<Request>,
-    /// Follows from the list.
+    /// Derived from `all`.
     #[serde(skip)]
     known: HashMap<Request, u32>,
-    /// The one that was asked for last: many jobs ask for what the one before does.
+    /// The index of the last interned request: many jobs have the same request as the job before.
     #[serde(skip)]
     latest: u32,
     granularity: Vec<i64>,
@@ -88,7 +88,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// No requests yet, for nodes of these capacities (node-major).
+    /// Creates an empty list, for nodes of these capacities (node-major).
     #[must_use]
     pub fn new(resources: usize, capacity: &[i64]) -> Self {
         let mut granularity = vec![0; resources];
@@ -100,7 +100,7 @@ impl Requests {
         Self { all: Vec::new(), known: HashMap::new(), latest: 0, granularity, has_exclusive: false }
     }
 
-    /// The index of a request, which is new or known.
+    /// Returns the index of a request; adds it if it is new.
     pub fn intern(&mut self, request: Request) -> u32 {
         if self.all.get(self.latest as usize) == Some(&request) {
             return self.latest;
@@ -126,23 +126,23 @@ impl Requests {
         &self.all[index as usize]
     }
 
-    /// How many requests there are.
+    /// Number of distinct requests.
     #[must_use]
     pub fn count(&self) -> usize {
         self.all.len()
     }
 
-    /// Whether any of the requests is exclusive.
+    /// Returns whether any of the requests is exclusive.
     #[must_use]
     pub fn has_exclusive(&self) -> bool {
         self.has_exclusive
     }
 
-    /// The one resource by whose total in the request's node set alone it is decided whether the request fits, if there
-    /// is one.
+    /// The resource whose free total in the request's node set alone decides whether the request fits, if there is one.
     ///
-    /// Free amounts are multiples of the granularity. Where a task asks for just that much of one resource and
-    /// nothing else, the slots of the set's nodes add up to its free total divided by it, however it is spread.
+    /// Free amounts are multiples of the granularity. If a task requests exactly the granularity of one resource and
+    /// nothing else, the slots of the set's nodes add up to its free total divided by the granularity, on whichever
+    /// nodes it is free.
     #[must_use]
     pub fn limiting_resource(&self, index: u32) -> Option<usize> {
         let request = self.get(index);

@@ -1,4 +1,4 @@
-//! The machine against plain sums and scans, on random node sets.
+//! Compares the machine with plain sums and scans, on random node sets.
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -9,10 +9,10 @@ use super::{
 
 const NODES: u32 = 12;
 const RESOURCES: usize = 2;
-/// More than two words have bits.
+/// More nodes than two words have bits.
 const MANY_NODES: u32 = 140;
 
-/// Something that happens to a machine.
+/// An event of a machine.
 #[derive(Clone, Debug)]
 enum Event {
     Take { node: u32, tasks: u32 },
@@ -69,7 +69,7 @@ fn happen(machine: &mut Machine, events: &[Event], request: &Request) {
     }
 }
 
-/// The same events on nodes so many places further on.
+/// The same events on nodes with indices increased by `places`.
 fn moved_by(events: &[Event], places: u32) -> Vec<Event> {
     let mut moved = events.to_vec();
     for event in &mut moved {
@@ -167,7 +167,7 @@ proptest! {
     ) {
         let (mut machine, numbers) = machine_of(1, vec![capacity; MANY_NODES as usize], &flags);
         let one = Request { amounts: vec![1], ..Request::NOTHING };
-        // The same near the first node, and around the words of bits.
+        // The same events near the first node, and across word boundaries.
         happen(&mut machine, &events, &one);
         happen(&mut machine, &moved_by(&events, far), &Request { exclusive, ..one.clone() });
         for &nodes in &numbers {

@@ -1,8 +1,8 @@
-//! Equal nodes that are wholly free, counted by their places in an order.
+//! Equal nodes that are entirely free, counted by place in an order.
 //!
-//! Where a request fits on no node of which a part is taken, its feasible nodes are those that are wholly free, and each
-//! admits as many tasks: then the j-th of them is found without a walk. O(r) for each node that changes, with r resources,
-//! and for each node set that it is in.
+//! If a request fits on no partly allocated node, its feasible nodes are the entirely free nodes, and each admits the
+//! same number of tasks: the j-th of them is found without a walk. A change costs O(r) for each changed node, with r
+//! resources, and for each node set that contains it.
 use serde::{Deserialize, Serialize};
 
 use crate::index::CountedBits;
@@ -11,39 +11,39 @@ use super::node_set::NodeSetId;
 use super::node_sets::NodeSets;
 use super::request::Request;
 
-/// In a node's mask: all of it is free. The bits below say which of its values are positive.
+/// Flag in a node's mask: the node is entirely free. The lower bits are set for its positive values.
 const WHOLE: u16 = 1 << 15;
 
-/// The nodes that are wholly free.
+/// The entirely free nodes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WholeNodes {
-    /// What is free on a node that is wholly free, and 1 as it is idle.
+    /// The values of an entirely free node: its free amounts, and 1 for idle.
     values: Vec<i64>,
-    /// What the node at each place has; 0 where there is none.
+    /// The mask of the node at each place; 0 for a vacant place.
     masks: Vec<u16>,
     of_sets: Vec<OfSet>,
 }
 
-/// Those of one node set.
+/// The entirely free nodes of one node set.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct OfSet {
     places: CountedBits,
-    /// For each value on how many nodes that are not wholly free it is positive.
+    /// For each value, the number of nodes not entirely free on which it is positive.
     on_others: Vec<u32>,
 }
 
 impl WholeNodes {
-    /// The most values that a mask has bits for.
+    /// The number of values that fit into a mask.
     pub const MOST_VALUES: usize = 15;
 
-    /// None is known yet; `values` are those of any node that is wholly free.
+    /// Creates an empty index; `values` are the values of an entirely free node.
     #[must_use]
     pub fn new(values: Vec<i64>, places: usize, sets: &NodeSets) -> Self {
         let none = OfSet { places: CountedBits::new(places), on_others: vec![0; values.len()] };
         Self { of_sets: vec![none; sets.count()], masks: vec![0; places], values }
     }
 
-    /// Takes note of what is free on the node at a place; `others` are the sets that it is in, but that of all.
+    /// Updates the index for the values of the node at a place; `others` are its node sets except the set of all nodes.
     pub fn note(&mut self, place: u32, values: &[i64], others: &[NodeSetId]) {
         let mask = self.mask(values);
         let before = std::mem::replace(&mut self.masks[place as usize], mask);
@@ -56,7 +56,7 @@ impl WholeNodes {
         }
     }
 
-    /// Whether these are the values of a node that is wholly free; else which of them are positive.
+    /// Returns `WHOLE` for the values of an entirely free node, otherwise the bits of the positive values.
     fn mask(&self, values: &[i64]) -> u16 {
         let (mut is_whole, mut positive) = (true, 0);
         for (at, (value, whole)) in values.iter().zip(&self.values).enumerate() {
@@ -66,7 +66,7 @@ impl WholeNodes {
         if is_whole { WHOLE } else { positive }
     }
 
-    /// Takes note that a node has moved.
+    /// Updates the index after a node moved to another place.
     pub fn moved(&mut self, from: u32, to: u32, others: &[NodeSetId]) {
         let mask = std::mem::take(&mut self.masks[from as usize]);
         self.masks[to as usize] = mask;
@@ -80,7 +80,8 @@ impl WholeNodes {
         }
     }
 
-    /// The nodes at these places, which ascend, have moved to the front; `place_of` has where each node is now.
+    /// Updates the index after the nodes at these ascending places moved to the front; `place_of` is the new place of
+    /// each node.
     pub fn keep(&mut self, kept: &[usize], place_of: &[u32], sets: &NodeSets) {
         for (to, &from) in kept.iter().enumerate() {
             self.masks[to] = self.masks[from];
@@ -96,12 +97,12 @@ impl WholeNodes {
         }
     }
 
-    /// The places of the feasible nodes, where these are just the ones that are wholly free.
+    /// The places of the feasible nodes, if these are exactly the entirely free nodes.
     pub fn of(&self, request: &Request) -> Option<&CountedBits> {
         let of_set = &self.of_sets[request.nodes.index()];
         let asked = request.amounts.iter().copied().chain([i64::from(request.exclusive)]);
         let admits = asked.clone().zip(&self.values).all(|(asked, &has)| asked <= has);
-        // What it asks for is on no other node.
+        // Only nodes of this set have the requested resource.
         let decides = asked.zip(&of_set.on_others).any(|(asked, &others)| asked > 0 && others == 0);
         (admits && decides).then_some(&of_set.places)
     }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{NodeSets, NodeTasks, PlacementRequest, Profile, Supposed, Unanswered};
+use crate::cluster::{NodeSets, NodeTasks, PlacementRequest, Profile, ProfileOverlay, Unanswered};
 use crate::placement::Allocator;
 use crate::state::{ExpectedEnd, View};
 use crate::time::{Time, from_ordered_bits};
@@ -22,9 +22,9 @@ struct Held {
 }
 
 impl Held {
-    fn supposed<'a>(&'a self, view: View<'a>) -> Supposed<'a> {
+    fn overlay<'a>(&'a self, view: View<'a>) -> ProfileOverlay<'a> {
         let request = view.scenario.requests.get(self.request);
-        Supposed { request, placement: &self.placement, from: self.start, until: self.end }
+        ProfileOverlay { request, placement: &self.placement, from: self.start, until: self.end }
     }
 
     fn hold(&self, profile: &mut Profile, view: View<'_>) {
@@ -274,7 +274,7 @@ impl Plan {
         start: f64,
     ) -> Result<bool, Unanswered> {
         self.hold_first(view, 0);
-        let others: Vec<Supposed<'_>> = self.reserved.iter().map(|held| held.supposed(view)).collect();
+        let others: Vec<ProfileOverlay<'_>> = self.reserved.iter().map(|held| held.overlay(view)).collect();
         let placement = place_besides(&mut self.profile, view, allocator, (job, start, None), &others)?;
         let fits = placement.is_some();
         self.reserved.extend(placement.map(|placement| reservation(view, job, start, placement)));
@@ -306,8 +306,8 @@ impl Plan {
         let first = self.reserved.iter().position(overlaps).unwrap_or(self.reserved.len());
         let mut again = self.reserved[..first].to_vec();
         for Held { job, start, connected, .. } in &self.reserved[first..] {
-            let others: Vec<Supposed<'_>> =
-                std::iter::once(&held).chain(&again).map(|held| held.supposed(view)).collect();
+            let others: Vec<ProfileOverlay<'_>> =
+                std::iter::once(&held).chain(&again).map(|held| held.overlay(view)).collect();
             let own = (*job, *start, *connected);
             let Some(placement) = place_besides(&mut self.profile, view, allocator, own, &others)? else {
                 return Ok(false);
@@ -350,7 +350,7 @@ fn place_besides(
     view: View<'_>,
     allocator: &mut Allocator,
     (job, start, connected): (u32, f64, Option<usize>),
-    others: &[Supposed<'_>],
+    others: &[ProfileOverlay<'_>],
 ) -> Result<Option<Vec<NodeTasks>>, Unanswered> {
     let mut placement = Vec::new();
     // A job that never fits has an infinite start; it occupies no nodes and does not restrict other jobs.
@@ -359,7 +359,7 @@ fn place_besides(
     let stays =
         |want: &PlacementRequest<'_>| connected.is_none() || sets.connected(want.request.nodes) == connected;
     for want in view.placement_requests(job).filter(stays) {
-        fits = fits || profile.fits_besides(&want, start, others, allocator, &mut placement)?;
+        fits = fits || profile.fits_with_overlays(&want, start, others, allocator, &mut placement)?;
     }
     Ok(fits.then_some(placement))
 }

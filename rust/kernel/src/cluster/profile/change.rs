@@ -1,4 +1,4 @@
-//! Changes of a profile: a job holds its nodes over a time, or gives them up.
+//! Changes of a profile: a job holds its nodes over a time, or releases them.
 use std::ops::Range;
 
 use crate::cluster::placement::NodeTasks;
@@ -9,12 +9,12 @@ use super::rows::Rows;
 use super::{Nodes, Profile};
 
 impl Profile {
-    /// A job holds its placement over [from, until).
+    /// Allocates a placement to a job over [from, until).
     pub fn hold(&mut self, request: &Request, placement: &[NodeTasks], from: f64, until: f64) {
         self.change(request, placement, from, until, -1);
     }
 
-    /// A job gives up its placement over [from, until), which it held.
+    /// Releases a placement over [from, until); the job must hold it.
     pub fn release(&mut self, request: &Request, placement: &[NodeTasks], from: f64, until: f64) {
         self.change(request, placement, from, until, 1);
     }
@@ -40,7 +40,7 @@ impl Profile {
         self.count_at(first, sign);
     }
 
-    /// Lists what a job holds on its nodes, and adds it up for each node set.
+    /// Lists the amounts that a job holds on its nodes, and adds them up for each node set.
     fn count_held(&mut self, request: &Request, placement: &[NodeTasks], totals: &mut [i64]) {
         totals.fill(0);
         self.held.clear();
@@ -64,7 +64,7 @@ impl Profile {
         }
     }
 
-    /// What a job holds of a resource on one of its nodes.
+    /// The amount of a resource that a job holds on one of its nodes.
     #[inline]
     pub(super) fn amount_on(&self, request: &Request, part: NodeTasks, resource: usize) -> i64 {
         if request.exclusive {
@@ -74,7 +74,7 @@ impl Profile {
         }
     }
 
-    /// Changes the steps of each node; false where less than nothing is left.
+    /// Changes the steps of each node; returns false if an amount becomes negative.
     fn change_steps(
         &mut self,
         request: &Request,
@@ -88,7 +88,7 @@ impl Profile {
             for (resource, amount) in amounts.iter_mut().take(self.resources).enumerate() {
                 *amount = self.amount_on(request, part, resource);
             }
-            // One job more, or less.
+            // The last value is the number of jobs: one more, or one less.
             amounts[self.resources] = 1;
             let Nodes::Steps(nodes) = &mut self.nodes else { break };
             let node = &mut nodes[part.node as usize];
@@ -104,7 +104,8 @@ impl Profile {
         has_all
     }
 
-    /// Changes the rows of some steps; false where less than nothing is left. Levels that cannot say so become rows of amounts.
+    /// Changes the rows of some steps; returns false if an amount becomes negative. Levels that cannot represent the
+    /// result are converted to rows of amounts.
     fn change_rows(&mut self, steps: Range<usize>, sign: i64) -> bool {
         if let Nodes::Levels(levels) = &mut self.nodes {
             if levels.change(steps.clone(), &self.held, sign) {
@@ -116,7 +117,7 @@ impl Profile {
         rows.change(steps, &self.held, sign as i16) >= 0 || sign > 0
     }
 
-    /// The step of the totals that begins at `time`; a new one has no marks yet.
+    /// The step of the totals that begins at `time`; a new step has no marks.
     fn marked_step(&mut self, time: f64) -> usize {
         let known = self.totals.times.len();
         let step = self.totals.split(time);
@@ -127,14 +128,14 @@ impl Profile {
         step
     }
 
-    /// How much begins or ends at a step of the totals.
+    /// Number of jobs that begin or end at a step of the totals.
     fn mark(&mut self, step: usize) -> &mut i64 {
         &mut self.totals.values[(step + 1) * self.totals.width - 1]
     }
 
-    /// One job more begins or ends at a step, or one less: it goes where none does.
+    /// Counts one more, or one less, job that begins or ends at a step, and removes the step if none does.
     fn count_at(&mut self, step: usize, sign: i64) {
-        // The first step is what is in force now: it stays.
+        // The first step is the current state: it stays.
         if step > 0 {
             let mark = self.mark(step);
             *mark -= sign;

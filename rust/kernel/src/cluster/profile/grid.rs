@@ -1,6 +1,6 @@
-//! Rows of values in the order of time: one for each step of the totals.
+//! Rows of values in time order: one row for each step of the totals.
 //!
-//! A new step copies one row, whatever the number of steps; beyond that it costs O(steps) to keep the order.
+//! A new step copies one row, independent of the number of steps, and costs O(steps) to keep the order.
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 /// One row for each step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Grid<T> {
-    /// Values in a row.
+    /// Values per row.
     width: usize,
-    /// Where the row of each step is.
+    /// The position of each step's row in `values`.
     order: Vec<u32>,
     values: Vec<T>,
     vacant: Vec<u32>,
 }
 
 impl<T: Copy> Grid<T> {
-    /// These rows, at least one, for as many steps.
+    /// Creates a grid of these rows, at least one; one step per row.
     pub(super) fn new(rows: &[Vec<T>]) -> Self {
         Self {
             width: rows[0].len(),
@@ -38,13 +38,13 @@ impl<T: Copy> Grid<T> {
         &self.values[self.order[step] as usize * self.width..][..self.width]
     }
 
-    /// The same, to be changed.
+    /// The row of a step, mutable.
     #[inline]
     pub(super) fn row_mut(&mut self, step: usize) -> &mut [T] {
         &mut self.values[self.order[step] as usize * self.width..][..self.width]
     }
 
-    /// Visits the rows of some steps until `visit` says false: to how many of them it did not.
+    /// Visits the rows of some steps until `visit` returns false; returns the number of rows before that one.
     #[inline]
     pub(super) fn visit_mut(
         &mut self,
@@ -56,7 +56,7 @@ impl<T: Copy> Grid<T> {
         rows.iter().position(refuses).unwrap_or(rows.len())
     }
 
-    /// A step becomes two.
+    /// Splits a step into two equal steps.
     pub(super) fn split(&mut self, step: usize) {
         let from = self.order[step] as usize * self.width;
         let range = from..from + self.width;
@@ -70,12 +70,12 @@ impl<T: Copy> Grid<T> {
         self.order.insert(step + 1, row);
     }
 
-    /// A step goes: the one before lasts on.
+    /// Removes a step: the step before it extends over its time.
     pub(super) fn remove(&mut self, step: usize) {
         self.vacant.push(self.order.remove(step));
     }
 
-    /// Forgets the first steps.
+    /// Removes the first steps.
     pub(super) fn trim(&mut self, past: usize) {
         self.vacant.extend(self.order.drain(..past));
     }

@@ -1,4 +1,4 @@
-//! Conjunctions of rows of levels over a time, as searches and allocators see them.
+//! Conjunctions of rows of levels over a time, for searches and allocators.
 use std::ops::Range;
 
 use crate::cluster::availability::{Availability, PlacementRequest, holds_by_index};
@@ -12,31 +12,31 @@ use super::levels::Levels;
 use super::window::visit_sorted_by_load;
 use super::{OverTime, Profile};
 
-/// Which planes are kept.
+/// The planes that are computed.
 #[derive(Clone, Copy)]
 enum Kept<'a> {
-    /// All of the levels.
+    /// All planes of the levels.
     All,
-    /// For each number of tasks the nodes with slots for so many.
+    /// For each number of tasks, the nodes with at least this number of slots.
     Slots(&'a Request),
 }
 
-/// What is free on the nodes over a time that grows row by row.
+/// The free amounts of the nodes over a time that grows row by row.
 #[derive(Clone)]
 pub(super) struct LevelMinima<'a> {
     profile: &'a Profile,
     levels: &'a Levels,
     kept: Kept<'a>,
     planes: Vec<u64>,
-    /// How many tasks each plane counts on a node.
+    /// Number of tasks that each plane counts on a node.
     weight: u64,
-    /// Whether the slots are known to suffice: not before the first step.
+    /// True if the slots are known to suffice; false before the first step.
     is_counted: bool,
-    /// Where one resource alone matters, the first word of its planes in a row, and how much of it a task asks.
+    /// If the request has one resource only: the first word of its planes in a row, and the amount per task.
     only: Option<(usize, usize)>,
 }
 
-/// Puts the conjunction of two planes into a third: whether it differs from the first.
+/// Writes the conjunction of two planes to a third; returns whether it differs from the first.
 #[inline]
 fn conjunction(plane: &mut [u64], one: &[u64], other: &[u64]) -> bool {
     let mut lost = 0;
@@ -48,12 +48,12 @@ fn conjunction(plane: &mut [u64], one: &[u64], other: &[u64]) -> bool {
 }
 
 impl<'a> LevelMinima<'a> {
-    /// Of no time yet: the slots for a request.
+    /// Creates minima over an empty time, with the slots for a request.
     pub(super) fn of_asked(profile: &'a Profile, levels: &'a Levels, request: &'a Request) -> Self {
         let asked = || request.amounts.iter().enumerate().filter(|&(_, &amount)| amount > 0);
         let most = asked().map(|(resource, &amount)| levels.planes(resource).len() as i64 / amount).min();
         let limit = if request.tasks_per_node == 0 { u32::MAX } else { request.tasks_per_node };
-        // A request for nothing has as many slots on each node as it may.
+        // A request without resources has as many slots on each node as its limit of tasks per node.
         let (count, weight) = most.map_or((1, limit), |most| ((most as u32).min(limit), 1));
         let mut asked = asked();
         let only = match (asked.next(), asked.next()) {
@@ -70,13 +70,13 @@ impl<'a> LevelMinima<'a> {
         minima
     }
 
-    /// Of no time: all planes.
+    /// Creates minima over an empty time, with all planes.
     fn of_all(profile: &'a Profile, levels: &'a Levels) -> Self {
         let planes = vec![u64::MAX; levels.count() * levels.words()];
         Self { profile, levels, kept: Kept::All, planes, weight: 1, is_counted: false, only: None }
     }
 
-    /// What allocators see over [from, until).
+    /// The minima over [from, until), for allocators.
     pub(super) fn over(profile: &'a Profile, levels: &'a Levels, from: f64, until: f64) -> Self {
         let mut minima = Self::of_all(profile, levels);
         for step in profile.steps_within(from, until) {
@@ -85,7 +85,7 @@ impl<'a> LevelMinima<'a> {
         minima
     }
 
-    /// What is free at an instant, as allocators see it for a request.
+    /// The free amounts at an instant, for the allocation of a request.
     pub(super) fn at(profile: &'a Profile, levels: &'a Levels, request: &'a Request, instant: f64) -> Self {
         let asked = Self::of_asked(profile, levels, request);
         let mut minima = if asked.is_whole() { asked } else { Self::of_all(profile, levels) };
@@ -100,7 +100,7 @@ impl<'a> LevelMinima<'a> {
         }
     }
 
-    /// Puts the slots that a row has too into planes: whether they are fewer.
+    /// Intersects the slots with the slots of a row into `planes`; returns whether they become fewer.
     fn conjunction_of_slots(&self, planes: &mut [u64], row: &[u64], request: &Request) -> bool {
         let (levels, words) = (self.levels, self.levels.words());
         let mut has_lost = false;
@@ -122,7 +122,7 @@ impl<'a> LevelMinima<'a> {
         has_lost
     }
 
-    /// Whether the slots that the planes count suffice.
+    /// Returns whether the counted slots suffice.
     #[inline]
     fn has_bits_for(&self, tasks: u32) -> bool {
         let count = self.planes.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
@@ -166,12 +166,12 @@ impl OverTime for LevelMinima<'_> {
     fn take_in(&mut self, spare: &mut Self, step: usize, want: &PlacementRequest<'_>) -> bool {
         let row = self.levels.row(step);
         let has_lost = match self.only {
-            // One plane follows the other.
+            // The planes of the levels are adjacent.
             Some((first, 1)) => conjunction(&mut spare.planes, &self.planes, &row[first..]),
             _ => self.conjunction_of_slots(&mut spare.planes, row, want.request),
         };
         if !has_lost && self.is_counted {
-            // As many as before, which suffice.
+            // As many slots as before, which suffice.
             return true;
         }
         self.is_counted = spare.has_bits_for(want.tasks);

@@ -1,9 +1,9 @@
-//! Free amounts of all nodes as bits: for each step of the totals, resource by resource and level by level, the nodes where
-//! at least so much is free.
+//! Free amounts of all nodes as bitmaps: for each step of the totals, resource and level, the nodes where at least this
+//! amount is free.
 //!
-//! The minimum over a time is the conjunction of its rows, and the slots of all nodes are the bits that are set at the multiples
-//! of what a task asks. A change costs O(steps · levels) for each 64 nodes of the job. What is below nothing has no level: where
-//! nodes are promised twice, the profile goes over to rows of amounts.
+//! The minimum over a time is the conjunction of its rows. The slots of all nodes are the bits set in the planes at
+//! multiples of the amount per task. A change costs O(steps · levels) for each 64 nodes of the job. Levels cannot
+//! represent negative amounts: if nodes are overcommitted, the profile is converted to rows of amounts.
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -16,25 +16,25 @@ use crate::index::WORD;
 use super::grid::Grid;
 use super::held::Held;
 
-/// Beyond so many levels of all resources together, rows of amounts are cheaper.
+/// With more levels of all resources together, rows of amounts are cheaper.
 const MOST_LEVELS: i64 = 16;
 
-/// A row of more words takes too much memory: there is one of them, of up to 64 KiB, for each step.
+/// A longer row takes too much memory: each step has one row of up to 64 KiB.
 const MOST_WORDS: usize = 8192;
 
-/// Which nodes have how much free, step by step.
+/// The nodes with each free amount, for each step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Levels {
-    /// Words of a plane: one bit for each node.
+    /// Words per plane: one bit per node.
     words: usize,
-    /// The first plane of each resource, which is that of level 1, and the number of all planes.
+    /// The first plane of each resource, which is the plane of level 1; the last element is the number of planes.
     first: Vec<usize>,
     /// The nodes of each node set.
     sets: Vec<u64>,
     /// The row of the empty machine.
     offered: Vec<u64>,
     grid: Grid<u64>,
-    /// What a change takes away or gives back.
+    /// Scratch space: the amounts that a change subtracts or adds.
     #[serde(skip)]
     changes: Vec<Masked>,
 }
@@ -42,7 +42,7 @@ pub(super) struct Levels {
 /// An amount of a resource that changes on some nodes of one word.
 #[derive(Clone, Copy, Debug)]
 struct Masked {
-    /// Where the word of level 1 is in a row, and how many levels there are.
+    /// The position of the word of level 1 in a row, and the number of levels.
     at: u32,
     levels: u32,
     amount: u32,
@@ -50,7 +50,7 @@ struct Masked {
 }
 
 impl Levels {
-    /// One row of what nodes offer, node-major; None where the levels are too many.
+    /// Creates levels of one row: the available amounts of the nodes, node-major. None if there are too many levels.
     pub(super) fn new(
         resources: usize,
         capacity: &[i64],
@@ -135,7 +135,7 @@ impl Levels {
         self.first[self.first.len() - 1]
     }
 
-    /// The plane of those nodes where so much of a resource is free, which is more than nothing; None where it never is.
+    /// The plane of the nodes where this amount (> 0) of a resource is free; None if no node ever has this amount.
     #[inline]
     pub(super) fn plane_of(&self, resource: usize, amount: i64) -> Option<usize> {
         let planes = self.planes(resource);
@@ -145,7 +145,7 @@ impl Levels {
             .map(|amount| planes.start + amount - 1)
     }
 
-    /// The nodes of a word that have slots for so many tasks in some planes, as far as amounts tell.
+    /// The nodes of a word that have slots for a number of tasks in some planes, by amounts only.
     #[inline]
     pub(super) fn with_slots(&self, planes: &[u64], request: &Request, tasks: i64, word: usize) -> u64 {
         let mut nodes = u64::MAX;
@@ -158,20 +158,20 @@ impl Levels {
         nodes
     }
 
-    /// The nodes of a word of which nothing is held, by some planes.
+    /// The nodes of a word without any held amount, by some planes.
     pub(super) fn idle(&self, planes: &[u64], word: usize) -> u64 {
         let planes = self.offered.iter().zip(planes).skip(word).step_by(self.words);
         !planes.fold(0, |lost, (offered, free)| lost | offered & !free)
     }
 
-    /// How much of a resource is free on a node, by some planes.
+    /// The free amount of a resource on a node, by some planes.
     pub(super) fn amount(&self, planes: &[u64], node: u32, resource: usize) -> i64 {
         let (word, bit) = (node as usize / WORD, node as usize % WORD);
         self.planes(resource).map(|plane| (planes[plane * self.words + word] >> bit & 1) as i64).sum()
     }
 
-    /// Takes away or gives back what a job holds in all steps of a range; false where levels cannot say what is left: then nothing
-    /// is changed.
+    /// Subtracts or adds the amounts that a job holds in all steps of a range. Returns false, and changes nothing, if
+    /// levels cannot represent the result.
     pub(super) fn change(&mut self, steps: Range<usize>, held: &[Held], sign: i64) -> bool {
         let mut changes = std::mem::take(&mut self.changes);
         changes.clear();
@@ -184,7 +184,8 @@ impl Levels {
         is_done
     }
 
-    /// Takes note of what is held on one node; false where that is nothing. O(1) where nodes come by index.
+    /// Records the amount held on one node; returns false if the job holds nothing there. O(1) if nodes come in
+    /// ascending order.
     fn note(&self, changes: &mut Vec<Masked>, held: &Held) -> bool {
         let is_known = (held.plane as usize) < self.resources();
         if is_known {
@@ -217,7 +218,7 @@ impl Levels {
         }
     }
 
-    /// False where some would be below nothing, and nothing is changed.
+    /// Returns false, and changes nothing, if an amount would become negative.
     fn take_away(&mut self, steps: Range<usize>, changes: &[Masked]) -> bool {
         let first = steps.start;
         for (number, change) in changes.iter().enumerate() {
@@ -237,14 +238,14 @@ impl Levels {
         true
     }
 
-    /// Takes away from planes what a job holds on a node; of what is less, nothing is left.
+    /// Subtracts from planes the amount that a job holds on a node; amounts that would be negative become 0.
     pub(super) fn lower(&self, planes: &mut [u64], node: u32, resource: usize, amount: i64) {
         self.masked(node, resource, amount).lower(planes, self.words);
     }
 }
 
 impl Masked {
-    /// Whether so much is free on all of the nodes.
+    /// Returns whether this amount is free on all of the nodes.
     #[inline]
     fn is_there(&self, row: &[u64], words: usize) -> bool {
         self.amount <= self.levels
@@ -291,7 +292,7 @@ mod tests {
 
     use super::*;
 
-    /// Nodes of up to three units, more of them than a word has bits.
+    /// Nodes with up to three units; more nodes than a word has bits.
     const NODES: usize = 70;
 
     fn levels(offered: &[i64]) -> Levels {
@@ -310,7 +311,7 @@ mod tests {
             for (nodes, is_cut, ends) in jobs {
                 let mut held: Vec<Held> = nodes.iter().map(|(&node, &amount)| Held { node, plane: 0, amount }).collect();
                 if is_cut {
-                    // Hardly any job of many nodes fits as it is.
+                    // Few jobs of many nodes fit without this filter.
                     held.retain(|held| held.amount <= free[held.node as usize]);
                 }
                 let fits = held.iter().all(|held| held.amount <= free[held.node as usize]);

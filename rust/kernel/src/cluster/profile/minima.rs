@@ -1,4 +1,4 @@
-//! Minima of rows over a time, as searches and allocators see them.
+//! Minima of rows over a time, for searches and allocators.
 use crate::cluster::availability::{Availability, PlacementRequest};
 use crate::cluster::node_set::NodeSetId;
 use crate::cluster::placement::NodeTasks;
@@ -9,7 +9,7 @@ use super::rows::{LANES, MOST_AMOUNT, Rows};
 use super::window::visit_sorted_by_load;
 use super::{OverTime, Profile};
 
-/// The sums of so many values do not overflow: each vector of them adds one amount to each lane.
+/// Number of values that can be added without overflow: each vector of them adds one amount to each lane.
 const BLOCK: usize = LANES * (i16::MAX as usize / MOST_AMOUNT as usize);
 
 /// The minima of some planes over a time that grows row by row.
@@ -17,18 +17,18 @@ const BLOCK: usize = LANES * (i16::MAX as usize / MOST_AMOUNT as usize);
 pub(super) struct Minima<'a> {
     profile: &'a Profile,
     rows: &'a Rows,
-    /// The planes of the resources that a request asks for.
+    /// The planes of the requested resources.
     planes: Vec<usize>,
     values: Vec<i16>,
-    /// Whether the slots are what is free in the one plane.
+    /// True if the slots of a node are its free amount in the only plane.
     is_count: bool,
 }
 
 impl<'a> Minima<'a> {
-    /// Of no time yet: the planes that matter to a request.
+    /// Creates minima over an empty time, of the planes that matter to a request.
     pub(super) fn of_asked(profile: &'a Profile, rows: &'a Rows, request: &Request) -> Self {
         let resources = profile.resources;
-        // Whether a node is idle, all resources tell.
+        // A node is idle only if no resource is held.
         let matters = |plane: &usize| request.exclusive || *plane < resources && request.amounts[*plane] > 0;
         let planes: Vec<usize> = (0..rows.planes()).filter(matters).collect();
         let values = vec![i16::MAX; planes.len() * rows.stride()];
@@ -38,14 +38,14 @@ impl<'a> Minima<'a> {
         Self { profile, rows, planes, values, is_count }
     }
 
-    /// Of no time: all planes.
+    /// Creates minima over an empty time, of all planes.
     fn of_all(profile: &'a Profile, rows: &'a Rows) -> Self {
         let planes: Vec<usize> = (0..rows.planes()).collect();
         let values = vec![i16::MAX; planes.len() * rows.stride()];
         Self { profile, rows, planes, values, is_count: false }
     }
 
-    /// What allocators see over [from, until).
+    /// The minima over [from, until), for allocators.
     pub(super) fn over(profile: &'a Profile, rows: &'a Rows, from: f64, until: f64) -> Self {
         let mut minima = Self::of_all(profile, rows);
         for step in profile.steps_within(from, until) {
@@ -54,7 +54,7 @@ impl<'a> Minima<'a> {
         minima
     }
 
-    /// What is free at an instant, as allocators see it for a request.
+    /// The free amounts at an instant, for the allocation of a request.
     pub(super) fn at(profile: &'a Profile, rows: &'a Rows, request: &Request, instant: f64) -> Self {
         let asked = Self::of_asked(profile, rows, request);
         let mut minima = if asked.is_whole() { asked } else { Self::of_all(profile, rows) };
@@ -73,12 +73,13 @@ impl<'a> Minima<'a> {
         }
     }
 
-    /// Whether the slots of all nodes of the request's set add up to its tasks; its planes alone are kept.
+    /// Returns whether the slots of all nodes of the request's set add up to its tasks; reads the planes of the request
+    /// only.
     fn suffices(&self, request: &Request, tasks: u32) -> bool {
         if self.planes.len() != 1 || request.exclusive || request.tasks_per_node != 0 {
             return self.suffices_by_slots(request, tasks);
         }
-        // Amounts may be greater than any node has.
+        // The requested amount may exceed the capacity of every node.
         let asked = i32::try_from(request.amounts[self.planes[0]]).unwrap_or(i32::MAX);
         let ranges = self.profile.node_sets.ranges_from(request.nodes, 0);
         let slots: i64 = ranges
@@ -105,14 +106,14 @@ impl<'a> Minima<'a> {
         left == 0
     }
 
-    /// The slots of a node, where the planes of the request are kept.
+    /// The slots of a node, from the planes of the request.
     fn slots_here(&self, node: u32, request: &Request) -> u32 {
         let stride = self.rows.stride();
         let mut slots = if request.tasks_per_node == 0 { u32::MAX } else { request.tasks_per_node };
         for (values, &plane) in self.values.chunks_exact(stride).zip(&self.planes) {
             let free = i32::from(values[node as usize].max(0));
             match request.amounts.get(plane) {
-                // A job is there.
+                // A job holds part of the node.
                 _ if request.exclusive && values[node as usize] < self.profile.offered_on(node, plane) => {
                     return 0;
                 }
@@ -135,7 +136,7 @@ impl<'a> Minima<'a> {
     }
 }
 
-/// Puts the minima of two rows into a third: the sum of what is above nothing there.
+/// Writes the minima of two rows to a third; returns the sum of the positive minima.
 fn minima_and_sum(minima: &mut [i16], one: &[i16], other: &[i16]) -> i64 {
     let mut sum = 0;
     let blocks = minima.chunks_mut(BLOCK).zip(one.chunks(BLOCK).zip(other.chunks(BLOCK)));
@@ -188,7 +189,7 @@ impl OverTime for Minima<'_> {
         let (stride, profile) = (self.rows.stride(), self.profile);
         for &part in placement {
             for (values, &plane) in self.values.chunks_exact_mut(stride).zip(&self.planes) {
-                // Of what is not released again one job too many is as good as one.
+                // These minima are never released, so counting one job too many does no harm.
                 let is_resource = plane < profile.resources;
                 let amount = if is_resource { profile.amount_on(request, part, plane) } else { 1 };
                 values[part.node as usize] -= amount as i16;

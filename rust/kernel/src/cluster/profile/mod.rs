@@ -1,22 +1,22 @@
-//! Availability over time: what running and reserved jobs leave free, node by node and in all.
+//! Availability over time: the amounts that running and reserved jobs leave free, by node and in total.
 //!
-//! The totals are a step function, whose steps are the instants at which anything begins or ends: O(B) to change for B
-//! instants, for each node set. The nodes are kept in one of three ways. On machines of up to some ten thousand nodes each
-//! step has a row of all of them, and the search moves one window over the rows: of bits, where there are few levels of free
-//! amounts, else of amounts. On others each node has a step function of its own, O(k) to change where it has k steps, and
-//! the search looks at the nodes of the job's own set where the totals admit the job.
+//! The totals are a step function whose steps are the instants at which a job begins or ends: a change costs O(B) for B
+//! instants, for each node set. The nodes are stored in one of three ways. On machines of up to about ten thousand
+//! nodes, each step has a row of all nodes, and the search moves one window over the rows: rows of bits if there are
+//! few levels of free amounts, otherwise rows of amounts. On larger machines each node has its own step function, which
+//! costs O(k) to change for k steps, and the search examines the nodes of the job's set when the totals admit the job.
 mod change;
 mod grid;
 mod held;
 mod level_minima;
 mod levels;
 mod minima;
+mod overlay;
 mod rows;
 mod runs;
 mod scan;
 mod search;
 mod steps;
-mod supposed;
 mod window;
 
 use std::sync::Arc;
@@ -30,26 +30,27 @@ use super::node_sets::{NodeSets, totals_of};
 use super::placement::NodeTasks;
 use super::request::Request;
 
-pub use supposed::Supposed;
+pub use overlay::ProfileOverlay;
 
 use held::Held;
 use levels::Levels;
 use rows::Rows;
 use steps::Steps;
 
-/// What is free on the nodes over time.
+/// The free amounts of the nodes over time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Nodes {
-    /// Bit by bit, for each step of the totals and each level of each resource.
+    /// As bits, for each step of the totals and each level of each resource.
     Levels(Levels),
-    /// Row by row, for each step of the totals.
+    /// As rows of amounts, for each step of the totals.
     Rows(Rows),
-    /// Node by node, each with its own steps; the last value of each is minus the number of jobs there.
+    /// As a step function per node; the last value of each step is minus the number of jobs on the node.
     Steps(Vec<Steps>),
 }
 
 impl Nodes {
-    /// Levels where capacities are small, else rows where amounts are not too large; steps where a row would be too long.
+    /// Chooses levels if capacities are small, otherwise rows if amounts are not too large; step functions if a row
+    /// would be too long.
     fn new(resources: usize, capacity: &[i64], offered: &[i64], node_sets: &NodeSets) -> Self {
         if let Some(levels) = Levels::new(resources, capacity, offered, node_sets) {
             return Self::Levels(levels);
@@ -61,7 +62,7 @@ impl Nodes {
         Self::Steps(offered.chunks_exact(resources).map(of_node).collect())
     }
 
-    /// A step of the totals becomes two.
+    /// Splits a step of the totals into two equal steps.
     fn split(&mut self, step: usize) {
         match self {
             Self::Levels(levels) => levels.grid_mut().split(step),
@@ -70,7 +71,7 @@ impl Nodes {
         }
     }
 
-    /// A step of the totals goes.
+    /// Removes a step of the totals.
     fn remove(&mut self, step: usize) {
         match self {
             Self::Levels(levels) => levels.grid_mut().remove(step),
@@ -79,7 +80,7 @@ impl Nodes {
         }
     }
 
-    /// The first steps of the totals are past.
+    /// Removes the first steps of the totals, which are past.
     fn trim(&mut self, past: usize) {
         match self {
             Self::Levels(levels) => levels.grid_mut().trim(past),
@@ -91,20 +92,20 @@ impl Nodes {
 
 /// The minima of rows over a time, which grows row by row.
 trait OverTime: Availability + Clone {
-    /// Adds a step to the time if the slots suffice with it too: whether they do. The values of `spare`, which is of the same
-    /// request, are lost.
+    /// Extends the time by a step if the slots still suffice then; returns whether they do. Overwrites the values of
+    /// `spare`, which must belong to the same request.
     fn take_in(&mut self, spare: &mut Self, step: usize, want: &PlacementRequest<'_>) -> bool;
 
-    /// Forgets the time.
+    /// Resets to an empty time.
     fn clear(&mut self);
 
-    /// Whether allocators can work with it: it has all resources, not only those that are asked for.
+    /// Returns whether allocators can use the minima, i.e. they cover all resources and not only the requested ones.
     fn is_whole(&self) -> bool;
 
-    /// Takes the lesser of its values and those of another for the same request.
+    /// Replaces each value by the minimum with that of another for the same request.
     fn lower_to(&mut self, other: &Self);
 
-    /// Takes away what a job holds.
+    /// Subtracts the amounts that a job holds.
     fn hold(&mut self, request: &Request, placement: &[NodeTasks]);
 }
 
@@ -114,30 +115,31 @@ pub struct Profile {
     resources: usize,
     node_sets: Arc<NodeSets>,
     capacity: Vec<i64>,
-    /// What the nodes offer of their capacities: less where part of the machine is unavailable.
+    /// The available capacities of the nodes: smaller if part of the machine is unavailable.
     offered: Vec<i64>,
     now: f64,
     node_count: u32,
     nodes: Nodes,
-    /// The totals of each node set, set-major; the last value counts what begins or ends there.
+    /// The totals of each node set, set-major; the last value counts the jobs that begin or end at the step.
     totals: Steps,
-    /// Until then some node may be promised twice, by a job that started late where it had been reserved. A negative
-    /// amount there is as good as none, so the totals say too little.
+    /// Until this time some node may be allocated twice, because a job started late on nodes that had been reserved. A
+    /// negative free amount of such a node counts as 0, so the totals are too small.
     overcommitted_until: f64,
-    /// What a change holds on each node; and on one and in each set, with room for the count that stands last.
+    /// Scratch space: the amounts of a change by node; on one node (and the job count); and in each set (and the mark
+    /// of the step).
     held: Vec<Held>,
     held_here: Vec<i64>,
     held_in_all: Vec<i64>,
 }
 
 impl Profile {
-    /// A profile of an empty machine: `capacity` is node-major.
+    /// Creates the profile of a machine without jobs; `capacity` is node-major.
     #[must_use]
     pub fn new(resources: usize, capacity: &[i64], node_sets: &Arc<NodeSets>) -> Self {
         Self::of_offered(resources, capacity, capacity.to_vec(), node_sets)
     }
 
-    /// A profile of what an empty machine offers.
+    /// Creates the profile of the available capacity of a machine, without jobs.
     #[must_use]
     pub fn of_machine(machine: &Machine) -> Self {
         Self::of_offered(machine.resources(), machine.capacity(), machine.available(), machine.node_sets())
@@ -146,7 +148,7 @@ impl Profile {
     fn of_offered(resources: usize, capacity: &[i64], offered: Vec<i64>, node_sets: &Arc<NodeSets>) -> Self {
         let nodes = Nodes::new(resources, capacity, &offered, node_sets);
         let mut totals = totals_of(resources, &offered, node_sets);
-        // The last value counts what begins or ends there: a step of the totals stays while anything does.
+        // The last value counts the jobs that begin or end at a step: the step is kept while the count is not 0.
         totals.push(0);
         Self {
             resources,
@@ -170,36 +172,37 @@ impl Profile {
         self.now
     }
 
-    /// Moves on; what is past is forgotten.
+    /// Advances the present time, and drops past steps.
     pub fn advance(&mut self, now: f64) {
         self.now = now;
         let past = self.totals.trim(now);
         self.nodes.trim(past);
     }
 
-    /// What a node offers, by planes of rows: nothing of jobs that hold nothing.
+    /// The available amount of a node by plane of rows; 0 in the plane that counts jobs.
     fn offered_on(&self, node: u32, plane: usize) -> i16 {
         if plane < self.resources { self.offered[node as usize * self.resources + plane] as i16 } else { 0 }
     }
 
-    /// The steps of the totals that lie in [from, until), at least one.
+    /// The steps of the totals in [from, until), at least one.
     fn steps_within(&self, from: f64, until: f64) -> std::ops::Range<usize> {
         let first = self.totals.find(from);
         first..self.totals.times.partition_point(|&begin| begin < until).max(first + 1)
     }
 
-    /// Whether the totals of now and later are what is free, on no node less than nothing.
+    /// Returns whether the totals from now on are exact, because no node has a negative free amount.
     #[must_use]
     pub fn are_totals_reliable(&self) -> bool {
         self.now >= self.overcommitted_until
     }
 
-    /// Whether the totals of a step are that as well.
+    /// Returns whether the totals of a step are exact.
     fn is_reliable(&self, step: usize) -> bool {
         self.totals.times[step].max(self.now) >= self.overcommitted_until
     }
 
-    /// Visits the totals of a resource in a node set over [begin, end), and when each holds first from now on.
+    /// Visits the totals of a resource in a node set over [begin, end), each with the time from which it holds, at
+    /// least now.
     pub fn visit_totals(
         &self,
         nodes: NodeSetId,
@@ -213,7 +216,8 @@ impl Profile {
         }
     }
 
-    /// Whether just before an instant the totals reach what a job needs; not where that is now, or past.
+    /// Returns whether the totals just before a future instant suffice for a job; false if the instant is not in the
+    /// future.
     #[must_use]
     pub fn has_total_before(&self, request: &Request, tasks: u32, instant: f64) -> bool {
         let step = self.totals.times.partition_point(|&begin| begin < instant);
@@ -222,7 +226,7 @@ impl Profile {
             && totals().iter().enumerate().all(|(resource, &total)| total >= request.need(resource, tasks))
     }
 
-    /// What is free in all at an instant; None where that is not known.
+    /// The total free amounts at an instant; None if the totals are not exact then.
     #[must_use]
     pub fn totals_at(&self, instant: f64) -> Option<&[i64]> {
         let totals = &self.totals.at(self.totals.find(instant))[..self.resources];

@@ -1,7 +1,7 @@
-//! Free amounts of all nodes at one time: a row for each step of the totals.
+//! Free amounts of all nodes, one row for each step of the totals.
 //!
-//! The minima over a window of rows are taken by whole vectors, which pays on machines of up to some ten thousand nodes. A
-//! change costs O(steps · nodes of the job), a new step O(nodes).
+//! The minima over a window of rows are computed on whole vectors, which pays on machines of up to about ten thousand
+//! nodes. A change costs O(steps · nodes of the job), a new step O(nodes).
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -13,29 +13,30 @@ use super::grid::Grid;
 use super::held::Held;
 use super::levels::Levels;
 
-/// A row of more values takes too much memory: there is one of them, of up to 128 KiB, for each step.
+/// A longer row takes too much memory: each step has one row of up to 128 KiB.
 const MOST_VALUES: usize = 65_536;
 
-/// Amounts are this much smaller than what a value can be: what is promised twice is below zero by a few times as much.
+/// The factor of 8 leaves room for the negative values of amounts that are allocated more than once.
 pub(super) const MOST_AMOUNT: i64 = i16::MAX as i64 / 8;
 
-/// Values of one vector of the processor: planes begin at multiples of it.
+/// Values per vector of the processor: planes begin at multiples of it.
 pub(super) const LANES: usize = 8;
 
-/// What is free on every node, step by step.
+/// The free amounts of each node, for each step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Rows {
-    /// Values of a plane: one for each node, and zeros up to a multiple of the lanes.
+    /// Values per plane: one per node, padded with zeros to a multiple of the lanes.
     stride: usize,
-    /// One for each resource, and one for minus the number of jobs that hold nothing of any.
+    /// One plane per resource, and one for minus the number of jobs that hold no resource.
     planes: usize,
     values: Grid<i16>,
-    /// Resource by resource, the nodes where some of it is free, as bits.
+    /// For each resource, the bitmap of nodes where some of it is free.
     some: Grid<u64>,
 }
 
 impl Rows {
-    /// One row of what nodes offer, node-major; None where nodes are too many, or their capacities too large.
+    /// Creates one row of the available amounts, node-major. None if there are too many nodes, or their capacities are
+    /// too large.
     pub(super) fn new(resources: usize, capacity: &[i64], offered: &[i64]) -> Option<Self> {
         let stride = (offered.len() / resources).next_multiple_of(LANES);
         let planes = resources + 1;
@@ -50,7 +51,7 @@ impl Rows {
         Some(Self::of_rows(stride, planes, &[row]))
     }
 
-    /// The same as those of levels, of which jobs that hold nothing are no part: there are none.
+    /// Converts levels to rows. Levels contain no jobs that hold nothing, so the plane of those jobs is 0.
     pub(super) fn of_levels(levels: &Levels, nodes: usize) -> Self {
         let (stride, planes) = (nodes.next_multiple_of(LANES), levels.resources() + 1);
         let row = |step| {
@@ -66,29 +67,29 @@ impl Rows {
         Self { stride, planes, values: Grid::new(rows), some: Grid::new(&some) }
     }
 
-    /// Words of the bits of a plane.
+    /// Words of the bitmap of a plane.
     pub(super) fn words(&self) -> usize {
         self.stride.div_ceil(WORD)
     }
 
-    /// Resource by resource, the nodes where some of it is free.
+    /// For each resource, the bitmap of nodes where some of it is free.
     pub(super) fn some(&self) -> &Grid<u64> {
         &self.some
     }
 
-    /// The nodes of a word of a step that have some of each resource that a request asks for.
+    /// The nodes of a word, at a step, that have some of each requested resource free.
     pub(super) fn with_some(&self, step: usize, request: &Request, word: usize) -> u64 {
         let row = self.some.row(step);
         let asked = (0..request.amounts.len()).filter(|&resource| request.amounts[resource] > 0);
         asked.fold(u64::MAX, |nodes, resource| nodes & row[resource * self.words() + word])
     }
 
-    /// Values in a plane.
+    /// Values per plane.
     pub(super) fn stride(&self) -> usize {
         self.stride
     }
 
-    /// Planes in a row: one for each resource, and one for minus the number of jobs that hold nothing.
+    /// Planes per row: one per resource, and one for minus the number of jobs that hold no resource.
     pub(super) fn planes(&self) -> usize {
         self.planes
     }
@@ -99,25 +100,25 @@ impl Rows {
         &self.values.row(step)[plane * self.stride..][..self.stride]
     }
 
-    /// A step becomes two.
+    /// Splits a step into two equal steps.
     pub(super) fn split(&mut self, step: usize) {
         self.values.split(step);
         self.some.split(step);
     }
 
-    /// A step goes: the one before lasts on.
+    /// Removes a step: the step before it extends over its time.
     pub(super) fn remove(&mut self, step: usize) {
         self.values.remove(step);
         self.some.remove(step);
     }
 
-    /// Forgets the first steps.
+    /// Removes the first steps.
     pub(super) fn trim(&mut self, past: usize) {
         self.values.trim(past);
         self.some.trim(past);
     }
 
-    /// Takes away or gives back what a job holds in all steps of a range: the least amount that is there then.
+    /// Subtracts or adds the amounts that a job holds in all steps of a range; returns the least resulting amount.
     pub(super) fn change(&mut self, steps: Range<usize>, held: &[Held], sign: i16) -> i16 {
         let (words, resources) = (self.words(), self.planes - 1);
         let mut least = i16::MAX;
@@ -138,7 +139,7 @@ impl Rows {
     }
 }
 
-/// The row of these amounts by node and resource, and of no jobs that hold nothing.
+/// Creates a row from amounts by node and resource, without jobs that hold nothing.
 fn row_of((stride, planes): (usize, usize), amount: &impl Fn(usize, usize) -> i64, nodes: usize) -> Vec<i16> {
     let mut row = vec![0; stride * planes];
     for (plane, values) in row.chunks_exact_mut(stride).take(planes - 1).enumerate() {
@@ -149,7 +150,7 @@ fn row_of((stride, planes): (usize, usize), amount: &impl Fn(usize, usize) -> i6
     row
 }
 
-/// The bits of a row: where some of each resource is free.
+/// The bitmaps of a row: the nodes where some of each resource is free.
 fn some_of(row: &[i16], stride: usize, resources: usize) -> Vec<u64> {
     let words = stride.div_ceil(WORD);
     let mut some = vec![0; words * resources];

@@ -1,7 +1,8 @@
-//! Runs of nodes: the times over which they have slots without a break.
+//! Runs of nodes: the time spans in which a node has slots without interruption.
 //!
-//! Runs are bounds. By rows they are those over which some of each resource that is asked for is free, taken from the bits of
-//! whole rows: O(steps in the time, and in the runs), for 64 nodes at once. Node by node they are O(steps of the node).
+//! Runs are bounds. With rows, a run is a span in which some of each requested resource is free, computed from the
+//! bitmaps of whole rows: O(steps in the span and in the runs) for 64 nodes at once. With step functions, it costs
+//! O(steps of the node).
 use crate::cluster::placement::NodeTasks;
 use crate::cluster::request::Request;
 use crate::index::{WORD, ones_of};
@@ -13,17 +14,17 @@ use super::steps::Steps;
 use super::window::slots_of_step;
 use super::{Nodes, Profile};
 
-/// The bits of rows: which nodes may have slots for a request.
+/// The bitmaps of rows: nodes that may have slots for a request.
 struct Feasible<'a> {
     grid: &'a Grid<u64>,
     /// Words of a plane.
     words: usize,
-    /// Where the planes begin in a row of which all have to be set.
+    /// The first words of the planes in a row that must all be set.
     planes: Vec<usize>,
 }
 
 impl<'a> Feasible<'a> {
-    /// Those that have as much as a task asks; None where none ever has.
+    /// The nodes that have the amount of a task free; None if no node ever has it.
     fn by_levels(levels: &'a Levels, request: &Request) -> Option<Self> {
         let asked = request.amounts.iter().enumerate().filter(|&(_, &amount)| amount > 0);
         let plane =
@@ -32,14 +33,14 @@ impl<'a> Feasible<'a> {
         Some(Self { grid: levels.grid(), words: levels.words(), planes })
     }
 
-    /// Those with some of each resource that is asked for.
+    /// The nodes that have some of each requested resource free.
     fn by_rows(rows: &'a Rows, request: &Request) -> Self {
         let asked = (0..request.amounts.len()).filter(|&resource| request.amounts[resource] > 0);
         let planes = asked.map(|resource| resource * rows.words()).collect();
         Self { grid: rows.some(), words: rows.words(), planes }
     }
 
-    /// A word of the bits of a step.
+    /// A word of the bitmap of a step.
     #[inline]
     fn word(&self, step: usize, word: usize) -> u64 {
         let row = self.grid.row(step);
@@ -51,7 +52,7 @@ impl<'a> Feasible<'a> {
 }
 
 impl Profile {
-    /// Visits the runs [begin, end) of these nodes from now on that reach into a span of time.
+    /// Visits the runs [begin, end) of these nodes from now on that overlap a time span.
     pub fn visit_runs(
         &self,
         nodes: impl Iterator<Item = u32>,
@@ -88,7 +89,7 @@ impl Profile {
         }
     }
 
-    /// The runs of the nodes of one word of bits.
+    /// Visits the runs of the nodes of one word.
     fn visit_runs_of_word(
         &self,
         feasible: &Feasible<'_>,
@@ -102,7 +103,7 @@ impl Profile {
         let first = self.totals.find(begin.max(self.now));
         let mut open = mask & feasible.word(first, word);
         let mut since = [self.now; WORD];
-        // The runs in force when the span begins began earlier.
+        // The runs that contain the begin of the span began earlier.
         let (mut step, mut earlier) = (first, open);
         while earlier != 0 && step > 0 {
             let before = feasible.word(step - 1, word);
@@ -113,7 +114,7 @@ impl Profile {
             step -= 1;
         }
         for (step, &time) in times.iter().enumerate().skip(first + 1) {
-            // What begins after the span is of no interest.
+            // Runs that begin after the span are not needed.
             let of_interest = if time >= end { open } else { mask };
             let now_open = of_interest & feasible.word(step, word);
             for bit in ones_of(open & !now_open) {
@@ -142,7 +143,7 @@ impl Profile {
         let times = &steps.times;
         let past = steps.find(self.now);
         let mut step = steps.find(begin.max(self.now));
-        // The run in force when the span begins began earlier.
+        // The run that contains the begin of the span began earlier.
         while step > past && steps.has_slot(step, request) && steps.has_slot(step - 1, request) {
             step -= 1;
         }
@@ -159,7 +160,7 @@ impl Profile {
         }
     }
 
-    /// Whether one of some nodes may have a slot just before an instant that is later than now.
+    /// Returns whether one of some nodes may have a slot just before a future instant.
     #[must_use]
     pub fn has_slot_before<'a>(
         &self,
@@ -167,7 +168,7 @@ impl Profile {
         request: &Request,
         instant: f64,
     ) -> bool {
-        // Mostly there is none.
+        // The list is empty in most calls.
         let Some(first) = parts.next() else { return false };
         let before = |times: &[f64]| times.partition_point(|&begin| begin < instant) - 1;
         let step = before(&self.totals.times);

@@ -1,11 +1,11 @@
-//! The search by rows, of amounts or of levels: one window moves over the steps, and each step is taken into it once or twice.
+//! The search by rows of amounts or levels: one window moves over the steps, and each step enters it once or twice.
 use crate::cluster::availability::{Place, PlacementRequest, Unanswered};
-use crate::cluster::opened::place_at;
 use crate::cluster::placement::NodeTasks;
+use crate::cluster::unreserved_nodes::place_at;
 
 use super::{OverTime, Profile};
 
-/// Why a job does not fit over a window.
+/// The reason why a job does not fit over a window.
 enum Obstacle {
     /// The totals of this step are too small.
     Totals(usize),
@@ -14,9 +14,9 @@ enum Obstacle {
 }
 
 impl Profile {
-    /// The earliest instant in [from, before), where it is known that there is none in [now, from).
+    /// Returns the earliest instant in [from, before) at which the job fits, if none in [now, from) is known to exist.
     ///
-    /// The minima are of no time yet.
+    /// `minima` must cover an empty time.
     pub(super) fn earliest_by_rows<M: OverTime>(
         &self,
         mut minima: M,
@@ -28,10 +28,10 @@ impl Profile {
     ) -> Result<Option<f64>, Unanswered> {
         let lacks = self.lacks(want);
         let times = &self.totals.times;
-        // The minima over steps `first..next`.
+        // The minima cover the steps `first..next`.
         let (mut first, mut next) = (self.totals.find(from), self.totals.find(from));
         let mut spare = minima.clone();
-        // The totals of steps `first..admitted` suffice.
+        // The totals of the steps `first..admitted` suffice.
         let mut admitted = first;
         while first < times.len() {
             let start = times[first].max(self.now);
@@ -65,7 +65,7 @@ impl Profile {
         Ok(None)
     }
 
-    /// Takes these steps in, up to the first with which the nodes have too few slots: that one.
+    /// Extends the minima by these steps; returns the first step with which the nodes have too few slots.
     fn scarce<M: OverTime>(
         want: &PlacementRequest<'_>,
         mut steps: std::ops::Range<usize>,
@@ -75,7 +75,8 @@ impl Profile {
         steps.find(|&step| !minima.take_in(spare, step, want))
     }
 
-    /// The first step from which, with the last of these steps, the nodes have slots enough; leaves the minima from there.
+    /// Returns the first step such that the nodes have enough slots from it to the last of these steps; leaves the
+    /// minima over that window.
     fn behind<M: OverTime>(
         want: &PlacementRequest<'_>,
         steps: std::ops::Range<usize>,
@@ -93,7 +94,7 @@ impl Profile {
         step + 1
     }
 
-    /// Whether the allocator finds a place over a window that has slots enough.
+    /// Returns whether the allocator places the job over a window with enough slots.
     fn fits_over(
         &self,
         minima: &impl OverTime,

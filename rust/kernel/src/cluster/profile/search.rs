@@ -1,8 +1,8 @@
-//! Searching a profile: when a job fits for its whole duration, and where.
+//! Searching a profile: when a job fits for its whole duration, and on which nodes.
 use crate::cluster::NodeTasks;
 use crate::cluster::availability::{Place, PlacementRequest, Unanswered};
 use crate::cluster::calendar::Occurrences;
-use crate::cluster::opened::place_at;
+use crate::cluster::unreserved_nodes::place_at;
 use crate::time::Time;
 
 use super::level_minima::LevelMinima;
@@ -11,7 +11,8 @@ use super::window::Window;
 use super::{Nodes, Profile};
 
 impl Profile {
-    /// The earliest instant in [now, before) at which the job fits for its whole duration, and its placement then.
+    /// Returns the earliest instant in [now, before) at which the job fits for its whole duration, and writes its
+    /// placement then.
     pub fn earliest(
         &self,
         want: &PlacementRequest<'_>,
@@ -22,7 +23,7 @@ impl Profile {
         self.earliest_within(want, self.now, before, place, placement)
     }
 
-    /// The earliest instant in [from, before), where it is known that there is none in [now, from).
+    /// Returns the earliest instant in [from, before) at which the job fits, if none in [now, from) is known to exist.
     pub fn earliest_within(
         &self,
         want: &PlacementRequest<'_>,
@@ -47,7 +48,7 @@ impl Profile {
         }
     }
 
-    /// The same where each node has its own steps.
+    /// Like `earliest_within`, if each node has its own steps.
     fn earliest_by_steps(
         &self,
         want: &PlacementRequest<'_>,
@@ -58,7 +59,7 @@ impl Profile {
     ) -> Result<Option<f64>, Unanswered> {
         let lacks = self.lacks(want);
         let count = self.totals.times.len();
-        // Steps `step..admitted` are known to admit the job by the totals.
+        // The totals of the steps `step..admitted` are known to admit the job.
         let mut step = self.totals.find(from);
         let mut admitted = step;
         while step < count {
@@ -88,7 +89,7 @@ impl Profile {
         Ok(None)
     }
 
-    /// The next instant after this one at which anything begins or ends, a reservation of the machine included.
+    /// The next instant after this one at which a job or a reservation begins or ends.
     #[must_use]
     pub fn next_change(&self, want: &PlacementRequest<'_>, instant: f64) -> f64 {
         let step = self.totals.times.partition_point(|&begin| begin <= instant);
@@ -96,8 +97,8 @@ impl Profile {
         want.calendar.map_or(next, |calendar| next.min(calendar.occurrences.next_from(instant.next_up())))
     }
 
-    /// The earliest instant in [from, before) at which the totals admit a job for its whole duration, where it gives up what it
-    /// holds from `own` on: a bound for the earliest at which it fits.
+    /// The earliest instant in [from, before) at which the totals admit a job for its whole duration, if it releases
+    /// its present placement from `own` on. A lower bound of the earliest instant at which it fits.
     #[must_use]
     pub fn admitted_from(
         &self,
@@ -113,7 +114,7 @@ impl Profile {
         let times = &self.totals.times;
         let mut start = from.max(self.now);
         for step in self.totals.find(from)..times.len() {
-            // It gives up as much as it needs.
+            // From `own` on the job releases as much as it needs.
             if start >= before || times[step] >= (start + want.duration).min(own) {
                 break;
             }
@@ -124,7 +125,7 @@ impl Profile {
         (start < before).then_some(start)
     }
 
-    /// Whether the totals of a step lack what the job needs.
+    /// Returns a test of whether the totals of a step are below the need of the job.
     pub(super) fn lacks<'a>(&'a self, want: &PlacementRequest<'a>) -> impl Fn(usize) -> bool + use<'a> {
         let (request, tasks) = (want.request, want.tasks);
         let (width, first) = (self.totals.width, request.nodes.block(self.resources).start);
@@ -137,8 +138,8 @@ impl Profile {
         }
     }
 
-    /// The earliest such instant where nodes are reserved: a job may also fit once a reservation begins or ends. Until the
-    /// next such instant, or the next step, what is closed to it can only grow.
+    /// Like `earliest_within`, with reservations: a job may also fit when a reservation begins or ends. Between such
+    /// instants and steps, the set of nodes closed to the job only grows.
     fn earliest_by_calendar(
         &self,
         want: &PlacementRequest<'_>,
@@ -166,9 +167,9 @@ impl Profile {
         Ok(None)
     }
 
-    /// An instant before which the job does not fit, if it does not at `start`.
+    /// Returns an instant before which the job does not fit, if it does not fit at `start`.
     ///
-    /// A node admits more only once the last of its scarcest steps is over, and never more than when it is empty.
+    /// A node admits more only after the last of its scarcest steps ends, and never more than without jobs.
     fn not_before(&self, want: &PlacementRequest<'_>, start: f64) -> f64 {
         let Nodes::Steps(nodes) = &self.nodes else { return start };
         let window = Window::new(self, nodes, start, start + want.duration);
@@ -194,7 +195,7 @@ impl Profile {
         start
     }
 
-    /// Whether the job fits for its whole duration from `start`; if so, its placement.
+    /// Returns whether the job fits for its whole duration from `start`; if so, writes its placement.
     pub fn fits_at(
         &self,
         want: &PlacementRequest<'_>,

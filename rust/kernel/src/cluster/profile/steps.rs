@@ -1,7 +1,7 @@
 //! A step function of time: amounts that hold from one instant to the next.
 use serde::{Deserialize, Serialize};
 
-/// A step function: at `times[i]` begin `width` values, which hold until the next time.
+/// A step function: `width` values begin at `times[i]` and hold until the next time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Steps {
     pub(super) width: usize,
@@ -23,7 +23,7 @@ impl Steps {
         self.times.partition_point(|&begin| begin <= time) - 1
     }
 
-    /// Forgets the steps that ended by `now`: how many.
+    /// Removes the steps that ended by `now`; returns their number.
     pub(super) fn trim(&mut self, now: f64) -> usize {
         let past = self.find(now);
         if past > 0 {
@@ -34,12 +34,12 @@ impl Steps {
         past
     }
 
-    /// The step that begins at `time`, or the first one where that is not later than `now`: the past does not matter.
+    /// The step that begins at `time`, or the first step if `time` <= `now`: the past does not matter.
     pub(super) fn begin(&mut self, time: f64, now: f64) -> usize {
         if time <= now { 0 } else { self.split(time) }
     }
 
-    /// The step that begins at `time`, which is made if there is none.
+    /// The step that begins at `time`; created if missing.
     pub(super) fn split(&mut self, time: f64) -> usize {
         let step = self.find(time);
         if self.times[step].total_cmp(&time).is_eq() {
@@ -63,12 +63,12 @@ impl Steps {
         }
     }
 
-    /// Whether any of the first `count` values is negative in a range of steps.
+    /// Returns whether any of the first `count` values is negative in a range of steps.
     pub(super) fn is_negative(&self, steps: std::ops::Range<usize>, count: usize) -> bool {
         steps.into_iter().any(|step| self.at(step)[..count].iter().any(|&value| value < 0))
     }
 
-    /// Joins a step to the one before where they are alike.
+    /// Merges a step with the step before if they are equal.
     pub(super) fn join(&mut self, step: usize) {
         if step > 0 && step < self.times.len() && self.at(step) == self.at(step - 1) {
             self.remove(step);

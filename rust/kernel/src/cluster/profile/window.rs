@@ -1,4 +1,4 @@
-//! The profile over one span of time, as allocators see it.
+//! The profile over one time span, for allocators.
 use std::cell::Cell;
 
 use crate::cluster::availability::Availability;
@@ -8,13 +8,13 @@ use crate::cluster::request::Request;
 use super::Profile;
 use super::steps::Steps;
 
-/// The minima of every node's free amounts over a time, as one request sees them.
+/// The minima of every node's free amounts over a time span, for one request.
 pub(super) struct Window<'a> {
     profile: &'a Profile,
     nodes: &'a [Steps],
     from: f64,
     until: f64,
-    /// The slots of the node looked at last: allocators ask twice.
+    /// The slots of the last examined node: allocators query each node twice.
     latest: Cell<(u32, u32)>,
 }
 
@@ -23,7 +23,7 @@ impl<'a> Window<'a> {
         Self { profile, nodes, from, until, latest: Cell::new((u32::MAX, 0)) }
     }
 
-    /// The steps of a node that lie in the window, at least one: free amounts, and minus the number of jobs.
+    /// The steps of a node in the window, at least one: free amounts, and minus the number of jobs.
     #[inline]
     fn steps(&self, node: u32) -> impl Iterator<Item = &'a [i64]> {
         let (from, until) = (self.from, self.until);
@@ -40,7 +40,7 @@ impl<'a> Window<'a> {
         }
         let mut slots = u32::MAX;
         for values in self.steps(node) {
-            // The slots of minima are the minimum of slots.
+            // The slots of the minima equal the minimum of the slots.
             slots = slots.min(slots_of_step(request, values));
             if slots == 0 {
                 break;
@@ -49,7 +49,7 @@ impl<'a> Window<'a> {
         slots
     }
 
-    /// The slots of a node, and when the last step that admits no more is over.
+    /// The slots of a node, and the end of the last step that admits no more than these.
     pub(super) fn scarcest(&self, node: u32, request: &Request) -> (u32, f64) {
         let times = &self.nodes[node as usize].times;
         let first = self.nodes[node as usize].find(self.from);
@@ -64,7 +64,7 @@ impl<'a> Window<'a> {
         (least, until)
     }
 
-    /// The capacity of a node, and the least that is free of it.
+    /// The capacity of a node, and its least free amounts.
     fn minima(&self, node: u32) -> (&'a [i64], Vec<i64>) {
         let resources = self.profile.resources;
         let capacity = &self.profile.capacity[node as usize * resources..][..resources];
@@ -83,13 +83,13 @@ impl<'a> Window<'a> {
     }
 }
 
-/// What a node admits in one step of its time.
+/// The number of tasks that a node admits in one step.
 pub(super) fn slots_of_step(request: &Request, values: &[i64]) -> u32 {
     let (jobs, free) = (values[values.len() - 1], &values[..values.len() - 1]);
     request.slots(free, jobs == 0)
 }
 
-/// Visits nodes by load, then by index, until `visit` says false.
+/// Visits nodes in order of load, then index, until `visit` returns false.
 pub(super) fn visit_sorted_by_load(
     loads: impl Iterator<Item = (f64, u32)>,
     busiest_first: bool,

@@ -1,48 +1,49 @@
-//! What is left of a profile where other jobs are supposed to hold nodes besides.
+//! A profile with hypothetical jobs that hold nodes in addition.
 //!
-//! By rows it costs O(nodes) for each instant at which one of them begins, and the profile is not changed. This goes by what the
-//! profile holds: jobs that have begun, so that on no node less becomes free.
+//! With rows, a query costs O(nodes) for each instant at which a hypothetical job begins, and does not change the
+//! profile. It requires that all jobs of the profile have begun, so the free amount of a node never decreases over
+//! time.
 use crate::cluster::availability::{Place, PlacementRequest, Unanswered};
-use crate::cluster::opened::place_at;
 use crate::cluster::placement::NodeTasks;
 use crate::cluster::request::Request;
+use crate::cluster::unreserved_nodes::place_at;
 
 use super::level_minima::LevelMinima;
 use super::minima::Minima;
 use super::{Nodes, OverTime, Profile};
 
-/// A job that is supposed to hold nodes over [from, until).
+/// A hypothetical job that holds nodes over [from, until).
 #[derive(Clone, Copy, Debug)]
-pub struct Supposed<'a> {
-    /// What each of its tasks asks.
+pub struct ProfileOverlay<'a> {
+    /// The request of each of its tasks.
     pub request: &'a Request,
     /// Its nodes.
     pub placement: &'a [NodeTasks],
-    /// When it begins.
+    /// The time at which it begins.
     pub from: f64,
-    /// When it is over.
+    /// The time at which it ends.
     pub until: f64,
 }
 
 impl Profile {
-    /// Whether a job fits for its whole duration from `start` if others hold nodes besides; if so, its placement. The profile
-    /// itself holds only jobs that have begun.
-    pub fn fits_besides(
+    /// Returns whether a job fits for its whole duration from `start` if the hypothetical jobs hold their nodes; if so,
+    /// writes its placement. All jobs of the profile itself must have begun.
+    pub fn fits_with_overlays(
         &mut self,
         want: &PlacementRequest<'_>,
         start: f64,
-        others: &[Supposed<'_>],
+        others: &[ProfileOverlay<'_>],
         place: &mut impl Place,
         placement: &mut Vec<NodeTasks>,
     ) -> Result<bool, Unanswered> {
         match &self.nodes {
             Nodes::Levels(levels) => {
                 let at = |instant| LevelMinima::at(self, levels, want.request, instant);
-                place_if_enough(place, &minima_besides(at, want, start, others), want, start, placement)
+                place_if_enough(place, &minima_with_overlays(at, want, start, others), want, start, placement)
             }
             Nodes::Rows(rows) => {
                 let at = |instant| Minima::at(self, rows, want.request, instant);
-                place_if_enough(place, &minima_besides(at, want, start, others), want, start, placement)
+                place_if_enough(place, &minima_with_overlays(at, want, start, others), want, start, placement)
             }
             Nodes::Steps(_) => {
                 for other in others {
@@ -58,7 +59,7 @@ impl Profile {
     }
 }
 
-/// Places a job where the slots suffice: to count them costs less than to fill them.
+/// Places a job if the slots suffice: counting slots costs less than an allocation.
 fn place_if_enough(
     place: &mut impl Place,
     minima: &impl OverTime,
@@ -72,12 +73,12 @@ fn place_if_enough(
     place_at(place, minima, want, start, placement)
 }
 
-/// The minima over the duration of a job, of what is free at an instant: less is free only where another begins.
-fn minima_besides<M: OverTime>(
+/// The minima over the duration of a job. The free amounts decrease only when a hypothetical job begins.
+fn minima_with_overlays<M: OverTime>(
     free_at: impl Fn(f64) -> M,
     want: &PlacementRequest<'_>,
     start: f64,
-    others: &[Supposed<'_>],
+    others: &[ProfileOverlay<'_>],
 ) -> M {
     let at = |instant: f64| {
         let mut minima = free_at(instant);

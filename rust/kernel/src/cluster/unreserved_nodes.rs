@@ -1,4 +1,4 @@
-//! Availability as a job sees it that reservations keep from some nodes.
+//! Availability as seen by a job to which reservations close some nodes.
 use super::availability::{
     Availability, Place, PlacementRequest, Unanswered, next_place_of_both, previous_place_of_both,
 };
@@ -9,12 +9,12 @@ use super::ranking::Ranked;
 use super::request::Request;
 
 /// Availability without the nodes that are closed to a job.
-pub struct Opened<'a, A> {
+pub struct UnreservedNodes<'a, A> {
     room: &'a A,
     closed: &'a NodeSet,
 }
 
-impl<A: Availability> Availability for Opened<'_, A> {
+impl<A: Availability> Availability for UnreservedNodes<'_, A> {
     fn nodes(&self) -> u32 {
         self.room.nodes()
     }
@@ -55,7 +55,8 @@ impl<A: Availability> Availability for Opened<'_, A> {
     }
 }
 
-/// Places a job that would start at `start`, on nodes that are neither reserved for others by then nor closed to it.
+/// Places a job that would start at `start`, on nodes that are neither reserved for others until its time limit nor
+/// closed to it.
 pub fn place_at(
     place: &mut impl Place,
     room: &impl Availability,
@@ -94,6 +95,6 @@ fn place_beside(
 ) -> Result<bool, Unanswered> {
     match closed.filter(|closed| !closed.is_empty()) {
         None => place.place(room, want, placement),
-        Some(closed) => place.place(&Opened { room, closed }, want, placement),
+        Some(closed) => place.place(&UnreservedNodes { room, closed }, want, placement),
     }
 }
