@@ -76,7 +76,7 @@ impl<F: Feed> Simulation<F> {
                     self.state.queue.on_hold.remove(&job);
                     self.state.enqueue(&self.scenario, &self.priority, job);
                 }
-            } else if conditions.waits(job) && conditions.is_hopeless(job) {
+            } else if conditions.waits(job) && conditions.can_never_start(job) {
                 decided.extend(conditions.ended(given, job, false, now));
                 self.state.queue.on_hold.remove(&job);
                 self.reject_alone(job, Rejection::Dependency);

@@ -57,7 +57,7 @@ impl<F: Feed> Simulation<F> {
     fn rejection(&mut self, job: u32) -> Option<Rejection> {
         if let Some(known) = self.state.jobs.rejection(job) {
             Some(known)
-        } else if self.state.conditions.as_ref().is_some_and(|conditions| conditions.is_hopeless(job)) {
+        } else if self.state.conditions.as_ref().is_some_and(|conditions| conditions.can_never_start(job)) {
             Some(Rejection::Dependency)
         } else if matches!(self.scheduler, Scheduler::Reject) {
             Some(Rejection::Policy)

@@ -1,48 +1,49 @@
-//! What jobs are called and belong to: numbers that stand for names, for rules that go by them.
+//! Job attributes: numbers that stand for names (users, queues, associations), for rules that use them.
 use serde::{Deserialize, Serialize};
 
 use super::RunEvents;
 
-/// Attributes by slot, a column each; a column is empty where nothing asks for it.
+/// Attributes by slot, one column each; a column is empty if nothing reads it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Attributes {
-    /// The tier of the partitions that a job is submitted to: jobs of a higher tier come first, whatever the order.
+    /// The tier of the partitions that a job is submitted to: jobs of a higher tier precede others in any order.
     pub tier: Vec<i32>,
     /// The priority of the queue in which a job waits.
     pub queue_priority: Vec<i32>,
-    /// The fewest nodes that a job takes.
+    /// The least number of nodes that a job needs.
     pub nodes: Vec<f64>,
-    /// The number of a job's user, from 1; 0 where it has none. Empty where nothing asks for it, as the next.
+    /// The number of a job's user, from 1; 0 if it has none. Empty if nothing reads it, like the next two columns.
     pub user: Vec<u32>,
-    /// The number of its association: a user in an account.
+    /// The number of the job's association: a user in an account.
     pub association: Vec<u32>,
-    /// The number of the array that it is a task of.
+    /// The number of the job's array.
     pub array: Vec<u32>,
-    /// Whether a job may be put back to run again from its start. Empty where all may.
+    /// True if a job may be requeued to run again from its start. Empty if all may.
     pub requeue: Vec<bool>,
-    /// When a job that has no run time of its own is cancelled, seconds; infinite for the others. Empty where there is none.
+    /// The time at which a job without a known run time is cancelled, seconds; infinity for other jobs. Empty if there
+    /// are none.
     pub cancelled_at: Vec<f64>,
-    /// What happens to jobs while they run.
+    /// Events during the runs of jobs.
     #[serde(default, skip_serializing_if = "RunEvents::is_empty")]
     pub run_events: RunEvents,
-    /// Seconds that jobs may run beyond their limits: in the first partition of each, in the second, and so on. Empty where no
-    /// partition says so, or nothing asks for it.
+    /// Seconds that jobs may run beyond their time limits: in the first partition of each job, in the second, and so
+    /// on. Empty if no partition sets it, or nothing reads it.
     pub over_time_limits: Vec<Vec<f64>>,
-    /// What differs among the partitions of a job: the first of each, then the second, and so on. Empty where nothing does, or
-    /// nothing asks for it.
+    /// Attributes that differ among the partitions of a job: for the first partition of each job, then the second, and
+    /// so on. Empty if none differs, or nothing reads them.
     pub places: Vec<PlaceAttributes>,
-    /// What the multifactor priority asks besides; None where nothing asks for it.
+    /// Factors of the multifactor priority; None if it is not used.
     pub factors: Option<Box<JobFactors>>,
 }
 
-/// What a partition is to each of the jobs, by slot: a column each, empty where all have 0.
+/// Attributes of a partition for each job, by slot: one column each, empty if all values are 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlaceAttributes {
-    /// Its tier.
+    /// Tier of the partition.
     pub tier: Vec<i32>,
-    /// Its factor in the multifactor priority.
+    /// Factor of the partition in the multifactor priority.
     pub partition: Vec<f64>,
-    /// For each resource that has a weight there, the part of what the partition has that a job asks for.
+    /// For each weighted resource, the fraction of the partition's amount that a job requests.
     pub resources: Vec<Vec<f64>>,
 }
 
@@ -54,7 +55,7 @@ impl PlaceAttributes {
     }
 }
 
-/// What the multifactor priority asks of jobs, by slot: a column each, empty where all have 0.
+/// Job factors of the multifactor priority, by slot: one column each, empty if all values are 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct JobFactors {
     /// The factor of the association.
@@ -65,7 +66,7 @@ pub struct JobFactors {
     pub qos: Vec<f64>,
     /// Subtracted from the sum.
     pub nice: Vec<f64>,
-    /// For each resource that has a weight, the part of it that a job asks for.
+    /// For each weighted resource, the fraction of the total that a job requests.
     pub resources: Vec<Vec<f64>>,
 }
 
@@ -76,37 +77,38 @@ pub fn value_of(column: &[f64], slot: u32) -> f64 {
 }
 
 impl Attributes {
-    /// The tier of a job; 0 unless given.
+    /// The tier of a job; 0 by default.
     #[must_use]
     pub fn tier(&self, slot: u32) -> i32 {
         self.tier.get(slot as usize).copied().unwrap_or_default()
     }
 
-    /// The priority of a job's queue; 0 unless given.
+    /// The priority of a job's queue; 0 by default.
     #[must_use]
     pub fn queue_priority(&self, slot: u32) -> i32 {
         self.queue_priority.get(slot as usize).copied().unwrap_or_default()
     }
 
-    /// Seconds that a job may run beyond its limit in the partition at this place among its own; None where none says so.
+    /// Seconds that a job may run beyond its time limit in the partition at this index among its partitions; None if
+    /// not set.
     #[must_use]
     pub fn over_time_limit(&self, slot: u32, place: usize) -> Option<f64> {
         self.over_time_limits.get(place)?.get(slot as usize).copied()
     }
 
-    /// Whether a job may be put back to run again from its start.
+    /// Returns whether a job may be requeued to run again from its start.
     #[must_use]
     pub fn may_be_requeued(&self, slot: u32) -> bool {
         self.requeue.get(slot as usize).copied().unwrap_or(true)
     }
 
-    /// When a job is cancelled that has no run time of its own; None for the others.
+    /// The time at which a job without a known run time is cancelled; None for other jobs.
     #[must_use]
     pub fn cancelled_at(&self, slot: u32) -> Option<f64> {
         self.cancelled_at.get(slot as usize).copied().filter(|time| time.is_finite())
     }
 
-    /// Says when the job of a slot, which may be used again, is cancelled. The column stays empty where no job can be.
+    /// Sets the cancellation time of the job in a slot, which may be reused. The column stays empty if no job has one.
     pub fn put_cancellation(&mut self, slot: u32, time: Option<f64>) {
         let slot = slot as usize;
         if self.cancelled_at.is_empty() && time.is_none() {
@@ -118,7 +120,7 @@ impl Attributes {
         self.cancelled_at[slot] = time.unwrap_or(f64::INFINITY);
     }
 
-    /// The fewest nodes that a job takes; 0 unless given.
+    /// The least number of nodes that a job needs; 0 by default.
     #[must_use]
     pub fn nodes(&self, slot: u32) -> f64 {
         value_of(&self.nodes, slot)

@@ -1,27 +1,27 @@
-//! Jobs that wait for others to start or to end: which job waits for which, and how far that is met.
+//! Job dependencies: the graph of jobs that wait for others to start or end, and its state.
 //!
-//! A job has clauses, each a list of needs; it waits until every need of one clause is met. A need names a subject: a job,
-//! or a group of jobs or groups, which has started when all of its members have, and ended likewise. O(1) per need and per
-//! membership. The graph never changes and is shared by forks; what is left of it is a state of its own.
+//! A job has clauses, each a list of needs; it waits until every need of one clause is met. A need names a subject: a
+//! job, or a group of jobs or groups. A group has started (ended) when all of its members have. Updates cost O(1) per
+//! need and per membership. The graph never changes and is shared by forks; its progress is stored in a separate state.
 use serde::{Deserialize, Serialize};
 
 use crate::index::SharedColumn;
 
-/// What has to become of the subject of a need.
+/// Condition on the subject of a need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DependencyKind {
-    /// It has started, or ended without a start.
+    /// The subject has started, or ended without a start.
     After,
-    /// It has completed.
+    /// The subject has completed.
     AfterOk,
-    /// It has ended otherwise.
+    /// The subject has ended without completing.
     AfterNotOk,
-    /// It has ended.
+    /// The subject has ended.
     AfterAny,
 }
 
 impl DependencyKind {
-    /// All kinds, by their names.
+    /// All kinds with their names.
     pub const NAMES: [(&str, Self); 4] = [
         ("after", Self::After),
         ("afterok", Self::AfterOk),
@@ -29,7 +29,7 @@ impl DependencyKind {
         ("afterany", Self::AfterAny),
     ];
 
-    /// Whether what happened meets a need of this kind; None where that leaves it open.
+    /// Returns whether an event meets or breaks a need of this kind; None if it decides nothing.
     fn is_met_by(self, event: Event) -> Option<bool> {
         match (self, event) {
             (Self::After, Event::Started) | (Self::AfterAny, Event::Ended(_)) => Some(true),
@@ -40,23 +40,23 @@ impl DependencyKind {
     }
 }
 
-/// What one job needs of a subject: a slot, or the number of jobs plus that of a group.
+/// A need of one job: the subject is a slot, or the number of jobs plus the number of a group.
 #[derive(Clone, Copy, Debug)]
 pub struct Need {
     /// The subject.
     pub on: u32,
-    /// What has to become of it.
+    /// The condition on the subject.
     pub kind: DependencyKind,
-    /// Seconds that have to pass after its start; 0 for other kinds.
+    /// Seconds that must pass after the start of the subject; 0 for other kinds.
     pub delay: f64,
 }
 
-/// What happens to a subject.
+/// Event of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// It starts.
+    /// The subject starts.
     Started,
-    /// It ends; whether completed.
+    /// The subject ends; true if completed.
     Ended(bool),
 }
 
@@ -86,7 +86,7 @@ impl<T: Copy> Rows<T> {
     }
 }
 
-/// A clause that has a need of a subject.
+/// A clause that has a need on a subject.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Dependent {
     clause: u32,
@@ -94,19 +94,19 @@ struct Dependent {
     delay: f64,
 }
 
-/// The graph.
+/// The dependency graph.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Dependencies {
     /// By subject.
     dependents: Rows<Dependent>,
-    /// The groups of which a subject is a member.
+    /// The groups that contain a subject.
     groups: Rows<u32>,
     /// The job of each clause.
     owners: Vec<u32>,
 }
 
 impl Dependencies {
-    /// The graph of so many jobs; each clause is its job and the needs. With the state before anything has happened.
+    /// Creates the graph of a number of jobs, and its initial state; each clause consists of its job and its needs.
     #[must_use]
     pub fn new(jobs: usize, clauses: &[(u32, Vec<Need>)], groups: &[Vec<u32>]) -> (Self, DependencyState) {
         let subjects = jobs + groups.len();
@@ -142,32 +142,32 @@ impl Dependencies {
     }
 }
 
-/// How far a subject is.
+/// Progress of a subject.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Course {
-    /// Members that have not started; of a job: itself.
+    /// Number of members that have not started; a job counts as its only member.
     unstarted: u32,
     unended: u32,
-    /// Whether all that ended completed.
+    /// True if all ended members completed.
     completed: bool,
 }
 
-/// How far a clause is.
+/// Progress of a clause.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Clause {
     missing: u32,
     failed: bool,
 }
 
-/// How far a job is.
+/// Progress of a job.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Waits {
-    /// Clauses that did not fail.
+    /// Number of clauses that have not failed.
     possible: u32,
     met: bool,
 }
 
-/// How far the dependencies of the jobs are met.
+/// Progress of the dependencies of all jobs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DependencyState {
     subjects: SharedColumn<Course>,
@@ -175,37 +175,37 @@ pub struct DependencyState {
     jobs: SharedColumn<Waits>,
 }
 
-/// What follows from something that happened to a job.
+/// The consequences of an event of a job.
 #[derive(Clone, Debug, Default)]
 pub struct Consequences {
-    /// Jobs whose dependencies are met now, or can never be any more.
+    /// Jobs with dependencies that are now met, or can no longer be met.
     pub decided: Vec<u32>,
-    /// Needs that are met after a delay: the job, the need, seconds.
+    /// Needs to be met after a delay: the job, the need, the delay in seconds.
     pub delayed: Vec<(u32, u32, f64)>,
 }
 
 impl DependencyState {
-    /// Lets the next clone share what does not change.
+    /// Prepares a clone that shares unchanged parts.
     pub fn share(&mut self) {
         self.subjects.share();
         self.clauses.share();
         self.jobs.share();
     }
 
-    /// Whether a job waits for no others.
+    /// Returns whether a job waits for no other job.
     #[must_use]
     pub fn is_met(&self, job: u32) -> bool {
         self.jobs.get(job as usize).met
     }
 
-    /// Whether a job can never start.
+    /// Returns whether a job can never start.
     #[must_use]
-    pub fn is_hopeless(&self, job: u32) -> bool {
+    pub fn can_never_start(&self, job: u32) -> bool {
         let waits = self.jobs.get(job as usize);
         !waits.met && waits.possible == 0
     }
 
-    /// A job starts, for the first time or again.
+    /// Records the start of a job, its first or a later one.
     pub fn started(&mut self, graph: &Dependencies, job: u32) -> Consequences {
         let mut follows = Consequences::default();
         if self.subjects.get(job as usize).unstarted > 0 {
@@ -214,16 +214,16 @@ impl DependencyState {
         follows
     }
 
-    /// A job is over; what ends without a start counts as started then.
+    /// Records the end of a job. A job that ends without a start counts as started then.
     pub fn ended(&mut self, graph: &Dependencies, job: u32, completed: bool) -> Consequences {
         let mut follows = self.started(graph, job);
-        // Whatever it waited for itself, it does no more.
+        // The job itself no longer waits for others.
         self.jobs.get_mut(job as usize).met = true;
         self.follow(graph, job, Event::Ended(completed), &mut follows);
         follows
     }
 
-    /// The delay of a need is over: the job whose dependencies are met by that, if they are.
+    /// Meets a need after its delay; returns the job if its dependencies are met by that.
     pub fn meet(&mut self, graph: &Dependencies, need: u32) -> Option<u32> {
         let clause = graph.dependents.values[need as usize].clause;
         let mut decided = Vec::new();
@@ -231,7 +231,7 @@ impl DependencyState {
         decided.pop()
     }
 
-    /// Takes in what happens to a job, and to the groups that it brings about something for.
+    /// Applies an event of a job to the needs on it, and to the groups that contain it.
     fn follow(&mut self, graph: &Dependencies, job: u32, event: Event, follows: &mut Consequences) {
         let mut events = vec![(job, event)];
         while let Some((subject, event)) = events.pop() {
@@ -254,7 +254,7 @@ impl DependencyState {
         }
     }
 
-    /// A need of a clause is met, or never will be.
+    /// Applies a need of a clause that is met or has failed.
     fn decide(&mut self, graph: &Dependencies, clause: u32, is_met: bool, decided: &mut Vec<u32>) {
         let owner = graph.owners[clause as usize];
         let clause = self.clauses.get_mut(clause as usize);
@@ -276,7 +276,7 @@ impl DependencyState {
 }
 
 impl Course {
-    /// Takes in what happens to a member: what that means for the whole, if anything.
+    /// Applies an event of a member; returns the resulting event of the whole subject, if any.
     fn after(&mut self, event: Event) -> Option<Event> {
         match event {
             Event::Started => {

@@ -1,6 +1,6 @@
-//! What a job waits for between its submission and the queue: other jobs, its begin time, a place in its array.
+//! Conditions between submission and the queue: dependencies, the begin time, and the limit of a job array.
 //!
-//! O(log n) per job and event, n jobs that wait so; nothing where no job does.
+//! O(log n) per job and event for n jobs with such conditions; no cost without them.
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
@@ -10,19 +10,19 @@ use crate::time::Time;
 
 use super::dependencies::{Consequences, Dependencies, DependencyState};
 
-/// The array of a job that is in none, or in one without a limit.
+/// Array number of a job that is in no array, or in one without a limit.
 pub const NO_ARRAY: u32 = u32::MAX;
-/// The gate of a begin time; other gates are the numbers of needs.
+/// Gate number of a begin time; other gates are the numbers of needs.
 const BEGIN: u32 = u32::MAX;
 
-/// What is given.
+/// The conditions in the input.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Conditions {
-    /// Which jobs wait for which.
+    /// The dependencies among jobs.
     pub dependencies: Dependencies,
-    /// The earliest start by slot, seconds; empty where no job has one.
+    /// The earliest start by slot, seconds; empty if no job has one.
     pub begin_times: Vec<f64>,
-    /// By slot, the array and the index in it; empty where no array has a limit.
+    /// By slot, the array and the index in it; empty if no array has a limit.
     pub places: Vec<(u32, u32)>,
 }
 
@@ -36,7 +36,7 @@ impl Conditions {
     }
 }
 
-/// What a job waits for outside the queue.
+/// The condition for which a job waits outside the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Awaited {
     /// Other jobs.
@@ -47,67 +47,67 @@ pub enum Awaited {
     Place,
 }
 
-/// How far it is.
+/// Progress of the conditions.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ConditionState {
     dependencies: DependencyState,
     /// Submitted jobs that are not eligible.
     waiting: BTreeSet<u32>,
-    /// Those that are held by a decision besides, also once they are eligible.
+    /// Jobs that are also held by a decision, which remains in force when they become eligible.
     held: BTreeSet<u32>,
-    /// When gates open: the time, the job, the gate; and the same by job.
+    /// Opening times of gates as (time, job, gate), and as (job, gate, time).
     gates: BTreeSet<(Time, u32, u32)>,
     gates_of: BTreeSet<(u32, u32, Time)>,
-    /// How many more tasks of each array may be in the queue or run.
+    /// Number of further tasks of each array that may be in the queue or run.
     free: SharedColumn<u32>,
     /// The jobs that have a place in their array.
     placed: BTreeSet<u32>,
-    /// Those that wait for one: array, index, job.
+    /// The jobs that wait for a place: array, index, job.
     in_line: BTreeSet<(u32, u32, u32)>,
 }
 
 impl ConditionState {
-    /// Nothing has happened; `limits` are those of the arrays.
+    /// Creates the initial state; `limits` are the limits of the arrays.
     #[must_use]
     pub fn new(dependencies: DependencyState, limits: &[u32]) -> Self {
         Self { dependencies, free: limits.iter().copied().collect(), ..Self::default() }
     }
 
-    /// Lets the next clone share what does not change.
+    /// Prepares a clone that shares unchanged parts.
     pub fn share(&mut self) {
         self.dependencies.share();
         self.free.share();
     }
 
-    /// Whether a submitted job is not eligible.
+    /// Returns whether a submitted job is not eligible.
     #[must_use]
     pub fn waits(&self, job: u32) -> bool {
         self.waiting.contains(&job)
     }
 
-    /// Whether a job can never start.
+    /// Returns whether a job can never start.
     #[must_use]
-    pub fn is_hopeless(&self, job: u32) -> bool {
-        self.dependencies.is_hopeless(job)
+    pub fn can_never_start(&self, job: u32) -> bool {
+        self.dependencies.can_never_start(job)
     }
 
-    /// Holds a job that is not eligible, also once it is.
+    /// Holds a job that is not eligible; the hold remains in force when it becomes eligible.
     pub fn hold(&mut self, job: u32) {
         self.held.insert(job);
     }
 
-    /// Ends such a hold; whether there was one.
+    /// Ends such a hold; returns whether the job was held.
     pub fn release(&mut self, job: u32) -> bool {
         self.held.remove(&job)
     }
 
-    /// Whether a job is held besides.
+    /// Returns whether a job is held by a decision.
     #[must_use]
     pub fn is_held(&self, job: u32) -> bool {
         self.held.contains(&job)
     }
 
-    /// What a job waits for; None where it does not, or is held besides.
+    /// The condition for which a job waits; None if it waits for none, or is held by a decision.
     #[must_use]
     pub fn need_of(&self, given: &Conditions, job: u32, now: f64) -> Option<Awaited> {
         if self.held.contains(&job) || !self.waiting.contains(&job) {
@@ -121,13 +121,13 @@ impl ConditionState {
         }
     }
 
-    /// When the next gate opens; [`Time::NEVER`] where none does.
+    /// The time at which the next gate opens; [`Time::NEVER`] if no gate is closed.
     #[must_use]
     pub fn next_time(&self) -> Time {
         self.gates.first().map_or(Time::NEVER, |&(time, _, _)| time)
     }
 
-    /// Takes a job that is submitted; whether it is eligible at once.
+    /// Adds a submitted job; returns whether it is eligible immediately.
     pub fn submit(&mut self, given: &Conditions, job: u32, now: Time) -> bool {
         self.waiting.insert(job);
         if let Some(begin) = given.begin_time(job).filter(|&begin| begin > now) {
@@ -136,7 +136,7 @@ impl ConditionState {
         self.becomes_eligible(given, job, now)
     }
 
-    /// Whether a waiting job is eligible now; it takes its place in its array.
+    /// Returns whether a waiting job is eligible now; if so, occupies its place in its array.
     pub fn becomes_eligible(&mut self, given: &Conditions, job: u32, now: Time) -> bool {
         let is_open = self.waiting.contains(&job)
             && self.dependencies.is_met(job)
@@ -156,13 +156,13 @@ impl ConditionState {
         self.waiting.remove(&job)
     }
 
-    /// A job starts: the jobs about which that decides.
+    /// Records the start of a job; returns the jobs affected by it.
     pub fn started(&mut self, given: &Conditions, job: u32, now: Time) -> Vec<u32> {
         let follows = self.dependencies.started(&given.dependencies, job);
         self.taken(follows, now)
     }
 
-    /// A job is over: the jobs about which that decides, the next of its array among them.
+    /// Records the end of a job; returns the jobs affected by it, including the next of its array.
     pub fn ended(&mut self, given: &Conditions, job: u32, completed: bool, now: Time) -> Vec<u32> {
         self.forget(given, job);
         let follows = self.dependencies.ended(&given.dependencies, job, completed);
@@ -178,7 +178,7 @@ impl ConditionState {
         decided
     }
 
-    /// Opens the gates that are due: the jobs about which that may decide, by row.
+    /// Opens the due gates; returns the jobs that may be affected, in order of time and row.
     pub fn open_gates(&mut self, given: &Conditions, now: Time) -> Vec<u32> {
         let mut decided = Vec::new();
         while let Some(&(time, job, gate)) = self.gates.first().filter(|next| next.0 <= now) {
@@ -203,7 +203,7 @@ impl ConditionState {
         self.gates_of.insert((job, gate, time));
     }
 
-    /// A job waits no more: nothing is left of what it waited for.
+    /// Removes all conditions of a job that no longer waits.
     fn forget(&mut self, given: &Conditions, job: u32) {
         self.held.remove(&job);
         if self.waiting.remove(&job)

@@ -1,38 +1,39 @@
-//! External events (S18): what users, administrators and faults do, each at its instant.
+//! External events (S18): actions of users and administrators, and faults, each at a given time.
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// What becomes of the jobs on nodes that are taken away.
+/// Treatment of jobs on nodes that are removed or fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Evacuation {
-    /// They stay.
+    /// Keep running.
     Stay,
-    /// They give up their nodes and wait again.
+    /// Release the nodes and wait again.
     Requeue,
-    /// They are killed.
+    /// Kill the jobs.
     Kill,
 }
 
-/// What a limit limits.
+/// The quantity that a limit bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LimitedQuantity {
-    /// Jobs that run.
+    /// Number of running jobs.
     RunningJobs,
-    /// Jobs that wait or run.
+    /// Number of waiting and running jobs.
     SubmittedJobs,
-    /// The time for which a job may ask, seconds.
+    /// Requested time of a job, seconds.
     Time,
-    /// What running jobs hold: of a resource by its place, or behind these the number of nodes.
+    /// Amount held by running jobs: of the resource with this index, or the number of nodes if the index is the number
+    /// of resources.
     Amount(u32),
-    /// What running jobs may still use of a resource, minutes.
+    /// Amount of a resource that running jobs may still use, minutes.
     RunningMinutes(u32),
-    /// What runs have used and may still use of a resource, minutes.
+    /// Amount of a resource that runs have used and may still use, minutes.
     TotalMinutes(u32),
 }
 
 impl LimitedQuantity {
-    /// The quantity with this name; one of a resource has its place, `nodes` the number of resources.
+    /// The quantity with this name. `place` is the index of a resource, or the number of resources for `nodes`.
     #[must_use]
     pub fn named(name: &str, place: u32) -> Option<Self> {
         Some(match name {
@@ -47,73 +48,73 @@ impl LimitedQuantity {
     }
 }
 
-/// What happens. Jobs are named by their slots, limits and reservations by their numbers.
+/// An external event. Jobs are given by slot, limits and reservations by number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ExternalEvent {
-    /// A waiting job leaves the queue for good.
+    /// A waiting job leaves the queue permanently.
     Cancel(u32),
     /// A running job is killed.
     Kill(u32),
-    /// The run of a job is over, whatever its run_time.
+    /// A running job ends, whatever its run_time.
     End(u32),
-    /// A running job waits again.
+    /// A running job is requeued.
     Requeue(u32),
-    /// A waiting job waits outside the queue.
+    /// A waiting job is held outside the queue.
     Hold(u32),
-    /// A job that is held waits in the queue again.
+    /// A held job returns to the queue.
     Release(u32),
-    /// A job has another requested_time, seconds.
+    /// Changes the requested_time of a job, seconds.
     SetRequestedTime {
         /// The job.
         job: u32,
-        /// Seconds.
+        /// The new requested time, seconds.
         seconds: f64,
     },
-    /// A job has a fixed priority; None: that of the order again.
+    /// Sets a fixed priority of a job; None restores the priority of the order.
     SetPriority {
         /// The job.
         job: u32,
-        /// The negative of its key.
+        /// The negative of the job's key.
         priority: Option<f64>,
     },
-    /// Nodes take no further job.
+    /// Closes nodes: they accept no further job.
     CloseNodes {
-        /// Which.
+        /// The nodes.
         nodes: Vec<Range<u32>>,
-        /// What becomes of the jobs there.
+        /// Treatment of the jobs on the nodes.
         jobs: Evacuation,
     },
-    /// Nodes take jobs again.
+    /// Opens nodes: they accept jobs again.
     OpenNodes(Vec<Range<u32>>),
-    /// A limit allows another amount of what it limits; None: any.
+    /// Changes a limit of a quantity; None removes it.
     SetLimit {
         /// The limit.
         limit: u32,
-        /// What of it.
+        /// The limited quantity.
         quantity: LimitedQuantity,
-        /// How much.
+        /// The new limit.
         value: Option<f64>,
     },
-    /// A reservation of the machine is known from now on.
+    /// A reservation becomes known.
     Reserve(u32),
-    /// A reservation of the machine is given up.
+    /// A reservation is withdrawn.
     Unreserve(u32),
-    /// No pass is made until the scheduler is started again.
+    /// Stops the scheduler: no pass runs until it is started again.
     StopScheduler,
-    /// Passes are made again.
+    /// Starts the scheduler again.
     StartScheduler,
 }
 
-/// An event and its instant.
+/// An event and its time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimedEvent {
-    /// When, seconds.
+    /// Time of the event, seconds.
     pub time: f64,
-    /// What.
+    /// The event.
     pub event: ExternalEvent,
 }
 
-/// The kinds of events by their names; a kind's number is its place.
+/// The kinds of events by name; the number of a kind is its index.
 pub const EVENT_NAMES: [&str; 20] = [
     "submit",
     "cancel",
@@ -137,25 +138,25 @@ pub const EVENT_NAMES: [&str; 20] = [
     "scheduler_start",
 ];
 
-/// What an event may be about.
+/// Arguments of an event.
 #[derive(Clone, Debug, Default)]
 pub struct EventSubject {
-    /// A job's slot.
+    /// Slot of a job.
     pub job: Option<u32>,
     /// Nodes.
     pub nodes: Vec<Range<u32>>,
-    /// A requested_time, a priority, or what a limit allows.
+    /// A requested_time, a priority, or the value of a limit.
     pub value: Option<f64>,
-    /// A limit, and what of it.
+    /// A limit, and its quantity.
     pub limit: Option<(u32, LimitedQuantity)>,
     /// A reservation of the machine.
     pub reservation: Option<u32>,
-    /// Whether jobs on nodes that go down are killed.
+    /// True if jobs on nodes that go down are killed.
     pub kills: bool,
 }
 
 impl ExternalEvent {
-    /// The event with this name; None where there is none, it needs what the subject does not have, or it is a submission.
+    /// The event with this name; None if the name is unknown or a submission, or a required argument is missing.
     #[must_use]
     pub fn named(name: &str, subject: EventSubject) -> Option<Self> {
         let EventSubject { job, nodes, value, limit, reservation, kills } = subject;

@@ -1,4 +1,4 @@
-//! What a job is: a row that never changes, and the names of the states in which it can be.
+//! Jobs: an immutable row of a workload, and the states of a job.
 use serde::{Deserialize, Serialize};
 
 /// The state of a job.
@@ -9,20 +9,20 @@ pub enum JobState {
     Loaded = 0,
     /// Waiting, in the queue or on hold.
     Queued = 1,
-    /// Holding its nodes.
+    /// Running on its nodes.
     Running = 2,
     /// Ran its run_time.
     Completed = 3,
-    /// Ended before its run_time was over: by the wall time rule, a scheduler or a failure.
+    /// Ended before its run_time: by the rule for time limits, a scheduler or a failure.
     Killed = 4,
-    /// Could never have fitted, or a job that it depends on did not complete.
+    /// Could never have fit, or a job that it depends on did not complete.
     Rejected = 5,
-    /// Was cancelled: it left the queue, or has no run time of its own and ran until then.
+    /// Cancelled: removed from the queue, or without a known run time and ended by the cancellation.
     Cancelled = 6,
 }
 
 impl JobState {
-    /// All of them, in the order of their numbers.
+    /// All states, in the order of their numbers.
     pub const ALL: [Self; 7] = [
         Self::Loaded,
         Self::Queued,
@@ -47,34 +47,34 @@ impl JobState {
         }
     }
 
-    /// Whether the job is over and was not rejected.
+    /// Returns whether the job has ended and was not rejected.
     #[must_use]
     pub fn has_ended(self) -> bool {
         matches!(self, Self::Completed | Self::Killed | Self::Cancelled)
     }
 }
 
-/// Why a job was rejected.
+/// The reason for the rejection of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Rejection {
-    /// It asks for a resource that no node has.
+    /// It requests a resource that no node has.
     LacksResource = 1,
-    /// It would not fit on the nodes of its set on the empty system.
+    /// It would not fit on the nodes of its set even without other jobs.
     NeverFits = 2,
     /// A job that it depends on did not complete.
     Dependency = 3,
     /// The policy rejects every job.
     Policy = 4,
-    /// Its queue does not admit it, or no queue does.
+    /// No queue admits it.
     Queue = 5,
     /// No partition that it may run in admits it.
     Partition = 6,
-    /// As many jobs as a limit allows wait and run already.
+    /// The number of waiting and running jobs has reached a limit.
     Limit = 7,
     /// It may not use the reservation that it names, or could not end within it.
     Reservation = 8,
-    /// It names what the system does not have, or asks for nodes in a way that is not modelled.
+    /// It names something unknown to the system, or requests nodes in an unsupported way.
     Unknown = 9,
 }
 
@@ -112,18 +112,18 @@ impl Rejection {
 /// One row of a workload. Times in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// The place in the workload; the last tie-breaker.
+    /// The index in the workload; the last tie-breaker.
     pub row: u64,
-    /// When it is submitted.
+    /// The submit time.
     pub submit_time: f64,
     /// Its true duration at rate 1, which no scheduler sees.
     pub run_time: f64,
-    /// What schedulers plan with.
+    /// The time with which schedulers plan.
     pub requested_time: f64,
-    /// How long it may run; infinite where it has no limit.
+    /// The time limit of a run; infinity if it has none.
     pub time_limit: f64,
     /// Number of tasks, at least 1.
     pub tasks: u32,
-    /// What each task asks: an index into the interned requests.
+    /// The request of each task: an index into the interned requests.
     pub request: u32,
 }

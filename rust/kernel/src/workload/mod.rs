@@ -1,4 +1,4 @@
-//! Jobs, what they wait for, and where they come from.
+//! Jobs, the conditions for which they wait, and the readers of workloads.
 mod attributes;
 pub mod dependencies;
 pub mod eligibility;

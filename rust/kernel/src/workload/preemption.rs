@@ -1,39 +1,40 @@
-//! Preemption: which jobs may take the nodes of which running ones, and what becomes of these.
+//! Preemption: which jobs may preempt which running jobs, and what happens to the victims.
 use serde::{Deserialize, Serialize};
 
-/// What becomes of a job that is preempted.
+/// Treatment of a preempted job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PreemptionMode {
-    /// It is killed.
+    /// Kill it.
     Cancel,
-    /// It waits again, and runs from its start.
+    /// Requeue it; it runs again from its start.
     Requeue,
-    /// It waits again, and goes on where it was.
+    /// Suspend it; it waits again, and continues its work.
     Suspend,
 }
 
 impl PreemptionMode {
-    /// All modes, by their names.
+    /// All modes with their names.
     pub const NAMES: [(&str, Self); 3] =
         [("cancel", Self::Cancel), ("requeue", Self::Requeue), ("suspend", Self::Suspend)];
 }
 
-/// Which jobs may preempt which, by classes of jobs.
+/// The rules of preemption, by classes of jobs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PreemptionRules {
     /// The class of each job, by slot: its tier or its quality of service.
     pub class_of: Vec<u32>,
-    /// For each class those that it may preempt; no class comes back to itself that way.
+    /// For each class, the classes that it may preempt; the relation has no cycle.
     pub preempts: Vec<Vec<u32>>,
-    /// For each class its importance: jobs of the least are the first victims.
+    /// For each class its importance: jobs of the least important class are the first victims.
     pub importance: Vec<f64>,
-    /// What becomes of the victims.
+    /// Treatment of the victims.
     pub mode: PreemptionMode,
-    /// Seconds that a job has to have run before it may be a victim.
+    /// Seconds that a job must have run before it may be preempted.
     pub exempt_time: f64,
-    /// Seconds that a victim runs on after the decision; 0 where it is suspended.
+    /// Seconds that a victim continues to run after the decision; 0 if it is suspended.
     pub grace_time: f64,
-    /// Whether of one class the latest start is the first victim, and not the fewest nodes.
+    /// True if, within a class, the job that started last is the first victim; false if the job with the fewest nodes
+    /// is.
     pub youngest_first: bool,
 }
 
@@ -54,7 +55,7 @@ impl PreemptionRules {
         self.preempts.get(self.class(slot)).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a job may preempt another.
+    /// Returns whether a job may preempt another.
     #[must_use]
     pub fn may_preempt(&self, slot: u32, other: u32) -> bool {
         self.below(slot).contains(&(self.class(other) as u32))

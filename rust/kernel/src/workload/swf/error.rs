@@ -1,26 +1,26 @@
-//! Why a log could not be read.
+//! Errors of reading a log.
 
 use super::notes::Reason;
 use std::fmt;
 use std::io;
 
-/// Why reading ended before the log did.
+/// The reason why reading ended before the end of the log.
 #[derive(Debug)]
 pub enum SwfError {
     /// The file cannot be opened or read.
     Io(io::Error),
-    /// The gzip stream ends early or is damaged, after this many whole lines.
+    /// The gzip stream ends early or is damaged after this number of whole lines.
     Gzip {
-        /// Lines read before the damage.
+        /// Number of lines read before the damage.
         lines: u64,
-        /// What the decompressor says.
+        /// Error of the decompressor.
         source: io::Error,
     },
-    /// A job breaks a rule, and [`super::Invalid::Raise`] was asked for.
+    /// A job breaks a rule, with [`super::Invalid::Raise`].
     Invalid {
-        /// The line, from 1.
+        /// Line number, from 1.
         line: u64,
-        /// Which rule.
+        /// The rule.
         reason: Reason,
         /// The field, its value and the rule.
         message: String,

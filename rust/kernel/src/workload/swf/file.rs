@@ -19,7 +19,7 @@ enum Source {
     Packed(Box<Members<Whole>>),
 }
 
-/// Reads bytes in blocks, unpacked where they begin as gzip does.
+/// Reads bytes in blocks; decompresses them if they begin with the gzip magic bytes.
 pub struct Blocks {
     source: Source,
     block: Box<[u8]>,
@@ -31,7 +31,7 @@ impl Blocks {
         Self::new(File::open(path)?)
     }
 
-    /// Takes any source of bytes.
+    /// Reads from any source of bytes.
     pub fn new(mut source: impl Read + Send + 'static) -> io::Result<Self> {
         let mut head = Vec::with_capacity(gzip::MAGIC.len());
         source.by_ref().take(gzip::MAGIC.len() as u64).read_to_end(&mut head)?;
@@ -42,7 +42,7 @@ impl Blocks {
         Ok(Self { source, block: vec![0; BLOCK].into_boxed_slice() })
     }
 
-    /// The next block, empty at the end; the parser is asked how far it came, for the error.
+    /// Returns the next block, empty at the end. `parser` supplies the number of lines read, for errors.
     pub fn next_block(&mut self, parser: &mut SwfParser) -> Result<&[u8], SwfError> {
         let length = loop {
             let read = match &mut self.source {
@@ -67,7 +67,7 @@ impl Blocks {
     }
 }
 
-/// A log as an iterator of its jobs; memory does not grow with the log. Ends after the first error.
+/// Iterates over the jobs of a log in constant memory. Ends after the first error.
 pub struct SwfFile {
     blocks: Blocks,
     parser: SwfParser,
@@ -76,7 +76,7 @@ pub struct SwfFile {
 }
 
 impl SwfFile {
-    /// Opens a log; gzip is known by its content.
+    /// Opens a log; recognises gzip by its content.
     pub fn open(path: &Path, options: SwfOptions) -> Result<Self, SwfError> {
         Self::from_blocks(Blocks::open(path), options)
     }
@@ -86,7 +86,7 @@ impl SwfFile {
         Self::from_blocks(Blocks::new(source), options)
     }
 
-    /// The parser, for its comments, counts and notes; complete once the iterator has ended.
+    /// The parser, for its comments, counts and notes; complete after the iterator has ended.
     #[must_use]
     pub const fn parser(&self) -> &SwfParser {
         &self.parser

@@ -1,4 +1,5 @@
-//! A gzip stream of any number of members; bytes behind the last one are counted, not unpacked, as by gzip(1).
+//! Reads a gzip stream of any number of members; counts, but does not decompress, bytes after the last member, like
+//! gzip(1).
 
 use flate2::bufread::GzDecoder;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
@@ -7,10 +8,10 @@ use std::mem;
 /// The first bytes of each member (RFC 1952, section 2.3.1).
 pub const MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// The bytes that are not unpacked yet, the first of which may have been read ahead.
+/// The bytes not yet decompressed; the first byte may have been read ahead.
 type Rest<R> = Chain<Cursor<Vec<u8>>, BufReader<R>>;
 
-/// Unpacks a stream member by member.
+/// Decompresses a stream member by member.
 pub struct Members<R> {
     state: State<R>,
     trailing: u64,
@@ -23,18 +24,18 @@ enum State<R> {
 }
 
 impl<R: Read> Members<R> {
-    /// Takes a source that begins with a member.
+    /// Reads from a source that begins with a member.
     pub fn new(source: R) -> Self {
         let rest = Cursor::new(Vec::new()).chain(BufReader::new(source));
         Self { state: State::Member(GzDecoder::new(rest)), trailing: 0 }
     }
 
-    /// The bytes seen behind the last member since the last call, but for zeros, which fill blocks of tapes.
+    /// Number of bytes after the last member since the last call. Zeros, which fill tape blocks, do not count.
     pub fn take_trailing(&mut self) -> u64 {
         mem::take(&mut self.trailing)
     }
 
-    /// Reads from the present member, then from the next; no bytes at the end.
+    /// Reads from the current member, then from the next; returns 0 at the end.
     pub fn read(&mut self, block: &mut [u8]) -> io::Result<usize> {
         loop {
             match &mut self.state {
@@ -59,7 +60,7 @@ impl<R: Read> Members<R> {
         }
     }
 
-    /// Begins the next member, if there is one, perhaps behind zeros.
+    /// Begins the next member, if there is one; skips zeros before it.
     fn end_member(&mut self) -> io::Result<()> {
         let State::Member(member) = mem::replace(&mut self.state, State::Ended) else { return Ok(()) };
         let mut rest = member.into_inner();

@@ -1,13 +1,12 @@
 //! The Standard Workload Format, version 2.2, read as a stream.
 //!
-//! A log is lines of 18 numbers, one job each, between comments that begin with `;` and describe the log
-//! (Chapin et al., "Benchmarks and standards for the evaluation of parallel job schedulers", JSSPP 1999; the format's
-//! page in the Parallel Workloads Archive). Real logs have fractions, missing fields and impossible jobs. Whatever the
-//! bytes, reading ends in jobs and notes or in one [`SwfError`]: a job is dropped or changed only with a [`Note`]
-//! that says why.
+//! Each line of a log has 18 numbers and describes one job. Comments begin with `;` and describe the log (Chapin et
+//! al., "Benchmarks and standards for the evaluation of parallel job schedulers", JSSPP 1999; the format's page in the
+//! Parallel Workloads Archive). Real logs have fractions, missing fields and impossible jobs. For any input, the reader
+//! returns jobs and notes, or one [`SwfError`]: a job is dropped or changed only with a [`Note`] that gives the reason.
 //!
-//! [`SwfParser`] takes bytes in pieces; [`SwfFile`] iterates over the jobs of a file. Cost: linear in the bytes.
-//! Memory of a [`SwfFile`]: one block of 64 KiB and its jobs, an unfinished line and 1 MiB of comments.
+//! [`SwfParser`] reads bytes in pieces; [`SwfFile`] iterates over the jobs of a file. Cost: linear in the number of
+//! bytes. Memory of a [`SwfFile`]: one block of 64 KiB and its jobs, an unfinished line and 1 MiB of comments.
 
 mod error;
 mod file;

@@ -1,19 +1,19 @@
-//! What was out of the ordinary in a log: nothing is dropped or mended without a note.
+//! Notes about irregularities in a log: every dropped or changed job has a note.
 
-/// What became of the job that a note is about.
+/// Treatment of the job of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was left out.
+    /// The job was dropped.
     Dropped,
-    /// It was kept with a changed value.
+    /// The job was kept with a changed value.
     Mended,
-    /// It was kept as it stands.
+    /// The job was kept unchanged.
     Noted,
 }
 
 macro_rules! reasons {
     ($($(#[$meta:meta])* $name:ident = $outcome:ident, $text:literal;)*) => {
-        /// Why a line has a note.
+        /// The reason of a note about a line.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub enum Reason { $(#[doc = concat!("`", $text, "`")] $name),* }
@@ -22,13 +22,13 @@ macro_rules! reasons {
             /// All reasons; the index of each is its number.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// The reason in words.
+            /// The text of the reason.
             #[must_use]
             pub const fn text(self) -> &'static str {
                 match self { $(Self::$name => $text),* }
             }
 
-            /// What becomes of such a job.
+            /// Treatment of a job with this reason.
             #[must_use]
             pub const fn outcome(self) -> Outcome {
                 match self { $(Self::$name => Outcome::$outcome),* }
@@ -84,20 +84,20 @@ impl ReasonSet {
     }
 }
 
-/// One remark about one line.
+/// One note about one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// Why.
+    /// The reason.
     pub reason: Reason,
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: u64,
-    /// The job's number, where it could be read.
+    /// The job number, if it could be read.
     pub job_id: Option<i64>,
 }
 
-/// All remarks about a log: exact counts, and the remarks themselves, up to a limit per reason.
+/// All notes about a log: exact counts, and the notes themselves up to a limit per reason.
 ///
-/// A few bytes of gzip can be millions of lines, so no reader keeps a remark for each of them.
+/// A few bytes of gzip can expand to millions of lines, so no reader keeps a note for each of them.
 #[derive(Clone, Debug)]
 pub struct Notes {
     counts: [u64; Reason::ALL.len()],
@@ -131,19 +131,19 @@ impl Notes {
         self.mended_jobs += u64::from(mended);
     }
 
-    /// How many notes there were for a reason.
+    /// Number of notes with a reason.
     #[must_use]
     pub const fn count(&self, reason: Reason) -> u64 {
         self.counts[reason as usize]
     }
 
-    /// How many jobs were kept with a changed value; one may have several notes.
+    /// Number of jobs that were kept with a changed value; one job may have several notes.
     #[must_use]
     pub const fn mended_jobs(&self) -> u64 {
         self.mended_jobs
     }
 
-    /// How many notes there were with an outcome.
+    /// Number of notes with an outcome.
     #[must_use]
     pub fn total(&self, outcome: Outcome) -> u64 {
         Reason::ALL
@@ -153,7 +153,7 @@ impl Notes {
             .sum()
     }
 
-    /// The first notes per reason, up to the reader's limit, in the order of lines.
+    /// The first notes of each reason, up to the reader's limit, in line order.
     #[must_use]
     pub fn kept(&self) -> &[Note] {
         &self.kept

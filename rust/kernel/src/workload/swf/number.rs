@@ -1,20 +1,20 @@
-//! Numbers as logs write them: exact, and fast where they are short.
+//! Parsing of the numbers in logs: exact, and fast for short numbers.
 
-/// Powers of ten that float64 holds exactly and that the short form can need.
+/// The powers of ten that float64 represents exactly and that the short form can need.
 const POWERS_OF_TEN: [f64; 16] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
-/// A mantissa of so many digits is below 2^53, so that dividing it by a power of ten rounds once, correctly.
+/// A mantissa of this many digits is below 2^53, so that its division by a power of ten rounds once, correctly.
 const SHORT_DIGITS: usize = 15;
 
-/// Whether a byte stands between fields.
+/// Returns whether a byte separates fields.
 pub(super) const fn is_blank(byte: u8) -> bool {
     byte == b' ' || matches!(byte, b'\t' | b'\r' | 0x0b | 0x0c)
 }
 
-/// Reads the field that begins at `start` (which is no blank) and returns it with the position after it.
+/// Reads the field that begins at `start` (not a blank); returns it with the position after it.
 ///
-/// NaN stands for text that is no number; infinities are numbers beyond float64, or written as such.
+/// NaN stands for text that is not a number. Infinities stand for numbers beyond float64, or are written as such.
 pub(super) fn read(line: &[u8], start: usize) -> (f64, usize) {
     read_short(line, start).unwrap_or_else(|| {
         let end = end_of_field(line, start);
@@ -32,7 +32,7 @@ pub(super) fn end_of_field(line: &[u8], start: usize) -> usize {
     line[start..].iter().position(|&byte| is_blank(byte)).map_or(line.len(), |length| start + length)
 }
 
-/// Reads `-12.34`, up to 15 digits; nothing else.
+/// Reads numbers like `-12.34` with up to 15 digits only.
 fn read_short(line: &[u8], start: usize) -> Option<(f64, usize)> {
     let negative = line[start] == b'-';
     let first = start + usize::from(negative);
@@ -50,11 +50,12 @@ fn read_short(line: &[u8], start: usize) -> Option<(f64, usize)> {
         return None;
     }
     let size = if decimals == 0 { mantissa as f64 } else { mantissa as f64 / POWERS_OF_TEN[decimals] };
-    // A negative zero would be a second zero: -0 is 0 here.
+    // Return 0 for -0, so that zero is unique.
     Some((if negative && mantissa != 0 { -size } else { size }, end))
 }
 
-/// Appends the digits from `start` on to a mantissa, which is wrong beyond 19 of them; with the position after them.
+/// Appends the digits from `start` on to a mantissa, which is wrong beyond 19 digits; returns it with the position
+/// after them.
 fn read_digits(line: &[u8], start: usize, mut mantissa: u64) -> (u64, usize) {
     let mut position = start;
     for &byte in &line[start..] {
@@ -109,7 +110,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Both ways of reading give the float64 nearest to the decimal.
+        /// Both ways of reading return the float64 nearest to the decimal number.
         #[test]
         fn reads_as_the_standard_library_does(whole in any::<u32>(), decimals in "[0-9]{0,20}", minus in any::<bool>()) {
             let text = format!("{}{whole}.{decimals}", if minus { "-" } else { "" });
@@ -117,7 +118,7 @@ mod tests {
             prop_assert_eq!(number(&text).to_bits(), (expected + 0.0).to_bits());
         }
 
-        /// What float64 prints is read back to the bit.
+        /// A printed float64 is read back bit by bit.
         #[test]
         fn reads_what_was_printed(value in any::<f64>()) {
             if value.is_finite() {

@@ -1,6 +1,6 @@
 //! The options of a reader.
 
-/// What to do with a job that ran longer than it asked for (S3).
+/// Treatment of a job that ran longer than it requested (S3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overrun {
     /// Raise `requested_time` to `run_time`: the real system let it run.
@@ -12,37 +12,38 @@ pub enum Overrun {
     Keep,
 }
 
-/// What to do with a job that breaks a rule.
+/// Treatment of a job that breaks a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Invalid {
-    /// Leave it out, and note its line and the reason.
+    /// Drop the job, and note its line and the reason.
     #[default]
     Drop,
-    /// End with an error.
+    /// Return an error.
     Raise,
 }
 
-/// Which field says how many processors a job gets.
+/// The field with the number of processors of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProcessorField {
-    /// Field 8, else field 5.
+    /// Field 8; field 5 if unknown.
     #[default]
     Requested,
-    /// Field 5, else field 8.
+    /// Field 5; field 8 if unknown.
     Allocated,
 }
 
-/// How a log is read; the default is that of `read_swf`.
+/// Options of reading a log; the default is that of `read_swf`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SwfOptions {
-    /// Jobs that ran longer than they asked for.
+    /// Jobs that ran longer than they requested.
     pub overrun: Overrun,
     /// Jobs that break a rule.
     pub invalid: Invalid,
-    /// The field that a job's processors come from.
+    /// The field with the number of processors.
     pub processors: ProcessorField,
-    /// Whether jobs ask for memory: field 10, else field 7.
+    /// True if jobs request memory: field 10; field 7 if unknown.
     pub use_memory: bool,
-    /// Whether jobs that were cancelled before they started wait until they are cancelled; if not, they take their run time.
+    /// True if jobs that were cancelled before they started wait until they are cancelled; false if they have their run
+    /// time.
     pub log_events: bool,
 }

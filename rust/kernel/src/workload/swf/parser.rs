@@ -1,4 +1,4 @@
-//! The push parser: bytes in, in pieces of any size; jobs out.
+//! The push parser: reads bytes in pieces of any size, and returns jobs.
 
 use super::error::SwfError;
 use super::notes::{Note, Notes, Reason};
@@ -7,29 +7,30 @@ use super::options::{Invalid, SwfOptions};
 use super::parts::{Parts, Place, says_all};
 use super::record::{Refusal, Row, SwfRecord};
 
-/// A longer line is no job and no comment; it is never held in memory.
+/// A longer line is neither a job nor a comment; it is never kept in memory.
 const LONGEST_LINE: usize = 1 << 20;
-/// What is kept of comments, in bytes, and of notes, per reason. Jobs cost more than their notes, so that only lines
-/// that are no jobs reach the limit.
+/// Limits on the comments, in bytes, and on the notes per reason. Jobs cost more memory than their notes, so only lines
+/// that are not jobs can reach the limit.
 const MOST_COMMENTS: usize = 1 << 24;
 const MOST_NOTES: u64 = 1 << 20;
-/// The same for a streaming reader, whose memory does not grow with the log.
+/// The limits of a streaming reader, which uses constant memory.
 const MOST_STREAMED_COMMENTS: usize = 1 << 20;
 const MOST_STREAMED_NOTES: u64 = 10;
-/// What a comment takes besides its bytes: an empty one is not free.
+/// Memory of a comment in addition to its bytes, so that empty comments count too.
 const COMMENT_COST: usize = 64;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Reads a log that comes in pieces.
+/// Parses a log that arrives in pieces.
 ///
-/// Memory: the unfinished line (at most 1 MiB), the comments and notes up to a limit. After an error the parser is spent.
+/// Memory: the unfinished line (at most 1 MiB), and the comments and notes up to a limit. The parser is unusable after
+/// an error.
 #[derive(Clone, Debug)]
 pub struct SwfParser {
     options: SwfOptions,
     most_jobs: u64,
     most_comments: usize,
     unfinished: Vec<u8>,
-    /// Whether the unfinished line has outgrown the limit; what is held of it is its beginning.
+    /// True if the unfinished line exceeds the limit; only its beginning is kept.
     overlong: bool,
     lines: u64,
     rows: u64,
@@ -42,7 +43,7 @@ pub struct SwfParser {
 }
 
 impl SwfParser {
-    /// A parser that keeps 16 MiB of comments, and per reason the count and the first 2^20 notes.
+    /// Creates a parser that keeps 16 MiB of comments, and per reason the count and the first 2^20 notes.
     #[must_use]
     pub fn new(options: SwfOptions) -> Self {
         Self {
@@ -62,7 +63,7 @@ impl SwfParser {
         }
     }
 
-    /// A parser of bounded memory: it keeps 1 MiB of comments, and per reason the count and the first 10 notes.
+    /// Creates a parser of bounded memory: it keeps 1 MiB of comments, and per reason the count and the first 10 notes.
     #[must_use]
     pub fn streaming(options: SwfOptions) -> Self {
         Self {
@@ -72,13 +73,13 @@ impl SwfParser {
         }
     }
 
-    /// Makes the parser stop after so many kept jobs: what follows is not looked at.
+    /// Makes the parser stop after this number of kept jobs: it ignores what follows.
     #[must_use]
     pub fn stop_after(self, most_jobs: u64) -> Self {
         Self { most_jobs, ..self }
     }
 
-    /// Takes the next piece of the log and hands over the jobs that it completes.
+    /// Parses the next piece of the log, and passes the jobs that it completes to `take`.
     pub fn feed(&mut self, piece: &[u8], take: &mut impl FnMut(SwfRecord)) -> Result<(), SwfError> {
         let mut rest = piece;
         while !self.is_done() {
@@ -98,7 +99,7 @@ impl SwfParser {
         Ok(())
     }
 
-    /// Takes what was fed last for the whole last line.
+    /// Parses the unfinished last line.
     pub fn finish(&mut self, take: &mut impl FnMut(SwfRecord)) -> Result<(), SwfError> {
         if !self.unfinished.is_empty() && !self.is_done() {
             self.unfinished_line(take)?;
@@ -106,7 +107,7 @@ impl SwfParser {
         if self.is_done() { Ok(()) } else { self.close_parts(take) }
     }
 
-    /// Whether as many jobs were kept as were asked for.
+    /// Returns whether the requested number of jobs was kept.
     #[must_use]
     pub const fn is_done(&self) -> bool {
         self.kept >= self.most_jobs
@@ -118,13 +119,13 @@ impl SwfParser {
         self.lines
     }
 
-    /// Lines read that are neither blank nor comments, nor partial executions of a job that has another line.
+    /// Lines read other than blank lines, comments, and partial executions of a job that has another line.
     #[must_use]
     pub const fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Lines that are partial executions of a job: left out where a line sums them up, else put together with the first.
+    /// Partial executions of jobs: dropped if a line summarises them, otherwise merged into the first.
     #[must_use]
     pub const fn parts(&self) -> u64 {
         self.parts.count
@@ -136,19 +137,19 @@ impl SwfParser {
         self.options
     }
 
-    /// Jobs handed over.
+    /// Number of jobs passed on.
     #[must_use]
     pub const fn kept(&self) -> u64 {
         self.kept
     }
 
-    /// The comment lines, wherever they stood, without line ends; bytes that are not UTF-8 are read as Latin-1.
+    /// The comment lines, at any position in the log, without line ends; bytes that are not UTF-8 are read as Latin-1.
     #[must_use]
     pub fn comments(&self) -> &[String] {
         &self.comments
     }
 
-    /// What was dropped, mended, or odd.
+    /// Notes about dropped, changed and irregular jobs.
     #[must_use]
     pub const fn notes(&self) -> &Notes {
         &self.notes
@@ -169,7 +170,7 @@ impl SwfParser {
         result
     }
 
-    /// Notes that bytes behind a packed log were ignored.
+    /// Adds a note that bytes after a gzip stream were ignored.
     pub fn note_trailing_bytes(&mut self) {
         self.notes.add(Note { reason: Reason::TrailingBytes, line: self.lines, job_id: None });
     }
@@ -242,7 +243,7 @@ impl SwfParser {
         self.refuse(refusal, self.lines, line)
     }
 
-    /// Hands over the job whose parts were put together.
+    /// Passes on the job that was merged from its parts.
     fn close_parts(&mut self, take: &mut impl FnMut(SwfRecord)) -> Result<(), SwfError> {
         match self.parts.close() {
             Some(row) => {
@@ -269,7 +270,7 @@ impl SwfParser {
         }
     }
 
-    /// Notes that a line is no job, or ends the reading.
+    /// Adds a note that a line is not a job, or returns an error.
     fn refuse(&mut self, refusal: Refusal, number: u64, line: &[u8]) -> Result<(), SwfError> {
         self.parts.forget_above();
         if self.options.invalid == Invalid::Drop {

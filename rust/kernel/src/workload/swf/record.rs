@@ -1,16 +1,16 @@
-//! One line of a log, and the rules that make a job of it (S3).
+//! One line of a log, and the rules that convert it to a job (S3).
 
 use super::notes::{Reason, ReasonSet};
 use super::number;
 use super::options::{Overrun, ProcessorField, SwfOptions};
 
-/// How many fields a line has.
+/// Number of fields of a line.
 pub const FIELDS: usize = 18;
 
-/// Times and whole numbers up to here are exact in float64 (S1).
+/// Largest magnitude up to which times and integers are exact in float64 (S1).
 const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// The names of the 18 fields, as batchlab's tables have them.
+/// The names of the 18 fields in batchlab's tables.
 pub const FIELD_NAMES: [&str; FIELDS] = [
     "job_id",
     "submit_time",
@@ -44,19 +44,19 @@ const REQUESTED_MEMORY: usize = 9;
 const STATUS: usize = 10;
 const PRECEDING_JOB: usize = 16;
 
-/// The status of a job that was cancelled, before it started or while it ran.
+/// The status of a job that was cancelled, before its start or while it ran.
 const CANCELLED: f64 = 5.0;
-/// The status of a partial execution: to be continued; the last one, completed or failed.
+/// The status of a partial execution: to be continued; or the last one, completed or failed.
 const PARTIAL: std::ops::RangeInclusive<f64> = 2.0..=LAST_FAILED;
 const LAST_COMPLETED: f64 = 3.0;
 const LAST_FAILED: f64 = 4.0;
 
-/// Fields without which there is no job; what is wrong with them is not mended.
+/// Required fields: errors in them are not corrected.
 const NEEDED: [usize; 3] = [JOB, SUBMIT, RUN];
 /// A line needs the fields up to the run time.
 const FEWEST_FIELDS: usize = RUN + 1;
 
-/// Whether a field (numbered from 0) holds whole numbers: processors and identifiers; the others are amounts.
+/// Returns whether a field (numbered from 0) is an integer: processors and identifiers; the others are amounts.
 #[must_use]
 pub const fn is_whole(field: usize) -> bool {
     matches!(field, JOB | ALLOCATED | REQUESTED | 10..=16)
@@ -69,28 +69,28 @@ pub struct SwfRecord {
     pub line: u64,
     /// Field 1.
     pub job_id: i64,
-    /// Field 17, -1 where unknown.
+    /// Field 17, -1 if unknown.
     pub preceding_job_id: i64,
     /// Field 2, seconds since the log's origin; at least 0.
     pub submit_time: f64,
     /// Field 4, seconds, at least 0; cut with [`Overrun::Cut`].
     pub run_time: f64,
-    /// Field 9, else field 4, seconds; raised with [`Overrun::Extend`].
+    /// Field 9, or field 4 if unknown, seconds; raised with [`Overrun::Extend`].
     pub requested_time: f64,
-    /// Field 9, else field 4, seconds.
+    /// Field 9, or field 4 if unknown, seconds.
     pub time_limit: f64,
-    /// The processors asked for, at least 1.
+    /// Number of requested processors, at least 1.
     pub tasks: u32,
-    /// How long the job waited until it was cancelled, seconds, where it did not start; None for others, and without `log_events`.
+    /// Seconds from submission to cancellation of a job that did not start; None for others, and without `log_events`.
     pub cancelled_after: Option<f64>,
-    /// The memory asked for by each processor, kB, with `use_memory`; else 0.
+    /// Requested memory per processor, kB, with `use_memory`; otherwise 0.
     pub memory: i64,
-    /// The 18 fields as the log has them; -1 where unknown, and for a job's number beyond 2^53. Those of whole numbers are whole.
+    /// The 18 fields of the log; -1 if unknown, and for a job number beyond 2^53. Integer fields have integer values.
     pub fields: [f64; FIELDS],
 }
 
 impl SwfRecord {
-    /// A field of whole numbers.
+    /// The value of an integer field.
     #[must_use]
     pub const fn whole_field(&self, field: usize) -> i64 {
         match field {
@@ -101,19 +101,19 @@ impl SwfRecord {
     }
 }
 
-/// Why a line is no job.
+/// The reason why a line is not a job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Refusal {
     pub(super) reason: Reason,
-    /// The field that is to blame, from 0; with too few fields, how many there are.
+    /// The invalid field, from 0; with too few fields, their number.
     pub(super) field: usize,
-    /// Its value.
+    /// Value of the field.
     pub(super) value: f64,
-    /// The job's number, where it could be read.
+    /// The job number, if it could be read.
     pub(super) job_id: Option<i64>,
 }
 
-/// A line whose fields were read, before the rules of a job.
+/// The fields of a line, before the rules of a job.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     /// The line in the log, from 1.
@@ -150,7 +150,7 @@ impl Row {
         Ok(Self { line: number, job_id, preceding_job_id, fields, mends })
     }
 
-    /// Makes a job of the line, with the reasons for which it was mended.
+    /// Converts the line to a job; returns it with the reasons of its changes.
     pub(super) fn job(&self, options: SwfOptions) -> Result<(SwfRecord, ReasonSet), Refusal> {
         let Self { line, job_id, preceding_job_id, fields, mut mends } = *self;
         let refuse =
@@ -195,17 +195,17 @@ impl Row {
         Ok((record, mends))
     }
 
-    /// Whether the job was cancelled and has no run.
+    /// Returns whether the job was cancelled without a run.
     fn was_cancelled_waiting(&self) -> bool {
         self.fields[STATUS] == CANCELLED && self.fields[RUN] <= 0.0
     }
 
-    /// Whether the line is a partial execution of a job.
+    /// Returns whether the line is a partial execution of a job.
     pub(super) fn is_part(&self) -> bool {
         PARTIAL.contains(&self.fields[STATUS])
     }
 
-    /// Puts the next partial execution of the same job behind this one.
+    /// Appends the next partial execution of the same job.
     pub(super) fn append(&mut self, part: &Self) -> Result<(), Refusal> {
         let value = part.fields[RUN];
         let refusal = Refusal { reason: Reason::RunTime, field: RUN, value, job_id: Some(self.job_id) };
@@ -215,7 +215,7 @@ impl Row {
         Ok(())
     }
 
-    /// Gives the job of partial executions the status of a whole one: that of the last of them.
+    /// Sets the status of a merged job to that of a whole job, according to its last part.
     pub(super) fn close(&mut self) {
         self.fields[STATUS] = match self.fields[STATUS] {
             LAST_COMPLETED => 1.0,
@@ -225,9 +225,9 @@ impl Row {
     }
 }
 
-/// A job's number: exact also where float64 is not.
+/// Reads a job number, exactly even where float64 is not.
 fn identifier(line: &[u8], field: usize, value: f64) -> Option<i64> {
-    // 2^53 may be what is next to it.
+    // 2^53 as a float64 may stand for 2^53 + 1.
     if value.abs() < LARGEST_EXACT {
         return whole(value);
     }
@@ -235,7 +235,7 @@ fn identifier(line: &[u8], field: usize, value: f64) -> Option<i64> {
     text.parse().ok().filter(|&number| number != i64::MIN)
 }
 
-/// Reads the fields of a line; returns how many there are, 19 standing for any greater number.
+/// Reads the fields of a line; returns their number, with 19 for any greater number.
 fn split(line: &[u8], fields: &mut [f64; FIELDS]) -> usize {
     let (mut found, mut position) = (0, 0);
     loop {
@@ -253,14 +253,14 @@ fn split(line: &[u8], fields: &mut [f64; FIELDS]) -> usize {
     }
 }
 
-/// Takes what cannot be read for unknown, and makes whole numbers whole.
+/// Sets unreadable fields to unknown (-1), and rounds integer fields.
 fn mend_fields(fields: &mut [f64; FIELDS], mends: &mut ReasonSet) {
     for (field, value) in fields.iter_mut().enumerate() {
         if value.abs() <= LARGEST_EXACT && (!is_whole(field) || !is_fractional(*value)) {
             continue;
         }
         if NEEDED.contains(&field) || (field == REQUESTED_TIME && *value > 0.0) {
-            // Left for the rules of these fields to refuse.
+            // The rules of these fields reject the value.
         } else if value.is_nan() || value.abs() > LARGEST_EXACT {
             *value = -1.0;
             mends.add(Reason::Unreadable);
@@ -274,7 +274,7 @@ fn mend_fields(fields: &mut [f64; FIELDS], mends: &mut ReasonSet) {
     }
 }
 
-/// For values of which float64 holds all whole ones around; several times as fast as `fract`.
+/// For values between integers that float64 represents exactly; several times as fast as `fract`.
 fn is_fractional(value: f64) -> bool {
     value - (value as i64) as f64 != 0.0
 }
@@ -291,7 +291,7 @@ fn count(value: f64) -> Option<u32> {
     (1.0..=f64::from(u32::MAX)).contains(&value).then_some(value as u32)
 }
 
-/// The processors asked for, and the field that says so.
+/// The requested processors, and the index of their field.
 fn processors(fields: &[f64; FIELDS], preferred: ProcessorField, mends: &mut ReasonSet) -> (f64, usize) {
     let (first, second) = match preferred {
         ProcessorField::Requested => (REQUESTED, ALLOCATED),
@@ -304,14 +304,14 @@ fn processors(fields: &[f64; FIELDS], preferred: ProcessorField, mends: &mut Rea
     (fields[second], second)
 }
 
-/// The times of a job, brought into agreement.
+/// The times of a job after the overrun rule.
 struct Times {
     run_time: f64,
     requested_time: f64,
     time_limit: f64,
 }
 
-/// The times of a job; none where the requested time is beyond all bounds.
+/// The times of a job; None if the requested time is too large.
 fn times(run_time: f64, requested: f64, overrun: Overrun, mends: &mut ReasonSet) -> Option<Times> {
     if requested < 0.0 {
         mends.add(Reason::RequestedTimeUnknown);
@@ -331,7 +331,7 @@ fn times(run_time: f64, requested: f64, overrun: Overrun, mends: &mut ReasonSet)
     Some(times)
 }
 
-/// Memory per processor in kB: field 10, else field 7, else none; a started kB counts whole.
+/// Memory per processor in kB: field 10, or field 7 if unknown, or 0; fractions are rounded up.
 fn memory(fields: &[f64; FIELDS], mends: &mut ReasonSet) -> i64 {
     if fields[REQUESTED_MEMORY] >= 0.0 {
         return fields[REQUESTED_MEMORY].ceil() as i64;
@@ -345,7 +345,7 @@ fn memory(fields: &[f64; FIELDS], mends: &mut ReasonSet) -> i64 {
 }
 
 impl Refusal {
-    /// The value, the rule it breaks, as in `requested_processors = 0; must be >= 1`.
+    /// The value and the rule that it breaks, e.g. `requested_processors = 0; must be >= 1`.
     pub(super) fn message(&self, line: &[u8]) -> String {
         let rule = match self.reason {
             Reason::LineTooLong => {
@@ -364,7 +364,7 @@ impl Refusal {
     }
 }
 
-/// A field's text, shortened, for messages.
+/// The text of a field, shortened for messages.
 fn shown_field(line: &[u8], field: usize) -> String {
     const LONGEST: usize = 40;
     let Some(text) = number::field(line, field) else {

@@ -1,4 +1,4 @@
-//! Examples with known answers, and the proof that no bytes can break the reader.
+//! Examples with known results, and tests that no input breaks the reader.
 
 use super::{
     Invalid, Note, Outcome, Overrun, ProcessorField, Reason, SwfError, SwfFile, SwfOptions, SwfParser,
@@ -33,7 +33,7 @@ fn reasons(parser: &SwfParser) -> Vec<(Reason, u64)> {
     parser.notes().kept().iter().map(|note| (note.reason, note.line)).collect()
 }
 
-/// The sound job with some fields (numbered as the format does, from 1) replaced.
+/// A valid job with some fields (numbered from 1, as in the format) replaced.
 fn job(changes: &[(usize, &str)]) -> String {
     let mut fields: Vec<&str> = SOUND.split(' ').collect();
     for &(field, text) in changes {
@@ -42,7 +42,7 @@ fn job(changes: &[(usize, &str)]) -> String {
     fields.join(" ")
 }
 
-/// The note that the sound job gets when one field is replaced, and whether it was kept.
+/// The notes on a valid job with one field replaced, and the job if it was kept.
 fn outcome_of(changes: &[(usize, &str)]) -> (Vec<Reason>, Option<SwfRecord>) {
     let (records, parser) = read(job(changes));
     (parser.notes().kept().iter().map(|note| note.reason).collect(), records.first().copied())
@@ -244,7 +244,7 @@ fn gzip_of_several_members_reads_as_one_log() {
     assert_eq!(stream(bytes).map(|job| job.expect("sound").submit_time).collect::<Vec<_>>(), [0.0, 1.0]);
 }
 
-/// The beginning of a member that is cut short.
+/// The beginning of a truncated member.
 const GZIP_HEAD: [u8; 4] = [0x1f, 0x8b, 8, 0];
 
 #[test]
@@ -371,7 +371,7 @@ fn any_log() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![1 => vec(any::<u8>(), 0..400), 4 => looks_real()]
 }
 
-/// What must hold of every job that a reader hands over.
+/// Checks the invariants of every job that a reader returns.
 fn is_sound(record: &SwfRecord) -> bool {
     let finite = |value: f64| (0.0..=9_007_199_254_740_992.0).contains(&value);
     finite(record.submit_time)
@@ -385,7 +385,7 @@ fn is_sound(record: &SwfRecord) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Any bytes end in sound jobs and notes that account for every row, or in one error.
+    /// Any input results in valid jobs and notes that account for every row, or in one error.
     #[test]
     fn any_bytes_are_accounted_for(bytes in any_log(), options in options()) {
         let (records, parser, result) = read_with(options, &bytes);
@@ -396,7 +396,7 @@ proptest! {
         prop_assert_eq!(result.is_err() || dropped > 0, parser.rows() > parser.kept());
     }
 
-    /// How the bytes are cut into pieces, and gzip, change nothing.
+    /// The split into pieces, and gzip, do not change the result.
     #[test]
     fn pieces_and_gzip_change_nothing(bytes in any_log(), cuts in vec(any::<Index>(), 0..6)) {
         let (records, whole) = read(&bytes);
@@ -416,7 +416,7 @@ proptest! {
         prop_assert_eq!(&unpacked.expect("sound gzip"), &records);
     }
 
-    /// Any bytes after the gzip magic end in jobs or in one error.
+    /// Any input after the gzip magic bytes results in jobs or in one error.
     #[test]
     fn any_gzip_bytes_end(bytes in looks_real(), place in any::<Index>(), byte in any::<u8>(), cut in any::<Index>()) {
         let mut damaged = packed(&bytes);
