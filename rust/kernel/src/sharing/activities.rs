@@ -1,4 +1,4 @@
-//! The engine: activities that run, the resources they use, and when each ends.
+//! The engine: running activities, the resources they use, and when each ends.
 use super::blocks::Range;
 use super::demand::{Demand, Rule};
 use super::slots::{Activities, Activity, End, Hold, State, Use, User};
@@ -6,9 +6,9 @@ use crate::platform::Sharing;
 use crate::time::FineTime;
 
 impl Activities {
-    /// Starts an activity; gives its handle, which is good until it has ended or was cancelled.
+    /// Starts an activity; returns its handle, which is valid until the activity ends or is cancelled.
     ///
-    /// Whatever ends before `now` must have been taken out by then.
+    /// Activities that ended before `now` must have been removed already.
     pub fn start(&mut self, now: FineTime, demand: &Demand, tag: u64) -> u32 {
         self.flush_before(now);
         let wanted = demand.uses.iter().filter(|item| item.1 > 0.0);
@@ -49,19 +49,19 @@ impl Activities {
         handle
     }
 
-    /// Ends an activity before its time.
+    /// Cancels an activity before its end.
     pub fn cancel(&mut self, now: FineTime, activity: u32) {
         self.flush_before(now);
         self.end(now, activity);
     }
 
-    /// The next time at which something happens, an end or the end of a latency; infinite where nothing will.
+    /// The time of the next event, i.e. the end of an activity or of a latency; infinity if no event is planned.
     pub fn next_time(&mut self) -> FineTime {
         self.flush();
         self.ends.peek().map_or(FineTime::NEVER, |(end, _)| end.time())
     }
 
-    /// Takes out one activity that has ended by `now`: the tag it was started with. They come by end, then by start.
+    /// Removes one activity that has ended by `now`; returns its tag. They come in order of end, then start.
     pub fn pop_finished(&mut self, now: FineTime) -> Option<u64> {
         self.flush_before(now);
         while let Some((end, activity)) = self.ends.peek() {
@@ -83,8 +83,9 @@ impl Activities {
         None
     }
 
-    /// Rounds what the activities on some resources have done since the last event to whole units, half to even: it is
-    /// what `SimGrid`'s disks do. Must be called at every event, before anything else of it is done. O(activities · log).
+    /// Rounds the progress of the activities on some resources since the last event to whole units, half to even, as
+    /// `SimGrid` does for disks. Must be called at every event, before anything else of it is processed. O(activities ·
+    /// log).
     pub fn round_progress(&mut self, now: FineTime, on: impl Fn(u32) -> bool) {
         self.flush_before(now);
         let mut members = std::mem::take(&mut self.members);
@@ -106,14 +107,14 @@ impl Activities {
         self.members = members;
     }
 
-    /// Units per second taken of a resource now; of a fat pipe, by the one that takes most.
+    /// Units per second used of a resource now; of a fat pipe, by its largest user.
     pub fn load(&mut self, resource: u32) -> f64 {
         self.flush();
         let (items, slots) = (&self.uses.items, &self.slots);
         let users = self.users[resource as usize].iter();
         let taken = users.map(|user| items[user.at as usize].weight * slots[user.activity as usize].rate);
         match self.resources[resource as usize].sharing {
-            // An empty sum would be -0.
+            // Start the fold at 0.0: `sum` of nothing would return -0.
             Sharing::Shared => taken.fold(0.0, |sum, rate| sum + rate),
             Sharing::FatPipe => taken.fold(0.0, f64::max),
         }
@@ -125,14 +126,14 @@ impl Activities {
         self.slots[activity as usize].rate
     }
 
-    /// Work that is left of an activity.
+    /// Remaining work of an activity.
     pub fn remaining(&mut self, now: FineTime, activity: u32) -> f64 {
         self.flush_before(now);
         let of = &self.slots[activity as usize];
         if of.rate > 0.0 { (of.remaining - of.rate * now.since(of.since)).max(0.0) } else { of.remaining }
     }
 
-    /// How many had begun to use resources before an activity; none where it uses none.
+    /// Number of activities that began to use resources before this one; None if it uses none.
     #[cfg(test)]
     pub(super) fn order(&self, activity: u32) -> Option<u64> {
         let of = &self.slots[activity as usize];
@@ -149,7 +150,7 @@ impl Activities {
         }
     }
 
-    /// The latency is over.
+    /// Starts the use of resources after the latency.
     fn run(&mut self, now: FineTime, handle: u32) {
         let activity = &mut self.slots[handle as usize];
         activity.state = State::Running;
@@ -182,7 +183,7 @@ impl Activities {
         self.ends.remove(handle);
         if consumes {
             self.consumers -= 1;
-            let rate = self.let_go(handle);
+            let rate = self.unbind_bottleneck(handle);
             for at in range.first..range.first + range.count {
                 let Use { resource, place, weight } = self.uses.items[at as usize];
                 if let Some(loads) = &mut self.loads {

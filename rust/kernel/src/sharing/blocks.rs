@@ -1,15 +1,15 @@
-//! Runs of items in one array, given back and taken again by size: a power of two each.
+//! Ranges of items in one array, freed and reused by size: each has a power of two of items.
 
 use serde::{Deserialize, Serialize};
 
-/// A run of items.
+/// A range of items.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Range {
     pub(super) first: u32,
     pub(super) count: u32,
 }
 
-/// The array and its free runs. O(1) to take and to give back.
+/// The array and its free ranges. O(1) to allocate and free.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Blocks<T> {
     pub(super) items: Vec<T>,

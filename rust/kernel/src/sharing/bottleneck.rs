@@ -1,45 +1,45 @@
-//! Bottleneck max fairness, for activities that take different amounts of several resources at once.
+//! Bottleneck max fairness, for activities that use different amounts of several resources at once.
 //!
-//! Every activity has a bottleneck: a resource that is full, of which no other (penalties counted) takes more than it; or
-//! it is held by its bound. (Bonald and Roberts, "Multi-resource fairness: objectives, algorithms and performance",
-//! SIGMETRICS 2015.) So every resource has a limit, the most that an activity may take of it, and an activity goes as fast
-//! as the tightest of its limits lets it.
+//! Every activity has a bottleneck: a full resource of which no other activity (weighted by penalties) uses more, or
+//! its own bound. (Bonald and Roberts, "Multi-resource fairness: objectives, algorithms and performance", SIGMETRICS
+//! 2015.) So every resource has a limit, the most that an activity may use of it, and the rate of an activity is set by
+//! the tightest of its limits.
 //!
-//! Limits are set right one resource after the other, by filling it with what the others let through, until it is
-//! settled which limit holds whom; then the limits are the solution of linear equations, one per resource that holds
-//! any. Where that does not settle, the equations themselves are followed from solution to solution. The conditions
-//! are checked before a solution is taken. O(sweeps × uses × log users + holders³).
+//! The solver sets the limits one resource after the other, by filling it with the rates that the other limits allow,
+//! until the bottleneck of each activity is known. Then the limits are the solution of linear equations, one per
+//! bottleneck. If the bottlenecks do not converge, the solver iterates on the equations themselves. It checks the
+//! conditions before it accepts a solution. O(sweeps × uses × log users + bottlenecks³).
 use serde::{Deserialize, Serialize};
 
 use super::component::Component;
 use super::linear;
 
-/// An activity that is held by its bound, or by nothing yet.
+/// Marks an activity that is limited by its bound, or not yet limited.
 const BOUND: u32 = u32::MAX;
-/// How far limits move towards where they should be, for how many sweeps: in full first, ever more carefully where
-/// that goes round in circles.
+/// Step size of the limits, and the number of sweeps with it: full steps first, then smaller steps if the limits
+/// oscillate.
 const STRIDES: [(f64, u32); 5] = [(1.0, 60), (0.5, 120), (0.2, 300), (0.05, 1200), (0.01, 5000)];
-/// Limits and loads may be off by this part of themselves, which is rounding.
+/// Relative tolerance of limits and loads for rounding.
 const ROUNDING: f64 = 1e-11;
 
-/// How often equations are followed to the next ones.
+/// Maximum number of iterations on the equations.
 const FOLLOWED: u32 = 30;
 
-/// The solver with its buffers.
+/// The solver and its buffers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Bottleneck {
-    /// The most that one activity, of penalty 1, may take of each resource.
+    /// The most that one activity with penalty 1 may use of each resource.
     limit: Vec<f64>,
-    /// What holds each activity, and at which rate.
+    /// The bottleneck of each activity, and its rate there.
     holder: Vec<u32>,
     held: Vec<f64>,
-    /// The holders when equations were last tried.
+    /// The bottlenecks when the equations were last tried.
     tried: Vec<u32>,
-    /// Users of one resource: the level that the others let it have; how much of a level takes 1 of the resource; its
-    /// rate by the others.
+    /// For the users of one resource: the level that the other limits allow, and the part of a level that uses 1 of the
+    /// resource; then the rate that the other limits allow.
     claims: Vec<(f64, f64)>,
     elsewhere: Vec<(f64, u32)>,
-    /// Resources that hold activities, and each one's place among them.
+    /// Resources that are bottlenecks, and the index of each in that list.
     holders: Vec<u32>,
     place: Vec<u32>,
     matrix: Vec<f64>,
@@ -68,8 +68,8 @@ impl Bottleneck {
         self.settle_for_feasible(component);
     }
 
-    /// Takes the limits from the equations instead, whose solution may be one that limits set right in turn lead away
-    /// from; whether that ends well.
+    /// Iterates on the equations instead: setting limits one after the other may lead away from their solution. Returns
+    /// whether a fair solution was found.
     fn follow_equations(&mut self, component: &mut Component) -> bool {
         let (limit, held, holder) = (self.limit.clone(), self.held.clone(), self.holder.clone());
         for _ in 0..FOLLOWED {
@@ -106,7 +106,7 @@ impl Bottleneck {
         self.tried.clear();
     }
 
-    /// Sets the limit of one resource to where it would be just full, if all other limits stayed.
+    /// Sets the limit of one resource such that it is exactly full if all other limits stay.
     fn set_right(&mut self, component: &Component, resource: usize, stride: f64) {
         self.claims.clear();
         self.elsewhere.clear();
@@ -132,7 +132,7 @@ impl Bottleneck {
         }
     }
 
-    /// What holds an activity if a resource does not.
+    /// The rate and bottleneck of an activity without a given resource.
     fn without(&self, component: &Component, activity: usize, resource: u32) -> (f64, u32) {
         if resource != BOUND && self.holder[activity] != resource {
             return (self.held[activity], self.holder[activity]);
@@ -159,7 +159,7 @@ impl Bottleneck {
         left.max(0.0) / shares
     }
 
-    /// Finds the rates at which every holder is just full; whether there are any.
+    /// Computes the rates at which every bottleneck is exactly full; returns whether they exist.
     fn equations(&mut self, component: &mut Component) -> bool {
         self.holders.clear();
         self.place.clear();
@@ -209,7 +209,8 @@ impl Bottleneck {
         }
     }
 
-    /// Whether the rates keep to all capacities and bounds, and every activity that is held is among those that take most.
+    /// Returns whether the rates satisfy all capacities and bounds, and every limited activity is among the largest
+    /// users of its bottleneck.
     fn is_fair(&self, component: &Component) -> bool {
         let more = 1.0 + ROUNDING;
         let in_bounds = component
@@ -233,7 +234,7 @@ impl Bottleneck {
             })
     }
 
-    /// Where no fair rates were found: those of the last limits, made to fit.
+    /// Without a fair solution: uses the rates of the last limits, scaled to fit the capacities.
     fn settle_for_feasible(&mut self, component: &mut Component) {
         self.right.clear();
         for resource in 0..component.resources() {
@@ -248,7 +249,7 @@ impl Bottleneck {
     }
 }
 
-/// The rate of an activity that is held by a resource whose limit is 1.
+/// The rate of an activity with this bottleneck at a limit of 1.
 fn rate_by(component: &Component, activity: usize, resource: u32) -> f64 {
     let weight =
         component.uses_of(activity).iter().find(|item| item.0 == resource).map_or(1.0, |item| item.1);

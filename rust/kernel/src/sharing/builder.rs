@@ -1,8 +1,8 @@
-//! From messages and computations to demands on links and cores: the one place where a demand is made.
+//! Converts messages and computations to demands on links and cores; no other code builds demands.
 //!
-//! A flow costs O(its route), a parallel task the sum of its routes; nothing allocates once the buffers have grown.
-//! Amounts are added up message by message in the order in which they are given, so that the same messages
-//! in the same order make the same demand, bit for bit.
+//! A flow costs O(its route), a parallel task the sum of its routes; nothing is allocated after the buffers have grown.
+//! Amounts are added message by message in the given order, so the same messages in the same order result in a bitwise
+//! equal demand.
 use serde::{Deserialize, Serialize};
 
 use super::demand::{Demand, Rule};
@@ -10,10 +10,10 @@ use super::network::Network;
 use super::resources::cores;
 use crate::platform::{NoRoute, Platform, Sharing};
 
-/// The part of a flow's rate that its acknowledgements take of the links back.
+/// The fraction of a flow's rate that its acknowledgements use on the links of the return route.
 const CROSS_TRAFFIC: f64 = 0.05;
 
-/// A demand that is being put together, and the buffers for it.
+/// A demand under construction, and its buffers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DemandBuilder {
     amount: f64,
@@ -21,20 +21,20 @@ pub struct DemandBuilder {
     latency: f64,
     penalty: f64,
     uses: Vec<(u32, f64)>,
-    /// For every resource, one more than where it stands in `uses`; 0 where it does not.
+    /// For every resource, 1 + its index in `uses`; 0 if it is not in `uses`.
     place: Vec<u32>,
     route: Vec<u32>,
 }
 
 impl DemandBuilder {
-    /// The demand that was made last.
+    /// The last demand.
     #[must_use]
     pub fn demand(&self) -> Demand<'_> {
         let &Self { amount, bound, latency, penalty, ref uses, .. } = self;
         Demand { amount, uses, bound, latency, penalty, by_rate: false }
     }
 
-    /// Makes the demand of a flow.
+    /// Builds the demand of a flow.
     pub fn flow(
         &mut self,
         platform: &Platform,
@@ -43,7 +43,7 @@ impl DemandBuilder {
         bytes: f64,
     ) -> Result<(), NoRoute> {
         if network.rule == Rule::FairBottleneck && bytes > 0.0 {
-            // Its rule counts users and not what they take: SimGrid makes a parallel task of every flow.
+            // The rule counts users and not the amounts they use: like SimGrid, make every flow a parallel task.
             let mut task = self.task(platform, network);
             task.send(from, to, bytes)?;
             return task.finish();
@@ -66,16 +66,17 @@ impl DemandBuilder {
         self.load_way_back(platform, network, (from, to), 1.0)
     }
 
-    /// Begins the demand of a parallel task: computations and messages, all in proportion to one another.
+    /// Begins the demand of a parallel task: computations and messages in fixed proportion.
     ///
-    /// It waits for the longest of its latencies first, then goes no faster than any of its hosts alone computes, or than
-    /// the window lets its worst message go.
+    /// The task first waits for the longest of its latencies. Then its rate is bounded by the speed of each of its
+    /// hosts, and by the window of its worst message.
     pub fn task<'a>(&'a mut self, platform: &'a Platform, network: &'a Network) -> TaskBuilder<'a> {
         self.begin(platform, 1.0);
         TaskBuilder { builder: self, platform, network, window: 0.0, only: None, parts: 0 }
     }
 
-    /// Makes the demand of a parallel task: `flops` on each of the hosts, and `bytes` from each to each, row by row.
+    /// Builds the demand of a parallel task: `flops` on each of the hosts, and `bytes` from each host to each, row by
+    /// row.
     pub fn parallel_task(
         &mut self,
         platform: &Platform,
@@ -94,7 +95,7 @@ impl DemandBuilder {
         task.finish()
     }
 
-    /// Makes the demand of operations on one host: a parallel task without messages.
+    /// Builds the demand of operations on one host: a parallel task without messages.
     pub fn computation(&mut self, platform: &Platform, host: u32, flops: f64) {
         self.begin(platform, 1.0);
         self.compute(platform, host, flops);
@@ -114,7 +115,7 @@ impl DemandBuilder {
         (self.amount, self.bound, self.latency, self.penalty) = (amount, f64::INFINITY, 0.0, 1.0);
     }
 
-    /// Adds to what is taken of a resource; of a fat pipe, the greatest of its messages counts.
+    /// Adds to the use of a resource; for a fat pipe, the largest of the messages counts.
     fn add(&mut self, resource: u32, weight: f64, sharing: Sharing) {
         let place = &mut self.place[resource as usize];
         if *place == 0 {
@@ -129,14 +130,14 @@ impl DemandBuilder {
         };
     }
 
-    /// Finds a route, in `self.route`; its latency.
+    /// Finds a route, in `self.route`; returns its latency.
     fn find(&mut self, platform: &Platform, network: &Network, from: u32, to: u32) -> Result<f64, NoRoute> {
         self.route.clear();
         let found = platform.route(from, to, &mut self.route);
         if from == to && self.route.is_empty() { Ok(network.loopback_latency) } else { found }
     }
 
-    /// Takes so much of every link of the route that was found.
+    /// Adds this amount to the use of every link of the found route.
     fn load_route(&mut self, platform: &Platform, weight: f64) {
         let route = std::mem::take(&mut self.route);
         for &link in &route {
@@ -145,7 +146,7 @@ impl DemandBuilder {
         self.route = route;
     }
 
-    /// Takes of the links back what the acknowledgements of a message need.
+    /// Adds the acknowledgements of a message to the links of the return route.
     fn load_way_back(
         &mut self,
         platform: &Platform,
@@ -161,21 +162,21 @@ impl DemandBuilder {
     }
 }
 
-/// A parallel task that is being put together.
+/// A parallel task under construction.
 #[derive(Debug)]
 pub struct TaskBuilder<'a> {
     builder: &'a mut DemandBuilder,
     platform: &'a Platform,
     network: &'a Network,
-    /// The greatest product of the latency and the bytes of a message.
+    /// The greatest product of latency and bytes of a message.
     window: f64,
-    /// A message, and how many messages and computations there are.
+    /// The last message, and the number of messages and computations.
     only: Option<(u32, u32, f64)>,
     parts: u64,
 }
 
 impl TaskBuilder<'_> {
-    /// Adds operations on a host; none where there are none.
+    /// Adds operations on a host, unless `flops` is 0.
     pub fn compute(&mut self, host: u32, flops: f64) {
         if flops > 0.0 {
             self.parts += 1;
@@ -183,7 +184,7 @@ impl TaskBuilder<'_> {
         }
     }
 
-    /// Adds a message; none where it has no bytes.
+    /// Adds a message, unless it has no bytes.
     pub fn send(&mut self, from: u32, to: u32, bytes: f64) -> Result<(), NoRoute> {
         if bytes <= 0.0 {
             return Ok(());
@@ -202,7 +203,7 @@ impl TaskBuilder<'_> {
         builder.load_way_back(platform, network, (from, to), amount)
     }
 
-    /// Ends the task. A single message is a flow.
+    /// Ends the task. A single message becomes a flow.
     pub fn finish(self) -> Result<(), NoRoute> {
         let Self { builder, platform, network, window, .. } = self;
         if let (Some((from, to, bytes)), 1, true) =

@@ -1,23 +1,23 @@
-//! Messages that go together as one activity: what they take of each link, and how long each would take alone.
+//! Bundles: messages sent together as one activity; the use of each link, and the time of each message alone.
 //!
-//! The work of a bundle is the bytes of its largest message; a unit of it takes of a link what all its messages take
-//! there while the largest moves a byte. So its rate is that of a message, and it shares links as its messages would if
-//! they all went at once and in proportion. O(the routes of the messages).
+//! The work of a bundle is the bytes of its largest message. One unit of it uses on each link the amount that all
+//! messages use there while the largest moves one byte. So its rate is the rate of a message, and it shares links as
+//! its messages would if all were sent at once and in proportion. O(the routes of the messages).
 use super::demand::Demand;
 use super::network::Network;
 use crate::platform::{NoRoute, Platform, Sharing};
 
-/// The part of a message's rate that its acknowledgements take of the links back.
+/// The fraction of a message's rate that its acknowledgements use on the links of the return route.
 const CROSS_TRAFFIC: f64 = 0.05;
 
-/// A bundle that is being put together, and the buffers for it.
+/// A bundle under construction, and its buffers.
 #[derive(Clone, Debug, Default)]
 pub struct BundleBuilder {
-    /// Of every link: what the messages take, and how many they are.
+    /// For every link: the amount that the messages use, and the number of messages.
     load: Vec<f64>,
     count: Vec<u32>,
     touched: Vec<u32>,
-    /// The routes one after the other, where each ends, and of each message its latency and amount.
+    /// The concatenated routes; and for each message the end of its route, its latency and its amount.
     routes: Vec<u32>,
     messages: Vec<(usize, f64, f64)>,
     back: Vec<u32>,
@@ -28,7 +28,7 @@ pub struct BundleBuilder {
 }
 
 impl BundleBuilder {
-    /// Makes the bundle of messages: hosts that send and receive, and bytes.
+    /// Builds the bundle of messages, given by sending host, receiving host, and bytes.
     pub fn make(
         &mut self,
         platform: &Platform,
@@ -43,20 +43,20 @@ impl BundleBuilder {
         Ok(())
     }
 
-    /// The demand, which waits for a while first.
+    /// The demand, with this latency.
     #[must_use]
     pub fn demand(&self, latency: f64) -> Demand<'_> {
         let &Self { amount, bound, ref uses, .. } = self;
         Demand { amount, uses, bound, latency, by_rate: true, ..Demand::default() }
     }
 
-    /// How long it takes alone, without latency.
+    /// The time of the bundle alone, without latency, seconds.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.seconds
     }
 
-    /// How long each message takes, with its latency, as long as all share links evenly.
+    /// The time of each message including its latency, if the links are shared evenly throughout.
     pub fn durations(&self, platform: &Platform, network: &Network) -> impl Iterator<Item = f64> {
         let mut first = 0;
         self.messages.iter().map(move |&(after, latency, amount)| {
@@ -117,7 +117,7 @@ impl BundleBuilder {
         Ok(())
     }
 
-    /// Adds to what is taken of a link; of a fat pipe, the greatest of its messages counts.
+    /// Adds to the use of a link; for a fat pipe, the largest of the messages counts.
     fn take(&mut self, platform: &Platform, link: u32, amount: f64) {
         let load = &mut self.load[link as usize];
         if *load == 0.0 && amount > 0.0 {
@@ -132,7 +132,7 @@ impl BundleBuilder {
     fn finish(&mut self, platform: &Platform, network: &Network) {
         self.amount = self.messages.iter().fold(0.0, |most, message| most.max(message.2));
         let mut first = 0;
-        // What holds each message by itself holds the bundle, of which the largest message is the unit.
+        // The bound of each single message bounds the bundle, which has the largest message as its unit.
         let longest = self.messages.iter().fold(0.0_f64, |longest, &(after, latency, amount)| {
             let rate = own_rate(network, &self.routes[first..after], latency);
             first = after;
@@ -148,14 +148,14 @@ impl BundleBuilder {
     }
 }
 
-/// The greatest rate of a message whatever else goes: by the window, and within a host by the loopback.
+/// The greatest rate of a message independent of others: by the window, and within a host by the loopback.
 fn own_rate(network: &Network, route: &[u32], latency: f64) -> f64 {
     let windowed = latency > 0.0 && network.window > 0.0;
     let window = if windowed { network.window / (2.0 * latency) } else { f64::INFINITY };
     if route.is_empty() { window.min(network.loopback_bandwidth) } else { window }
 }
 
-/// Bundles as one: the sums of what they take, at one rate.
+/// The sum of bundles as one activity, at one rate.
 #[derive(Clone, Debug, Default)]
 pub struct BundleSum {
     load: Vec<f64>,
@@ -167,7 +167,7 @@ pub struct BundleSum {
 }
 
 impl BundleSum {
-    /// Begins anew.
+    /// Resets the sum.
     pub fn begin(&mut self, platform: &Platform) {
         self.touched.drain(..).for_each(|link| self.load[link as usize] = 0.0);
         self.load.resize(platform.links().len(), 0.0);
@@ -188,13 +188,13 @@ impl BundleSum {
         }
     }
 
-    /// How long they take alone, without latency.
+    /// The time of the bundles alone, without latency, seconds.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.busiest.max(self.bounded)
     }
 
-    /// The demand, which waits for a while first.
+    /// The demand, with this latency.
     pub fn demand(&mut self, latency: f64) -> Demand<'_> {
         let amount = self.amount;
         self.uses.clear();

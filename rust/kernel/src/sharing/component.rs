@@ -1,38 +1,38 @@
-//! Activities that influence one another, copied side by side for the solver.
+//! Activities that influence each other, copied into contiguous arrays for the solver.
 //!
-//! Resources with one user only are left out but for the tightest of each activity, which makes small what is solved.
-//! Both ways are kept: the uses of each activity and the users of each resource, each a range of one flat array. The
-//! buffers are kept from solve to solve, so that none allocates once they have grown.
+//! Resources with only one user are omitted, except the tightest of each activity, which keeps the problem small. Both
+//! directions are stored: the uses of each activity and the users of each resource, each as a range of one flat array.
+//! The buffers are reused, so that a solve does not allocate after they have grown.
 use serde::{Deserialize, Serialize};
 
 use crate::platform::Sharing;
 
-/// One connected component; activities, the one that began to run last first; resources in the order in which these
-/// name them.
+/// One connected component. The activity that began to run last comes first; resources are in the order in which these
+/// use them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Component {
-    /// Where the uses of each activity begin, and the end of the last.
+    /// Start of the uses of each activity, then the end of the last.
     pub(super) first_use: Vec<u32>,
-    /// The resource, by its place here, and the weight of each use.
+    /// The local index of the resource, and the weight, of each use.
     pub(super) uses: Vec<(u32, f64)>,
     /// The greatest rate of each activity.
     pub(super) bound: Vec<f64>,
     /// The penalty of each activity.
     pub(super) penalty: Vec<f64>,
-    /// Whether the rate of each activity is what is shared, and not what it takes of its bottleneck.
+    /// True if the rate of the activity is shared, and not the amount that it uses of its bottleneck.
     pub(super) by_rate: Vec<bool>,
-    /// Of the resources that an activity has for itself, the tightest: its capacity, and the weight of the use;
-    /// (infinite, 1) where there is none.
+    /// The tightest resource that the activity uses alone: its capacity, and the weight of the use; (infinity, 1) if
+    /// there is no such resource.
     pub(super) own: Vec<(f64, f64)>,
-    /// What the solver finds: units of work per second.
+    /// The result of the solver: units of work per second.
     pub(super) rate: Vec<f64>,
     /// Capacity of each resource.
     pub(super) capacity: Vec<f64>,
     /// How each resource is shared.
     pub(super) sharing: Vec<Sharing>,
-    /// Where the users of each resource begin, and the end of the last.
+    /// Start of the users of each resource, then the end of the last.
     pub(super) first_user: Vec<u32>,
-    /// The activity, by its place here, and the weight of each user.
+    /// The local index of the activity, and the weight, of each user.
     pub(super) users: Vec<(u32, f64)>,
 }
 
@@ -66,18 +66,18 @@ impl Component {
         &self.users[self.first_user[resource] as usize..self.first_user[resource + 1] as usize]
     }
 
-    /// Whether every activity takes the same of each of its resources, or is shared by its rate.
+    /// Returns whether every activity uses the same amount of each of its resources, or is shared by its rate.
     pub(super) fn is_even(&self) -> bool {
         let even = |uses: &[(u32, f64)]| uses.iter().all(|item| item.1 == uses[0].1);
         (0..self.activities()).all(|activity| self.by_rate[activity] || even(self.uses_of(activity)))
     }
 
-    /// The level of an activity that uses so much of a resource, per rate: what activities are compared by.
+    /// The level per rate of an activity that uses this weight of a resource; activities are compared by level.
     pub(super) fn level(&self, activity: usize, weight: f64) -> f64 {
         self.penalty[activity] * if self.by_rate[activity] { 1.0 } else { weight }
     }
 
-    /// Ends the uses of one activity, which are in `uses` by now.
+    /// Ends the uses of one activity, which are already in `uses`.
     pub(super) fn close(&mut self, bound: f64, own: (f64, f64), (penalty, by_rate): (f64, bool)) {
         self.first_use.push(self.uses.len() as u32);
         self.bound.push(bound);
@@ -87,7 +87,7 @@ impl Component {
         self.rate.push(0.0);
     }
 
-    /// Fills in the users of the resources from the uses of the activities: a counting sort.
+    /// Computes the users of the resources from the uses of the activities, by a counting sort.
     pub(super) fn transpose(&mut self) {
         self.first_user.clear();
         self.first_user.resize(self.resources() + 2, 0);

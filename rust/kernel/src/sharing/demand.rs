@@ -1,32 +1,32 @@
-//! What activities ask of resources, and by which rule they share them.
+//! Demands of activities on resources, and the rules by which activities share them.
 use serde::{Deserialize, Serialize};
 
 use crate::platform::Sharing;
 
-/// Something that activities use at the same time: a link, the cores of a host, a disk.
+/// A resource that activities use at the same time: a link, the cores of a host, a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Resource {
     /// Units per second: bytes, flops.
     pub capacity: f64,
-    /// Whether the activities share the capacity, or each has it to itself.
+    /// Whether the activities share the capacity, or each may use all of it.
     pub sharing: Sharing,
 }
 
-/// What one activity asks for.
+/// The demand of one activity.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand<'a> {
-    /// The work to be done, in units of its own: bytes of a flow, 1 for a parallel task.
+    /// The amount of work, in units of its own: bytes for a flow, 1 for a parallel task.
     pub amount: f64,
-    /// Resources, each once, and the units of each that one unit of the work takes.
+    /// Distinct resources, and the units of each that one unit of work uses.
     pub uses: &'a [(u32, f64)],
-    /// The greatest rate, in units of work per second; infinite where there is none.
+    /// The greatest rate, in units of work per second; infinity if unbounded.
     pub bound: f64,
-    /// Seconds before it uses anything.
+    /// Seconds before it uses any resource.
     pub latency: f64,
-    /// Its share is proportional to the inverse: 2 gets half of what 1 gets.
+    /// The share is proportional to its inverse: penalty 2 gets half the share of penalty 1.
     pub penalty: f64,
-    /// Whether its rate itself is what is shared fairly, whatever a unit of its work takes: it stands for messages that
-    /// share each link one by one. Of no effect under [`Rule::FairBottleneck`].
+    /// True if the rate itself is shared fairly, whatever a unit of work uses: the activity stands for messages that
+    /// share each link one by one. Without effect under [`Rule::FairBottleneck`].
     pub by_rate: bool,
 }
 
@@ -39,12 +39,12 @@ impl Default for Demand<'_> {
 /// How activities share resources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Rule {
-    /// Max-min fairness of what activities take of their bottleneck: weighted bounded max-min for flows, bottleneck max
-    /// fairness for parallel tasks, which take different amounts of several resources.
+    /// Max-min fairness of the amounts that activities use of their bottleneck: weighted bounded max-min for flows,
+    /// bottleneck max fairness for parallel tasks, which use different amounts of several resources.
     MaxMin,
-    /// Max-min fairness of the rates themselves, whatever a unit of work takes of a resource: `SimGrid`'s rule for flows,
-    /// which matters where flows take different amounts, as with cross-traffic.
+    /// Max-min fairness of the rates themselves, whatever a unit of work uses of a resource: `SimGrid`'s rule for
+    /// flows. It differs if flows use different amounts, e.g. with cross-traffic.
     Rates,
-    /// `SimGrid`'s rule for parallel tasks, as `ElastiSim` and Batsim use it, its quirk included.
+    /// `SimGrid`'s rule for parallel tasks, which `ElastiSim` and Batsim use, including its quirk.
     FairBottleneck,
 }

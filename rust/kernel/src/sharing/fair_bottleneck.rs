@@ -1,31 +1,31 @@
-//! `SimGrid`'s fair bottleneck: every resource offers an equal part of what is left to each activity on it, whatever its
-//! weight; every activity grows by the least of its offers; and so on, until all are held by a bound or by a resource
-//! of which nothing is left.
+//! `SimGrid`'s fair bottleneck: every resource offers an equal part of its free capacity to each activity on it,
+//! whatever its weight; every activity grows by the least of its offers. This repeats until every activity is limited
+//! by a bound or by a resource without free capacity.
 //!
-//! One quirk is part of the rule: an activity that has left goes on taking what it took in its last round from the
-//! resources that are still there. O(rounds × uses of resources that are shared). The order of the arithmetic is
-//! `SimGrid`'s, so that its roundings are met too.
+//! One quirk is part of the rule: an activity that has left continues to use the amount of its last round of the
+//! resources that remain open. O(rounds × uses of shared resources). The order of the arithmetic is `SimGrid`'s, which
+//! reproduces its rounding too.
 use serde::{Deserialize, Serialize};
 
 use super::component::Component;
 use crate::platform::Sharing;
 
-/// What is left of a resource counts as nothing from here on, in its units per second.
+/// Free capacity below this value counts as 0, in units of the resource per second.
 const NOTHING: f64 = 1e-5;
-/// Rounds in which nothing but fat pipes is left. A fat pipe loses only what the activity that takes the least of it
-/// takes, which can be next to nothing: `SimGrid` would go on for days.
+/// Maximum number of rounds with fat pipes only. A fat pipe loses only the amount of the activity that uses least of
+/// it, which can be almost nothing: `SimGrid` would run for days.
 const ROUNDS_OF_FAT_PIPES: u32 = 10_000;
 
-/// The solver with its buffers.
+/// The solver and its buffers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct FairBottleneck {
-    /// Of each resource: what is left, what it offers to each activity, and how many are growing on it.
+    /// For each resource: the free capacity, the offer to each activity, and the number of growing activities.
     left: Vec<f64>,
     offer: Vec<f64>,
     growing: Vec<u32>,
-    /// Resources that are still there.
+    /// Resources that are still open.
     open: Vec<u32>,
-    /// Of each activity: what is left of the tightest resource that it has for itself, what it took in its last round,
+    /// For each activity: the free capacity of the tightest resource that it uses alone, the step of its last round,
     /// and whether it is growing.
     own: Vec<f64>,
     step: Vec<f64>,
@@ -90,7 +90,8 @@ impl FairBottleneck {
         });
     }
 
-    /// Lets an activity grow by the least of its offers, and take its part; one that has left goes on taking.
+    /// Raises the rate of an activity by the least of its offers, and subtracts its use; an activity that has left
+    /// repeats its last use.
     fn grow(&mut self, component: &mut Component, activity: usize) {
         let range = component.first_use[activity] as usize..component.first_use[activity + 1] as usize;
         let uses = &component.uses[range];
@@ -111,7 +112,7 @@ impl FairBottleneck {
         }
     }
 
-    /// Puts fat pipes right, from which all activities have just taken as if they were shared.
+    /// Corrects fat pipes, from which all activities have just been subtracted as if they were shared.
     fn take_of_fat_pipes(&mut self, component: &Component) {
         for &resource in &self.open {
             let at = resource as usize;
@@ -125,7 +126,7 @@ impl FairBottleneck {
         }
     }
 
-    /// Closes what is used up, and lets go the activities that are held by it or by their bounds.
+    /// Closes exhausted resources, and stops the activities that are limited by them or by their bounds.
     fn close(&mut self, component: &Component) {
         for activity in 0..component.activities() {
             let at_bound = component.rate[activity] == component.bound[activity];
@@ -148,7 +149,7 @@ impl FairBottleneck {
         self.open = open;
     }
 
-    /// Lets those that are still growing have what their fat pipes let one activity have.
+    /// Sets the rate of the growing activities to what their fat pipes allow one activity.
     fn give_up(&self, component: &mut Component) {
         for activity in (0..component.activities()).filter(|at| self.live[*at]) {
             let (capacity, weight) = component.own[activity];

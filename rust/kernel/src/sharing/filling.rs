@@ -1,10 +1,10 @@
 //! Weighted bounded max-min fairness by progressive filling: the level of all activities rises until a resource is full
-//! or a bound is reached; activities that are held stay, the others go on.
+//! or a bound is reached; activities limited by it are fixed, the others continue to rise.
 //!
-//! An activity's rate is the level times its scale. The level at which a resource is full never falls while others are
-//! fixed below it, so the heap of these levels is put right only where it is looked at. O(uses + resources × log
-//! resources) and, where rates are bounded, O(activities × log activities); every resource is put right as often as it
-//! comes up too early, which is rarely more than a few times.
+//! The rate of an activity is the level times its scale. The level at which a resource is full never falls while
+//! activities are fixed below it, so the heap of these levels is corrected only for the resource on top. O(uses +
+//! resources × log resources) and, with bounded rates, O(activities × log activities). A resource is corrected each
+//! time it comes up too early, rarely more than a few times.
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -13,33 +13,33 @@ use serde::{Deserialize, Serialize};
 use super::component::Component;
 use crate::time::{from_ordered_bits, ordered_bits};
 
-/// Levels this close are the same, but for rounding: then flows in like places end at the same instant.
+/// Relative tolerance for equal levels: flows in equal situations then end at the same instant.
 const SAME: f64 = 1e-13;
 
-/// An activity that is held by its bound.
+/// Marks an activity that is limited by its bound.
 pub(super) const BOUND: u32 = u32::MAX;
 
-/// The solver with its buffers.
+/// The solver and its buffers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Filling {
-    /// Of each activity: its rate at level 1.
+    /// For each activity: its rate at level 1.
     pub(super) scale: Vec<f64>,
-    /// The resource that holds each activity, by its place in the component.
+    /// The resource that limits each activity, by its index in the component.
     pub(super) holder: Vec<u32>,
-    /// Of each resource: what is left, what the activities that are not fixed take per level, and how many they are.
+    /// For each resource: the free capacity, the use of the activities that are not fixed per level, and their number.
     left: Vec<f64>,
     pull: Vec<f64>,
     open: Vec<u32>,
-    /// When each resource is full: the bits of the level, which compare faster than numbers.
+    /// The level at which each resource is full, as ordered bits, which compare faster than floats.
     full: BinaryHeap<Reverse<(i64, u32)>>,
-    /// Activities by the level at which they reach their bounds, the first one last.
+    /// Activities by the level at which they reach their bounds, in descending order.
     bounds: Vec<(f64, u32)>,
     fixed: Vec<bool>,
     level: f64,
 }
 
 impl Filling {
-    /// Solves; `scale` has been set.
+    /// Computes the rates; `scale` must be set.
     pub(super) fn solve(&mut self, component: &mut Component) {
         self.begin(component);
         loop {
@@ -80,7 +80,7 @@ impl Filling {
             .sort_unstable_by(|one, other| other.partial_cmp(one).unwrap_or(std::cmp::Ordering::Equal));
     }
 
-    /// Looks at the resource that is full first: fixes its activities, unless it turns out not to be first.
+    /// Examines the resource that is full first: fixes its activities, unless another turns out to be full first.
     fn fill(&mut self, component: &mut Component, resource: usize) {
         self.full.pop();
         if self.open[resource] == 0 {
@@ -107,7 +107,7 @@ impl Filling {
         }
     }
 
-    /// The level at which a resource is full, free of the rounding of the many subtractions so far.
+    /// The level at which a resource is full, without the rounding errors of the subtractions so far.
     fn exact_level(&self, component: &Component, resource: usize) -> f64 {
         let (mut taken, mut pull) = (0.0, 0.0);
         for &(activity, weight) in component.users_of(resource) {

@@ -1,10 +1,10 @@
-//! What holds each activity at its rate; for each resource how many it holds, at which level, and about how much is taken
-//! of it. O(1), or O(uses) where a rate changes.
+//! The bottleneck of each activity; and for each resource the number of activities that it limits, their level, and its
+//! approximate load. O(1), or O(uses) if a rate changes.
 use super::slots::{Activities, Hold};
 
 impl Activities {
-    /// Nothing holds an activity any more; the rate at which it counts for the loads of its resources.
-    pub(super) fn let_go(&mut self, activity: u32) -> f64 {
+    /// Unbinds an activity from its bottleneck; returns the rate with which it counts in the loads of its resources.
+    pub(super) fn unbind_bottleneck(&mut self, activity: u32) -> f64 {
         let of = &mut self.slots[activity as usize];
         match std::mem::replace(&mut of.hold, Hold::Unsolved) {
             Hold::Unsolved => 0.0,
@@ -22,8 +22,8 @@ impl Activities {
         }
     }
 
-    /// Has an activity held that was let go.
-    pub(super) fn hold(&mut self, activity: u32, hold: Hold, level: f64) {
+    /// Binds an unbound activity to its bottleneck.
+    pub(super) fn bind_bottleneck(&mut self, activity: u32, hold: Hold, level: f64) {
         let of = &mut self.slots[activity as usize];
         of.hold = hold;
         of.level = level;
@@ -41,7 +41,7 @@ impl Activities {
         }
     }
 
-    /// Counts so much more for the loads of an activity's resources. Activities without a level are not counted.
+    /// Adds this rate to the loads of an activity's resources. Activities without a level are not counted.
     pub(super) fn add_load(&mut self, activity: u32, more: f64) {
         if more != 0.0 {
             for item in self.uses.get(self.slots[activity as usize].uses) {

@@ -1,6 +1,6 @@
 //! Small systems of linear equations: Gaussian elimination with partial pivoting, O(n³).
 
-/// Solves `matrix` × x = `right`, row by row; x comes back in `right`. Whether the matrix is regular.
+/// Solves `matrix` × x = `right`, row by row; stores x in `right`. Returns whether the matrix is regular.
 pub(super) fn solve(matrix: &mut [f64], right: &mut [f64]) -> bool {
     let count = right.len();
     for column in 0..count {

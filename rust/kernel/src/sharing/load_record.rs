@@ -4,22 +4,22 @@ use super::slots::{Activities, User};
 use crate::platform::Sharing;
 use crate::time::FineTime;
 
-/// Loads within this part of the capacity are full.
+/// A load within this fraction of the capacity counts as full.
 const FULL: f64 = 1.0 - 1e-9;
 
 impl Activities {
-    /// Records the loads of the first so many resources from now on.
+    /// Records the loads of the first `count` resources from now on.
     pub fn record_loads(&mut self, count: usize) {
         self.loads = Some(Box::new(Loads::new(count)));
     }
 
-    /// The loads of the recorded resources up to a time that is not before the last event; none where none are recorded.
+    /// The loads of the recorded resources up to a time not before the last event; empty if no loads are recorded.
     #[must_use]
     pub fn recorded_loads(&self, now: FineTime) -> Vec<LoadTotals> {
         let Some(loads) = &self.loads else { return Vec::new() };
         let is_solved = loads.changed.is_empty() && self.fresh.is_empty() && self.touched.is_empty();
         if self.touched_at < now && !is_solved {
-            // The next question at a later time solves what was touched.
+            // The next query at a later time solves the touched activities; solve a copy here.
             let mut solved = self.clone();
             solved.flush();
             return solved.recorded_loads(now);
@@ -27,7 +27,7 @@ impl Activities {
         loads.until(now)
     }
 
-    /// Takes the loads over that hold since the last change, once all rates are known.
+    /// Records the new loads of the changed resources, after all rates are known.
     pub(super) fn note_loads(&mut self) {
         let Some(loads) = &mut self.loads else { return };
         let mut changed = std::mem::take(&mut loads.changed);

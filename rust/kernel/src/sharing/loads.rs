@@ -1,31 +1,31 @@
-//! What activities take of resources over time, where that is recorded: units in all, the greatest load, and for how long
-//! a resource was used and full.
+//! Record of the use of resources over time: total units, greatest load, and the time for which a resource was in use
+//! and full.
 //!
-//! A load holds from one change to the next. At each change it is added up afresh, O(users of the resource), so that
-//! rounding does not build up; what held for no time does not count.
+//! A load holds from one change to the next. At each change it is summed again, O(users of the resource), so that
+//! rounding errors do not accumulate; a load that held for no time does not count.
 use serde::{Deserialize, Serialize};
 
 use crate::index::Marks;
 use crate::time::FineTime;
 
-/// Activities that should end together can do so so many units in the last place apart, of the time since the first activity:
-/// what holds no longer is no peak.
+/// Relative tolerance, of the time since the first activity, by which ends that should coincide may differ: a load that
+/// holds no longer is not a peak.
 const ROUNDING: f64 = 8.0 * f64::EPSILON;
 
-/// The load of a resource from the begin of the record on.
+/// Totals of the load of a resource since the begin of the record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadTotals {
-    /// Units taken: the integral of the load.
+    /// Units used: the integral of the load.
     pub units: f64,
-    /// The most units per second.
+    /// Greatest load, units per second.
     pub peak: f64,
     /// Seconds with any load.
     pub busy: f64,
-    /// Seconds in which several activities shared all that there is.
+    /// Seconds in which several activities shared the full capacity.
     pub congested: f64,
 }
 
-/// What holds of a resource since its last change.
+/// The load of a resource since its last change.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Current {
     load: f64,
@@ -48,20 +48,20 @@ impl Current {
     }
 }
 
-/// The loads of the first so many resources.
+/// The loads of the first resources.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Loads {
-    /// When the first of them was taken of.
+    /// The time at which one of them was first used.
     begin: Option<FineTime>,
     totals: Vec<LoadTotals>,
     current: Vec<Current>,
-    /// Resources of which users or their rates changed at the last change, each once.
+    /// Resources of which the users or their rates changed at the last change, each once.
     pub(super) changed: Vec<u32>,
     is_changed: Marks,
 }
 
 impl Loads {
-    /// Nothing was taken yet.
+    /// Creates an empty record.
     pub(super) fn new(count: usize) -> Self {
         let mut is_changed = Marks::default();
         is_changed.clear(count);
@@ -69,14 +69,14 @@ impl Loads {
         Self { begin: None, totals, current, changed: Vec::new(), is_changed }
     }
 
-    /// The load of a resource is another from this instant on.
+    /// Marks the load of a resource as changed from now on.
     pub(super) fn change(&mut self, resource: u32) {
         if (resource as usize) < self.totals.len() && self.is_changed.mark(resource) {
             self.changed.push(resource);
         }
     }
 
-    /// The totals up to a time that is not before the last change.
+    /// The totals up to a time not before the last change.
     pub(super) fn until(&self, now: FineTime) -> Vec<LoadTotals> {
         let begin = self.begin.unwrap_or(now);
         let until = |(totals, current): (&LoadTotals, &Current)| {
@@ -87,12 +87,12 @@ impl Loads {
         self.totals.iter().zip(&self.current).map(until).collect()
     }
 
-    /// No resource is changed any more.
+    /// Unmarks all resources.
     pub(super) fn settle(&mut self) {
         self.is_changed.clear(0);
     }
 
-    /// From now on this holds of a resource.
+    /// Sets the load of a resource from now on.
     pub(super) fn set(&mut self, resource: u32, now: FineTime, load: f64, congested: bool) {
         let begin = *self.begin.get_or_insert(now);
         let current = &mut self.current[resource as usize];

@@ -1,9 +1,9 @@
 //! Sharing: activities that use resources at the same time, the rates at which they progress, and when they end.
 //!
-//! An activity has an amount of work, and takes so much of each of its resources per unit of it. Only what a change
-//! touches is solved again: the component of activities that share resources with it, directly or through others.
-//! Work left is brought up to date when the rate changes; predicted ends wait in a heap.
-// Equal to the bit is what is meant wherever rates, levels and times are compared (S1).
+//! An activity has an amount of work, and uses a fixed amount of each of its resources per unit of work. A change leads
+//! to a new solution only for the component that it touches: the activities that share resources with it, directly or
+//! through others. Remaining work is updated when the rate changes; predicted ends wait in a heap.
+// Rates, levels and times are compared for bitwise equality on purpose (S1).
 #![allow(clippy::float_cmp)]
 
 mod activities;

@@ -1,50 +1,50 @@
-//! Network models: the rule by which activities share, and the parameters that say what a message costs.
+//! Network models: the sharing rule, and the parameters of the cost of a message.
 //!
-//! One table names the models and says which parameters each takes; `share` and simulations read no other.
+//! One table lists the models and the parameters of each; `share` and simulations use only this table.
 use serde::{Deserialize, Serialize};
 
 use super::demand::Rule;
 
-/// A model with its parameters. Where a parameter is `SimGrid`'s, its name there is given.
+/// A model with its parameters; `SimGrid`'s name is in parentheses if it has the parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Network {
-    /// How rates are shared.
+    /// The sharing rule.
     pub rule: Rule,
-    /// The part of the bandwidth that payloads can have (`network/bandwidth-factor`).
+    /// The fraction of the bandwidth available to payload (`network/bandwidth-factor`).
     pub bandwidth_factor: f64,
-    /// How many latencies it takes before the first byte moves (`network/latency-factor`).
+    /// Number of latencies before the first byte moves (`network/latency-factor`).
     pub latency_factor: f64,
-    /// Bytes whose time on each link adds to the round trip that shares are weighted by (`network/weight-S`).
+    /// Bytes that add their transfer time on each link to the round trip by which shares are weighted
+    /// (`network/weight-S`).
     pub weight: f64,
-    /// The greatest window in bytes: a flow has at most this per two latencies; 0: no limit (`network/TCP-gamma`).
+    /// The greatest window in bytes: a flow sends at most this per two latencies; 0 for no limit (`network/TCP-gamma`).
     pub window: f64,
-    /// Whether acknowledgements load the links back (`network/crosstraffic`).
+    /// True if acknowledgements load the links of the return route (`network/crosstraffic`).
     pub cross_traffic: bool,
-    /// Whether shares are proportional to the inverse of the round trip, as with TCP.
+    /// True if shares are proportional to the inverse of the round trip, as with TCP.
     pub by_round_trip: bool,
-    /// Bytes per second of a message from a host to itself where the platform has no such route
-    /// (`network/loopback-bw`).
+    /// Bytes per second of a message from a host to itself if the platform has no such route (`network/loopback-bw`).
     pub loopback_bandwidth: f64,
-    /// Its latency in seconds (`network/loopback-lat`).
+    /// The latency of such a message, seconds (`network/loopback-lat`).
     pub loopback_latency: f64,
 }
 
-/// A model that has a name.
+/// A named model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Model {
     /// Its name.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// Description in one line.
     pub about: &'static str,
-    /// Its parameters unless they are changed.
+    /// The default parameters.
     pub network: Network,
-    /// Whether it is defined for parallel tasks, which simulations need; else for flows only.
+    /// True if it is defined for parallel tasks, which simulations need; false if for flows only.
     pub knows_tasks: bool,
-    /// The parameters that can be changed, by name.
+    /// The names of the parameters that can be changed.
     pub parameters: &'static [&'static str],
 }
 
-/// Plain max-min fairness and one latency.
+/// Plain max-min fairness with a factor of one for the latency.
 const MAX_MIN: Network = Network {
     rule: Rule::MaxMin,
     bandwidth_factor: 1.0,
@@ -80,7 +80,7 @@ const WITHOUT_WEIGHT: [&str; 6] = [
     "loopback_bandwidth",
     "loopback_latency",
 ];
-/// `SimGrid`'s model of parallel tasks has no others.
+/// `SimGrid`'s model of parallel tasks has only these.
 const OF_PARALLEL_TASKS: [&str; 3] = ["window", "loopback_bandwidth", "loopback_latency"];
 
 /// All models.
@@ -109,7 +109,7 @@ pub const MODELS: [Model; 5] = [
         knows_tasks: false,
         parameters: &FACTORS,
     },
-    // As SimGrid's ptask_L07 shares, and with it ElastiSim and Batsim.
+    // The sharing rule of SimGrid's ptask_L07, used by ElastiSim and Batsim.
     Model {
         name: "fair_bottleneck",
         about: "SimGrid's rule for parallel tasks, as ElastiSim and Batsim use it",
@@ -127,13 +127,13 @@ pub const MODELS: [Model; 5] = [
 ];
 
 impl Network {
-    /// The model of a name, with the parameters that it has unless they are changed.
+    /// The model with this name, with its default parameters; None if unknown.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         MODELS.iter().find(|model| model.name == name).map(|model| model.network)
     }
 
-    /// The same with another value of a parameter; None where there is no parameter of that name.
+    /// The model with another value of a parameter; None if the parameter is unknown.
     #[must_use]
     pub fn with(mut self, parameter: &str, value: f64) -> Option<Self> {
         *match parameter {

@@ -1,34 +1,34 @@
-//! Progressive filling of what changes only.
+//! Progressive filling of changed parts only.
 //!
-//! The level at which a resource is full, and holds those of its users that no other has held before, follows from what
-//! happens at lower levels. So changes are followed from low levels to high ones, and everything that they do not reach
-//! stays as it is. An activity that is new, or whose resource is not full any more, is *open*: it rises until a resource or
-//! its bound holds it. Where open ones need more than is left, the resource holds all its users at the level that it has
-//! for all of them, also those that were higher before. What they leave elsewhere makes other resources let go of what they
-//! hold, at the level at which they held it.
+//! The level at which a resource is full, and limits those of its users that no other resource limited before, follows
+//! from lower levels. So changes are followed from low levels to high ones, and unaffected parts stay unchanged. An
+//! activity is *open* if it is new, or if its resource is no longer full: its rate rises until a resource or its bound
+//! limits it. If open activities need more than the free capacity, the resource limits all its users at their common
+//! level, including those that were higher before. The capacity that these leave on other resources makes those release
+//! the activities that they limit, at the level at which they limited them.
 //!
-//! In the end every resource gives no more than it has, and every activity is at its bound or is held by a resource: one that
-//! is full, on which nothing is at a higher level. There is one solution only that fulfils this.
+//! In the end no resource is overloaded, and every activity is at its bound or is limited by a full resource on which
+//! no activity has a higher level. The solution is unique.
 //!
-//! Each resource that may be next waits in a heap at a level that it is not full before; it is put right where it is
-//! looked at. O(changes × uses × log + users of the resources that are full).
+//! Each resource that may be next waits in a heap at a lower bound of the level at which it is full; the level is
+//! corrected when the resource is examined. O(changes × uses × log + users of the full resources).
 use std::cmp::Reverse;
 
 use super::rising::{Part, SAME};
 use super::slots::{Activities, Hold, State, Use};
 use crate::time::{from_ordered_bits, ordered_bits};
 
-/// Parts of its capacity by which the load of a resource may be off: since levels are the same that are not quite, and
-/// for each of its users, since sums are rounded.
+/// Relative tolerances of the load of a resource: since nearly equal levels count as equal, and for each of its users,
+/// since sums are rounded.
 const ROUNDING: (f64, f64) = (2e-13, 1e-15);
-/// Loads are kept as sums of what was added and taken off; they are relied on as far as this part of the capacity.
+/// Loads are updated by additions and subtractions; this fraction of the capacity bounds their error.
 const UNCERTAIN: f64 = 1e-6;
-/// So many steps for each activity are more than it takes to solve the components.
+/// Maximum number of steps per activity; beyond it, solving the components costs less.
 const STEPS: usize = 64;
 
 impl Activities {
-    /// Solves for new activities, and for resources that were freed of others; those without a level are left out. Where
-    /// the changes reach any of these, or are too many, the components are solved.
+    /// Solves for new activities, and for resources that others released; activities without a level are left out. If
+    /// the changes reach such activities, or are too many, solves the components instead.
     pub(super) fn refill(&mut self, fresh: &[u32], touched: &[u32]) {
         self.reached.clear(self.slots.len());
         self.rising.level = 0.0;
@@ -66,7 +66,7 @@ impl Activities {
         self.rising.changed.clear();
     }
 
-    /// Goes through the levels; whether all activities are held in the end.
+    /// Processes the levels in ascending order; returns whether all activities are limited in the end.
     fn raise(&mut self) -> bool {
         for _ in 0..STEPS * (self.consumers + 1) {
             let bound = self.rising.bounds.peek().map_or(i64::MAX, |next| next.0.0);
@@ -86,7 +86,7 @@ impl Activities {
         false
     }
 
-    /// Looks at a resource that comes next; false if it has users without a level.
+    /// Examines the next resource; returns false if it has users without a level.
     fn look(&mut self, resource: u32, from: f64) -> bool {
         let at = resource as usize;
         let capacity = self.resources[at].capacity;
@@ -117,7 +117,7 @@ impl Activities {
         true
     }
 
-    /// Lists the users of a resource, and puts its load right; false if some have no level.
+    /// Lists the users of a resource, and recomputes its load; returns false if some users have no level.
     fn list_parts(&mut self, resource: u32) -> bool {
         let parts = &mut self.rising.parts;
         parts.clear();
@@ -136,7 +136,7 @@ impl Activities {
         levels
     }
 
-    /// Fills a resource: all of its users that are open or higher are held at a level.
+    /// Fills a resource: limits all of its users that are open or higher at this level.
     fn fill(&mut self, resource: u32, level: f64) {
         self.rising.level = level;
         for at in 0..self.users[resource as usize].len() {
@@ -155,7 +155,7 @@ impl Activities {
         }
     }
 
-    /// Opens the activities that a resource holds.
+    /// Opens the activities that a resource limits.
     fn release(&mut self, resource: u32) {
         for at in 0..self.users[resource as usize].len() {
             let activity = self.users[resource as usize][at].activity;
@@ -189,7 +189,7 @@ impl Activities {
         }
     }
 
-    /// The greatest rate of an activity, by its bound and the resources that it has for itself.
+    /// The greatest rate of an activity, by its bound and the resources that it uses alone.
     fn bound_of(&self, activity: u32) -> f64 {
         let of = &self.slots[activity as usize];
         let alone = self.uses.get(of.uses).iter().filter(|item| !self.is_shared(item.resource));
@@ -206,7 +206,7 @@ impl Activities {
         }
     }
 
-    /// Takes an activity off its resources; those that hold others there are looked at again.
+    /// Removes an activity from the loads of its resources; resources that limit others there are examined again.
     fn withdraw(&mut self, activity: u32) {
         let of = &self.slots[activity as usize];
         if self.reached.mark(activity) {
@@ -215,7 +215,7 @@ impl Activities {
             self.close(activity);
             return;
         }
-        let rate = self.let_go(activity);
+        let rate = self.unbind_bottleneck(activity);
         self.add_load(activity, -rate);
         let uses = self.slots[activity as usize].uses;
         for at in uses.first..uses.first + uses.count {
@@ -223,7 +223,7 @@ impl Activities {
         }
     }
 
-    /// An open activity is not open any more.
+    /// Ends the open state of an activity.
     fn close(&mut self, activity: u32) {
         let of = &self.slots[activity as usize];
         for &Use { resource, weight, .. } in self.uses.get(of.uses) {
@@ -238,26 +238,26 @@ impl Activities {
         }
     }
 
-    /// Holds an activity that was withdrawn.
+    /// Binds an activity that was withdrawn.
     fn settle(&mut self, activity: u32, hold: Hold, level: f64, rate: f64) {
-        self.hold(activity, hold, level);
+        self.bind_bottleneck(activity, hold, level);
         self.slots[activity as usize].rate = rate;
         self.add_load(activity, rate);
     }
 
-    /// Looks at a resource again, at the level at which it holds activities.
+    /// Schedules a resource for examination at the level at which it limits activities.
     fn look_again(&mut self, resource: u32) {
         if self.holding[resource as usize] > 0 && self.couples(resource) {
             self.rising.look_before(resource, self.held_at[resource as usize]);
         }
     }
 
-    /// Takes back what was done to an activity, which then is unsolved.
+    /// Reverts the changes of an activity, which is then unsolved.
     fn give_up(&mut self, activity: u32, rate: f64) {
         if self.slots[activity as usize].hold == Hold::Unsolved {
             self.close(activity);
         } else {
-            self.let_go(activity);
+            self.unbind_bottleneck(activity);
             self.add_load(activity, -rate);
         }
     }

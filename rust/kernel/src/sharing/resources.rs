@@ -1,4 +1,4 @@
-//! The resources of a platform, numbered alike everywhere: its links first, then the cores of its hosts.
+//! The resources of a platform in the numbering used everywhere: its links first, then the cores of its hosts.
 use super::demand::Resource;
 use crate::platform::{Platform, Sharing};
 
@@ -13,7 +13,7 @@ pub fn resources(platform: &Platform) -> Vec<Resource> {
     links.chain(cores).collect()
 }
 
-/// The resource that the cores of a host are.
+/// The resource of a host's cores.
 #[must_use]
 pub fn cores(platform: &Platform, host: u32) -> u32 {
     platform.links().len() as u32 + host

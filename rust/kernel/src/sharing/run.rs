@@ -1,10 +1,10 @@
-//! Runs a set of activities to their ends.
+//! Runs a set of activities until all have ended.
 use super::builder::DemandBuilder;
 use super::slots::Activities;
 use crate::time::FineTime;
 
-/// When each of the activities ends. They begin at `starts`; `make` makes the demand of one, and `look` is called at
-/// every instant, so that the caller can break off.
+/// Returns the end of each activity. The activities begin at `starts`. `make` builds the demand of one activity; `look`
+/// is called at every instant, so that the caller can abort.
 pub fn completion_times<E>(
     activities: &mut Activities,
     starts: &[f64],
@@ -24,7 +24,7 @@ pub fn completion_times<E>(
         }
         look()?;
         while let Some(tag) = activities.pop_finished(now) {
-            // As of jobs (S1): the begin and what passes from then, rounded once.
+            // As for jobs (S1): the begin plus the elapsed time, rounded once.
             let start = starts[tag as usize];
             ends[tag as usize] = (start + now.since(FineTime::at(start))).max(now.floor());
         }

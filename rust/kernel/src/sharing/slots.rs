@@ -1,4 +1,4 @@
-//! The engine's state: activities in slots, the resources they use, and when each ends.
+//! The state of the engine: activities in slots, the resources they use, and when each ends.
 use serde::{Deserialize, Serialize};
 
 use super::blocks::{Blocks, Range};
@@ -10,29 +10,29 @@ use super::solver::Solver;
 use crate::index::{IndexedHeap, Marks};
 use crate::time::FineTime;
 
-/// What an activity is doing.
+/// The state of an activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum State {
     /// Its slot is free.
     Gone,
     /// It waits for its latency.
     Waiting,
-    /// It uses its resources, even if rounding has left it nothing to do.
+    /// It uses its resources, even if rounding leaves no work.
     Running,
-    /// It uses nothing, and only has to end.
+    /// It uses no resource, and ends at the next opportunity.
     Ending,
 }
 
-/// What holds an activity at its rate.
+/// The bottleneck of an activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Hold {
-    /// It is new, and has no rate yet.
+    /// New, without a rate.
     Unsolved,
-    /// Its bound, or a resource that it has for itself.
+    /// Its bound, or a resource that it uses alone.
     Bound,
-    /// A resource that is full, on which no other activity is at a higher level.
+    /// A full resource, on which no other activity has a higher level.
     By(u32),
-    /// There is no common level.
+    /// Its rate does not follow from a common level.
     Levelless,
 }
 
@@ -41,25 +41,26 @@ pub(super) enum Hold {
 pub(super) struct Activity {
     pub(super) tag: u64,
     pub(super) sequence: u64,
-    /// How many activities had begun to use resources before it.
+    /// Number of activities that began to use resources before it.
     pub(super) order: u64,
-    /// Work that was left at `since`.
+    /// Remaining work at `since`.
     pub(super) remaining: f64,
     pub(super) since: FineTime,
     pub(super) rate: f64,
     pub(super) bound: f64,
     pub(super) penalty: f64,
     pub(super) by_rate: bool,
-    /// What a unit of work takes of each resource, if it is the same of all; 1 where rates themselves are shared; else 0.
+    /// Units of each resource per unit of work, if equal for all of its resources; 1 if rates themselves are shared;
+    /// otherwise 0.
     pub(super) unit: f64,
-    /// The level at which it is held: 0 before it is solved, and where there is no common level.
+    /// The level at which it is limited; 0 before it is solved, and without a common level.
     pub(super) level: f64,
     pub(super) hold: Hold,
     pub(super) uses: Range,
     pub(super) state: State,
 }
 
-/// When an activity ends, or its latency does: by time, then by start. Bits compare faster than floats, and millions may
+/// The end of an activity or of its latency: by time, then by start. Bits compare faster than floats, and millions may
 /// end at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct End {
@@ -77,7 +78,7 @@ impl End {
     }
 }
 
-/// One use of a resource, and where it stands in the list of the resource's users.
+/// One use of a resource, and its index in the list of the resource's users.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Use {
     pub(super) resource: u32,
@@ -85,14 +86,14 @@ pub(super) struct Use {
     pub(super) weight: f64,
 }
 
-/// One running user of a resource: the activity, and which of all uses it is.
+/// One running user of a resource: the activity, and the index of the use among all uses.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct User {
     pub(super) activity: u32,
     pub(super) at: u32,
 }
 
-/// Running activities. A clone is a fork: neither knows of the other.
+/// Running activities. A clone is a fork: the two are independent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Activities {
     pub(super) rule: Rule,
@@ -101,43 +102,43 @@ pub struct Activities {
     pub(super) slots: Vec<Activity>,
     pub(super) free: Vec<u32>,
     pub(super) uses: Blocks<Use>,
-    /// When each ends, or its latency does. What never ends is not in it.
+    /// The end of each activity or of its latency. Activities that never end are absent.
     pub(super) ends: IndexedHeap<End>,
     pub(super) started: u64,
     pub(super) running: u64,
-    /// How many activities use resources now.
+    /// Number of activities that use resources now.
     pub(super) consumers: usize,
-    /// For each resource how many activities it holds, the levelless ones counted at all of theirs; and about how much those
-    /// with a level take of it.
+    /// For each resource the number of activities that it limits, where activities without a level count at all of
+    /// their resources; and the approximate amount that activities with a level use of it.
     pub(super) holding: Vec<u32>,
     pub(super) load: Vec<f64>,
-    /// The level at which each resource holds activities, if it does.
+    /// The level at which each resource limits activities, if it limits any.
     pub(super) held_at: Vec<f64>,
-    /// Resources of activities that went since the last solve, and running activities that are new.
+    /// Resources of activities that ended since the last solve, and new running activities.
     pub(super) touched: Vec<u32>,
     pub(super) fresh: Vec<u32>,
-    /// When that was.
+    /// Time of these changes.
     pub(super) touched_at: FineTime,
-    /// Activities whose component has been solved at this instant.
+    /// Activities of components solved at this instant.
     pub(super) solved: Marks,
-    /// The activities that are solved together, and the resources that were looked at for them.
+    /// The activities that are solved together, and the resources examined for them.
     pub(super) members: Vec<u32>,
     pub(super) reached: Marks,
     pub(super) visited: Marks,
     pub(super) local: Marks,
-    /// Where each resource of the component stands in it.
+    /// The local index of each resource of the component.
     pub(super) places: Vec<u32>,
     /// The resources of the component.
     pub(super) shared: Vec<u32>,
     pub(super) rising: Rising,
     pub(super) component: Component,
     pub(super) solver: Solver,
-    /// What is taken of resources over time, where that is recorded.
+    /// The record of loads, if enabled.
     pub(super) loads: Option<Box<Loads>>,
 }
 
 impl Activities {
-    /// Nothing runs yet.
+    /// Creates an engine without activities.
     #[must_use]
     pub fn new(rule: Rule, resources: Vec<Resource>) -> Self {
         let count = resources.len();

@@ -1,4 +1,4 @@
-//! One solver for each rule.
+//! The solver of each rule.
 use serde::{Deserialize, Serialize};
 
 use super::bottleneck::Bottleneck;
@@ -7,7 +7,7 @@ use super::demand::Rule;
 use super::fair_bottleneck::FairBottleneck;
 use super::filling::Filling;
 
-/// All solvers with their buffers.
+/// All solvers and their buffers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Solver {
     pub(super) filling: Filling,
@@ -16,7 +16,7 @@ pub(super) struct Solver {
 }
 
 impl Solver {
-    /// Finds the rates of a component; whether they come from a common level.
+    /// Computes the rates of a component; returns whether they follow from a common level.
     pub(super) fn solve(&mut self, rule: Rule, component: &mut Component) -> bool {
         match rule {
             Rule::MaxMin if !component.is_even() => {
@@ -34,7 +34,7 @@ impl Solver {
         }
     }
 
-    /// Finds the rates of a component in which every activity takes the same of each of its resources.
+    /// Computes the rates of a component in which every activity uses the same amount of each of its resources.
     pub(super) fn fill(&mut self, rule: Rule, component: &mut Component) {
         self.filling.scale.clear();
         let count = component.activities();

@@ -92,11 +92,11 @@ fn a_fat_pipe_that_hardly_gets_emptier_gives_what_one_activity_can_have() {
     start(&[(1, 3.0), (2, 1.0)]);
     start(&[(0, 2.0), (1, 3.0)]);
     let alone = start(&[(0, 1.0)]);
-    // The others leave with last steps of next to nothing, by which the pipe is emptied from then on.
+    // The others leave with very small last steps, which still empty the pipe in each later round.
     assert_eq!(activities.rate(alone), 8e8);
 }
 
-/// Platforms of three hosts: two links, one of them a fat pipe, and a way back.
+/// Platforms of three hosts: two links, one of them a fat pipe, and a return route.
 fn three_hosts() -> Platform {
     let host = |name: &str| Host { name: name.to_owned(), speed: 1e9, ..Host::default() };
     let link = |name: &str, latency: f64, sharing: Sharing| Link {
@@ -125,7 +125,7 @@ fn a_task_adds_its_messages_up_link_by_link() {
     let demand = builder.demand();
     assert_eq!(demand.uses, [(2, 2e9), (4, 1e9), (0, 15.0), (1, 11.0)]);
     assert_eq!((demand.amount, demand.latency), (1.0, 0.75));
-    // 2 / (2 · 0.75 · 5), of the message with the longest way and the most bytes.
+    // 2 / (2 · 0.75 · 5), for the message with the longest route and the most bytes.
     assert_eq!(demand.bound, 2.0 / (2.0 * 3.75));
 }
 
@@ -157,14 +157,14 @@ fn a_bundle_shares_links_as_its_messages_would() {
     let durations: Vec<f64> = bundle.durations(&platform, &network).collect();
     assert_eq!(bundle.seconds(), 10.0 / bandwidth);
     assert_eq!(durations, [10.0, 10.0, 6.0].map(|bytes| latency + bytes / bandwidth));
-    // Next to a flow: 2.5 parts of 3.5.
+    // Beside a flow: 2.5 parts of 3.5.
     let mut activities = Activities::new(network.rule, resources(&platform));
     let handle = activities.start(FineTime::default(), &demand, 0);
     let mut builder = DemandBuilder::default();
     builder.flow(&platform, &network, (0, 1), 100.0).expect("there is a route");
     activities.start(FineTime::default(), &Demand { latency: 0.0, ..builder.demand() }, 1);
     assert!((activities.rate(handle) - bandwidth / 3.5).abs() < 1e-12 * bandwidth);
-    // Two of them one after the other take twice as long, at the same rate.
+    // Two bundles one after the other take twice as long, at the same rate.
     let mut sum = BundleSum::default();
     sum.begin(&platform);
     sum.add(&platform, &demand);
@@ -219,7 +219,7 @@ fn mix(even: bool) -> impl Strategy<Value = (Vec<f64>, Mix)> {
     })
 }
 
-/// The rates; `by_rate` says which activities are bundles.
+/// The rates; `by_rate` selects the activities that are bundles.
 fn rates(rule: Rule, capacities: &[f64], mix: &Mix, by_rate: impl Fn(usize) -> bool) -> Vec<f64> {
     let mut activities = Activities::new(rule, capacities.iter().map(|&capacity| link(capacity)).collect());
     let mut handles = Vec::new();
@@ -231,7 +231,7 @@ fn rates(rule: Rule, capacities: &[f64], mix: &Mix, by_rate: impl Fn(usize) -> b
     handles.into_iter().map(|handle| activities.rate(handle)).collect()
 }
 
-/// No more is taken than there is, and every activity is at its bound or takes most of a resource that is full.
+/// Checks that no resource is overloaded, and that every activity is at its bound or uses most of a full resource.
 fn assert_fair(
     capacities: &[f64],
     mix: &Mix,
@@ -275,7 +275,8 @@ proptest! {
         assert_fair(&capacities, &mix, &rates, |_, _, rate| rate)?;
     }
 
-    /// Parallel tasks compete by what they take of a resource, bundles by what each of their messages takes.
+    /// Parallel tasks compete by the amount that they use of a resource, bundles by the amount of each of their
+    /// messages.
     #[test]
     fn bundles_and_tasks_are_fair_to_each_other((capacities, mix) in mix(false), every in 1..4_usize) {
         let by_rate = |which: usize| which.is_multiple_of(every);
@@ -292,7 +293,7 @@ proptest! {
     }
 }
 
-/// What is done to activities: let time pass, then start one, or cancel one.
+/// An action on activities: advance the time, then start or cancel one.
 #[derive(Clone, Debug)]
 enum Act {
     Start(Vec<(u32, f64)>, f64, f64, f64),
@@ -325,10 +326,10 @@ fn machine(rule: Rule) -> Activities {
     Activities::new(rule, vec![link(1.0), link(3.0), link(0.5), fat, link(8.0), link(2.0)])
 }
 
-/// Those that run: their tags, handles and demands.
+/// Running activities: their tags, handles and demands.
 type Running = Vec<(u64, u32, Vec<(u32, f64)>, f64)>;
 
-/// The rates of those that use resources, when all are started anew at once in the order in which they began.
+/// The rates of the activities that use resources, if all are started at once, in the original order.
 fn solved_anew(
     mut fresh: Activities,
     running: &Running,
@@ -425,12 +426,12 @@ proptest! {
 #[derive(Clone, Debug)]
 struct Crowd {
     capacities: Vec<f64>,
-    /// Links, amount, bound, and the time since the one before.
+    /// Links, amount, bound, and the time since the previous flow.
     flows: Vec<(Vec<u32>, f64, f64, f64)>,
 }
 
 fn crowd() -> impl Strategy<Value = Crowd> {
-    // Few different values make many levels equal.
+    // Few distinct values produce many equal levels.
     let few = || prop_oneof![Just(1.0), Just(2.0), Just(3.0)];
     let crowd = |value: BoxedStrategy<f64>| {
         let bound = prop_oneof![4 => Just(f64::INFINITY), 1 => value.clone().prop_map(|value| value / 20.0)];
@@ -461,7 +462,7 @@ proptest! {
                 }
             }
             now = until;
-            // By the rule for rates, what is taken of links may differ.
+            // With the rule for rates, the amounts used of links may differ.
             let weight = |link: u32| if which == 1 && link.is_multiple_of(3) { 0.05 } else { 1.0 };
             let uses: Vec<_> = links_of.iter().map(|&link| (link, weight(link))).collect();
             let demand = Demand { amount: *amount, uses: &uses, bound: *bound, ..Demand::default() };

@@ -1,8 +1,8 @@
-//! What a change has touched is solved again, and nothing else.
+//! Solves only the parts that a change has touched.
 //!
-//! Where rates come from a common level, what changes is found level by level (`refilling.rs`). Where they do not, or where
-//! most activities are new, the component is solved: whatever shares resources with what started or ended, directly or
-//! through others. O(users of the resources of what is touched · log).
+//! If rates follow from a common level, changes are found level by level (`refilling.rs`). Otherwise, or if most
+//! activities are new, the component is solved: all activities that share resources with those that started or ended,
+//! directly or through others. O(users of the touched resources · log).
 use std::cmp::Reverse;
 
 use super::demand::{Resource, Rule};
@@ -12,21 +12,21 @@ use crate::platform::Sharing;
 use crate::time::FineTime;
 
 impl Activities {
-    /// Solves what was touched before `now`, since it held from then on.
+    /// Solves the changes made before `now`, since they took effect then.
     pub(super) fn flush_before(&mut self, now: FineTime) {
         if self.touched_at < now {
             self.flush();
         }
     }
 
-    /// Solves everything that was touched.
+    /// Solves all pending changes.
     pub(super) fn flush(&mut self) {
         if self.fresh.is_empty() && self.touched.is_empty() {
             return self.note_loads();
         }
         self.solved.clear(self.slots.len());
         let (mut fresh, mut touched) = (std::mem::take(&mut self.fresh), std::mem::take(&mut self.touched));
-        // Where most activities are new, nearly all others change.
+        // If most activities are new, nearly all others change.
         let mostly_new = 2 * fresh.len() > self.consumers;
         if self.rule == Rule::FairBottleneck || mostly_new {
             self.solve_components(&fresh, &touched, |_| true);
@@ -40,8 +40,8 @@ impl Activities {
         self.note_loads();
     }
 
-    /// Solves the components of new activities, and of those that may go faster since resources were freed of others:
-    /// those for which `which` holds.
+    /// Solves the components of new activities, and of activities that may speed up because others released resources,
+    /// if `which` is true for them.
     fn solve_components(&mut self, fresh: &[u32], touched: &[u32], which: impl Fn(&Activity) -> bool) {
         for &activity in fresh {
             let of = &self.slots[activity as usize];
@@ -62,12 +62,13 @@ impl Activities {
         }
     }
 
-    /// Whether the activities on a resource influence one another: on a fat pipe only by the rule that counts them.
+    /// Returns whether the activities on a resource influence each other: on a fat pipe only with the rule that counts
+    /// users.
     pub(super) fn couples(&self, resource: u32) -> bool {
         self.rule == Rule::FairBottleneck || self.resources[resource as usize].sharing == Sharing::Shared
     }
 
-    /// Whether a resource belongs to components: activities influence one another on it, and there are several.
+    /// Returns whether a resource belongs to components: it has several users, and they influence each other.
     pub(super) fn is_shared(&self, resource: u32) -> bool {
         self.users[resource as usize].len() > 1 && self.couples(resource)
     }
@@ -80,7 +81,7 @@ impl Activities {
         self.reached.mark(activity);
         self.members.push(activity);
         let mut next = 0;
-        // Once all activities are in, there is none left to find.
+        // The search ends early when all activities are members.
         while next < self.members.len() && self.members.len() < self.consumers {
             let range = self.slots[self.members[next] as usize].uses;
             for at in range.first..range.first + range.count {
@@ -121,7 +122,7 @@ impl Activities {
         for &Use { resource, weight, .. } in self.uses.get(activity.uses) {
             let Resource { capacity, sharing } = self.resources[resource as usize];
             if self.users[resource as usize].len() == 1 || (!exact && sharing == Sharing::FatPipe) {
-                // Which of the two quotients is less, without dividing.
+                // Compares the two quotients without dividing.
                 if capacity * own.1 < own.0 * weight {
                     own = (capacity, weight);
                 }
@@ -139,7 +140,7 @@ impl Activities {
         component.close(bound, own, (activity.penalty, activity.by_rate));
     }
 
-    /// Takes over the rates of the component. `level`: whether a level is behind them.
+    /// Stores the rates of the component. `level` is true if they follow from a common level.
     fn apply(&mut self, level: bool) {
         for at in 0..self.members.len() {
             let (member, rate) = (self.members[at], self.component.rate[at]);
@@ -148,7 +149,7 @@ impl Activities {
                 self.set_rate(member, rate);
                 continue;
             }
-            let before = self.let_go(member);
+            let before = self.unbind_bottleneck(member);
             let holder = self.solver.filling.holder.get(at).copied();
             let hold = match holder.filter(|_| level) {
                 None => Hold::Levelless,
@@ -156,13 +157,13 @@ impl Activities {
                 Some(place) => Hold::By(self.shared[place as usize]),
             };
             let Activity { penalty, unit, .. } = self.slots[member as usize];
-            self.hold(member, hold, if level { rate * penalty * unit } else { 0.0 });
+            self.bind_bottleneck(member, hold, if level { rate * penalty * unit } else { 0.0 });
             self.add_load(member, if level { rate } else { 0.0 } - before);
             self.set_rate(member, rate);
         }
     }
 
-    /// Sets the rate of an activity; one whose rate is as it was is left alone.
+    /// Sets the rate of an activity; does nothing if the rate is unchanged.
     pub(super) fn set_rate(&mut self, member: u32, rate: f64) {
         let now = self.touched_at;
         let activity = &mut self.slots[member as usize];
