@@ -1,4 +1,4 @@
-//! Jobs alone on a platform: a message program, as `bl.skeleton.run` gives it, or all that a job carries.
+//! Jobs alone on a platform: a message program of `bl.skeleton.run`, or the application of a job.
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -11,18 +11,19 @@ use crate::platform::Platform;
 use crate::sharing::Network;
 use crate::time::FineTime;
 
-/// When the ranks and messages of a program that ran alone ended.
+/// End times of the ranks and messages of a program that ran alone.
 #[derive(Clone, Debug, Default)]
 pub struct RunAlone {
-    /// Of each rank, in seconds.
+    /// End of each rank, seconds.
     pub ends: Vec<f64>,
-    /// Of each message, in the order in which they arrived.
+    /// Times of the messages, in order of arrival.
     pub messages: Vec<MessageTime>,
-    /// Of each round, where the program goes by rounds.
+    /// Times of the rounds, if the program consists of rounds.
     pub rounds: Vec<RoundTime>,
 }
 
-/// Runs a program of messages or rounds alone, rank `r` on the r-th of the hosts. `look` is called at every instant.
+/// Runs a program of messages or rounds alone, rank `r` on host number `r` of `hosts`. `look` is called at every
+/// instant.
 pub fn run_alone<E: From<String>>(
     platform: Arc<Platform>,
     network: Network,
@@ -38,8 +39,9 @@ pub fn run_alone<E: From<String>>(
     Ok(times(&execution, hosts.len()))
 }
 
-/// Runs what a job carries alone from a time on, on these hosts and so many GPUs of each; gives how long it takes. It goes on
-/// as it is after each scheduling point and evolving request. `look` is called at every instant.
+/// Runs the application of a job alone from a time on, on these hosts and this number of GPUs of each; returns its run
+/// time, seconds. The job continues unchanged after each scheduling point and evolving request. `look` is called at
+/// every instant.
 pub fn run_job_alone<E: From<String>>(
     mut execution: Execution,
     carried: &ApplicationJob,
@@ -53,7 +55,7 @@ pub fn run_job_alone<E: From<String>>(
     go_on(&mut execution, look)
 }
 
-/// Has the only job run to its end; gives how many seconds that takes.
+/// Runs the only job to its end; returns its run time, seconds.
 fn go_on<E: From<String>>(
     execution: &mut Execution,
     mut look: impl FnMut() -> Result<(), E>,
@@ -76,7 +78,7 @@ fn go_on<E: From<String>>(
     }
 }
 
-/// A job whose only task is the program.
+/// A job with the program as its only task.
 fn carried(work: Work, ranks: u32) -> ApplicationJob {
     let once = || Formula::number(1.0);
     let task = Task { name: "skeleton".into(), iterations: once(), synchronized: false, work };

@@ -1,15 +1,15 @@
-//! What is in burst buffers that are caches of the parallel file system: per host what has not migrated to it yet, per
-//! rank also what can be read there. Empty, and without cost, until something is cached.
+//! Contents of burst buffers that cache the parallel file system: for each host the bytes that have not migrated to it
+//! yet, for each rank also the bytes that can be read from the cache. Empty and without cost until something is cached.
 use serde::{Deserialize, Serialize};
 
-/// Bytes on the disk of each host that are written there, or will be, and that the file system does not have yet.
+/// For each host, the bytes written or to be written to its disk that the file system does not have yet.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Buffers {
     dirty: Vec<f64>,
 }
 
 impl Buffers {
-    /// Keeps place for bytes that are to be written; whether there is enough.
+    /// Reserves space for bytes that are to be written; returns whether they fit.
     pub fn reserve(&mut self, host: u32, bytes: f64, capacity: f64) -> bool {
         let host = host as usize;
         if self.dirty.len() <= host {
@@ -27,20 +27,21 @@ impl Buffers {
     }
 }
 
-/// A write into a cache until it has migrated.
+/// A write into a cache, until it has migrated.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct CachedWrite {
     pub bytes: f64,
-    /// The parallel task that moves it to the file system.
+    /// The parallel task that moves the bytes to the file system.
     pub demand: u32,
-    /// Activities of the migration that are under way.
+    /// Number of unfinished activities of the migration.
     pub left: u32,
 }
 
-/// What the ranks of a run have in caches.
+/// The cached data of the ranks of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct CachedData {
-    /// Bytes of each rank that have not migrated yet, and that can be read; empty until something is written.
+    /// For each rank, the bytes that have not migrated yet, and the bytes that can be read; empty until something is
+    /// written.
     pub dirty: Vec<f64>,
     pub kept: Vec<f64>,
     pub writes: Vec<CachedWrite>,

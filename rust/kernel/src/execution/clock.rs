@@ -1,28 +1,28 @@
-//! Service time: what a server has served by a time, the integral of its rate. Runs that share a clock end by it, so that a
-//! change of their rate costs O(1), however many they are.
+//! Service time: the integral of a server's rate. Runs on a shared clock end by service time, so that a change of their
+//! rate costs O(1), independent of their number.
 use serde::{Deserialize, Serialize};
 
 use crate::index::IndexedHeap;
 use crate::time::Time;
 
-/// The order of ends: by time, then by the sequence that the run was given.
+/// The order of ends: by time, then by the sequence number of the run.
 pub type EndKey = (Time, u64);
 
-/// A clock of service time, and the runs that end by it.
+/// A clock of service time, and the ends of its runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Clock {
     /// Service per second; 0 while nothing is served.
     rate: f64,
-    /// The service time at `since`: what was served since it last began with nothing to serve.
+    /// The service time at `since`, counted from the last time at which the clock had no run.
     service: f64,
-    /// When the rate changed last, or it began anew.
+    /// The time of the last change of the rate, or of the last restart.
     since: f64,
-    /// When runs end, in service time.
+    /// The ends of runs, in service time.
     pub(super) ends: IndexedHeap<EndKey>,
 }
 
 impl Clock {
-    /// A clock that has run at a rate since time 0: at rate 1 service time is time.
+    /// Creates a clock with a rate since time 0; at rate 1 service time equals time.
     #[must_use]
     pub fn new(rate: f64) -> Self {
         Self { rate, service: 0.0, since: 0.0, ends: IndexedHeap::default() }
@@ -34,24 +34,24 @@ impl Clock {
         self.rate
     }
 
-    /// The service time at a time, not before the last change.
+    /// The service time at a time not before the last change.
     #[must_use]
     pub fn service_at(&self, now: f64) -> f64 {
         self.service + (now - self.since) * self.rate
     }
 
-    /// When it will show this service time, which is not over; never at rate 0.
+    /// The time at which the clock reaches a service time that is not past; infinity at rate 0.
     #[must_use]
     pub fn time_of(&self, service: f64) -> f64 {
         if self.rate > 0.0 {
-            // What rounding puts before the last change is due at once.
+            // An end that rounding places before the last change is due immediately.
             self.since + (service - self.service).max(0.0) / self.rate
         } else {
             f64::INFINITY
         }
     }
 
-    /// Starts anew from 0 where it serves nothing: service times stay small, and their differences exact.
+    /// Restarts at 0 if the clock has no run, so that service times stay small and their differences exact.
     pub(super) fn restart_if_idle(&mut self, now: f64) {
         if self.ends.is_empty() {
             self.service = 0.0;
@@ -59,25 +59,25 @@ impl Clock {
         }
     }
 
-    /// Runs at another rate from now on.
+    /// Changes the rate from now on.
     pub fn set_rate(&mut self, now: f64, rate: f64) {
         self.service = self.service_at(now);
         self.since = now;
         self.rate = rate;
     }
 
-    /// When its next run ends, and which; ties by service time, then by sequence.
+    /// The end of the next run, and its number; ties by service time, then by sequence number.
     #[must_use]
     pub fn next(&self) -> Option<(EndKey, u32)> {
         self.ends.peek().map(|((service, sequence), run)| ((self.time(service), sequence), run))
     }
 
-    /// The end of a run, where it has one.
+    /// The end of a run, if it has one.
     pub(super) fn end_key(&self, run: u32) -> Option<EndKey> {
         self.ends.key(run).map(|(service, sequence)| (self.time(service), sequence))
     }
 
-    /// The runs that end by a time, in no order. O(due runs).
+    /// The runs that end by a time, unordered. O(due runs).
     pub(super) fn due(&self, by: Time) -> Vec<(EndKey, u32)> {
         let found = self.ends.due_where(|&(service, _)| self.time(service) <= by);
         found.into_iter().map(|((service, sequence), run)| ((self.time(service), sequence), run)).collect()

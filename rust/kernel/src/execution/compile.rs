@@ -1,4 +1,4 @@
-//! From an application to a program: formulas become numbers, tasks become steps.
+//! Compiles an application to a program: formulas become numbers, tasks become steps.
 use std::sync::Arc;
 
 use crate::application::{
@@ -14,20 +14,20 @@ use super::program::{Exchange, Group, Program, Step, Transfer};
 use super::round_passing::Rounds;
 use super::storage::{Place, Stores};
 
-/// Writes a program, group by group.
+/// Compiles a program, group by group.
 pub struct Compiler<'a> {
     pub platform: &'a Platform,
     pub stores: &'a Stores,
     /// The log, if the times of tasks are wanted.
     pub log: Option<&'a mut TaskLog>,
     pub program: Program,
-    /// The group whose steps are being written, its hosts, and what formulas mean for it.
+    /// The current group, its hosts, and the scope of its formulas.
     pub group: Group,
     pub hosts: &'a [u32],
     pub scope: Scope<'a>,
     depth: u32,
     level: u32,
-    /// Whether any task writes or reads by way of caches.
+    /// True if any task writes or reads through caches.
     caches: bool,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Writes the end: what is cached has migrated before the job is done.
+    /// Ends the program; the job is done after all cached data has migrated.
     pub fn finish(mut self) -> Program {
         if self.caches {
             let level = self.program.levels;
@@ -67,19 +67,19 @@ impl<'a> Compiler<'a> {
         self.program
     }
 
-    /// Where the next step will stand.
+    /// The index of the next step.
     pub fn here(&self) -> u32 {
         self.program.steps.len() as u32
     }
 
-    /// Writes a stage for all ranks. They meet at its end, with nothing under way.
+    /// Compiles a stage for all ranks. It ends with a barrier, with no activity in progress.
     pub fn stage(&mut self, stage: &Stage) -> Result<(), ExecutionError> {
         self.once(stage)?;
         self.program.steps.push(Step::Barrier);
         Ok(())
     }
 
-    /// Writes a stage for the ranks of a group, each of which ends with nothing under way.
+    /// Compiles a stage for the ranks of a group, each of which ends it with no activity in progress.
     fn once(&mut self, stage: &Stage) -> Result<(), ExecutionError> {
         let times = count(&stage.iterations, &self.scope, "the iterations of a stage")?;
         self.looped(times, |this| this.tasks(&stage.tasks))?;
@@ -87,25 +87,25 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// Writes a stage for the ranks that were not there before.
-    pub fn for_newcomers(
+    /// Compiles a stage for the ranks added by the last reconfiguration.
+    pub fn for_added_ranks(
         &mut self,
         hosts: &'a [u32],
         scope: Scope<'a>,
         stage: &Stage,
     ) -> Result<(), ExecutionError> {
         let begin = self.here();
-        self.program.steps.push(Step::Enter { group: Group::Newcomers, others: 0 });
+        self.program.steps.push(Step::Enter { group: Group::Added, others: 0 });
         let everyone = (self.group, self.hosts, self.scope);
-        (self.group, self.hosts, self.scope) = (Group::Newcomers, hosts, scope);
+        (self.group, self.hosts, self.scope) = (Group::Added, hosts, scope);
         self.once(stage)?;
         (self.group, self.hosts, self.scope) = everyone;
-        self.program.steps[begin as usize] = Step::Enter { group: Group::Newcomers, others: self.here() };
+        self.program.steps[begin as usize] = Step::Enter { group: Group::Added, others: self.here() };
         self.program.steps.push(Step::Enter { group: Group::Everyone, others: 0 });
         Ok(())
     }
 
-    /// Writes a phase; returns where its iterations begin.
+    /// Compiles a phase; returns the index of the first step of its iterations.
     pub fn phase(&mut self, index: u32, times: u64, phase: &Phase) -> Result<u32, ExecutionError> {
         let begin = self.here();
         self.program.steps.push(Step::Repeat { depth: 0, times, after: 0 });
@@ -123,12 +123,12 @@ impl<'a> Compiler<'a> {
         Ok(place as u32)
     }
 
-    /// Writes that ranks wait for what they do asynchronously, and for each other.
+    /// Compiles the wait of ranks for their asynchronous activities, and for each other.
     pub fn await_and_barrier(&mut self) {
         self.program.steps.extend([Step::Await { level: self.level }, Step::Barrier]);
     }
 
-    /// Writes a loop.
+    /// Compiles a loop.
     pub fn looped(
         &mut self,
         times: u64,
@@ -149,7 +149,7 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// Writes tasks, one after the other.
+    /// Compiles tasks, one after the other.
     pub fn tasks(&mut self, tasks: &[Task]) -> Result<(), ExecutionError> {
         tasks.iter().try_for_each(|task| self.task(task))
     }
@@ -219,7 +219,7 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// All ranks begin a message program together, so that its messages are at the beginning again in each iteration.
+    /// All ranks begin a message program together, so that its messages are in their initial state in each iteration.
     fn messages(&mut self, task: &Task, program: &Arc<MessageProgram>) -> Result<(), ExecutionError> {
         self.require_ranks(task, program.ranks(), program.computes())?;
         let part = self.program.messages.len() as u32;
@@ -236,7 +236,7 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// Makes sure that a message program is for the ranks of the job, and that these can compute if it does.
+    /// Checks that a message program has as many ranks as the job, and that these can compute if the program computes.
     fn require_ranks(&self, task: &Task, ranks: u32, computes: bool) -> Result<(), ExecutionError> {
         let (given, needed) = (ranks as usize, self.hosts.len());
         if given != needed {
@@ -303,7 +303,7 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// Makes sure that all hosts have somewhere to put data; if it is striped, all need a disk.
+    /// Checks that all hosts have a place for data; if it is striped, all need a disk.
     fn require_storage(&self, task: &Task, storage: Storage) -> Result<(), ExecutionError> {
         let lack = match storage {
             Storage::ParallelFileSystem | Storage::Cache => {
@@ -333,7 +333,7 @@ impl<'a> Compiler<'a> {
         self.require(task, works, "has no disk, but the data of other nodes of the job is striped over all.")
     }
 
-    /// A sequence awaits at the end of each iteration what it has started.
+    /// At the end of each iteration, a sequence waits for the activities that it has started.
     fn sequence(&mut self, tasks: &[Task]) -> Result<(), ExecutionError> {
         self.level += 1;
         self.program.levels = self.program.levels.max(self.level + 1);
@@ -362,7 +362,7 @@ impl<'a> Compiler<'a> {
         Ok(self.program.exchanges.len() as u32 - 1)
     }
 
-    /// Makes sure that all hosts have what a task needs.
+    /// Checks that all hosts satisfy the requirement of a task.
     fn require(
         &self,
         task: &Task,
@@ -375,7 +375,7 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    /// Makes sure that those hosts have it whose ranks have something to do.
+    /// Checks the requirement for the hosts of ranks with a positive amount only.
     fn require_amounts(
         &self,
         task: &Task,
@@ -393,7 +393,7 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// How often something is done.
+/// The number of repetitions given by a formula.
 pub fn count(formula: &Formula, scope: &Scope, of: &str) -> Result<u64, ExecutionError> {
     formula.count(scope).map_err(|error| ExecutionError::Formula { of: of.to_owned(), error })
 }

@@ -1,9 +1,9 @@
-//! Parallel tasks that a program keeps for all its iterations, in flat arrays.
+//! Parallel tasks that a program stores for all its iterations, in flat arrays.
 use serde::{Deserialize, Serialize};
 
 use crate::sharing::Demand;
 
-/// The demands, each known by its place.
+/// The demands, each identified by its index.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Demands {
     uses: Vec<(u32, f64)>,
@@ -22,19 +22,19 @@ struct Kept {
 }
 
 impl Demands {
-    /// How many there are.
+    /// Number of demands.
     #[must_use]
     pub fn len(&self) -> u32 {
         self.kept.len() as u32
     }
 
-    /// How many uses they have.
+    /// Total number of uses of the demands.
     #[must_use]
     pub fn uses(&self) -> usize {
         self.uses.len()
     }
 
-    /// Keeps a demand; gives its place.
+    /// Stores a demand; returns its index.
     pub fn keep(&mut self, demand: &Demand) -> u32 {
         let &Demand { amount, uses, bound, latency, penalty, by_rate } = demand;
         let first = self.uses.len() as u32;
@@ -51,7 +51,7 @@ impl Demands {
         self.kept.len() as u32 - 1
     }
 
-    /// A demand; None if there is nothing to do.
+    /// The demand at an index; None if it has no work.
     #[must_use]
     pub fn get(&self, place: u32) -> Option<Demand<'_>> {
         let Kept { first, after, amount, bound, latency, penalty, by_rate } = self.kept[place as usize];

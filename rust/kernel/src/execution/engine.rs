@@ -1,4 +1,4 @@
-//! The engine: the applications that run, job by job, and what is due at an instant.
+//! The engine: the running applications, job by job, and the events due at an instant.
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use crate::platform::Platform;
 use crate::sharing::{LoadTotals, Network};
 use crate::time::{FineTime, IntervalClock};
 
-/// How applications are run.
+/// Options of running applications.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Options {
-    /// Whether evolving requests are clipped to the job's limits; else those outside are failures.
+    /// True if evolving requests are clipped to the job's limits; false if requests outside are failures.
     pub clip_requests: bool,
-    /// Whether the times of all tasks are written down.
+    /// True if the times of all tasks are recorded.
     pub log_tasks: bool,
 }
 
@@ -31,30 +31,30 @@ impl Default for Options {
     }
 }
 
-/// Steps of ranks after which the engine is left, so that a long instant can be interrupted.
+/// Number of rank steps after which `advance` returns, so that a long instant can be interrupted.
 const STEPS_AT_ONCE: u32 = 100_000;
 
-/// The applications that run. A clone is a fork: it goes its own way.
+/// The running applications. A clone is an independent fork.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Execution {
     world: World,
     runs: Vec<Option<Box<Run>>>,
     free: Vec<u32>,
     slots: HashMap<u32, u32>,
-    /// What schedulers have set for jobs, also before these start.
+    /// The runtime arguments that schedulers have set for jobs, also before these start.
     runtime_arguments: HashMap<u32, Arc<BTreeMap<String, Value>>>,
     serial: u64,
     options: Options,
 }
 
 impl Execution {
-    /// Nothing runs yet.
+    /// Creates an engine without running applications, with default options.
     #[must_use]
     pub fn new(platform: Arc<Platform>, network: Network) -> Self {
         Self::with_options(platform, network, Options::default())
     }
 
-    /// Nothing runs yet.
+    /// Creates an engine without running applications.
     #[must_use]
     pub fn with_options(platform: Arc<Platform>, network: Network, options: Options) -> Self {
         let mut world = World::new(platform, network);
@@ -70,27 +70,27 @@ impl Execution {
         }
     }
 
-    /// Takes looks at the platform, by this clock, as events for disks that progress in whole bytes.
+    /// Makes looks at the platform, at the times of this clock, events for disks that progress in whole bytes.
     pub fn expect_looks(&mut self, looks: IntervalClock) {
         self.world.disks.expect_looks(looks);
     }
 
-    /// Counts messages from now on, and records the loads of links. `hop_links`: whether each link counts as a hop.
+    /// Counts messages from now on, and records the loads of links. `hop_links` is true for links that count as a hop.
     pub fn count_messages(&mut self, hop_links: Vec<bool>) {
         self.world.activities.record_loads(hop_links.len());
         self.world.counts = Some(Box::new(MessageCounts::new(hop_links)));
     }
 
-    /// Takes over the platform of another execution, which a restored one lacks.
+    /// Copies the platform of another execution: a restored execution has none.
     pub fn rejoin(&mut self, other: &Self) {
         self.world.platform = Arc::clone(&other.world.platform);
         self.world.stores = Arc::clone(&other.world.stores);
     }
 
-    /// Begins the application of a job on hosts, in the order of its ranks. Ranks on one host share its CPU, and exchange in no
-    /// time.
+    /// Starts the application of a job on hosts, in the order of its ranks. Ranks on one host share its CPU, and
+    /// exchange messages in no time.
     ///
-    /// What it does at once is done when [`Self::advance`] is called at this instant.
+    /// The steps of the first instant run when [`Self::advance`] is called at this instant.
     pub fn start(
         &mut self,
         start: Start,
@@ -114,17 +114,17 @@ impl Execution {
         Ok(())
     }
 
-    /// Has a job go on as it is, after a scheduling point or an evolving request.
+    /// Continues a job unchanged after a scheduling point or an evolving request.
     pub fn resume(&mut self, job: u32) {
         if let Some(run) = self.slots.get(&job).and_then(|slot| self.runs[*slot as usize].as_mut()) {
             run.resume(&mut self.world);
         }
     }
 
-    /// Has a job go on with other hosts, after a scheduling point or an evolving request.
+    /// Continues a job on other hosts after a scheduling point or an evolving request.
     ///
-    /// Hosts that it had and that are not named are free at once. If the application cannot go on there, the next notice
-    /// of the job says so.
+    /// Previous hosts that are not in `hosts` are free immediately. If the application cannot continue there, the next
+    /// notice of the job is a failure.
     pub fn reconfigure(&mut self, job: u32, hosts: &[u32]) {
         let Some(&slot) = self.slots.get(&job) else { return };
         let Some(run) = self.runs[slot as usize].as_mut() else { return };
@@ -133,8 +133,8 @@ impl Execution {
         }
     }
 
-    /// Sets what formulas of a job may name besides its arguments; they see it when they are evaluated next: at the
-    /// start, at a reconfiguration, or when the application asks for nodes.
+    /// Sets the runtime arguments of a job, which its formulas can use besides its arguments. They take effect at the
+    /// next evaluation: at the start, at a reconfiguration, or when the application requests nodes.
     pub fn set_runtime_arguments(&mut self, job: u32, arguments: BTreeMap<String, Value>) {
         let arguments = Arc::new(arguments);
         if let Some(run) = self.slots.get(&job).and_then(|slot| self.runs[*slot as usize].as_mut()) {
@@ -143,19 +143,19 @@ impl Execution {
         self.runtime_arguments.insert(job, arguments);
     }
 
-    /// Sets how many GPUs of each node a running job has from its next reconfiguration on.
+    /// Sets the number of GPUs per node of a running job from its next reconfiguration on.
     pub fn set_gpus_per_node(&mut self, job: u32, gpus_per_node: u32) {
         if let Some(run) = self.slots.get(&job).and_then(|slot| self.runs[*slot as usize].as_mut()) {
             run.gpus_wanted = gpus_per_node;
         }
     }
 
-    /// Ends a job before its time: nothing of it is left, but for kernels that its GPUs have begun.
+    /// Stops a job before its end; only kernels that its GPUs have begun continue.
     pub fn stop(&mut self, job: u32) {
         if let Some(&slot) = self.slots.get(&job) {
             self.forget(slot);
         }
-        // An application that is done at this instant has no slot any more, and may not have told of it yet.
+        // An application that ends at this instant has no slot any more, but its notice may be pending.
         self.world.keep_silent(job);
     }
 
@@ -165,12 +165,12 @@ impl Execution {
         self.world.now
     }
 
-    /// Lets time pass, to no later than when something happens next: there something happens at this time.
+    /// Advances the clock to `now`, at most to the time of the next event.
     pub fn move_to(&mut self, now: FineTime) {
         self.world.set_clock(now);
     }
 
-    /// When something happens next.
+    /// The time of the next event.
     pub fn next_time(&mut self) -> FineTime {
         if !self.world.ready.is_empty() || !self.world.notices.is_empty() {
             return self.world.now;
@@ -178,8 +178,8 @@ impl Execution {
         self.world.next_time().min(self.next_timer())
     }
 
-    /// Does what is due now, in order, until there is something to tell: the job, and what. None: nothing is due, or
-    /// a while has passed ([`Self::is_unsettled`]).
+    /// Processes the events that are due now, in order, until a job has a notice; returns the job and the notice. None
+    /// if nothing is due, or after a maximum number of steps ([`Self::is_unsettled`]).
     pub fn advance(&mut self) -> Option<(u32, Notice)> {
         loop {
             self.settle();
@@ -195,65 +195,65 @@ impl Execution {
         }
     }
 
-    /// Whether ranks can go on at this instant: [`Self::advance`] is to be called again.
+    /// Returns whether ranks can continue at this instant: [`Self::advance`] must be called again.
     #[must_use]
     pub fn is_unsettled(&self) -> bool {
         !self.world.ready.is_empty()
     }
 
-    /// How many iterations of its phases a running job has done, as its rank 0 counts them, and of how many.
+    /// Number of iterations of its phases that a running job has done, according to its rank 0, and the total number.
     #[must_use]
     pub fn progress(&self, job: u32) -> Option<(u64, u64)> {
         self.slots.get(&job).and_then(|slot| self.runs[*slot as usize].as_ref()).map(|run| run.progress())
     }
 
-    /// Whether a running job is still at the stage of its start or reconfiguration, as its rank 0 is.
+    /// Returns whether rank 0 of a running job is still in the stage of its start or reconfiguration.
     #[must_use]
     pub fn is_preparing(&self, job: u32) -> bool {
         let run = self.slots.get(&job).and_then(|slot| self.runs[*slot as usize].as_ref());
         run.is_some_and(|run| run.is_preparing())
     }
 
-    /// Whether no application runs.
+    /// Returns whether no application is running.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.slots.is_empty() && !self.world.has_notices()
     }
 
-    /// Bytes per second on a link now.
+    /// Current bytes per second on a link.
     pub fn load_of_link(&mut self, link: u32) -> f64 {
         self.world.activities.load(link)
     }
 
-    /// Operations per second on the CPU of a host now.
+    /// Current operations per second on the CPU of a host.
     pub fn load_of_host(&mut self, host: u32) -> f64 {
         self.world.activities.load(self.world.cpu(host))
     }
 
-    /// Which GPUs of a host are busy at a time that is not past.
+    /// For each GPU of a host, whether it is busy at a time that is not past.
     pub fn busy_gpus(&self, now: FineTime, host: u32) -> impl Iterator<Item = bool> {
         self.world.gpus.busy(now, host)
     }
 
-    /// The times of tasks, if they are wanted.
+    /// The times of tasks, if they are recorded.
     #[must_use]
     pub fn task_log(&self) -> Option<&TaskLog> {
         self.world.log.as_ref()
     }
 
-    /// What messages were sent, if that is counted.
+    /// The counts of sent messages, if they are recorded.
     #[must_use]
     pub fn message_counts(&self) -> Option<&MessageCounts> {
         self.world.counts.as_deref()
     }
 
-    /// The loads of all links until a time that is not past, if messages are counted.
+    /// The loads of all links up to a time that is not past, if messages are counted.
     #[must_use]
     pub fn link_loads(&self, now: f64) -> Vec<LoadTotals> {
         self.world.activities.recorded_loads(FineTime::at(now).max(self.world.now))
     }
 
-    /// Has the ranks that can go on do so, in order, for so many steps.
+    /// Runs the ready ranks in order, up to a maximum number of steps.
     fn settle(&mut self) {
         let mut steps = STEPS_AT_ONCE;
         while let Some((slot, first, count)) = self.world.ready.pop() {
@@ -269,7 +269,7 @@ impl Execution {
         }
     }
 
-    /// Takes out all that is due; whether there was something.
+    /// Processes all due events; returns whether there were any.
     fn collect(&mut self) -> bool {
         let now = self.world.now;
         let mut some = self.world.is_due();
@@ -311,7 +311,7 @@ impl Execution {
         }
     }
 
-    /// Removes a run and all that it has under way.
+    /// Removes a run and all of its activities.
     fn forget(&mut self, slot: u32) {
         if let Some(mut run) = self.runs[slot as usize].take() {
             self.world.cancel(&mut run.pending);

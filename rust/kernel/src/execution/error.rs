@@ -1,77 +1,77 @@
-//! Why an application cannot go on.
+//! Errors of applications.
 use std::fmt;
 
 use crate::application::{FormulaError, ModelError};
 use crate::platform::{NoRoute, Platform};
 
-/// Why an application cannot be started, or cannot go on.
+/// The reason why an application cannot start or continue.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExecutionError {
-    /// The job carries no application.
+    /// The job has no application.
     NoApplication,
-    /// The job was given no hosts, or one that is not there.
+    /// The job has no hosts, or one that does not exist.
     Hosts,
     /// A number of iterations or of nodes has no value.
     Formula {
-        /// Whose formula it is.
+        /// The quantity that the formula defines.
         of: String,
-        /// What is wrong.
+        /// Error of the formula.
         error: FormulaError,
     },
     /// The amounts of a task have no value.
     Model {
         /// The task's name.
         task: String,
-        /// What is wrong.
+        /// Error of the model.
         error: ModelError,
     },
-    /// An evolving request that is no number of nodes of the job.
+    /// An evolving request for an invalid number of nodes.
     Request {
-        /// What the formula gave.
+        /// Value of the formula.
         tasks: f64,
-        /// The fewest nodes of the job.
+        /// Minimum number of nodes of the job.
         least: u32,
-        /// The most.
+        /// Maximum number of nodes of the job.
         most: u32,
     },
-    /// A loop in which no time passes, and that goes on and on.
+    /// An endless loop in which no time passes.
     Endless {
-        /// How many steps were done at one instant.
+        /// Number of steps done at one instant.
         steps: u64,
-        /// The phase in which that was; None where it was before the first.
+        /// The phase of the loop; None before the first phase.
         phase: Option<u32>,
-        /// How many of its iterations were done.
+        /// Number of completed iterations of the phase.
         iteration: u64,
     },
-    /// A message program for another number of ranks than the job has.
+    /// A message program with another number of ranks than the job has.
     Ranks {
         /// The task's name.
         task: String,
-        /// The program's ranks.
+        /// Number of ranks of the program.
         given: usize,
-        /// The job's.
+        /// Number of ranks of the job.
         needed: usize,
     },
-    /// Two hosts between which there is no route.
+    /// Two hosts without a route between them.
     NoRoute {
-        /// The host that sends.
+        /// The sending host.
         from: String,
-        /// The host that receives.
+        /// The receiving host.
         to: String,
     },
     /// A host lacks what a task needs.
     Lacks {
         /// The task's name.
         task: String,
-        /// The host's.
+        /// The name of the host.
         host: String,
-        /// What it lacks, and what to do.
+        /// The missing property, and how to add it.
         what: &'static str,
     },
 }
 
 impl ExecutionError {
-    /// The hosts of a route that is not there, by their names.
+    /// Creates the error of a missing route, with the names of its hosts.
     pub(super) fn no_route(platform: &Platform, route: NoRoute) -> Self {
         let name = |host: u32| platform.hosts()[host as usize].name.clone();
         Self::NoRoute { from: name(route.from), to: name(route.to) }

@@ -1,7 +1,7 @@
-//! Progress of jobs whose work is an amount: served at a rate, which may change, until the work is done.
+//! Progress of jobs with a fixed amount of work, served at a variable rate until the work is done.
 //!
-//! The end of each run is in an addressable heap: O(log n) to start, stop, suspend or change the rate of one job. Runs on a
-//! [`Clock`] are in that clock's heap, by service time: O(1) to change the rate of all of them.
+//! The ends of runs are in an addressable heap: O(log n) to start, stop, suspend or change the rate of one job. Runs on
+//! a [`Clock`] are in that clock's heap, by service time: O(1) to change the rate of all of them.
 use serde::{Deserialize, Serialize};
 
 use crate::index::IndexedHeap;
@@ -9,25 +9,25 @@ use crate::time::Time;
 
 use super::clock::{Clock, EndKey};
 
-/// How far the work of one run is.
+/// Progress of one run.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Work {
-    /// All of it.
+    /// Total work.
     total: f64,
-    /// What was done at `since`.
+    /// Work done at `since`.
     done: f64,
     /// Work per second; 0 while the job is suspended. On a clock 1: work is service time.
     rate: f64,
-    /// When the rate changed last; in service time where it is on a clock.
+    /// The time of the last change of the rate; in service time if on a clock.
     since: f64,
-    /// The clock that it is served by; None where it has a rate of its own.
+    /// The clock that serves the run; None if the run has its own rate.
     clock: Option<u32>,
 }
 
 impl Work {
     const NONE: Self = Self { total: 0.0, done: 0.0, rate: 0.0, since: 0.0, clock: None };
 
-    /// When it will be done; at rate 1 throughout the very sum of begin and work.
+    /// The end of the run; at rate 1 throughout exactly the sum of begin and work.
     fn end(&self) -> f64 {
         if self.rate > 0.0 {
             self.since + (self.total - self.done).max(0.0) / self.rate
@@ -36,13 +36,13 @@ impl Work {
         }
     }
 
-    /// What is done, nothing before it begins; at rate 1 throughout the very time that has passed.
+    /// The work done by a time, 0 before the begin; at rate 1 throughout exactly the elapsed time.
     fn done_at(&self, now: f64) -> f64 {
         self.done + (now - self.since).max(0.0) * self.rate
     }
 }
 
-/// The runs of jobs whose work is an amount, by their places among the running jobs.
+/// The runs of jobs with a fixed amount of work, by index among the running jobs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FixedWork {
     runs: Vec<Work>,
@@ -51,7 +51,8 @@ pub struct FixedWork {
 }
 
 impl FixedWork {
-    /// When the next run ends, and which; ties by sequence, on one clock by service time first. O(clocks).
+    /// The end of the next run, and its number; ties by sequence number, on the same clock by service time first.
+    /// O(clocks).
     #[must_use]
     pub fn next(&self) -> Option<(EndKey, u32)> {
         let mut first = self.ends.peek();
@@ -65,7 +66,7 @@ impl FixedWork {
         first
     }
 
-    /// The key of the end of a run, where it has one.
+    /// The end of a run, if it has one.
     #[must_use]
     pub fn end_key(&self, run: u32) -> Option<EndKey> {
         match self.clock_of(run) {
@@ -74,7 +75,7 @@ impl FixedWork {
         }
     }
 
-    /// The runs that end by a time, in no order. O(due runs + clocks).
+    /// The runs that end by a time, unordered. O(due runs + clocks).
     #[must_use]
     pub fn due(&self, by: Time) -> Vec<(EndKey, u32)> {
         let mut found = self.ends.due(&(by, u64::MAX));
@@ -84,14 +85,14 @@ impl FixedWork {
         found
     }
 
-    /// Begins a run with this much work, served at a rate, now or later.
+    /// Starts a run with this work and rate, at `begin`, which may be later than now.
     pub fn start(&mut self, begin: f64, run: u32, sequence: u64, work: f64, rate: f64) {
         self.leave_clock(run);
         *self.run_mut(run) = Work { total: work, rate, since: begin, ..Work::NONE };
         self.schedule(run, sequence);
     }
 
-    /// Adds a clock, which has run at a rate since time 0: its number.
+    /// Adds a clock with a rate since time 0; returns its number.
     pub fn add_clock(&mut self, rate: f64) -> u32 {
         self.clocks.push(Clock::new(rate));
         (self.clocks.len() - 1) as u32
@@ -103,15 +104,15 @@ impl FixedWork {
         &self.clocks[clock as usize]
     }
 
-    /// Has a clock run at another rate from now on. O(1).
+    /// Changes the rate of a clock from now on. O(1).
     pub fn set_clock_rate(&mut self, now: f64, clock: u32, rate: f64) {
         self.clocks[clock as usize].set_rate(now, rate);
     }
 
-    /// Begins a run with this much work, served by a clock.
+    /// Starts a run with this work, served by a clock.
     pub fn start_on_clock(&mut self, now: f64, run: u32, sequence: u64, work: f64, clock: u32) {
         if work <= 0.0 {
-            // It is done at this very instant, whatever rounding makes of service time.
+            // It ends at this instant exactly, independent of the rounding of service time.
             return self.start(now, run, sequence, 0.0, 1.0);
         }
         self.ends.remove(run);
@@ -124,7 +125,7 @@ impl FixedWork {
         *self.run_mut(run) = work;
     }
 
-    /// Serves a run at another rate of its own from now on; 0 suspends it.
+    /// Gives a run its own rate from now on; rate 0 suspends it.
     pub fn set_rate(&mut self, now: f64, run: u32, sequence: u64, rate: f64) {
         let done = self.done(now, run);
         self.leave_clock(run);
@@ -133,14 +134,14 @@ impl FixedWork {
         self.schedule(run, sequence);
     }
 
-    /// Ends a run, which may never have begun.
+    /// Ends a run, which may never have started.
     pub fn stop(&mut self, run: u32) {
         self.ends.remove(run);
         self.leave_clock(run);
         *self.run_mut(run) = Work::NONE;
     }
 
-    /// Has a run end at a given time at rate 1, whatever work it has left.
+    /// Makes a run end at a given time at rate 1, whatever its remaining work.
     pub fn end_at(&mut self, now: f64, run: u32, sequence: u64, time: f64) {
         let done = self.done(now, run);
         self.leave_clock(run);
@@ -148,27 +149,27 @@ impl FixedWork {
         self.ends.set(run, (Time(time), sequence));
     }
 
-    /// When a run will end; infinite while it is suspended.
+    /// The end of a run; infinity while it is suspended.
     #[must_use]
     pub fn end(&self, run: u32) -> f64 {
         let end = self.runs[run as usize].end();
         self.clock_of(run).map_or(end, |clock| self.clocks[clock as usize].time_of(end))
     }
 
-    /// The work that a run has left.
+    /// The remaining work of a run.
     #[must_use]
     pub fn left(&self, now: f64, run: u32) -> f64 {
         (self.runs[run as usize].total - self.done(now, run)).max(0.0)
     }
 
-    /// The work that a run has done; 0 where it never began.
+    /// The work done of a run; 0 if it never started.
     #[must_use]
     pub fn done(&self, now: f64, run: u32) -> f64 {
         let now = self.clock_of(run).map_or(now, |clock| self.clocks[clock as usize].service_at(now));
         self.runs.get(run as usize).map_or(0.0, |work| work.done_at(now))
     }
 
-    /// The rate at which a run is served.
+    /// The current rate of a run.
     #[must_use]
     pub fn rate(&self, run: u32) -> f64 {
         match self.clock_of(run) {
@@ -177,7 +178,7 @@ impl FixedWork {
         }
     }
 
-    /// The clock that a run is served by; None where it has a rate of its own.
+    /// The clock that serves a run; None if the run has its own rate.
     #[must_use]
     pub fn clock_of(&self, run: u32) -> Option<u32> {
         self.runs.get(run as usize).and_then(|work| work.clock)

@@ -1,7 +1,6 @@
-//! GPUs, and the links between the GPUs of a node: each does one thing at a time, in the order in which it was asked.
+//! GPUs, and the links between the GPUs of a node: each does one operation at a time, in the order of the requests.
 //!
-//! One stamp each says until when it is busy, which is all there is to know. A kernel that was launched ends even if
-//! its job is killed meanwhile.
+//! The state of each is the time until which it is busy. A launched kernel runs to its end even if its job is killed.
 use serde::{Deserialize, Serialize};
 
 use crate::platform::Platform;
@@ -10,10 +9,10 @@ use crate::time::FineTime;
 /// The GPUs of all hosts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Gpus {
-    /// Where each host's GPUs begin in `busy_until`; one more entry at the end.
+    /// Start of each host's GPUs in `busy_until`, then the end of the last.
     first: Vec<u32>,
     busy_until: Vec<FineTime>,
-    /// Until when the link between the GPUs of each host is busy.
+    /// The time until which the link between the GPUs of each host is busy.
     link_until: Vec<FineTime>,
 }
 
@@ -37,7 +36,7 @@ impl Gpus {
         self.first[host as usize] as usize..self.first[host as usize + 1] as usize
     }
 
-    /// Has some GPUs of a host compute for so many seconds each, free ones first; returns when all of them are done.
+    /// Occupies some GPUs of a host for a number of seconds each, free ones first; returns the end of the last.
     pub fn compute(&mut self, now: FineTime, host: u32, gpus: u32, seconds: f64) -> FineTime {
         let range = self.of(host);
         let free = self.busy_until[range.clone()].iter().filter(|until| **until <= now).count();
@@ -55,20 +54,20 @@ impl Gpus {
         done
     }
 
-    /// Has the link between the GPUs of a host transfer for so many seconds; returns when that is done.
+    /// Occupies the link between the GPUs of a host for a number of seconds; returns the end.
     pub fn transfer(&mut self, now: FineTime, host: u32, seconds: f64) -> FineTime {
         let until = &mut self.link_until[host as usize];
         *until = now.max(*until).after(seconds);
         *until
     }
 
-    /// When what the GPUs of a host, and the link between them, do now and have to do will be done.
+    /// The ends of all current and queued operations of the GPUs of a host, and of the link between them.
     pub fn ends(&self, host: u32) -> impl Iterator<Item = FineTime> {
         let link = self.link_until[host as usize];
         self.busy_until[self.of(host)].iter().copied().chain([link])
     }
 
-    /// Which GPUs of a host are busy, in their order.
+    /// For each GPU of a host, whether it is busy.
     pub fn busy(&self, now: FineTime, host: u32) -> impl Iterator<Item = bool> {
         self.busy_until[self.of(host)].iter().map(move |until| *until > now)
     }

@@ -1,9 +1,9 @@
-//! When every rank did every task, where that is recorded.
+//! Record of the times of tasks, messages and rounds, if enabled.
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-/// One task of one rank, all its iterations together.
+/// One task of one rank, with all its iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskTime {
     /// The job.
@@ -14,9 +14,9 @@ pub struct TaskTime {
     pub rank: u32,
     /// The task's name, as an index into [`TaskLog::names`].
     pub task: u32,
-    /// When the rank came to it, in seconds.
+    /// Begin of the task on the rank, seconds.
     pub start: f64,
-    /// When the rank went on to the next, in seconds; for an asynchronous transfer that is when it was issued.
+    /// End of the task on the rank, seconds; for an asynchronous transfer the time at which it was issued.
     pub end: f64,
 }
 
@@ -25,11 +25,11 @@ pub struct TaskTime {
 pub struct MessageTime {
     /// The job.
     pub job: u32,
-    /// Which of the job's message programs, and which of its messages.
+    /// The index of the job's message program, and of the message in it.
     pub part: u32,
     /// See above.
     pub message: u32,
-    /// When its sender posted it, when it set out, and when it arrived, in seconds.
+    /// The times at which the message was posted, began its transfer, and arrived, seconds.
     pub posted: f64,
     /// See above.
     pub begun: f64,
@@ -42,17 +42,17 @@ pub struct MessageTime {
 pub struct RoundTime {
     /// The job.
     pub job: u32,
-    /// Which of the job's programs of rounds, and which of its rounds.
+    /// The index of the job's program of rounds, and of the round in it.
     pub part: u32,
     /// See above.
     pub round: u32,
-    /// When it began, its delay included, and when it ended, in seconds.
+    /// Begin of the round including its delay, and its end, seconds.
     pub begun: f64,
     /// See above.
     pub end: f64,
 }
 
-/// The log: the times of tasks in the order in which they ended.
+/// The log: the times of tasks in order of their ends.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TaskLog {
     names: Vec<String>,
@@ -63,41 +63,41 @@ pub struct TaskLog {
 }
 
 impl TaskLog {
-    /// The names of tasks, each once.
+    /// The distinct names of tasks.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The times.
+    /// The times of tasks.
     #[must_use]
     pub fn entries(&self) -> &[TaskTime] {
         &self.entries
     }
 
-    /// The messages, in the order in which they arrived.
+    /// The messages, in order of arrival.
     #[must_use]
     pub fn messages(&self) -> &[MessageTime] {
         &self.messages
     }
 
-    /// The rounds, in the order in which they ended.
+    /// The rounds, in order of their ends.
     #[must_use]
     pub fn rounds(&self) -> &[RoundTime] {
         &self.rounds
     }
 
-    /// Writes down a round that has ended.
+    /// Records a round that has ended.
     pub(super) fn push_round(&mut self, round: RoundTime) {
         self.rounds.push(round);
     }
 
-    /// Writes down a message that has arrived.
+    /// Records a message that has arrived.
     pub(super) fn push_message(&mut self, message: MessageTime) {
         self.messages.push(message);
     }
 
-    /// The place of a name among the names.
+    /// The index of a name; adds it if it is new.
     pub(super) fn name(&mut self, name: &str) -> u32 {
         if let Some(&place) = self.index.get(name) {
             return place;
@@ -108,7 +108,7 @@ impl TaskLog {
         place
     }
 
-    /// Writes down a task that is over.
+    /// Records a task that has ended.
     pub(super) fn push(&mut self, entry: TaskTime) {
         self.entries.push(entry);
     }

@@ -1,6 +1,6 @@
-//! How many messages jobs have sent, and how far, where that is counted: sums by job and class, no message by itself.
+//! Counts of the messages of jobs and their hops, if enabled: sums by job and class, not single messages.
 //!
-//! A message is counted when it sets out, O(its route).
+//! A message is counted when its transfer begins, O(its route).
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 use crate::application::MessageClasses;
 use crate::platform::Platform;
 
-/// The messages of one class that a job has sent, in all of its runs.
+/// The messages of one class that a job has sent in all of its runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClassTotals {
     /// The job.
     pub job: u32,
-    /// The class, by its place in [`MessageCounts::names`].
+    /// The class, as an index into [`MessageCounts::names`].
     pub class: u32,
-    /// How many messages.
+    /// Number of messages.
     pub messages: u64,
     /// Bytes of payload.
     pub bytes: f64,
-    /// The sum of the hops, and the most of one message.
+    /// The sum of the hops, and the maximum hops of one message.
     pub hops: u64,
     /// See above.
     pub most_hops: u32,
@@ -30,23 +30,23 @@ pub struct ClassTotals {
 /// The counts, in the order in which jobs sent their first messages.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct MessageCounts {
-    /// Whether each link counts as a hop.
+    /// True for links that count as a hop.
     hop_links: Vec<bool>,
     names: Vec<String>,
     totals: Vec<ClassTotals>,
-    /// Where the totals of a job and class are.
+    /// The index of the totals of a job and class.
     index: HashMap<(u32, u32), u32>,
     route: Vec<u32>,
 }
 
 impl MessageCounts {
-    /// Nothing is counted yet.
+    /// Creates empty counts.
     #[must_use]
     pub fn new(hop_links: Vec<bool>) -> Self {
         Self { hop_links, ..Self::default() }
     }
 
-    /// The names of classes, each once.
+    /// The distinct names of classes.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
@@ -58,14 +58,14 @@ impl MessageCounts {
         &self.totals
     }
 
-    /// Finds out where the messages of a job are counted, class by class, unless that is known.
+    /// Determines the index of the totals of each message class of a job, unless already known.
     pub(super) fn find_places(&mut self, job: u32, classes: &MessageClasses, places: &mut Vec<u32>) {
         if places.is_empty() {
             places.extend(classes.names.iter().map(|name| self.place(job, name)));
         }
     }
 
-    /// Counts a message that sets out from one host to another.
+    /// Counts a message from one host to another.
     pub(super) fn count(&mut self, platform: &Platform, place: u32, payload: f64, (from, to): (u32, u32)) {
         let hops = self.hops(platform, from, to);
         let totals = &mut self.totals[place as usize];
@@ -76,7 +76,7 @@ impl MessageCounts {
         totals.hop_bytes += f64::from(hops) * payload;
     }
 
-    /// Links on a route that count as hops; within a node nothing leaves it.
+    /// Number of links on a route that count as hops; 0 within a node.
     fn hops(&mut self, platform: &Platform, from: u32, to: u32) -> u32 {
         self.route.clear();
         if from == to || platform.route(from, to, &mut self.route).is_err() {
@@ -85,7 +85,7 @@ impl MessageCounts {
         self.route.iter().filter(|link| self.hop_links[**link as usize]).count() as u32
     }
 
-    /// Where the messages of a job and class are counted.
+    /// The index of the totals of a job and class.
     fn place(&mut self, job: u32, name: &str) -> u32 {
         let known = self.names.iter().position(|known| known == name);
         let class = known.unwrap_or_else(|| {

@@ -1,27 +1,27 @@
-//! How far the ranks and messages of a message program are.
+//! Progress of the ranks and messages of a message program.
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::application::{Effect, MessageProgram, MessageStates, Operation};
 
-/// A message program and how far its ranks are.
+/// A message program and the progress of its ranks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MessagePassing {
     pub program: Arc<MessageProgram>,
-    /// The place of each rank's next operation.
+    /// The index of each rank's next operation.
     next: Vec<u32>,
     pub states: MessageStates,
-    /// How many ranks are not through.
+    /// Number of ranks that have not finished.
     left: u32,
-    /// When each message was posted and set out, if that is logged.
+    /// The times at which each message was posted and began its transfer, if logged.
     pub times: Vec<(f64, f64)>,
-    /// Where the messages of each class are counted; empty before the first one is.
+    /// The indices of the totals of each message class; empty before the first message is counted.
     pub counted: Vec<u32>,
 }
 
 impl MessagePassing {
-    /// Ranks that have not begun.
+    /// Creates the state before any rank has begun.
     pub fn new(program: Arc<MessageProgram>, logged: bool) -> Self {
         let messages = program.messages().len();
         let mut passing = Self {
@@ -36,7 +36,7 @@ impl MessagePassing {
         passing
     }
 
-    /// Sets all ranks back to the beginning.
+    /// Resets all ranks to the beginning.
     fn reset(&mut self) {
         self.next.clear();
         self.next.extend((0..self.program.ranks()).map(|rank| self.program.begin(rank)));
@@ -44,7 +44,7 @@ impl MessagePassing {
         self.left = self.program.ranks();
     }
 
-    /// Takes a rank's next operation; None if it is through. The last one leaves the program as it was found.
+    /// Returns a rank's next operation; None if it has finished. The last rank to finish resets the program.
     pub fn take(&mut self, rank: u32) -> Option<Operation> {
         let place = self.next[rank as usize];
         let operation = self.program.operation(rank, place);
@@ -59,7 +59,7 @@ impl MessagePassing {
         operation
     }
 
-    /// Notes when messages are posted and set out.
+    /// Records the times at which messages are posted and begin their transfer.
     pub fn note(&mut self, now: f64, operation: Operation, effect: Effect) {
         if let Operation::Send(message) = operation {
             self.times[message as usize].0 = now;

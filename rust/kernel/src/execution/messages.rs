@@ -1,4 +1,4 @@
-//! Ranks go through a message program: each message is a flow on the platform, O(its route).
+//! Execution of message programs by ranks: each message is a flow on the platform, O(its route).
 use super::error::ExecutionError;
 use super::log::MessageTime;
 use super::rank::Blocked;
@@ -7,7 +7,7 @@ use super::world::{Purpose, World};
 use crate::application::{Effect, Message, Operation};
 
 impl Run {
-    /// A rank goes on in a message program until it has to wait or is through; whether it waits.
+    /// Runs a rank through a message program until it has to wait or has finished; returns whether it waits.
     pub fn pass_messages(&mut self, world: &mut World, rank: u32, part: u32) -> Result<bool, ExecutionError> {
         let waits = loop {
             let passing = &mut self.program.messages[part as usize];
@@ -32,12 +32,12 @@ impl Run {
                 (Effect::None, _) => {}
             }
         };
-        // The rank comes to this step again.
+        // The rank executes this step again.
         self.ranks.all[rank as usize].next -= 1;
         Ok(waits)
     }
 
-    /// A message sets out.
+    /// Starts the transfer of a message.
     fn set_out(&mut self, world: &mut World, part: u32, message: u32) -> Result<(), ExecutionError> {
         let passing = &mut self.program.messages[part as usize];
         let Message { from, to, bytes, .. } = passing.program.messages()[message as usize];
@@ -58,7 +58,7 @@ impl Run {
         made.map_err(|route| ExecutionError::no_route(&world.platform, route))
     }
 
-    /// A message has arrived: the ranks that wait for it go on.
+    /// Ends the transfer of a message: the ranks that wait for it continue.
     pub fn arrived(&mut self, world: &mut World, part: u32, message: u32) {
         let passing = &mut self.program.messages[part as usize];
         let Message { from, to, .. } = passing.program.messages()[message as usize];

@@ -1,7 +1,7 @@
-//! Ranks that write and read by way of a cache of the parallel file system.
+//! Ranks that write and read through a cache of the parallel file system.
 //!
-//! What is written into a cache is there once the node's disk has it; then it migrates to the file system, reading the
-//! disk and using the network like all else. A disk's capacity bounds what has not migrated yet.
+//! Data is in the cache when it is on the node's disk. Then it migrates to the file system, which reads the disk and
+//! uses the network like other transfers. The capacity of a disk limits the bytes that have not migrated yet.
 use super::cache::{CachedData, CachedWrite};
 use super::error::ExecutionError;
 use super::program::Transfer;
@@ -10,7 +10,8 @@ use super::world::{Purpose, World};
 use crate::application::Direction;
 
 impl Run {
-    /// A rank reads or writes by way of the cache of its node; whether the cache can take or give it.
+    /// Starts a read or write of a rank through the cache of its node; returns false if the cache has no space for it,
+    /// or not the data.
     pub fn through_cache(
         &mut self,
         world: &mut World,
@@ -38,12 +39,12 @@ impl Run {
         Ok(true)
     }
 
-    /// The bytes that the cache of a rank's node can hold.
+    /// The capacity of the cache of a rank's node, bytes.
     fn buffer(&self, world: &World, rank: u32) -> f64 {
         world.host(self.hosts[rank as usize]).disk.map_or(0.0, |disk| disk.capacity)
     }
 
-    /// The disk has what was written: it can be read there, and is to migrate.
+    /// Ends the write to the disk: the data can be read from there, and its migration is scheduled.
     pub fn is_cached(&mut self, world: &mut World, rank: u32, write: u32) {
         let bytes = self.cached.writes[write as usize].bytes;
         let kept = self.cached.kept[rank as usize] + bytes;
@@ -54,7 +55,7 @@ impl Run {
         world.migrations.push((self.slot, rank, write));
     }
 
-    /// Starts a migration: the disk is read while the network has the bytes.
+    /// Starts a migration: the disk is read while the network transfers the bytes.
     pub fn migrate(&mut self, world: &mut World, rank: u32, write: u32) {
         let CachedWrite { bytes, demand, .. } = self.cached.writes[write as usize];
         let (purpose, host) = (Purpose::Migration { rank, write }, self.hosts[rank as usize]);
@@ -67,7 +68,7 @@ impl Run {
         self.cached.writes[write as usize].left = left;
     }
 
-    /// An activity of a migration is over; with the last one the bytes need no place any more.
+    /// Ends an activity of a migration; after the last one, the space of the bytes is free.
     pub fn has_migrated(&mut self, world: &mut World, rank: u32, write: u32) {
         let CachedWrite { bytes, left, .. } = &mut self.cached.writes[write as usize];
         *left -= 1;
@@ -84,9 +85,9 @@ impl Run {
         }
     }
 
-    /// What has not migrated is lost with the run.
+    /// Drops data that has not migrated: it is lost with the run.
     pub fn lose_cache(&mut self, world: &mut World) {
-        // A host without anything cached need not be known to the buffers.
+        // The buffers may not know a host that has never cached anything.
         for (&host, &bytes) in self.hosts.iter().zip(&self.cached.dirty).filter(|(_, bytes)| **bytes > 0.0) {
             world.buffers.release(host, bytes);
         }

@@ -1,12 +1,13 @@
-//! Execution: runs the applications of jobs on the platform, rank by rank, and tells what the simulation must know.
+//! Execution: runs the applications of jobs on the platform, rank by rank, and notifies the simulation.
 //!
-//! Every rank has a place in its job's program, and goes from step to step until it has to wait: for other ranks at a
-//! barrier, for what it has started, or for a time. A step costs O(1) besides what it starts. A program is made when a
-//! job starts or its nodes change; in between nothing is allocated.
+//! Every rank has a position in its job's program, and executes steps until it has to wait: for other ranks at a
+//! barrier, for an activity that it has started, or for a time. A step costs O(1) plus the cost of what it starts. A
+//! program is compiled when a job starts or its nodes change; between these nothing is allocated.
 //!
-//! At one instant, in this order: first all activities that end, those on links and CPUs by their end and start, then
-//! those on disks, then timers as they were set; then migrations out of caches begin; then the ranks that wait no more go
-//! on, in that order; then again, until nothing is due. The simulation gets its notices in the order in which it comes about, before more is
+//! The order at one instant: first all activities that end, those on links and CPUs by end and start, then those on
+//! disks, then timers in the order in which they were set. Then migrations out of caches begin. Then the ranks that no
+//! longer wait continue, in this order. This repeats until nothing is due. The simulation receives each notice in the
+//! order of occurrence, before further events are processed.
 //! taken up.
 mod alone;
 mod cache;

@@ -1,22 +1,22 @@
-//! What the simulation must know of applications.
+//! Notices of applications to the simulation.
 
 use serde::{Deserialize, Serialize};
 
-/// What the simulation must know.
+/// A notice to the simulation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Notice {
-    /// The application is done; the job's run is forgotten.
+    /// The application has ended; the job's run is removed.
     Done {
-        /// How long it ran, by its own clock.
+        /// Run time of the application by its own clock, seconds.
         seconds: f64,
     },
     /// The job waits between two iterations: its nodes may be changed.
     SchedulingPoint,
-    /// Likewise, and the application asks for this many nodes.
+    /// Like a scheduling point, and the application requests this number of nodes.
     EvolvingRequest {
-        /// As many as the job asks for, within its limits.
+        /// Number of requested nodes, within the limits of the job.
         tasks: u32,
     },
-    /// The application cannot go on, and why; the job's run is forgotten.
+    /// The application cannot continue, for this reason; the job's run is removed.
     Failed(String),
 }

@@ -1,4 +1,4 @@
-//! What the steps of a program do, for one rank at a time.
+//! Execution of the steps of a program, for one rank at a time.
 use super::error::ExecutionError;
 use super::log::TaskTime;
 use super::program::{Group, Step, Surroundings, Transfer};
@@ -10,7 +10,7 @@ use crate::application::Storage;
 use crate::time::FineTime;
 
 impl Run {
-    /// A rank goes on until it has to wait, or there are no steps left; whether it waits.
+    /// Runs a rank until it has to wait, or `steps` are used up; returns whether it waits.
     pub fn go(&mut self, world: &mut World, rank: u32, steps: &mut u32) -> Result<bool, ExecutionError> {
         let before = *steps;
         let mut waits = false;
@@ -25,7 +25,7 @@ impl Run {
         Ok(waits)
     }
 
-    /// A rank does a step; whether it has to wait then.
+    /// Executes a step of a rank; returns whether the rank has to wait.
     fn perform(&mut self, world: &mut World, rank: u32, step: Step) -> Result<bool, ExecutionError> {
         match step {
             Step::Await { level } => return Ok(self.ranks.await_level(rank, level)),
@@ -52,7 +52,7 @@ impl Run {
         Ok(false)
     }
 
-    /// A rank waits for its group.
+    /// Makes a rank wait for its group.
     fn barrier(&mut self, world: &mut World, rank: u32) -> bool {
         if self.arrive(rank) {
             self.release(world, self.ranks.all[rank as usize].group);
@@ -60,7 +60,7 @@ impl Run {
         true
     }
 
-    /// A rank is at the end of the application.
+    /// Ends the application when all ranks have arrived.
     fn finish(&mut self, world: &mut World, rank: u32) -> bool {
         if self.arrive(rank) {
             self.position = (self.iterations.len() as u32, 0);
@@ -71,7 +71,7 @@ impl Run {
         true
     }
 
-    /// A rank's part of amounts.
+    /// The amount of a rank.
     pub fn amount(&self, rank: u32, amounts: u32) -> f64 {
         self.program.amounts[amounts as usize][self.ranks.member(rank)]
     }
@@ -85,7 +85,7 @@ impl Run {
         waits
     }
 
-    /// A rank starts to compute.
+    /// Starts a computation of a rank.
     fn compute(&mut self, world: &mut World, rank: u32, amounts: u32) {
         let flops = self.amount(rank, amounts);
         if flops > 0.0 {
@@ -93,20 +93,20 @@ impl Run {
         }
     }
 
-    /// A rank starts to compute so many operations.
+    /// Starts a computation of a number of operations on a rank.
     pub fn compute_flops(&mut self, world: &mut World, rank: u32, flops: f64) {
         self.ranks.start(rank, 0);
         let host = self.hosts[rank as usize];
         world.compute(self.slot, &mut self.pending, Purpose::Rank { rank, level: 0 }, (host, flops));
     }
 
-    /// A rank waits for its group, which exchanges messages once all are there.
+    /// Makes a rank wait for its group, which exchanges messages when all ranks have arrived.
     fn exchange(&mut self, world: &mut World, rank: u32, exchange: u32) -> Result<bool, ExecutionError> {
         if !self.arrive(rank) {
             return Ok(true);
         }
         let group = self.program.exchanges[exchange as usize].group;
-        let hosts = members(&self.hosts, &self.newcomers, group);
+        let hosts = members(&self.hosts, &self.added_hosts, group);
         let World { platform, stores, network, builder, .. } = &mut *world;
         let with = Surroundings { platform, stores, network, hosts };
         let ready = self.program.exchange(exchange, with, builder)?;
@@ -117,7 +117,7 @@ impl Run {
         Ok(true)
     }
 
-    /// A rank launches kernels on its GPUs, and transfers between them.
+    /// Launches kernels on the GPUs of a rank, and transfers between them.
     fn launch(
         &mut self,
         world: &mut World,
@@ -133,7 +133,7 @@ impl Run {
             until = world.gpus.compute(world.now, index, self.gpus_per_node, seconds);
         }
         if let Some(exchange) = exchange {
-            let hosts = members(&self.hosts, &self.newcomers, self.ranks.all[rank as usize].group);
+            let hosts = members(&self.hosts, &self.added_hosts, self.ranks.all[rank as usize].group);
             let World { platform, stores, network, builder, .. } = &mut *world;
             let with = Surroundings { platform, stores, network, hosts };
             let inside = self.program.exchange(exchange, with, builder)?.inside;
@@ -147,7 +147,7 @@ impl Run {
         Ok(())
     }
 
-    /// A rank starts to read or write.
+    /// Starts a read or write of a rank.
     fn transfer(
         &mut self,
         world: &mut World,
@@ -168,7 +168,7 @@ impl Run {
         let own = [host];
         let on_disks = match world.stores.place(world.host(host), storage) {
             Some(Place::Local) => &own[..],
-            Some(Place::Striped(_)) => members(&self.hosts, &self.newcomers, group),
+            Some(Place::Striped(_)) => members(&self.hosts, &self.added_hosts, group),
             Some(Place::Remote(_)) | None => &[],
         };
         for &disk in on_disks {
@@ -192,14 +192,14 @@ impl Run {
         transfer: u32,
     ) -> Result<u32, ExecutionError> {
         let group = self.program.transfers[transfer as usize].group;
-        let hosts = members(&self.hosts, &self.newcomers, group);
+        let hosts = members(&self.hosts, &self.added_hosts, group);
         let World { platform, stores, network, builder, .. } = &mut *world;
         let with = Surroundings { platform, stores, network, hosts };
         let task = self.program.transfer(transfer, self.ranks.member(rank), with, builder);
         task.map_err(|route| ExecutionError::no_route(&world.platform, route))
     }
 
-    /// A rank has done a task.
+    /// Ends a task of a rank.
     fn end_task(&mut self, world: &mut World, rank: u32, level: u32, task: u32) {
         let entry = TaskTime {
             job: self.job,
@@ -213,10 +213,10 @@ impl Run {
     }
 }
 
-/// The hosts of a group, of those of all ranks and of the new ones.
-fn members<'a>(all: &'a [u32], newcomers: &'a [u32], group: Group) -> &'a [u32] {
+/// The hosts of a group, given those of all ranks and of the added ranks.
+fn members<'a>(all: &'a [u32], added: &'a [u32], group: Group) -> &'a [u32] {
     match group {
         Group::Everyone => all,
-        Group::Newcomers => newcomers,
+        Group::Added => added,
     }
 }

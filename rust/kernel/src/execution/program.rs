@@ -1,7 +1,7 @@
-//! An application as a program: flat steps that every rank goes through, and what each of them costs a job now.
+//! An application as a program: flat steps that every rank executes, and their current costs.
 //!
-//! A program is made when a job starts and whenever its nodes change: all formulas are evaluated then, O(tasks × n)
-//! for n ranks. What needs routes is worked out when the first rank comes to it, and kept for all iterations.
+//! A program is compiled when a job starts and whenever its nodes change: all formulas are evaluated then, O(tasks × n)
+//! for n ranks. Demands that need routes are built when the first rank reaches them, and stored for all iterations.
 use serde::{Deserialize, Serialize};
 
 use super::demands::Demands;
@@ -13,52 +13,52 @@ use crate::application::{Communication, Direction, Storage};
 use crate::platform::{NoRoute, Platform};
 use crate::sharing::{DemandBuilder, Network};
 
-/// Which ranks a step is for; each group has barriers of its own.
+/// The ranks that a step applies to; each group has its own barriers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Group {
     /// All ranks of the job.
     #[default]
     Everyone,
-    /// Those that were not there before the last reconfiguration.
-    Newcomers,
+    /// The ranks added by the last reconfiguration.
+    Added,
 }
 
-/// One step of every rank. `amounts`, `exchange`, `transfer` are places in the program's lists; `level` is how deep in
-/// sequences a task stands, from 1: what it starts asynchronously is awaited at the end of that level. Level 0 is what a
-/// rank waits for at once.
+/// One step of every rank. `amounts`, `exchange`, `transfer` are indices into the program's lists. `level` is the
+/// nesting depth of a task in sequences, from 1: its asynchronous activities are awaited at the end of that level.
+/// Level 0 stands for activities that a rank awaits immediately.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Step {
-    /// The following steps are for this group; ranks that are not in it jump.
+    /// Makes the following steps apply to a group; other ranks jump to `others`.
     Enter { group: Group, others: u32 },
     /// Begins a loop.
     Repeat { depth: u32, times: u64, after: u32 },
     /// Ends an iteration of a loop.
     Again { depth: u32, times: u64, back: u32 },
-    /// Enters the loop of a phase in the middle.
+    /// Enters the loop of a phase at a given iteration.
     Continue { iteration: u64, at: u32 },
-    /// Comes between two iterations of phases: the job's size may change here.
+    /// Separates two iterations of phases: the job's size may change here.
     Between { phase: u32 },
     /// Waits for the group.
     Barrier,
-    /// Waits for what the rank has started at a level.
+    /// Waits for the activities that the rank has started at a level.
     Await { level: u32 },
-    /// Starts to compute.
+    /// Starts a computation.
     Compute { amounts: u32 },
     /// Waits for the group, which then exchanges messages, or computes and exchanges in lock-step.
     Exchange { exchange: u32 },
     /// Launches kernels, and transfers within the node.
     Launch { amounts: Option<u32>, exchange: Option<u32> },
-    /// Waits for them.
+    /// Waits for the kernels and transfers of the last launch.
     Synchronise,
-    /// Goes through its operations of a message program.
+    /// Executes the rank's operations of a message program.
     Messages { part: u32 },
-    /// Waits for the group, which then goes from round to round of a message program.
+    /// Waits for the group, which then executes the rounds of a message program.
     Rounds { part: u32 },
     /// Sleeps.
     Sleep { amounts: u32 },
-    /// Starts to read or write.
+    /// Starts a read or write.
     Transfer { transfer: u32, level: u32 },
-    /// The log's: a task begins or ends.
+    /// Records the begin or end of a task in the log.
     Begin { level: u32 },
     /// See above.
     End { level: u32, name: u32 },
@@ -70,26 +70,26 @@ pub enum Step {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Exchange {
     pub group: Group,
-    /// Bytes in all, and how they are spread.
+    /// Total bytes, and their pattern.
     pub total: f64,
     pub pattern: Communication,
-    /// The GPUs per node between which they go; 0 if the ranks send them themselves.
+    /// GPUs per node that exchange the bytes; 0 if the ranks themselves do.
     pub gpus: u32,
-    /// Operations of every rank, where these progress in lock-step.
+    /// Operations of every rank, if these progress in lock-step.
     pub flops: Option<u32>,
     ready: Option<Ready>,
 }
 
-/// An exchange once its routes are known.
+/// An exchange with known routes.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Ready {
     /// The parallel task.
     pub demand: u32,
-    /// Bytes between the two GPUs of a node that exchange the most.
+    /// Bytes between the two GPUs of a node that exchange most.
     pub inside: f64,
 }
 
-/// What every rank of a group reads or writes.
+/// A read or write of every rank of a group.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Transfer {
     pub group: Group,
@@ -97,7 +97,7 @@ pub struct Transfer {
     pub direction: Direction,
     /// Bytes of every rank.
     pub amounts: u32,
-    /// The first of the ranks' parallel tasks, once their routes are known.
+    /// The first of the ranks' parallel tasks, if their routes are known.
     first: Option<u32>,
 }
 
@@ -112,10 +112,10 @@ pub struct Program {
     pub demands: Demands,
     pub messages: Vec<MessagePassing>,
     pub rounds: Vec<Rounds>,
-    /// How deep loops stand in each other at most, and levels (see [`Step`]).
+    /// Maximum nesting depth of loops, and number of levels (see [`Step`]).
     pub depths: u32,
     pub levels: u32,
-    /// The level at which migrations out of caches are awaited, where there are any.
+    /// The level at which migrations out of caches are awaited, if there are caches.
     pub migrations: Option<u32>,
 }
 
@@ -124,7 +124,7 @@ impl Exchange {
         Self { group, total, pattern, gpus, flops, ready: None }
     }
 
-    /// Whether another one asks for the same, so that one demand does for both.
+    /// Returns whether another exchange has the same arguments, so that both can share one demand.
     fn is_like(&self, other: &Self) -> bool {
         self.group == other.group
             && self.gpus == other.gpus
@@ -140,7 +140,7 @@ impl Transfer {
     }
 }
 
-/// The hosts of a group, and where and by which model they exchange and keep data.
+/// The hosts of a group, and the platform, storage and network model that they use.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
     pub platform: &'a Platform,
@@ -150,7 +150,7 @@ pub struct Surroundings<'a> {
 }
 
 impl Surroundings<'_> {
-    /// Makes the parallel task of a node that reads or writes, evenly from or to those that keep its data.
+    /// Builds the parallel task of a node that reads or writes, evenly distributed over the hosts that store its data.
     fn transfer(
         &self,
         (node, storage, direction): (u32, Storage, Direction),
@@ -179,7 +179,7 @@ impl Surroundings<'_> {
 }
 
 impl Program {
-    /// An exchange with its routes.
+    /// Returns an exchange with its routes.
     pub fn exchange(
         &mut self,
         index: u32,
@@ -223,7 +223,7 @@ impl Program {
         Ok(Ready { demand: self.demands.keep(&builder.demand()), inside })
     }
 
-    /// The parallel task of a rank that reads or writes; there is none for its own disk.
+    /// The index of the parallel task of a rank that reads or writes; its demand has no work if it uses its own disk.
     pub fn transfer(
         &mut self,
         index: u32,

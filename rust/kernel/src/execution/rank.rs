@@ -1,15 +1,15 @@
-//! The ranks of a run: flat arrays, a step costs O(1).
+//! The ranks of a run, in flat arrays: a step costs O(1).
 use serde::{Deserialize, Serialize};
 
 use super::program::{Group, Program, Step};
 use crate::time::FineTime;
 
-/// What a rank waits for.
+/// The event for which a rank waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Blocked {
-    /// Until nothing that it has started at a level is under way.
+    /// The end of all activities that it has started at a level.
     OnLevel(u32),
-    /// Others, or a time; or it goes on.
+    /// Other ranks or a time; also for a rank that does not wait.
     Otherwise,
 }
 
@@ -20,11 +20,11 @@ pub struct Rank {
     pub next: u32,
     pub blocked: Blocked,
     pub group: Group,
-    /// Its place among the newcomers; `u32::MAX` if it is none.
-    pub newcomer: u32,
-    /// Whether it has come to no iteration yet since the (re)start.
+    /// Its index among the added ranks; `u32::MAX` if it was not added.
+    pub added_index: u32,
+    /// True if it has not reached an iteration since the start or reconfiguration.
     pub fresh: bool,
-    /// When its GPUs are done.
+    /// The time at which its GPUs have finished.
     pub until: FineTime,
 }
 
@@ -34,23 +34,23 @@ pub struct Ranks {
     pub all: Vec<Rank>,
     depths: usize,
     levels: usize,
-    /// How often each loop has been gone through, rank by rank.
+    /// Number of passes of each loop, rank by rank.
     counters: Vec<u64>,
-    /// How many activities are under way at each level, rank by rank.
+    /// Number of activities in progress at each level, rank by rank.
     under_way: Vec<u32>,
-    /// When the task at each level was begun, if that is logged.
+    /// Begin of the task at each level, if logged.
     begun: Vec<FineTime>,
 }
 
 impl Ranks {
-    /// Ranks that stand at the beginning of a program.
+    /// Creates ranks at the beginning of a program.
     pub fn new(count: usize, program: &Program, logged: bool) -> Self {
         let (depths, levels) = (program.depths as usize, program.levels as usize);
         let rank = Rank {
             next: 0,
             blocked: Blocked::Otherwise,
             group: Group::Everyone,
-            newcomer: u32::MAX,
+            added_index: u32::MAX,
             fresh: true,
             until: FineTime::default(),
         };
@@ -64,24 +64,24 @@ impl Ranks {
         }
     }
 
-    /// A rank's place in its group.
+    /// The index of a rank in its group.
     pub fn member(&self, rank: u32) -> usize {
         let state = &self.all[rank as usize];
-        (if state.group == Group::Everyone { rank } else { state.newcomer }) as usize
+        (if state.group == Group::Everyone { rank } else { state.added_index }) as usize
     }
 
-    /// Iterations of its phase that a rank has done.
+    /// Number of iterations of its phase that a rank has done.
     pub fn iteration(&self, rank: u32) -> u64 {
         self.counters[rank as usize * self.depths]
     }
 
-    /// Loops and groups.
+    /// Executes the control-flow steps: loops and groups.
     pub fn flow(&mut self, rank: u32, step: Step) {
         let counters = rank as usize * self.depths;
         let state = &mut self.all[rank as usize];
         match step {
             Step::Enter { group, others } => {
-                if group == Group::Newcomers && state.newcomer == u32::MAX {
+                if group == Group::Added && state.added_index == u32::MAX {
                     state.next = others;
                 } else {
                     state.group = group;
@@ -108,12 +108,12 @@ impl Ranks {
         }
     }
 
-    /// A rank starts something at a level.
+    /// Counts an activity that a rank starts at a level.
     pub fn start(&mut self, rank: u32, level: u32) {
         self.under_way[rank as usize * self.levels + level as usize] += 1;
     }
 
-    /// Something that a rank has started is over; whether the rank goes on.
+    /// Counts the end of an activity of a rank; returns whether the rank continues.
     pub fn completed(&mut self, rank: u32, level: u32) -> bool {
         let count = &mut self.under_way[rank as usize * self.levels + level as usize];
         *count -= 1;
@@ -125,7 +125,8 @@ impl Ranks {
         goes_on
     }
 
-    /// A rank comes to where it waits for what it has started at a level; whether it waits.
+    /// Makes a rank wait for the activities that it has started at a level, if any is in progress; returns whether it
+    /// waits.
     pub fn await_level(&mut self, rank: u32, level: u32) -> bool {
         let waits = self.under_way[rank as usize * self.levels + level as usize] > 0;
         if waits {
@@ -134,12 +135,12 @@ impl Ranks {
         waits
     }
 
-    /// A rank begins a task at a level.
+    /// Records the begin of a task of a rank at a level.
     pub fn begin_task(&mut self, rank: u32, level: u32, now: FineTime) {
         self.begun[rank as usize * self.levels + level as usize] = now;
     }
 
-    /// When it began it.
+    /// The begin of the task of a rank at a level.
     pub fn begun(&self, rank: u32, level: u32) -> FineTime {
         self.begun[rank as usize * self.levels + level as usize]
     }

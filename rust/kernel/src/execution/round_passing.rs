@@ -1,4 +1,4 @@
-//! A program of rounds, what was found out for the hosts of a job, and how far the job is.
+//! A program of rounds, its plan for the hosts of a job, and the progress of the job.
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -6,42 +6,42 @@ use serde::{Deserialize, Serialize};
 
 use crate::application::RoundProgram;
 
-/// A program of rounds, and how far the job is in it.
+/// A program of rounds, and the progress of the job in it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Rounds {
     pub program: Arc<RoundProgram>,
     pub plan: Option<Plan>,
-    /// The rank that came last, and has the rounds begin.
+    /// The rank that arrived last, which starts the rounds.
     pub driver: Option<u32>,
-    /// The group that is next, and when the one under way began.
+    /// The index of the next group, and the begin of the current one.
     pub next: u32,
     pub begun: f64,
-    /// Where the messages of each class are counted; empty before the first one is.
+    /// The indices of the totals of each message class; empty before the first message is counted.
     pub counted: Vec<u32>,
 }
 
-/// What was found out for the hosts of the job.
+/// The plan of the rounds for the hosts of the job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
-    /// What is done one after the other, and seconds that pass at the end.
+    /// The groups in order, and seconds that pass after the last.
     pub groups: Vec<RoundGroup>,
     pub rest: f64,
-    /// The demand of each shape, where it is kept.
+    /// The demand of each shape, if it is stored.
     pub kept: Vec<Option<u32>>,
 }
 
-/// Rounds that are one activity.
+/// Rounds that are executed as one activity.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RoundGroup {
     pub rounds: Range<u32>,
-    /// How long it waits, in seconds.
+    /// Latency of the activity, seconds.
     pub delay: f64,
-    /// Its demand, where it is kept.
+    /// Its demand, if it is stored.
     pub kept: Option<u32>,
 }
 
 impl Rounds {
-    /// Rounds of which none has begun.
+    /// Creates the state before the first round.
     pub fn new(program: Arc<RoundProgram>) -> Self {
         Self { program, plan: None, driver: None, next: 0, begun: 0.0, counted: Vec::new() }
     }

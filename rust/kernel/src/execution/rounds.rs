@@ -1,9 +1,9 @@
-//! Aggregated message passing: the ranks of a job go from round to round together, and each round is one activity.
+//! Aggregated message passing: the ranks of a job execute the rounds together, and each round is one activity.
 //!
-//! When the job first comes to its rounds, they are routed and the ranks are followed through them with the times that
-//! messages take alone, O(the routes of all messages); that gives the delay of each round. Rounds that overlap too much
-//! to follow one another are one activity. Demands are kept as long as they are not too many, and else made again
-//! when their rounds begin.
+//! When the job first reaches its rounds, they are routed, and the ranks are followed through them with the times of
+//! the messages alone, O(the routes of all messages). The result is the delay of each round. Rounds that overlap too
+//! much to run one after the other are merged into one activity. Demands are stored while they are not too many;
+//! otherwise they are rebuilt when their rounds begin.
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -18,13 +18,14 @@ use crate::application::{Operation, Pace, RoundProgram};
 use crate::platform::Platform;
 use crate::sharing::{BundleSum, Demand};
 
-/// Uses of links that the demands of a program may take up, 16 bytes each. Tests come to the end of it.
+/// Maximum number of uses of links in the stored demands of a program, 16 bytes each. Small in tests, so that they
+/// reach it.
 const MOST_USES: usize = if cfg!(test) { 12 } else { 4_000_000 };
 
-/// Times may differ by this part of themselves, which is rounding.
+/// Relative tolerance of times for rounding.
 const ROUNDING: f64 = 1e-9;
 
-/// A group as it is found.
+/// A group while it is built.
 struct Span {
     rounds: Range<u32>,
     delay: f64,
@@ -32,7 +33,7 @@ struct Span {
 }
 
 impl Run {
-    /// A rank comes to the rounds of a program, or goes on with them; whether it waits.
+    /// Makes a rank arrive at the rounds of a program, or continue with them; returns whether it waits.
     pub fn pass_rounds(&mut self, world: &mut World, rank: u32, part: u32) -> Result<bool, ExecutionError> {
         let at = part as usize;
         if self.program.rounds[at].driver == Some(rank) {
@@ -46,7 +47,7 @@ impl Run {
             return Ok(true);
         }
         if self.begin_rounds(world, rank, part)? {
-            // The rank comes to this step again.
+            // The rank executes this step again.
             self.ranks.all[rank as usize].next -= 1;
             return Ok(self.ranks.await_level(rank, 0));
         }
@@ -57,7 +58,7 @@ impl Run {
         Ok(true)
     }
 
-    /// Begins the next rounds, or what passes after the last ones; whether there was anything left.
+    /// Starts the next rounds, or the time after the last ones; returns false if nothing is left.
     fn begin_rounds(&mut self, world: &mut World, rank: u32, part: u32) -> Result<bool, ExecutionError> {
         let at = &mut self.program.rounds[part as usize];
         let Some(plan) = &at.plan else { return Ok(false) };
@@ -87,7 +88,7 @@ impl Run {
         Ok(true)
     }
 
-    /// Counts the messages of rounds that begin, where that is asked for.
+    /// Counts the messages of rounds that begin, if enabled.
     fn count_messages(&mut self, world: &mut World, part: u32, rounds: Range<u32>) {
         let Some(counts) = &mut world.counts else { return };
         let at = &mut self.program.rounds[part as usize];
@@ -101,7 +102,7 @@ impl Run {
         }
     }
 
-    /// Writes down the rounds that have ended, if that is logged.
+    /// Records the rounds that have ended, if logged.
     fn note_rounds(&self, world: &mut World, part: u32) {
         let at = &self.program.rounds[part as usize];
         let group = at.plan.as_ref().and_then(|plan| plan.groups.get(at.next as usize - 1));
@@ -118,7 +119,7 @@ impl Run {
         }
     }
 
-    /// Adds what a round takes.
+    /// Adds the demand of a round.
     fn add_round(
         &self,
         world: &mut World,
@@ -138,7 +139,7 @@ impl Run {
         Ok(())
     }
 
-    /// Makes the bundle of the messages of a shape.
+    /// Builds the bundle of the messages of a shape.
     fn route(&self, world: &mut World, program: &RoundProgram, shape: u32) -> Result<(), ExecutionError> {
         let host = |rank: u32| self.hosts[rank as usize];
         let messages =
@@ -177,7 +178,8 @@ impl Run {
         Ok(())
     }
 
-    /// Groups rounds: one that does not fit into the time by which its last message arrives is joined with those before.
+    /// Groups rounds: a round that does not fit into the time until its last message arrives is merged with those
+    /// before.
     fn group(
         &self,
         world: &mut World,
@@ -186,7 +188,7 @@ impl Run {
         seconds: &[f64],
     ) -> Result<Vec<Span>, ExecutionError> {
         let (mut groups, mut arrived): (Vec<Span>, f64) = (Vec::new(), 0.0);
-        // The rounds of which the world's sum is.
+        // The rounds that are contained in the sum of `world`.
         let mut summed = 0..0;
         for (round, (&last, &alone)) in last.iter().zip(seconds).enumerate() {
             arrived = arrived.max(last);
@@ -207,7 +209,7 @@ impl Run {
         Ok(groups)
     }
 
-    /// A group with its demand, if it is kept.
+    /// Completes a group with its demand, if it is stored.
     fn finished(&mut self, world: &mut World, part: u32, span: Span) -> Result<RoundGroup, ExecutionError> {
         let Span { rounds, delay, .. } = span;
         let kept = if rounds.len() == 1 {
@@ -220,7 +222,7 @@ impl Run {
         Ok(RoundGroup { rounds, delay, kept })
     }
 
-    /// Makes the world's sum that of some rounds; `summed` are those of which it is.
+    /// Makes the sum of `world` that of some rounds; `summed` are the rounds that it contains.
     fn sum_up(
         &self,
         world: &mut World,
@@ -241,7 +243,7 @@ impl Run {
         Ok(())
     }
 
-    /// What each rank computes per second while all others of the job on its host do.
+    /// Operations per second of each rank while all other ranks of the job on its host compute.
     fn flops_per_second(&self, platform: &Platform) -> Vec<f64> {
         let mut there = vec![0_u32; platform.hosts().len()];
         self.hosts.iter().for_each(|&host| there[host as usize] += 1);
@@ -254,18 +256,18 @@ impl Run {
     }
 }
 
-/// Keeps a demand; None where there are many already.
+/// Stores a demand; returns None if too many are stored already.
 fn keep(demands: &mut Demands, demand: &Demand) -> Option<u32> {
     (demands.uses() + demand.uses.len() <= MOST_USES).then(|| demands.keep(demand))
 }
 
-/// The pace of a job that has the platform to itself.
+/// The times of a job that has the platform to itself.
 struct AloneTimes<'a> {
     program: &'a RoundProgram,
-    /// Of the messages of all shapes, and what each rank computes per second.
+    /// Durations of the messages of all shapes, seconds; and operations per second of each rank.
     durations: Vec<f64>,
     flops: Vec<f64>,
-    /// When the last message of each round arrives.
+    /// Arrival of the last message of each round.
     last: Vec<f64>,
 }
 

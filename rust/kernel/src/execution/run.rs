@@ -1,4 +1,4 @@
-//! A job's run: its ranks, where each of them is in the program, and what they wait for.
+//! A job's run: its ranks, their positions in the program, and their waiting.
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -21,54 +21,54 @@ use crate::time::FineTime;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Run {
     pub job: u32,
-    /// Where it is among the runs, and which it is: places are given back.
+    /// Its index among the runs, and its serial number: indices are reused.
     pub slot: u32,
     pub serial: u64,
     carried: ApplicationJob,
-    /// What the job's end is counted from, and when the application began.
+    /// The start of the job, and the begin of the application.
     pub start: Start,
     pub begun: FineTime,
     pub runtime_arguments: Arc<BTreeMap<String, Value>>,
     pub gpus_per_node: u32,
-    /// The same from the next reconfiguration on.
+    /// The number of GPUs per node from the next reconfiguration on.
     pub gpus_wanted: u32,
     clips: bool,
-    /// The hosts of the ranks, and of those that came with the last reconfiguration, with their ranks.
+    /// The hosts of all ranks, and the hosts and numbers of the ranks added by the last reconfiguration.
     pub hosts: Vec<u32>,
-    pub newcomers: Vec<u32>,
-    newcomer_ranks: Vec<u32>,
-    /// The iterations of each phase.
+    pub added_hosts: Vec<u32>,
+    added_ranks: Vec<u32>,
+    /// Number of iterations of each phase.
     pub iterations: Vec<u64>,
     pub program: Program,
     pub ranks: Ranks,
-    /// How many ranks of each group have come to the barrier at which it is.
+    /// Number of ranks of each group that have arrived at its current barrier.
     arrived: [u32; 2],
-    /// Activities that are under way.
+    /// Activities in progress.
     pub pending: Vec<u32>,
     pub cached: CachedData,
-    /// What all ranks decide alike between two iterations: for which one, and what.
+    /// The common decision of all ranks between two iterations: the phase and iteration, and the resulting notice.
     decided: Option<(u32, u64, Option<Notice>)>,
-    /// Whether the run is at a scheduling point, or an evolving request, and where: the phase and the iteration.
+    /// The phase and iteration of the current scheduling point or evolving request; None if the run is not paused.
     paused: Option<(u32, u64)>,
-    /// The phase and the iteration at which rank 0 is.
+    /// The phase and iteration of rank 0.
     pub position: (u32, u64),
     pub done: bool,
-    /// How many steps all ranks have done at one instant, and at which.
+    /// The number of steps of all ranks at one instant, and the instant.
     steps: (FineTime, u64),
 }
 
-/// How many steps all ranks of a job may do at one instant: so many, and so many for each of them. More are taken for a
-/// loop in which no time passes.
+/// Maximum number of steps of all ranks of a job at one instant: the greater of this number, and this number per rank.
+/// More steps indicate a loop in which no time passes.
 const MOST_STEPS: (u64, u64) = (100_000_000, 100_000);
 
-/// Where a program begins.
+/// The entry point of a program.
 enum Entry {
     Start,
     Reconfigured { phase: u32, iteration: u64 },
 }
 
 impl Run {
-    /// A run that is about to start.
+    /// Creates a run that is about to start.
     pub fn new(
         world: &mut World,
         (slot, serial, job): (u32, u64, u32),
@@ -90,8 +90,8 @@ impl Run {
             gpus_wanted: gpus_per_node,
             clips,
             hosts: hosts.to_vec(),
-            newcomers: Vec::new(),
-            newcomer_ranks: Vec::new(),
+            added_hosts: Vec::new(),
+            added_ranks: Vec::new(),
             iterations: Vec::new(),
             program: Program::default(),
             ranks: Ranks::default(),
@@ -118,7 +118,7 @@ impl Run {
         application.phases.iter().enumerate().map(of_phase).collect()
     }
 
-    /// What formulas mean for a group.
+    /// The scope of the formulas of a group.
     fn scope(&self, group: Group, phase_iteration: u64) -> Scope<'_> {
         Scope {
             arguments: &self.carried.arguments,
@@ -135,11 +135,11 @@ impl Run {
     pub fn members(&self, group: Group) -> &[u32] {
         match group {
             Group::Everyone => &self.hosts,
-            Group::Newcomers => &self.newcomers,
+            Group::Added => &self.added_hosts,
         }
     }
 
-    /// Makes the program, and has all ranks begin it.
+    /// Compiles the program, and starts all ranks.
     fn begin(&mut self, world: &mut World, entry: &Entry) -> Result<(), ExecutionError> {
         self.program = self.compile(world, entry)?;
         self.ranks = Ranks::new(self.hosts.len(), &self.program, world.log.is_some());
@@ -160,9 +160,9 @@ impl Run {
             Entry::Start => application.on_init.iter().try_for_each(|stage| compiler.stage(stage))?,
             Entry::Reconfigured { .. } => {
                 application.on_reconfiguration.iter().try_for_each(|stage| compiler.stage(stage))?;
-                if let (Some(stage), false) = (&application.on_expansion, self.newcomers.is_empty()) {
-                    let newcomers = self.scope(Group::Newcomers, begun);
-                    compiler.for_newcomers(&self.newcomers, newcomers, stage)?;
+                if let (Some(stage), false) = (&application.on_expansion, self.added_hosts.is_empty()) {
+                    let added = self.scope(Group::Added, begun);
+                    compiler.for_added_ranks(&self.added_hosts, added, stage)?;
                 }
             }
         }
@@ -182,41 +182,41 @@ impl Run {
         Ok(compiler.finish())
     }
 
-    /// Has the job go on as it is, after a pause.
+    /// Continues the job unchanged after a pause.
     pub fn resume(&mut self, world: &mut World) {
         if self.paused.take().is_some() {
             self.release(world, Group::Everyone);
         }
     }
 
-    /// Has the job go on with other hosts, after a pause.
+    /// Continues the job on other hosts after a pause.
     pub fn reconfigure(&mut self, world: &mut World, hosts: &[u32]) -> Result<(), ExecutionError> {
         let Some((phase, iteration)) = self.paused.take() else { return Ok(()) };
         check(&world.platform, hosts)?;
-        self.newcomer_ranks = newcomers(&self.hosts, hosts);
-        self.newcomers = self.newcomer_ranks.iter().map(|rank| hosts[*rank as usize]).collect();
+        self.added_ranks = added_ranks(&self.hosts, hosts);
+        self.added_hosts = self.added_ranks.iter().map(|rank| hosts[*rank as usize]).collect();
         self.hosts = hosts.to_vec();
         self.gpus_per_node = self.gpus_wanted;
         self.begin(world, &Entry::Reconfigured { phase, iteration })?;
-        for (place, &rank) in self.newcomer_ranks.iter().enumerate() {
-            self.ranks.all[rank as usize].newcomer = place as u32;
+        for (place, &rank) in self.added_ranks.iter().enumerate() {
+            self.ranks.all[rank as usize].added_index = place as u32;
         }
         Ok(())
     }
 
-    /// Iterations of phases that rank 0 has done, and all of them.
+    /// Number of iterations of phases that rank 0 has done, and the total number.
     pub fn progress(&self) -> (u64, u64) {
         let (phase, iteration) = self.position;
         let before: u64 = self.iterations.iter().take(phase as usize).sum();
         (before + iteration, self.iterations.iter().sum())
     }
 
-    /// Whether rank 0 is not yet at the phases since the start, or the latest change of hosts.
+    /// Returns whether rank 0 has not reached the phases since the start, or since the last change of hosts.
     pub fn is_preparing(&self) -> bool {
         self.ranks.all.first().is_some_and(|rank| rank.fresh)
     }
 
-    /// An activity is over: the rank that waits for it goes on.
+    /// Ends an activity: the rank that waits for it continues.
     pub fn completed(&mut self, world: &mut World, purpose: Purpose) {
         match purpose {
             Purpose::Group(group) => self.release(world, group),
@@ -233,22 +233,22 @@ impl Run {
         }
     }
 
-    /// Some ranks have waited long enough.
+    /// Wakes some ranks after their wait for a time.
     pub fn wake(&mut self, world: &mut World, first: u32, count: u32) {
         world.ready.push(self.slot, first, count);
     }
 
-    /// All ranks of a group go on.
+    /// Lets all ranks of a group continue.
     pub fn release(&mut self, world: &mut World, group: Group) {
         match group {
             Group::Everyone => world.ready.push(self.slot, 0, self.hosts.len() as u32),
-            Group::Newcomers => {
-                self.newcomer_ranks.iter().for_each(|&rank| world.ready.push(self.slot, rank, 1));
+            Group::Added => {
+                self.added_ranks.iter().for_each(|&rank| world.ready.push(self.slot, rank, 1));
             }
         }
     }
 
-    /// A rank comes to where its group meets; whether it is the last.
+    /// Makes a rank arrive at the barrier of its group; returns whether it is the last.
     pub fn arrive(&mut self, rank: u32) -> bool {
         let state = &mut self.ranks.all[rank as usize];
         state.blocked = Blocked::Otherwise;
@@ -263,7 +263,7 @@ impl Run {
         true
     }
 
-    /// Counts steps, which cannot be without number at one instant.
+    /// Counts steps; returns an error if there are too many at one instant.
     pub fn count_steps(&mut self, now: FineTime, steps: u32) -> Result<(), ExecutionError> {
         if self.steps.0 != now {
             self.steps = (now, 0);
@@ -278,7 +278,7 @@ impl Run {
         Err(ExecutionError::Endless { steps: self.steps.1, phase, iteration })
     }
 
-    /// A rank is between two iterations; whether it waits.
+    /// Makes a rank pass between two iterations; returns whether it waits.
     pub fn between(&mut self, world: &mut World, rank: u32, phase: u32) -> Result<bool, ExecutionError> {
         let iteration = self.ranks.iteration(rank);
         if rank == 0 {
@@ -296,7 +296,7 @@ impl Run {
         let migrates =
             |run: &mut Self| run.program.migrations.is_some_and(|level| run.ranks.await_level(rank, level));
         if self.ranks.await_level(rank, 1) || migrates(self) {
-            // The rank comes here again once nothing of it is under way.
+            // The rank repeats this step after its activities have ended.
             self.ranks.all[rank as usize].next -= 1;
             return Ok(true);
         }
@@ -307,7 +307,7 @@ impl Run {
         Ok(true)
     }
 
-    /// Whether the job's size may change before an iteration of a phase, and what asks for that.
+    /// The notice before an iteration of a phase; None if the job's size may not change.
     fn decide(&self, phase: u32, iteration: u64) -> Result<Option<Notice>, ExecutionError> {
         let application = self.carried.application.as_ref().ok_or(ExecutionError::NoApplication)?;
         let described = &application.phases[phase as usize];
@@ -325,7 +325,7 @@ impl Run {
         Ok(asks.then_some(Notice::SchedulingPoint))
     }
 
-    /// The number of nodes that a request stands for.
+    /// The number of nodes of a request, within the limits of the job.
     fn granted(&self, tasks: f64) -> Result<u32, ExecutionError> {
         let (least, most) = (self.carried.tasks_min, self.carried.tasks_max);
         let inside = (f64::from(least)..=f64::from(most)).contains(&tasks);
@@ -336,14 +336,14 @@ impl Run {
     }
 }
 
-/// Makes sure that the hosts of a job are there.
+/// Checks that the hosts of a job exist.
 fn check(platform: &Platform, hosts: &[u32]) -> Result<(), ExecutionError> {
     let known = hosts.iter().all(|host| (*host as usize) < platform.hosts().len());
     if known && !hosts.is_empty() { Ok(()) } else { Err(ExecutionError::Hosts) }
 }
 
-/// The ranks that were not there before: those on hosts that had none, or fewer.
-fn newcomers(before: &[u32], now: &[u32]) -> Vec<u32> {
+/// The ranks that are new: those on hosts that had no rank, or fewer.
+fn added_ranks(before: &[u32], now: &[u32]) -> Vec<u32> {
     let mut there: HashMap<u32, u32> = HashMap::new();
     for &host in before {
         *there.entry(host).or_default() += 1;

@@ -1,17 +1,17 @@
-//! What the end of a job that carries an application is counted from.
+//! The times from which the end of a job with an application is computed.
 use serde::{Deserialize, Serialize};
 
-/// When a job started, and how many seconds of its run passed before its application began.
+/// The start of a job, and the seconds of its run before its application began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Start {
-    /// When the job started.
+    /// Start of the job, seconds.
     pub time: f64,
-    /// Seconds from then until its application began.
+    /// Seconds from the start until the application began.
     pub before: f64,
 }
 
 impl Start {
-    /// When the job ends whose application takes so many seconds: its start and run time, rounded once.
+    /// The end of a job with an application of this duration: its start plus its run time, rounded once.
     #[must_use]
     pub fn end_after(self, seconds: f64) -> f64 {
         self.time + (self.before + seconds)

@@ -1,8 +1,8 @@
-//! Where data goes: the parallel file system, disks and burst buffers in the nodes, and those at the network.
+//! Storage: the parallel file system, disks and burst buffers in the nodes, and burst buffers at the network.
 //!
-//! Disks are resources of their own: an operation takes part in what can be read (or written) per second and in what
-//! both together can do, which is the greater of the two; they are shared max-min, whatever the rule of the network.
-//! Some progress in whole bytes, as `SimGrid`'s do: at every event, O(operations under way · log).
+//! Disks are separate resources: an operation uses the bandwidth for reading (or writing), and the bandwidth of both
+//! together, which is the greater of the two. They are shared max-min, whatever the rule of the network. Some disks
+//! progress in whole bytes, like `SimGrid`'s: at every event, O(operations in progress · log).
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -13,18 +13,18 @@ use crate::platform::{Host, Platform, Role, Sharing};
 use crate::sharing::{Activities, Demand, Resource, Rule};
 use crate::time::{FineTime, IntervalClock};
 
-/// Where a rank's data goes.
+/// The location of a rank's data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Place<'a> {
-    /// Over the network to these hosts, evenly.
+    /// At these hosts over the network, evenly distributed.
     Remote(&'a [u32]),
-    /// To the node's own disk.
+    /// On the node's own disk.
     Local,
-    /// To the disks of all nodes of the job, at this many operations per byte.
+    /// On the disks of all nodes of the job, with this number of operations per byte.
     Striped(f64),
 }
 
-/// The hosts that keep data for others.
+/// The hosts that store data for others.
 #[derive(Clone, Debug, Default)]
 pub struct Stores {
     file_system: Vec<u32>,
@@ -32,7 +32,7 @@ pub struct Stores {
 }
 
 impl Stores {
-    /// Those of a platform.
+    /// The storage hosts of a platform.
     #[must_use]
     pub fn new(platform: &Platform) -> Self {
         let with = |role: Role| {
@@ -42,7 +42,7 @@ impl Stores {
         Self { file_system: with(Role::Storage), burst_buffers: with(Role::BurstBuffer) }
     }
 
-    /// Where the data of a rank on `host` goes; None if it has nowhere to go. For a cache, where it migrates to.
+    /// The location of the data of a rank on `host`; None if it has none. For a cache, the location it migrates to.
     #[must_use]
     pub fn place<'a>(&'a self, host: &'a Host, storage: Storage) -> Option<Place<'a>> {
         let remote = match storage {
@@ -62,26 +62,26 @@ impl Stores {
 /// The disks of all hosts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Disks {
-    /// What is going on at them.
+    /// The operations in progress.
     pub operations: Activities,
-    /// Where each host's three resources begin: reading, writing, both.
+    /// The index of each host's three resources: reading, writing, both.
     first: Vec<u32>,
-    /// Of each resource, whether operations there progress in whole bytes; empty where none do.
+    /// For each resource, whether operations on it progress in whole bytes; empty if none do.
     whole: Vec<bool>,
     events: Events,
 }
 
-/// Events that nothing waits for; disks that progress in whole bytes round at them all the same.
+/// Events that no rank waits for, at which disks that progress in whole bytes still round.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Events {
     /// Ends of kernels and of transfers within a node.
     single: BinaryHeap<Reverse<FineTime>>,
-    /// When looks at the platform are, if there are any.
+    /// The times of looks at the platform, if there are any.
     looks: Option<IntervalClock>,
 }
 
 impl Disks {
-    /// Those of a platform.
+    /// The disks of a platform.
     #[must_use]
     pub fn new(platform: &Platform) -> Self {
         let (mut resources, mut whole) = (Vec::new(), Vec::new());
@@ -101,7 +101,7 @@ impl Disks {
         Self { operations: Activities::new(Rule::MaxMin, resources), first, whole, events }
     }
 
-    /// Starts to read or write so many bytes, whole ones, on the disk of a host.
+    /// Starts to read or write a number of bytes, rounded down, on the disk of a host.
     pub fn start(&mut self, now: FineTime, host: u32, direction: Direction, bytes: f64, tag: u64) -> u32 {
         let first = self.first[host as usize];
         let way = first + u32::from(direction == Direction::Write);
@@ -109,26 +109,26 @@ impl Disks {
         self.operations.start(now, &Demand { amount: bytes.trunc(), uses: &uses, ..Demand::default() }, tag)
     }
 
-    /// Takes looks at the platform for events, but for the next one, before which nothing can progress.
+    /// Makes looks at the platform events, except the next one, before which nothing can progress.
     pub fn expect_looks(&mut self, mut looks: IntervalClock) {
         looks.go_on();
         self.events.looks = Some(looks);
     }
 
-    /// Takes note of something that ends without anything that waits for it.
+    /// Records the end of an operation that no rank waits for.
     pub fn expect(&mut self, time: FineTime) {
         if !self.whole.is_empty() {
             self.events.single.push(Reverse(time));
         }
     }
 
-    /// When an operation ends next, or progresses because of an event that nothing else waits for.
+    /// The time of the next end of an operation, or of an event at which disks round and that nothing else waits for.
     pub fn next_time(&mut self) -> FineTime {
         let end = self.operations.next_time();
         if end == FineTime::NEVER || self.whole.is_empty() { end } else { end.min(self.events.next()) }
     }
 
-    /// There is an event: whole bytes are done since the last one.
+    /// Rounds the progress since the last event to whole bytes.
     pub fn progress(&mut self, now: FineTime) {
         if !self.whole.is_empty() {
             self.events.pass(now);

@@ -1,4 +1,4 @@
-//! Ranks that wait for a time: a heap, O(log n). Neighbours that wait for the same time share one entry.
+//! Ranks that wait for a time: a heap, O(log n). Adjacent ranks that wait for the same time share one entry.
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -6,33 +6,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::FineTime;
 
-/// Some ranks of a run that wait for a time, in the order `(time, sequence)`.
+/// Ranks of a run that wait for a time, ordered by `(time, sequence)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Timer {
-    /// When they go on.
+    /// The time at which they continue.
     pub time: FineTime,
     sequence: u64,
-    /// Where the run is, and which it is: places are given back.
+    /// The index of the run, and its serial number: indices are reused.
     pub slot: u32,
     /// See above.
     pub serial: u64,
-    /// The first of the ranks.
+    /// The first rank.
     pub first: u32,
-    /// How many.
+    /// Number of ranks.
     pub count: u32,
 }
 
-/// Timers, the next one first.
+/// Timers, the earliest first.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Timers {
     heap: BinaryHeap<Reverse<Timer>>,
-    /// The last one, as long as others may join it.
+    /// The last timer, while others may join it.
     open: Option<Timer>,
     sequence: u64,
 }
 
 impl Timers {
-    /// Has a rank wait until `time`.
+    /// Makes a rank wait until `time`.
     pub fn add(&mut self, time: FineTime, slot: u32, serial: u64, rank: u32) {
         if let Some(open) = &mut self.open
             && open.serial == serial
@@ -47,7 +47,7 @@ impl Timers {
         self.heap.extend(self.open.replace(timer).map(Reverse));
     }
 
-    /// The time of the next timer that is not stale: whose run is still there.
+    /// The time of the next timer that is not stale, i.e. with a run that still exists.
     pub fn next_time(&mut self, is_stale: impl Fn(&Timer) -> bool) -> FineTime {
         self.heap.extend(self.open.take().map(Reverse));
         while let Some(next) = self.heap.peek() {
@@ -59,7 +59,7 @@ impl Timers {
         FineTime::NEVER
     }
 
-    /// Takes the next timer.
+    /// Removes and returns the next timer.
     pub fn pop(&mut self) -> Option<Timer> {
         self.heap.pop().map(|next| next.0)
     }

@@ -1,4 +1,4 @@
-//! What all runs share: the engine's activities, the disks, GPUs and timers, and the ranks that are to go on.
+//! State shared by all runs: the activities, disks, GPUs and timers, and the ready ranks.
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -20,34 +20,34 @@ use super::program::Group;
 use super::storage::{Disks, Stores};
 use super::timer::Timers;
 
-/// What an activity is for.
+/// The purpose of an activity.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Purpose {
-    /// A rank waits for it, or will, at a level (see `Step`).
+    /// A rank waits for it now or later, at a level (see `Step`).
     Rank { rank: u32, level: u32 },
     /// A group of ranks waits for it.
     Group(Group),
-    /// It is a message of one of the program's message programs.
+    /// A message of one of the program's message programs.
     Message { part: u32, message: u32 },
-    /// A rank waits for it, and then it migrates to the file system.
+    /// A rank waits for it; then its data migrates to the file system.
     Cached { rank: u32, level: u32, write: u32 },
     /// A part of such a migration.
     Migration { rank: u32, write: u32 },
 }
 
-/// An activity that is under way.
+/// An activity in progress.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct PendingActivity {
-    /// Where its run is.
+    /// The index of its run.
     pub slot: u32,
     pub purpose: Purpose,
     handle: u32,
     on_disk: bool,
-    /// Its place in the run's list of pending activities.
+    /// Its index in the run's list of pending activities.
     pub place: u32,
 }
 
-/// Activities by their tags, which are places in a list that are given back: O(1).
+/// Activities by tag; tags are indices in a list and are reused: O(1).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PendingActivities {
     all: Vec<PendingActivity>,
@@ -64,7 +64,7 @@ impl PendingActivities {
         self.all.len() as u32 - 1
     }
 
-    /// Takes out an activity that is over, also of its run's list.
+    /// Removes an activity that has ended, also from the list of its run.
     pub fn take(&mut self, tag: u32, of_run: &mut Vec<u32>) {
         let place = self.all[tag as usize].place;
         of_run.swap_remove(place as usize);
@@ -79,7 +79,7 @@ impl PendingActivities {
     }
 }
 
-/// Ranks that can go on, first come, first served; neighbours stand together.
+/// Ranks that can continue, first come, first served; adjacent ranks share one entry.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Ready {
     queue: VecDeque<(u32, u32, u32)>,
@@ -97,12 +97,12 @@ impl Ready {
         }
     }
 
-    /// Where the run is, the first rank, and how many.
+    /// Removes and returns the first entry: the run's index, the first rank, and the number of ranks.
     pub fn pop(&mut self) -> Option<(u32, u32, u32)> {
         self.queue.pop_front()
     }
 
-    /// Puts ranks back that were taken out and have not come to go on.
+    /// Puts back removed ranks that have not run.
     pub fn put_back(&mut self, slot: u32, first: u32, count: u32) {
         self.queue.push_front((slot, first, count));
     }
@@ -116,10 +116,10 @@ impl Ready {
     }
 }
 
-/// What all runs share.
+/// State shared by all runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct World {
-    /// Given, and not part of a snapshot.
+    /// Part of the input, and not of a snapshot.
     #[serde(skip)]
     pub platform: Arc<Platform>,
     #[serde(skip)]
@@ -128,21 +128,21 @@ pub struct World {
     pub network: Network,
     pub activities: Activities,
     pub disks: Disks,
-    /// What is cached on them.
+    /// The data cached on the disks.
     pub buffers: Buffers,
-    /// Migrations that begin at this instant: where their run is, the rank, and the write.
+    /// Migrations that begin at this instant: the run's index, the rank, and the write.
     pub migrations: Vec<(u32, u32, u32)>,
     pub gpus: Gpus,
     pub timers: Timers,
     pub pending: PendingActivities,
     pub ready: Ready,
     pub notices: VecDeque<(u32, Notice)>,
-    /// Jobs whose applications are done, and that end at a later float64 time, by that time.
+    /// Jobs with ended applications that end at a later float64 time, by that time.
     ending: VecDeque<(f64, u32, Notice)>,
     pub log: Option<TaskLog>,
     pub counts: Option<Box<MessageCounts>>,
     pub builder: DemandBuilder,
-    /// Buffers; nothing in them outlasts a call.
+    /// Buffers without content between calls.
     #[serde(skip)]
     pub bundle: BundleBuilder,
     #[serde(skip)]
@@ -181,12 +181,12 @@ impl World {
         &self.platform.hosts()[index as usize]
     }
 
-    /// The resource that the cores of a host are.
+    /// The resource of a host's cores.
     pub fn cpu(&self, host: u32) -> u32 {
         cores(&self.platform, host)
     }
 
-    /// Lets time pass. The first thing that is done at an instant: disks know of every event.
+    /// Advances the clock. Must come first at an instant, because disks round at every event.
     pub fn set_clock(&mut self, now: FineTime) {
         if now <= self.now {
             return;
@@ -200,7 +200,7 @@ impl World {
         }
     }
 
-    /// The application of a job is done, after so many seconds. The job ends at `end`, or now if that is past.
+    /// Ends the application of a job after a number of seconds. The job ends at `end`, or now if `end` is past.
     pub fn finish(&mut self, job: u32, seconds: f64, end: f64) {
         let notice = Notice::Done { seconds };
         if FineTime::at(end) <= self.now {
@@ -210,18 +210,18 @@ impl World {
         self.ending.insert(place, (end, job, notice));
     }
 
-    /// Nothing is told of a job any more.
+    /// Drops all notices of a job.
     pub fn keep_silent(&mut self, job: u32) {
         self.notices.retain(|(of, _)| *of != job);
         self.ending.retain(|(_, of, _)| *of != job);
     }
 
-    /// Whether there is, or will be, something to tell.
+    /// Returns whether there are notices, now or later.
     pub fn has_notices(&self) -> bool {
         !self.notices.is_empty() || !self.ending.is_empty()
     }
 
-    /// When an activity or a job ends next, or disks must know of an event; timers are not counted.
+    /// The time of the next end of an activity or job, or of a disk event; without timers.
     pub fn next_time(&mut self) -> FineTime {
         let end = self.ending.front().map_or(FineTime::NEVER, |next| FineTime::at(next.0));
         self.activities.next_time().min(self.disks.next_time()).min(end)
@@ -243,7 +243,7 @@ impl World {
         self.builder = builder;
     }
 
-    /// Has disks know when the GPUs of a host will be done.
+    /// Records the ends of the operations of a host's GPUs as events for disks.
     pub fn expect_gpus(&mut self, host: u32) {
         self.gpus.ends(host).filter(|end| *end > self.now).for_each(|end| self.disks.expect(end));
     }
@@ -263,7 +263,7 @@ impl World {
             self.disks.start(self.now, host, direction, bytes, u64::from(tag));
     }
 
-    /// Ends all activities of a run before their time.
+    /// Cancels all activities of a run.
     pub fn cancel(&mut self, of_run: &mut Vec<u32>) {
         for tag in of_run.drain(..) {
             let PendingActivity { handle, on_disk, .. } = self.pending.all[tag as usize];
@@ -273,12 +273,12 @@ impl World {
         }
     }
 
-    /// Whether any activity has ended, or is about to use something.
+    /// Returns whether any activity has ended, or any latency is over.
     pub fn is_due(&mut self) -> bool {
         self.activities.next_time().min(self.disks.operations.next_time()) <= self.now
     }
 
-    /// Takes out one activity that has ended: on the platform first, then on disks.
+    /// Removes and returns one activity that has ended: on the platform first, then on disks.
     pub fn completed(&mut self) -> Option<u32> {
         let tag = self.activities.pop_finished(self.now);
         tag.or_else(|| self.disks.operations.pop_finished(self.now)).map(|tag| tag as u32)

@@ -1,4 +1,4 @@
-//! Several jobs at once, forks, kills, failures, the log.
+//! Several jobs at once, forks, kills, failures, and the log.
 use proptest::prelude::*;
 
 use super::*;
@@ -80,7 +80,7 @@ fn the_log_has_the_time_of_every_task_of_every_rank() {
     assert!(log.entries().iter().all(|entry| entry.job == 9));
 }
 
-/// Why a job cannot be started, with the rest of its application as given.
+/// The error of a job that cannot be started, with the rest of its application unchanged.
 fn refused(job: &ApplicationJob, hosts: &[u32], gpus: u32) -> String {
     let mut execution = Execution::new(crossbar(|hosts| hosts[1].disk = None), max_min());
     let refusal = execution.start_at(0.0, 1, job, hosts, gpus).expect_err("it is refused").to_string();
@@ -169,7 +169,7 @@ fn any_job() -> impl Strategy<Value = (ApplicationJob, f64, Vec<u32>)> {
     })
 }
 
-/// Jobs that have started, with nothing done after the last start.
+/// Jobs that have started, before any step after the last start.
 fn started(
     jobs: &[(ApplicationJob, f64, Vec<u32>)],
     network: Network,
@@ -186,7 +186,7 @@ fn started(
     (execution, seen)
 }
 
-/// Does what happens until a time.
+/// Processes all events until a time.
 fn until(execution: &mut Execution, time: f64, seen: &mut Vec<(f64, u32, Notice)>) {
     while execution.next() <= time && execution.next().is_finite() {
         let now = execution.next();

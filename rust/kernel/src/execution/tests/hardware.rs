@@ -2,7 +2,7 @@
 use super::*;
 use crate::time::{FineTime, IntervalClock};
 
-/// Asserts how long one task takes with so many GPUs per node.
+/// Asserts the duration of one task with this number of GPUs per node.
 fn takes_with(gpus: u32, task: &Task, nodes: u32, seconds: f64) {
     let job = rigid(vec![phase(1.0, vec![task.clone()])]);
     for network in networks() {
@@ -22,7 +22,7 @@ fn operations_are_split_over_the_gpus_of_a_node() {
 #[test]
 fn gpus_exchange_inside_and_between_nodes_at_once() {
     let bytes = |pattern| gpu(None, Some((1e12, pattern)));
-    // One GPU per node: as the ranks themselves would.
+    // One GPU per node: the same as between the ranks themselves.
     takes_with(1, &bytes(Communication::AllToAll), 4, 25.0 + 2e-6);
     takes_with(1, &bytes(Communication::Gather), 4, 75.0 + 2e-6);
     // One node: each of three pairs exchanges 2 · 1e12 / 6 bytes; alone, or along the ring of three.
@@ -30,7 +30,7 @@ fn gpus_exchange_inside_and_between_nodes_at_once() {
     takes_with(3, &bytes(Communication::Ring), 1, 20.0 / 3.0);
     // Two nodes of three: 9 pairs of GPUs across, 1e12 / 30 bytes each way.
     takes_with(3, &bytes(Communication::AllToAll), 2, 30.0 + 2e-6);
-    // Computing overlaps all of it.
+    // Computing overlaps with the entire transfer.
     let both = |flops| gpu(Some((flops, Pattern::AllRanks)), Some((1e12, Communication::AllToAll)));
     takes_with(3, &both(6e13), 2, 30.0 + 2e-6);
     takes_with(3, &both(6e14), 2, 100.0);
@@ -69,7 +69,7 @@ fn a_burst_buffer_in_the_node_is_a_disk_with_two_rates() {
     takes(&buffer(Read, 1e10, Pattern::AllRanks), 5, 1.0);
     let write = asynchronously(buffer(Write, 1e10, Pattern::Uniform));
     lasts(&rigid(vec![phase(2.0, vec![write.clone(), busy(3.0, Pattern::Uniform)])]), 4, 20.0);
-    // Both together do no more than the faster of the two alone: 1 GB/s each.
+    // Both together are no faster than the faster of the two alone: 1 GB/s each.
     lasts(&rigid(vec![phase(1.0, vec![write, buffer(Read, 1e10, Pattern::Uniform)])]), 4, 10.0);
 }
 
@@ -80,10 +80,10 @@ fn striped_burst_buffers_use_all_disks_the_network_and_the_cpus() {
     };
     let job = |pattern| rigid(vec![phase(1.0, vec![buffer(Direction::Write, 1e10, pattern)])]);
     for network in networks() {
-        // Rank 0's data lies on all disks; so does all ranks' data, so that each disk has its share of all.
+        // Rank 0's data is on all disks, and so is the data of all ranks: each disk has its share of everything.
         close(alone_on(&striped(2.0), network, &job(Pattern::RootOnly), 4, 0), 2.5);
         close(alone_on(&striped(2.0), network, &job(Pattern::Uniform), 4, 0), 10.0);
-        // At 20 operations per byte, all CPUs have 2e11 operations of theirs to do.
+        // At 20 operations per byte, the CPUs have 2e11 operations in total.
         close(alone_on(&striped(20.0), network, &job(Pattern::Uniform), 4, 0), 20.0 + 2e-6);
     }
 }
@@ -108,7 +108,7 @@ fn slow_disks(whole_bytes: bool) -> Arc<Platform> {
     crossbar(|hosts| hosts.iter_mut().for_each(|host| host.disk = Some(disk)))
 }
 
-/// When a job on node 0 is done that reads 10 bytes, while another on node 1 sleeps.
+/// The end of a job on node 0 that reads 10 bytes while another job on node 1 sleeps.
 fn reads_while_another_sleeps(platform: &Arc<Platform>, sleep: f64, looks: Option<IntervalClock>) -> f64 {
     let mut execution = Execution::new(Arc::clone(platform), max_min());
     if let Some(looks) = looks {
@@ -126,11 +126,11 @@ fn reads_while_another_sleeps(platform: &Arc<Platform>, sleep: f64, looks: Optio
 fn disks_that_progress_in_whole_bytes_round_at_every_event() {
     let reads = |whole, sleep| reads_while_another_sleeps(&slow_disks(whole), sleep, None);
     close(reads(false, 0.7), 10.0 / 3.0);
-    // 2.1 bytes count as 2, 8 are left; 2.5 as 2, and 4.5 as 4: half to even.
+    // 2.1 bytes count as 2, so 8 remain; 2.5 as 2, and 4.5 as 4: half to even.
     close(reads(true, 0.7), 0.7 + 8.0 / 3.0);
     close(reads(true, 2.5 / 3.0), 2.5 / 3.0 + 8.0 / 3.0);
     close(reads(true, 1.5), 1.5 + 6.0 / 3.0);
-    // 9.6 bytes count as 10: the operation is done with the event.
+    // 9.6 bytes count as 10: the operation ends at the event.
     close(reads(true, 3.2), 3.2);
     // 0.3 bytes count as none.
     close(reads(true, 0.1), 0.1 + 10.0 / 3.0);
@@ -139,11 +139,11 @@ fn disks_that_progress_in_whole_bytes_round_at_every_event() {
 #[test]
 fn looks_and_kernels_are_events_for_such_disks() {
     let looks = Some(IntervalClock::from_first_submission(None, 0.8, 0.0));
-    // 2.4 bytes, as 2, at each of four looks, then the last two.
+    // 2.4 bytes count as 2 at each of four looks; then the last two bytes follow.
     close(reads_while_another_sleeps(&slow_disks(true), 9.0, looks), 3.2 + 2.0 / 3.0);
     close(reads_while_another_sleeps(&slow_disks(false), 9.0, looks), 10.0 / 3.0);
-    // A job uses two of the GPUs for 0.8 s. Another one uses all four for 0.2 s each, two of them at once, and waits until
-    // 1 s; the end of the first two kernels is an event that nothing waits for.
+    // A job uses two of the GPUs for 0.8 s. Another uses all four for 0.2 s each, two of them at once, and waits until
+    // 1 s; the end of the first two kernels is an event that no rank waits for.
     let mut execution = Execution::new(slow_disks(true), max_min());
     let reads = rigid(vec![phase(1.0, vec![buffer(Direction::Read, 10.0, Pattern::Uniform)])]);
     let kernels = rigid(vec![phase(1.0, vec![gpu(Some((8e11, Pattern::Uniform)), None)])]);
@@ -162,7 +162,7 @@ fn a_job_that_is_stopped_leaves_its_disk_to_the_others_in_whole_bytes() {
     execution.start_at(0.0, 0, &reads, &[0], 0).expect("it starts");
     execution.start_at(0.0, 1, &reads, &[0], 0).expect("it starts");
     assert!(execution.advance_to(0.0).is_none());
-    // Each has had 1.5 bytes, as 2.
+    // Each has read 1.5 bytes, which count as 2.
     execution.stop_at(1.0, 1);
     close(run(&mut execution)[0].0, 1.0 + 8.0 / 3.0);
 }

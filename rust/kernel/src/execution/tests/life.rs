@@ -34,7 +34,7 @@ fn without_a_barrier_ranks_drift_apart() {
     let tasks =
         vec![busy(4.0, Pattern::RootOnly), Task { synchronized: true, ..busy(4.0, Pattern::OddRanks) }];
     lasts(&rigid(vec![Phase { tasks, ..apart }]), 4, 14.0);
-    // After the tasks of an iteration, all wait for the slowest.
+    // After the tasks of an iteration, all wait for the slowest rank.
     let tail = vec![busy(4.0, Pattern::RootOnly), busy(6.0, Pattern::OddRanks)];
     lasts(&rigid(vec![Phase { tasks: tail, ..together }]), 4, 12.0);
 }
@@ -59,7 +59,7 @@ fn iterations_of_a_stage_do_not_wait_for_what_goes_on_asynchronously() {
     lasts(&job, 4, 5.0 + 6e-6);
 }
 
-/// The malleable application of the hand check.
+/// The malleable application of the calculation by hand.
 fn stepping() -> Application {
     let ring = cpu(Some((1e12, Pattern::AllRanks)), Some((1e10, Communication::Ring)), false);
     let writing = phase(3.0, vec![file(Direction::Write, 2e10, Pattern::AllRanks)]);
@@ -84,7 +84,7 @@ fn a_malleable_job_meets_scheduling_points_before_every_iteration_but_the_first(
     }
 }
 
-/// Runs the malleable application through sizes, one per scheduling point; times of all notices.
+/// Runs the malleable application with these sizes, one per scheduling point; returns the times of all notices.
 fn stepped(network: Network, sizes: &[u32]) -> Vec<f64> {
     let mut execution = Execution::new(crossbar(|_| {}), network);
     let mut sizes = sizes.iter();
@@ -122,8 +122,8 @@ fn a_job_prepares_until_it_comes_to_its_phases() {
 #[test]
 fn a_reconfiguration_is_done_by_all_ranks_then_an_expansion_by_the_new_ones() {
     for network in networks() {
-        // 4 nodes: 1 s and 2 µs all to all, 2 s of the new ranks, 25 s; 6 nodes: 2/3 s and 2 µs, 2 s, 16 2/3 s; 5 nodes:
-        // 0.8 s and 2 µs, no new ranks, 20 s.
+        // 4 nodes: 1 s and 2 µs all to all, 2 s of the added ranks, 25 s; 6 nodes: 2/3 s and 2 µs, 2 s, 16 2/3 s; 5
+        // nodes: 0.8 s and 2 µs, no added ranks, 20 s.
         let times = stepped(network, &[4, 6, 5]);
         close(times[0], 51.0);
         close(times[1] - times[0], 28.0 + 2e-6);
@@ -142,7 +142,7 @@ fn asynchronous_writes_overlap_until_the_next_barrier() {
     lasts(&rigid(vec![Phase { barrier: false, ..phase(2.0, tasks) }]), 4, 10.0 + 6e-6);
 }
 
-/// The times of all notices, and for what number of nodes, of a job that is given what it asks for.
+/// The times of all notices, and the requested numbers of nodes, of a job that gets every request.
 fn evolved(job_type: JobType, request: &str) -> Vec<(f64, u32)> {
     let request = Some(Formula::parse(request).expect("a formula"));
     let asking = Phase { evolving_request: request, ..phase(4.0, vec![idle(1.0, Pattern::Uniform)]) };
@@ -174,10 +174,11 @@ fn evolved(job_type: JobType, request: &str) -> Vec<(f64, u32)> {
 
 #[test]
 fn an_evolving_job_asks_before_iterations_and_within_its_limits() {
-    // Iterations done: 1, 2, 3; 2 + 5 is clipped to 6, then 6 + 5 is the same and no request.
+    // Iterations done: 1, 2, 3; 2 + 5 is clipped to 6, then 6 + 5 leads to the same size and no request.
     let request = "phase_iteration % 2 == 1 ? num_nodes + 5 : 1";
     assert_eq!(evolved(JobType::Evolving, request), [(1.0, 6), (2.0, 2), (3.0, 6), (6.0, 99)]);
-    // An adaptive job meets scheduling points where the phase asks for nothing: in the second, also before its first.
+    // An adaptive job has scheduling points where the phase requests nothing: in the second phase, also before its
+    // first iteration.
     assert_eq!(evolved(JobType::Adaptive, "num_nodes"), [(4.0, 0), (5.0, 0), (6.0, 99)]);
     assert_eq!(
         evolved(JobType::Malleable, request),
@@ -232,7 +233,7 @@ fn formulas_see_the_nodes_and_the_runtime_arguments_of_the_time() {
     assert_eq!(execution.advance_to(0.0), None);
     assert_eq!(execution.advance_to(2.0), Some((7, Notice::SchedulingPoint)));
     assert_eq!(execution.progress(7), Some((1, 3)));
-    // Set, but nothing is evaluated again until the nodes change.
+    // Set, but nothing is evaluated until the nodes change.
     execution.set_runtime_arguments(7, pace(10.0));
     execution.resume_at(2.0, 7);
     assert_eq!(execution.advance_to(2.0), None);

@@ -1,4 +1,4 @@
-//! Times worked out by hand, on a crossbar of eight nodes with a parallel file system.
+//! Times calculated by hand, on a crossbar of eight nodes with a parallel file system.
 //!
 //! Nodes compute at 10 Gflop/s and have cables of 10 GB/s and 1 µs each way; 40 GB/s can be read from the file system and
 //! 20 GB/s written to it, with 5 µs more.
@@ -23,7 +23,7 @@ use crate::platform::{Disk, Host, Link, Platform, Role, Sharing};
 use crate::sharing::Network;
 use crate::time::FineTime;
 
-/// The same at float64 times.
+/// The same methods with float64 times.
 impl Execution {
     fn start_at(
         &mut self,
@@ -41,7 +41,7 @@ impl Execution {
         self.next_time().rounded()
     }
 
-    /// Goes on to the next time, or to this one if it comes before.
+    /// Advances to the next event, or to this time if it is earlier.
     fn advance_to(&mut self, now: f64) -> Option<(u32, Notice)> {
         let next = self.next_time();
         self.move_to(if next.rounded() <= now { next } else { FineTime::at(now) });
@@ -93,7 +93,7 @@ fn link(name: String, bandwidth: f64, latency: f64) -> Link {
     Link { name, bandwidth, latency, sharing: Sharing::Shared }
 }
 
-/// The crossbar, whose hosts may be changed.
+/// The crossbar, with hosts modified by `change`.
 fn crossbar(change: impl Fn(&mut Vec<Host>)) -> Arc<Platform> {
     let mut hosts: Vec<Host> = (0..STORE).map(node).collect();
     hosts.push(Host { name: "store".into(), role: Role::Storage, ..Host::default() });
@@ -182,8 +182,7 @@ fn rigid(phases: Vec<Phase>) -> ApplicationJob {
     job_of(JobType::Rigid, Application { phases, ..Application::default() })
 }
 
-/// Runs until nothing is left to happen: when each notice came, for which job, and what it was. Jobs that ask go on as
-/// they are.
+/// Runs until no event is left: returns time, job and notice of each. Jobs continue unchanged after a request.
 fn run(execution: &mut Execution) -> Vec<(f64, u32, Notice)> {
     let mut seen = Vec::new();
     loop {
@@ -202,7 +201,7 @@ fn done(seconds: f64) -> Notice {
     Notice::Done { seconds }
 }
 
-/// How long a job takes that has the platform to itself.
+/// The duration of a job that has the platform to itself.
 fn alone_on(platform: &Arc<Platform>, network: Network, job: &ApplicationJob, nodes: u32, gpus: u32) -> f64 {
     let mut execution = Execution::new(Arc::clone(platform), network);
     let hosts: Vec<u32> = (0..nodes).collect();
@@ -213,12 +212,12 @@ fn alone_on(platform: &Arc<Platform>, network: Network, job: &ApplicationJob, no
     end - 100.0
 }
 
-/// Asserts how long one task takes on nodes that do nothing else, by every model.
+/// Asserts the duration of one task on otherwise idle nodes, for every model.
 fn takes(task: &Task, nodes: u32, seconds: f64) {
     lasts(&rigid(vec![phase(1.0, vec![task.clone()])]), nodes, seconds);
 }
 
-/// Asserts how long a job takes on nodes that do nothing else, by every model.
+/// Asserts the duration of a job on otherwise idle nodes, for every model.
 fn lasts(job: &ApplicationJob, nodes: u32, seconds: f64) {
     for network in networks() {
         close(alone_on(&crossbar(|_| {}), network, job, nodes, 4), seconds);

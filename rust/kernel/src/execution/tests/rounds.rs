@@ -1,4 +1,4 @@
-//! Rounds of aggregated message programs, also where their demands are too many to be kept.
+//! Rounds of aggregated message programs, also if their demands are too many to be stored.
 use std::sync::Arc;
 
 use super::{crossbar, max_min};
@@ -8,8 +8,8 @@ use crate::execution::{RunAlone, run_alone};
 const LATENCY: f64 = 2e-6;
 const BANDWIDTH: f64 = 1e10;
 
-/// Four ranks that call collectives, whose rounds are given by their steps: each rank sends so many bytes to the rank so
-/// many further on.
+/// Four ranks that call collectives. The rounds are given by their steps: each rank sends this number of bytes to the
+/// rank with an index that is greater by the step.
 fn run(calls: &[Vec<u32>], batches: &[(u32, f64)]) -> RunAlone {
     let mut entries = Vec::new();
     for _ in 0..4 {
@@ -41,7 +41,7 @@ fn seconds(bytes: f64) -> f64 {
 
 #[test]
 fn rounds_follow_one_another_and_are_logged() {
-    // The second shape is not kept, and comes twice.
+    // The second shape is not stored, and occurs twice.
     let ran = run(&[vec![1, 2], vec![2]], &[(1, 1e6), (2, 5e5)]);
     let ends = [1e6, 5e5, 5e5].iter().scan(1e-6, |now, bytes| {
         *now += seconds(*bytes);
@@ -58,7 +58,7 @@ fn rounds_follow_one_another_and_are_logged() {
 fn rounds_that_overlap_are_one_activity() {
     use Operation::{AwaitReceive, Send};
     let message = |from, to, bytes| Message { from, to, bytes, eager: true };
-    // The second long message waits for a short one only, and goes next to the first.
+    // The second long message waits only for a short one, and runs beside the first.
     let messages = vec![message(0, 1, 1e6), message(2, 3, 10.0), message(3, 2, 1e6)];
     let entries = [Send(0), AwaitReceive(0), Send(1), AwaitReceive(2), AwaitReceive(1), Send(2)];
     let entries = entries.map(Entry::Operation).to_vec();

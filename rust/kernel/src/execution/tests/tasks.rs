@@ -1,4 +1,4 @@
-//! What each kind of task takes.
+//! The duration of each kind of task.
 use super::*;
 
 #[test]
@@ -107,7 +107,7 @@ fn the_factors_of_a_model_slow_what_ranks_send() {
     let network = Network { bandwidth_factor: 0.5, latency_factor: 3.0, ..max_min() };
     let platform = crossbar(|_| {});
     let job = |pattern| rigid(vec![phase(1.0, vec![cpu(None, Some((2e10, pattern)), false)])]);
-    // One message is a flow; two of them each have a link.
+    // One message is a flow; two messages each have a link.
     close(alone_on(&platform, network, &job(Communication::Scatter), 2, 0), 6e-6 + 1e10 / 0.5 / 1e10);
     close(alone_on(&platform, network, &job(Communication::Ring), 2, 0), 6e-6 + 1e10 / 0.5 / 1e10);
     let acknowledged = Network { cross_traffic: true, ..network };
