@@ -163,7 +163,7 @@ impl Simulation {
         }
         let Listening { estimates, changes, every_instant } = listening;
         let mut recorders = Recorders {
-            changes: Changes::heeding(changes),
+            changes: Changes::subscribed(changes),
             dispatch: dispatch.then(DispatchLog::default),
             reasons: reasons.then(Box::default),
             ..Recorders::default()

@@ -1,7 +1,7 @@
-//! What changed since observers took note last.
+//! Changes since the last notification of observers.
 use serde::{Deserialize, Serialize};
 
-/// A change of which observers take note.
+/// A change of which observers are notified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Change {
@@ -9,26 +9,26 @@ pub enum Change {
     Submitted = 0,
     /// A job started.
     Started = 1,
-    /// A job ran to its end.
+    /// A job completed its run.
     Completed = 2,
-    /// A job was ended.
+    /// A job was killed or cancelled.
     Killed = 3,
     /// A job was rejected.
     Rejected = 4,
-    /// A running job gave up its nodes and waits again.
+    /// A running job released its nodes and waits again.
     Interrupted = 5,
-    /// A node is drained.
+    /// A node was drained.
     NodeDrained = 6,
-    /// A node takes jobs again.
+    /// A node accepts jobs again.
     NodeResumed = 7,
-    /// A node offers other amounts.
+    /// The available amounts of a node changed.
     NodeChanged = 8,
-    /// A running job has other nodes.
+    /// The nodes of a running job changed.
     Resized = 9,
 }
 
 impl Change {
-    /// For each kind, in the order of their numbers, the method by which an observer takes note of it.
+    /// The observer method for each kind of change, in the order of their numbers.
     pub const METHODS: [&str; 10] = [
         "submitted",
         "started",
@@ -43,35 +43,35 @@ impl Change {
     ];
 }
 
-/// Changes, with the job or node that each is about, of the kinds that are heeded.
+/// Pending changes of subscribed kinds, each with its job or node.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Changes {
-    /// For each kind that is heeded the bit of its number.
-    heeded: u16,
+    /// Bit set of the subscribed kinds, by number.
+    subscribed: u16,
     pending: Vec<(Change, u32)>,
 }
 
 impl Changes {
-    /// Heeds these kinds: for each the bit of its number.
+    /// Subscribes to kinds of changes, given as a bit set of their numbers.
     #[must_use]
-    pub fn heeding(heeded: u16) -> Self {
-        Self { heeded, pending: Vec::new() }
+    pub fn subscribed(subscribed: u16) -> Self {
+        Self { subscribed, pending: Vec::new() }
     }
 
-    /// Takes note of a change, where it is heeded.
+    /// Adds a change, if its kind is subscribed.
     pub fn notify(&mut self, change: Change, about: u32) {
-        if self.heeded >> (change as u16) & 1 == 1 {
+        if self.subscribed >> (change as u16) & 1 == 1 {
             self.pending.push((change, about));
         }
     }
 
-    /// Whether there are changes of which no note was taken.
+    /// Returns whether any change is pending.
     #[must_use]
     pub fn any(&self) -> bool {
         !self.pending.is_empty()
     }
 
-    /// Takes out the changes of which no note was taken.
+    /// Removes and returns the pending changes.
     pub fn take(&mut self) -> Vec<(Change, u32)> {
         std::mem::take(&mut self.pending)
     }

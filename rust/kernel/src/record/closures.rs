@@ -1,4 +1,4 @@
-//! When nodes were closed: drained, failed, or not there yet.
+//! Record of the times at which nodes were closed: drained, failed, or not yet added.
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
@@ -9,25 +9,25 @@ use crate::state::View;
 /// The times at which nodes closed and opened.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ClosureLog {
-    /// The nodes that are closed.
+    /// The currently closed nodes.
     present: BTreeSet<u32>,
-    /// When a node changed.
+    /// Time of the change, seconds.
     pub time: SharedColumn<f64>,
-    /// Which.
+    /// The node.
     pub node: SharedColumn<u32>,
-    /// Whether it is closed from then on.
+    /// True if the node is closed from then on.
     pub closed: SharedColumn<bool>,
 }
 
 impl ClosureLog {
-    /// Lets the next clone share what is recorded.
+    /// Prepares a clone that shares the records.
     pub fn share(&mut self) {
         self.time.share();
         self.node.share();
         self.closed.share();
     }
 
-    /// Records whether a node is closed, if that has changed.
+    /// Records whether a node is closed, if this has changed.
     pub fn look(&mut self, view: View<'_>, node: u32) {
         let closed = view.state.machine.is_drained(node);
         let is_new = if closed { self.present.insert(node) } else { self.present.remove(&node) };

@@ -1,4 +1,4 @@
-//! The cost of dispatching: one entry per pass, in columns.
+//! The cost of scheduling passes: one entry per pass, in columns.
 use serde::{Deserialize, Serialize};
 
 use crate::index::SharedColumn;
@@ -11,25 +11,25 @@ use crate::stopwatch::{Stopwatch, Timer};
 pub struct DispatchLog {
     /// Simulated time, seconds.
     pub time: SharedColumn<f64>,
-    /// Jobs waiting when the pass began.
+    /// Number of waiting jobs at the begin of the pass.
     pub queue_length: SharedColumn<u64>,
     /// CPU time of the pass, seconds.
     pub cpu_time: SharedColumn<f64>,
-    /// CPU time between the pass before and this one, seconds; 0 for the first.
+    /// CPU time between the previous pass and this one, seconds; 0 for the first.
     pub other_cpu_time: SharedColumn<f64>,
-    /// Bytes of the process that were resident after the pass; 0 where the system does not tell.
+    /// Resident memory of the process after the pass, bytes; 0 if the system does not report it.
     pub memory: SharedColumn<u64>,
-    /// Jobs started by the pass.
+    /// Number of jobs started by the pass.
     pub started: SharedColumn<u64>,
     #[serde(skip)]
     stopwatch: Stopwatch,
-    /// Runs since the latest pass ended.
+    /// Running since the end of the latest pass.
     #[serde(skip)]
     between: Option<Timer>,
 }
 
 impl DispatchLog {
-    /// Lets the next clone share the entries.
+    /// Prepares a clone that shares the entries.
     pub fn share(&mut self) {
         self.time.share();
         self.queue_length.share();
@@ -39,7 +39,7 @@ impl DispatchLog {
         self.started.share();
     }
 
-    /// Begins to time a pass, and ends the time between it and the one before.
+    /// Starts the timer of a pass, and ends the time since the previous pass.
     #[must_use]
     pub fn begin(&mut self) -> Timer {
         let other = self.between.take().map_or(0.0, |timer| self.stopwatch.end(&timer).as_secs_f64());

@@ -1,29 +1,29 @@
-//! Times during which jobs kept the same nodes.
+//! Intervals in which jobs held the same nodes.
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::NodeTasks;
 use crate::index::SharedColumn;
 use crate::state::View;
 
-/// Times during which jobs kept the same nodes, and which are over; in columns.
+/// Past intervals in which jobs held the same nodes, in columns.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct AllocationIntervals {
     /// The job.
     pub job: SharedColumn<u32>,
-    /// Since when it had these nodes, seconds.
+    /// Begin of the interval, seconds.
     pub start_time: SharedColumn<f64>,
-    /// Until when, seconds.
+    /// End of the interval, seconds.
     pub end_time: SharedColumn<f64>,
-    /// Where the nodes of each interval end in `nodes`.
+    /// The end of each interval's nodes in `nodes`.
     pub until: SharedColumn<usize>,
-    /// The nodes that the jobs had, one interval after the other.
+    /// The nodes of the jobs, one interval after the other.
     pub nodes: SharedColumn<NodeTasks>,
-    /// How much of each resource each held in all, one interval after the other.
+    /// Total amount of each resource held, one interval after the other.
     pub held: SharedColumn<i64>,
 }
 
 impl AllocationIntervals {
-    /// Lets the next clone share the entries.
+    /// Prepares a clone that shares the entries.
     pub fn share(&mut self) {
         self.job.share();
         self.start_time.share();
@@ -33,7 +33,7 @@ impl AllocationIntervals {
         self.held.share();
     }
 
-    /// Records what a running job has had since then, which is about to end.
+    /// Records the nodes that a running job has held since a time, before the interval ends.
     pub fn add(&mut self, view: View<'_>, job: u32, since: f64) {
         self.job.push(job);
         self.start_time.push(since);
@@ -46,21 +46,21 @@ impl AllocationIntervals {
     }
 }
 
-/// Runs that were cut short and whose jobs went back to the queue.
+/// Runs that were interrupted, with jobs that returned to the queue.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Interruptions {
-    /// The runs; one whose job was resized has the nodes that it had at last.
+    /// The runs; a run of a resized job has its last nodes.
     pub runs: AllocationIntervals,
-    /// When each began its work, its launch over; seconds.
+    /// Begin of the work of each run, after its launch, seconds.
     pub work_start: SharedColumn<f64>,
-    /// When each ended its work, as it was suspended or cut short; seconds.
+    /// End of the work of each run, by suspension or interruption, seconds.
     pub work_end: SharedColumn<f64>,
-    /// Work of each that need not be done again.
+    /// Work of each run that need not be repeated.
     pub saved: SharedColumn<f64>,
 }
 
 impl Interruptions {
-    /// Lets the next clone share the entries.
+    /// Prepares a clone that shares the entries.
     pub fn share(&mut self) {
         self.runs.share();
         self.work_start.share();
@@ -68,7 +68,7 @@ impl Interruptions {
         self.saved.share();
     }
 
-    /// Records a running job that is about to be interrupted.
+    /// Records a running job before it is interrupted.
     pub fn add(&mut self, view: View<'_>, job: u32, saved: f64) {
         self.runs.add(view, job, view.state.jobs.start_time(job));
         let end = view.state.suspension(job).map_or(view.now(), |each| each.since);

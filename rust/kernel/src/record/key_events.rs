@@ -1,18 +1,18 @@
-//! Arrivals, departures and switches of rates, each with what the machine was like after it and its pass (S19).
+//! Arrivals, departures and changes of rates, each with the state of the machine after the event and its pass (S19).
 use serde::{Deserialize, Serialize};
 
 use crate::control::KeyEvent;
 use crate::index::SharedColumn;
 use crate::state::View;
 
-/// An event whose consequences are not known yet.
+/// An event before its pass.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Happened {
-    /// What happened.
+    /// The kind of event.
     pub event: KeyEvent,
-    /// When, seconds.
+    /// Time of the event, seconds.
     pub time: f64,
-    /// The row of the job that came or went; None for a switch.
+    /// The row of the job that arrived or departed; None for a change of rate.
     pub row: Option<u64>,
 }
 
@@ -20,28 +20,28 @@ pub struct Happened {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct KeyEventLog {
     last: Option<Happened>,
-    /// Seconds.
+    /// Time of the event, seconds.
     pub time: SharedColumn<f64>,
-    /// The place of the event in [`KeyEvent::NAMES`].
+    /// The index of the event in [`KeyEvent::NAMES`].
     pub event: SharedColumn<u8>,
-    /// The row of the job; -1 for a switch.
+    /// The row of the job; -1 for a change of rate.
     pub row: SharedColumn<i64>,
     /// The rate of the first control.
     pub rate: SharedColumn<f64>,
-    /// The work left, and that of each job times its processors.
+    /// The remaining work; and the sum of each job's remaining work times its processors.
     pub workload: SharedColumn<f64>,
     /// See `workload`.
     pub weighted_workload: SharedColumn<f64>,
-    /// How many jobs wait or run.
+    /// Number of waiting and running jobs.
     pub present: SharedColumn<u64>,
-    /// How many are served.
+    /// Number of jobs in service.
     pub served: SharedColumn<u64>,
-    /// The processors that jobs hold.
+    /// Number of processors held by jobs.
     pub busy: SharedColumn<f64>,
 }
 
 impl KeyEventLog {
-    /// Lets the next clone share the entries.
+    /// Prepares a clone that shares the entries.
     pub fn share(&mut self) {
         self.time.share();
         self.event.share();
@@ -54,13 +54,13 @@ impl KeyEventLog {
         self.busy.share();
     }
 
-    /// An event happens: the one before has had its pass.
+    /// Adds an event, after the pass of the previous one.
     pub fn happens(&mut self, view: View<'_>, happened: Happened) {
         self.close(view);
         self.last = Some(happened);
     }
 
-    /// The latest event has had its pass.
+    /// Completes the latest event, after its pass.
     pub fn close(&mut self, view: View<'_>) {
         let (Some(last), Some(service)) = (self.last.take(), &view.state.service) else { return };
         let [workload, weighted] = service.workload_at(last.time, &view.state.work);

@@ -1,5 +1,5 @@
-//! Recorders: what is written down of a run besides the state of the jobs. They take note of changes; the state does not
-//! know them, and what is not asked for costs nothing.
+//! Recorders: optional records of a run, besides the state of the jobs. They are notified of changes; the state does
+//! not depend on them, and a record that is not requested costs nothing.
 mod changes;
 mod closures;
 mod dispatch;
@@ -38,36 +38,36 @@ pub use usage::UsageLog;
 /// The recorders of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Recorders {
-    /// What changed since observers took note last.
+    /// Changes since the last notification of observers.
     pub changes: Changes,
-    /// The cost of every pass, where it was asked for.
+    /// The cost of every pass, if requested.
     pub dispatch: Option<DispatchLog>,
-    /// Why jobs waited, where it was asked for.
+    /// The reasons why jobs waited, if requested.
     pub reasons: Option<Box<ReasonLog>>,
-    /// The runs that were cut short.
+    /// The interrupted runs.
     pub interruptions: Interruptions,
-    /// What jobs had before they were resized.
+    /// The nodes of jobs before they were resized.
     pub resizes: AllocationIntervals,
-    /// The power of the nodes, where it was asked for.
+    /// The power of the nodes, if requested.
     pub power: Option<Box<PowerMeter>>,
-    /// When which nodes slept, where they may.
+    /// The power states of the nodes, if these may sleep.
     pub power_states: Option<Box<PowerStateLog>>,
-    /// When nodes were closed; None in runs that keep nothing of it.
+    /// The times at which nodes were closed; None in runs that do not record them.
     pub closures: Option<Box<ClosureLog>>,
-    /// How much of the platform is used, where it was asked for.
+    /// Samples of the use of the platform, if requested.
     pub platform: Option<PlatformSensor>,
-    /// What accounts had used, where it was asked for.
+    /// The usage of accounts, if requested.
     pub usage: Option<Box<UsageLog>>,
-    /// The rates at which nodes served jobs, where these are controlled.
+    /// The rates at which nodes served jobs, if these are controlled.
     pub rates: Option<Box<RateLog>>,
-    /// Arrivals, departures and switches of rates, where they were asked for.
+    /// Arrivals, departures and changes of rates, if requested.
     pub key_events: Option<Box<KeyEventLog>>,
-    /// Which external events applied, where there are some.
+    /// The effect of external events, if there are any.
     pub events: Option<Box<EventLog>>,
 }
 
 impl Recorders {
-    /// Lets the next clone share what is recorded.
+    /// Prepares a clone that shares the records.
     pub fn share(&mut self) {
         if let Some(dispatch) = &mut self.dispatch {
             dispatch.share();
@@ -100,7 +100,7 @@ impl Recorders {
         }
     }
 
-    /// A job was given these nodes.
+    /// Must be called after nodes were allocated to a job.
     pub fn nodes_taken(&mut self, view: View<'_>, job: u32, placement: &[NodeTasks]) {
         if let Some(log) = &mut self.power_states {
             for part in placement {
@@ -112,7 +112,7 @@ impl Recorders {
         }
     }
 
-    /// A running job is about to give back its nodes.
+    /// Must be called before a running job releases its nodes.
     pub fn nodes_to_be_released(&mut self, view: View<'_>, job: u32) {
         if let Some(power) = &mut self.power {
             let jobs = &view.state.jobs;
@@ -122,7 +122,7 @@ impl Recorders {
         }
     }
 
-    /// A job, whose record still names them, gave back its nodes.
+    /// Must be called after a job released its nodes, while its record still has them.
     pub fn nodes_released(&mut self, view: View<'_>, job: u32) {
         if let Some(power) = &mut self.power {
             for part in view.state.jobs.placement(job) {
@@ -131,7 +131,7 @@ impl Recorders {
         }
     }
 
-    /// A node was drained or resumed, or its power state is another.
+    /// Must be called after a node was drained or resumed, or its power state changed.
     pub fn node_changed(&mut self, view: View<'_>, node: u32) {
         if let Some(log) = &mut self.closures {
             log.look(view, node);
@@ -144,7 +144,7 @@ impl Recorders {
         }
     }
 
-    /// Joules of all runs of a job so far; 0 where the power is not measured.
+    /// Energy of all runs of a job so far, joules; 0 if the power is not measured.
     #[must_use]
     pub fn energy_of(&self, view: View<'_>, job: u32) -> f64 {
         let Some(power) = &self.power else { return 0.0 };

@@ -1,10 +1,10 @@
-//! A meter: the power that nodes draw by what is in use on them, whose energy that is, and how warm they get.
+//! A power meter: the power of nodes by their use, the energy of jobs, and the temperature of nodes.
 //!
-//! A change on a node costs O(resources), the power of the machine O(groups × resources): it is computed from whole
-//! counts, so that it depends on the placement of jobs alone and not on the way there, and a start that is only supposed gives
-//! the very number that it gives when it is made.
+//! A change of a node costs O(resources), the power of the machine O(groups × resources). The power is computed from
+//! integer counts, so it depends only on the current placements, not on their history, and a hypothetical start results
+//! in exactly the same power as the actual start.
 //!
-//! What a node draws follows from its mode: idle, busy or drained where it is on, else its power state (S21).
+//! The power of a node depends on its mode: idle, busy or drained if it is on, otherwise its power state (S21).
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Machine, NodeTasks, Request};
@@ -14,7 +14,7 @@ use crate::state::View;
 use super::power_model::{Mode, PowerModel, Spent, Tally, ThermalModel};
 use super::power_rates::{PricedKind, RatedPower};
 
-/// A node as it has been since `since`.
+/// The state of a node since `since`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Node {
     kind: u32,
@@ -26,40 +26,40 @@ struct Node {
     energy: f64,
     /// Seconds until `since` in which the node was not on.
     away: f64,
-    /// Joules of one equal share of what the node draws more for being busy, since it became so.
+    /// Joules per job of the additional power of the busy node, since it became busy.
     shared: f64,
-    /// Degrees Celsius at `since`, and the most so far.
+    /// Degrees Celsius at `since`, and the maximum so far.
     temperature: f64,
     warmest: f64,
 }
 
-/// The meter of a machine.
+/// The power meter of a machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PowerMeter {
-    /// What the nodes of each kind draw, at the present rate where that matters.
+    /// The power models of each kind of node, at the current rate if it matters.
     draws: Vec<PowerModel>,
-    /// The kinds of which the rate matters, where there are some.
+    /// The kinds with a power that depends on the rate, if there are any.
     rated: Option<Box<RatedPower>>,
     warming: Vec<ThermalModel>,
     tallies: Vec<Tally>,
-    /// What was spent in each mode until each node's `since`, by kind.
+    /// The energy spent in each mode up to each node's `since`, by kind.
     spent: Vec<Vec<Spent>>,
     nodes: Vec<Node>,
-    /// What jobs hold of each resource, node-major.
+    /// The amount of each resource that jobs hold, node-major.
     used: Vec<i64>,
     now: f64,
     energy: f64,
-    /// Joules of each job's runs that are over.
+    /// Joules of each job's past runs.
     energy_of_jobs: SharedColumn<f64>,
-    /// The placement of the nodes of a running job, added up, when it started; NaN where it does not run.
+    /// The sum of `shared` over the nodes of a running job at its start; NaN if it is not running.
     shared_before: SharedColumn<f64>,
-    /// The power as a step function: watts from each time on, the present ones excepted.
+    /// The power as a step function: watts from each time on, without the current value.
     times: SharedColumn<f64>,
     powers: SharedColumn<f64>,
 }
 
 impl PowerMeter {
-    /// A meter put on a machine: `kinds` gives each node's place in `priced`, which are not empty.
+    /// Creates the meter of a machine: `kinds` is the index of each node's kind in `priced`, which is not empty.
     #[must_use]
     pub fn new(view: View<'_>, kinds: &[u32], priced: Vec<PricedKind>) -> Self {
         let (now, machine) = (view.integrated_until(), &view.state.machine);
@@ -103,7 +103,7 @@ impl PowerMeter {
         meter
     }
 
-    /// Also tells how warm the nodes get, from `initial` degrees Celsius on; one entry per kind of node.
+    /// Also computes temperatures of the nodes, starting at `initial` degrees Celsius; one entry per kind of node.
     pub fn warm(&mut self, warming: Vec<ThermalModel>, initial: &[f64], now: f64) {
         for node in 0..self.nodes.len() as u32 {
             self.settle(node, now);
@@ -115,7 +115,7 @@ impl PowerMeter {
         self.warming = warming;
     }
 
-    /// Takes note of what has changed on a node, at this time.
+    /// Updates the meter after a node changed at this time.
     pub fn changed(&mut self, view: View<'_>, node: u32) {
         let (now, machine) = (view.integrated_until(), &view.state.machine);
         self.advance(now);
@@ -146,7 +146,7 @@ impl PowerMeter {
         }
     }
 
-    /// Takes note of another rate of the nodes of a control. O(kinds), but with temperatures O(nodes of those that change).
+    /// Updates the rate of the nodes of a control. O(kinds); with temperatures O(nodes of the changed kinds).
     pub fn rate_changed(&mut self, control: u32, rate: f64, now: f64) {
         let Some(kinds) = self.rated.as_ref().map(|rated| rated.kinds_of(control)) else { return };
         self.advance(now);
@@ -165,7 +165,7 @@ impl PowerMeter {
         }
     }
 
-    /// Whether it is given what the nodes of a control draw at this rate.
+    /// Returns whether the power of the nodes of a control is known at this rate.
     #[must_use]
     pub fn knows_rate(&self, control: u32, rate: f64) -> bool {
         self.rated.as_ref().is_none_or(|rated| rated.knows(control, rate))
@@ -175,13 +175,13 @@ impl PowerMeter {
         (0..self.nodes.len() as u32).filter(|&node| self.nodes[node as usize].kind == kind).collect()
     }
 
-    /// What jobs hold on a node of each resource.
+    /// The amount of each resource that jobs hold on a node.
     fn used_on(&self, node: u32) -> &[i64] {
         let resources = self.used.len() / self.nodes.len();
         &self.used[node as usize * resources..][..resources]
     }
 
-    /// Watts of a node now.
+    /// Current power of a node, watts.
     fn watts_of(&self, node: u32) -> f64 {
         let at = &self.nodes[node as usize];
         let Some(_) = self.rated_kind(at.kind) else { return at.watts };
@@ -190,12 +190,12 @@ impl PowerMeter {
         draw.watts(at.mode) + units.map(|(watts, &used)| watts * used as f64).sum::<f64>()
     }
 
-    /// What is known of the rates of a kind of node, if they matter.
+    /// The rates of a kind of node, if they matter.
     fn rated_kind(&self, kind: u32) -> Option<&RatedPower> {
         self.rated.as_deref().filter(|rated| rated.has(kind))
     }
 
-    /// What a node drew since it was settled last, and one equal share of what it draws more for being busy, in joules.
+    /// Joules of a node since it was last settled, and the share per job of its additional power for being busy.
     fn spending(&self, node: u32, now: f64) -> (f64, f64) {
         let at = &self.nodes[node as usize];
         let (draw, elapsed) = (&self.draws[at.kind as usize], now - at.since);
@@ -209,7 +209,7 @@ impl PowerMeter {
         (drawn, if at.mode == Mode::Busy { more } else { 0.0 })
     }
 
-    /// Brings what adds up of a node, and what gets warm, up to date.
+    /// Updates the integrals and the temperature of a node.
     fn settle(&mut self, node: u32, now: f64) {
         let elapsed = now - self.nodes[node as usize].since;
         if elapsed > 0.0 {
@@ -224,7 +224,7 @@ impl PowerMeter {
         }
     }
 
-    /// Has a node that was settled now count from now on.
+    /// Resets the base of the integrals of a node that was settled just now.
     fn rebase(&mut self, node: u32, now: f64) {
         let at = &self.nodes[node as usize];
         let resources = self.used.len() / self.nodes.len();
@@ -234,7 +234,7 @@ impl PowerMeter {
         }
     }
 
-    /// Takes note that a job has started on these placement, of which the machine knows.
+    /// Updates the meter after a job started on a placement that the machine has already allocated.
     pub fn started(&mut self, view: View<'_>, job: u32, placement: &[NodeTasks]) {
         for part in placement {
             self.changed(view, part.node);
@@ -246,7 +246,7 @@ impl PowerMeter {
         *self.shared_before.get_mut(job as usize) = shared;
     }
 
-    /// Takes note that a job, which still is where it has been since `start`, is about to go.
+    /// Updates the meter before a job, running since `start`, releases its placement.
     pub fn ends(
         &mut self,
         machine: &Machine,
@@ -261,7 +261,7 @@ impl PowerMeter {
         *self.shared_before.get_mut(job as usize) = f64::NAN;
     }
 
-    /// Lets the next clone share what is recorded.
+    /// Prepares a clone that shares the records.
     pub fn share(&mut self) {
         self.energy_of_jobs.share();
         self.shared_before.share();
@@ -269,19 +269,19 @@ impl PowerMeter {
         self.powers.share();
     }
 
-    /// Whether the job runs, as far as the meter knows.
+    /// Returns whether the meter has recorded the job as running.
     #[must_use]
     pub fn runs(&self, job: u32) -> bool {
         (job as usize) < self.shared_before.len() && !self.shared_before.get(job as usize).is_nan()
     }
 
-    /// Watts now, of all nodes.
+    /// Current power of all nodes, watts.
     #[must_use]
     pub fn power(&self) -> f64 {
         self.draws.iter().zip(&self.tallies).map(|(draw, tally)| tally.power(draw)).sum()
     }
 
-    /// What the power would be once a job has started on these placement, which have room.
+    /// The power after a hypothetical start of a job on a placement, which must fit.
     #[must_use]
     pub fn power_with(&self, view: View<'_>, job: u32, placement: &[NodeTasks]) -> f64 {
         let (machine, request) = (&view.state.machine, view.request(job));
@@ -302,26 +302,27 @@ impl PowerMeter {
         self.draws.iter().zip(&tallies).map(|(draw, tally)| tally.power(draw)).sum()
     }
 
-    /// Joules so far, of all nodes.
+    /// Energy of all nodes so far, joules.
     #[must_use]
     pub fn energy(&self, now: f64) -> f64 {
         self.energy + self.power() * (now - self.now)
     }
 
-    /// Watts now, node by node.
+    /// Current power of each node, watts.
     #[must_use]
     pub fn node_power(&self) -> Vec<f64> {
         (0..self.nodes.len() as u32).map(|node| self.watts_of(node)).collect()
     }
 
-    /// Joules so far, node by node.
+    /// Energy of each node so far, joules.
     #[must_use]
     pub fn node_energy(&self, now: f64) -> Vec<f64> {
         let energy = |(place, node): (usize, &Node)| node.energy + self.spending(place as u32, now).0;
         self.nodes.iter().enumerate().map(energy).collect()
     }
 
-    /// What the nodes of each kind have spent in each mode so far: idle, busy, drained, then in the power states but on.
+    /// Energy and time of the nodes of each kind in each mode so far: idle, busy, drained, then the power states other
+    /// than on.
     #[must_use]
     pub fn spent(&self, now: f64) -> Vec<Vec<Spent>> {
         let mut spent = self.spent.clone();
@@ -332,7 +333,7 @@ impl PowerMeter {
         spent
     }
 
-    /// Degrees Celsius now and the most so far, node by node; empty where no temperature is computed.
+    /// Temperature of each node now and its maximum so far, degrees Celsius; empty if temperatures are not computed.
     #[must_use]
     pub fn temperatures(&self, now: f64) -> (Vec<f64>, Vec<f64>) {
         let settled = |node: &Node| {
@@ -347,14 +348,14 @@ impl PowerMeter {
         }
     }
 
-    /// Joules of the job's runs that are over.
+    /// Energy of the job's past runs, joules.
     #[must_use]
     pub fn energy_of_job(&self, job: u32) -> f64 {
         if (job as usize) < self.energy_of_jobs.len() { *self.energy_of_jobs.get(job as usize) } else { 0.0 }
     }
 
-    /// Joules so far of a run that began at `start` on these placement: those of what the job holds, and its equal share of
-    /// what each node draws more for being busy.
+    /// Energy so far of a run that began at `start` on a placement, joules: that of the held amounts, and its equal
+    /// share of each node's additional power for being busy.
     #[must_use]
     pub fn energy_of_run(
         &self,
@@ -380,8 +381,8 @@ impl PowerMeter {
         watts * (now - start) + (shared - self.shared_before.get(job as usize))
     }
 
-    /// The equal shares of nodes added up, less what a job with this request would have drawn there, had they been on. Where
-    /// the rate matters, with all that it would have drawn there.
+    /// The sum of the nodes' shares per job, minus the energy that a job with this request would have used during their
+    /// sleep. For kinds with rates, plus all energy of its units.
     fn shared_on(&self, machine: &Machine, request: &Request, placement: &[NodeTasks], now: f64) -> f64 {
         let shared = |&part: &NodeTasks| {
             let node = &self.nodes[part.node as usize];
@@ -401,7 +402,7 @@ impl PowerMeter {
         placement.iter().map(shared).sum()
     }
 
-    /// What the machine drew until now is written down.
+    /// Records the energy of the machine up to now.
     fn advance(&mut self, now: f64) {
         if now > self.now {
             let power = self.power();
@@ -432,18 +433,18 @@ impl PowerMeter {
 }
 
 impl Node {
-    /// Seconds until now in which the node was not on.
+    /// Seconds up to now in which the node was not on.
     fn away_at(&self, now: f64) -> f64 {
         if self.mode.is_away() { self.away + (now - self.since) } else { self.away }
     }
 
-    /// Brings what gets warm up to date.
+    /// Updates the temperature.
     fn warm(&mut self, warming: Option<&ThermalModel>, now: f64) {
         let elapsed = now - self.since;
         if elapsed > 0.0
             && let Some(warming) = warming
         {
-            // dT/dt = (P·R − (T − ambient)) / (R·C), solved exactly as long as P stays.
+            // dT/dt = (P·R − (T − ambient)) / (R·C), solved exactly for constant P.
             let settled = warming.ambient + self.watts * warming.resistance;
             let left = libm::exp(-elapsed / (warming.resistance * warming.capacity));
             self.temperature = settled + (self.temperature - settled) * left;

@@ -1,25 +1,25 @@
-//! What nodes draw in each mode, and how many nodes of a kind are in which.
+//! The power of nodes in each mode, and the number of nodes of a kind in each mode.
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::PowerState;
 
-/// What a node of some kind draws, in watts.
+/// The power of a kind of node, watts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PowerModel {
-    /// Open, with no job there.
+    /// Available, without a job.
     pub idle: f64,
-    /// With a job there, whatever it uses; at least as much as idle.
+    /// With a job, whatever it uses; at least as much as idle.
     pub busy: f64,
-    /// Drained, with no job there.
+    /// Drained, without a job.
     pub drained: f64,
-    /// More for each unit of each resource that jobs hold.
+    /// Additional power per unit of each resource that jobs hold.
     pub per_unit: Vec<f64>,
-    /// In each power state but on, by its number less 1, whatever jobs hold there.
+    /// In each power state other than on, by its number minus 1, whatever jobs hold there.
     pub asleep: Vec<f64>,
 }
 
 impl PowerModel {
-    /// Watts in a mode, besides what is drawn for each unit.
+    /// Power in a mode without units of resources, watts.
     pub(super) fn watts(&self, mode: Mode) -> f64 {
         match mode {
             Mode::Idle => self.idle,
@@ -30,13 +30,13 @@ impl PowerModel {
     }
 }
 
-/// What a node does, as far as it matters for what it draws.
+/// The mode of a node, which determines its power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Mode {
     Idle,
     Busy,
     Drained,
-    /// In a power state other than on, by its number less 1.
+    /// In a power state other than on, by its number minus 1.
     Asleep(usize),
 }
 
@@ -50,17 +50,17 @@ impl Mode {
         }
     }
 
-    /// All modes, in the order of their places, where there are so many power states but on.
+    /// All modes in the order of their indices, with this number of power states other than on.
     pub(super) fn all(asleep: usize) -> impl Iterator<Item = Self> {
         [Self::Idle, Self::Busy, Self::Drained].into_iter().chain((0..asleep).map(Self::Asleep))
     }
 
-    /// Whether the node is not on.
+    /// Returns whether the node is not on.
     pub(super) fn is_away(self) -> bool {
         matches!(self, Self::Asleep(_))
     }
 
-    /// Its place among all modes of a kind of node.
+    /// The index of the mode among all modes of a kind of node.
     pub(super) fn place(self) -> usize {
         match self {
             Self::Idle => 0,
@@ -71,12 +71,12 @@ impl Mode {
     }
 }
 
-/// What the nodes of one kind have spent in one mode.
+/// Energy and time of the nodes of one kind in one mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spent {
     /// Joules.
     pub energy: f64,
-    /// Seconds, of all nodes.
+    /// Seconds, summed over the nodes.
     pub seconds: f64,
 }
 
@@ -87,18 +87,18 @@ impl Spent {
     }
 }
 
-/// How a node of some kind gets warm: as a resistor and a capacitor do.
+/// The thermal model of a kind of node: a resistor and a capacitor.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ThermalModel {
-    /// Kelvin per watt between the node and what is around it.
+    /// Thermal resistance between the node and its surroundings, kelvin per watt.
     pub resistance: f64,
-    /// Joules per kelvin.
+    /// Thermal capacity, joules per kelvin.
     pub capacity: f64,
-    /// What is around it, degrees Celsius.
+    /// Ambient temperature, degrees Celsius.
     pub ambient: f64,
 }
 
-/// What the nodes of one kind do, counted.
+/// Counts of the nodes of one kind by mode.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Tally {
     pub(super) idle: i64,
@@ -109,7 +109,8 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Watts; rounding included, never less for more jobs on the same open nodes, so that the end of a job breaks no cap.
+    /// Power in watts. Even with rounding, more jobs on the same available nodes never reduce it, so the end of a job
+    /// never exceeds a power cap.
     pub(super) fn power(&self, draw: &PowerModel) -> f64 {
         let mut power = draw.idle * (self.idle + self.busy) as f64;
         power += (draw.busy - draw.idle) * self.busy as f64;

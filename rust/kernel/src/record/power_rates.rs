@@ -1,8 +1,8 @@
-//! What nodes draw at the rates of their controls (S19, Power), added up by kind of node.
+//! The power of nodes at the rates of their controls (S19, Power), summed by kind of node.
 //!
-//! Each kind keeps the integrals over time of the watts of each mode, and of those of a unit of each resource; a node keeps
-//! what they were when it changed last. So a switch of the rate costs O(modes + resources) for each kind of node that
-//! the control has, however many nodes these are.
+//! Each kind stores the time integrals of the power of each mode, and of a unit of each resource; a node stores their
+//! values at its last change. So a change of the rate costs O(modes + resources) for each kind of node of the control,
+//! independent of the number of nodes.
 use serde::{Deserialize, Serialize};
 
 use crate::state::View;
@@ -10,12 +10,12 @@ use crate::time::Time;
 
 use super::power_model::{Mode, PowerModel};
 
-/// What the nodes of one kind draw.
+/// The power models of one kind of node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PricedKind {
-    /// The rates that have a model each; empty where there is one model, whatever the rate.
+    /// The rates with a separate model; empty if one model applies to all rates.
     pub rates: Vec<f64>,
-    /// At least one, alike but for the watts.
+    /// At least one; they differ only in watts.
     pub models: Vec<PowerModel>,
 }
 
@@ -25,17 +25,17 @@ impl PricedKind {
     }
 }
 
-/// A kind of node of which the rate matters, since `since`.
+/// A kind of node with a power that depends on the rate, as of `since`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct RatedKind {
     control: u32,
     priced: PricedKind,
     since: f64,
-    /// Joules of a node in each mode until then, besides units.
+    /// Joules of a node in each mode until then, without units.
     modes: Vec<f64>,
     /// Joules of a unit of each resource until then.
     units: Vec<f64>,
-    /// Joules of what a node draws more for being busy.
+    /// Joules until then of the additional power of a busy node.
     more: f64,
 }
 
@@ -52,7 +52,7 @@ impl RatedKind {
         self.more + (draw.busy - draw.idle) * (now - self.since)
     }
 
-    /// What a node in a mode drew so far, had it been in it all the time.
+    /// Energy of a node if it had been in this mode all the time so far, joules.
     fn drawn_at(&self, draw: &PowerModel, mode: Mode, used: &[i64], now: f64) -> f64 {
         let units = used.iter().enumerate().filter(|&(_, &used)| used != 0);
         let drawn = units.map(|(resource, &used)| used as f64 * self.unit_at(draw, resource, now));
@@ -68,26 +68,28 @@ impl RatedKind {
     }
 }
 
-/// What the integrals of its kind were when a node changed last.
+/// The integrals of its kind at the last change of a node.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Base {
     drawn: f64,
     more: f64,
 }
 
-/// The kinds of nodes of which the rate matters.
+/// The kinds of nodes with a power that depends on the rate.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct RatedPower {
     /// By kind.
     kinds: Vec<Option<RatedKind>>,
     /// By node.
     bases: Vec<Base>,
-    /// Joules of a unit of each resource while the node was not on, node-major; where it is not, less those until then.
+    /// Joules of a unit of each resource while the node was not on, node-major; if it is not on now, minus those until
+    /// then.
     away: Vec<f64>,
 }
 
 impl RatedPower {
-    /// What each kind of node draws at first, and the kinds of which the rate may change, if there are some.
+    /// Returns the initial power model of each kind of node, and the kinds with rates that may change, if there are
+    /// any.
     pub(super) fn new(
         view: View<'_>,
         kinds: &[u32],
@@ -134,7 +136,7 @@ impl RatedPower {
         kinds.map(|kind| kind.priced.level(rate)).all(|level| level.is_some())
     }
 
-    /// The nodes of a kind are at another rate: they draw what `draw` becomes. O(modes + resources).
+    /// Changes the rate of the nodes of a kind: their power is that of the new `draw`. O(modes + resources).
     pub(super) fn switch(&mut self, draw: &mut PowerModel, kind: u32, rate: f64, now: f64) {
         let Some(kind) = &mut self.kinds[kind as usize] else { return };
         if let Some(level) = kind.priced.level(rate) {
@@ -143,7 +145,7 @@ impl RatedPower {
         }
     }
 
-    /// What a node drew since it changed last, and what it drew more for being busy; of a kind that `has` accepts.
+    /// Energy of a node since its last change, and the part of it for being busy; for a kind that `has` accepts.
     pub(super) fn since(
         &self,
         draw: &PowerModel,
@@ -158,7 +160,7 @@ impl RatedPower {
         (kind.drawn_at(draw, mode, used, now) - base.drawn, kind.more_at(draw, now) - base.more)
     }
 
-    /// A node, which was settled, is in this mode from now on.
+    /// Sets the base of a settled node, which is in this mode from now on.
     pub(super) fn rebase(
         &mut self,
         draw: &PowerModel,
@@ -174,7 +176,7 @@ impl RatedPower {
         }
     }
 
-    /// A node falls asleep, or is on again, if it is.
+    /// Updates `away` if a node falls asleep or is on again.
     pub(super) fn changed(
         &mut self,
         draw: &PowerModel,
@@ -194,7 +196,7 @@ impl RatedPower {
         }
     }
 
-    /// What the units that are `held` of each resource on a node drew so far while it was on.
+    /// Energy so far of the `held` units of each resource on a node while it was on.
     pub(super) fn of_units(
         &self,
         draw: &PowerModel,
@@ -208,7 +210,7 @@ impl RatedPower {
         let resources = kind.units.len();
         let away = &self.away[node as usize * resources..][..resources];
         let drawn = |(resource, &away): (usize, &f64)| {
-            // Where it is away now, what units draw now is not its own.
+            // If the node is not on now, the current energy of units does not count for it.
             let until = if mode.is_away() { 0.0 } else { kind.unit_at(draw, resource, now) };
             held(resource) * (until - away)
         };
@@ -216,7 +218,7 @@ impl RatedPower {
     }
 }
 
-/// The rate of the nodes of a control now; 1 where they have none.
+/// The current rate of the nodes of a control; 1 if they have none.
 fn rate_now(view: View<'_>, control: Option<u32>) -> f64 {
     let Some(control) = control else { return 1.0 };
     let present = view.state.service.as_ref().map(|service| service.rate(control));

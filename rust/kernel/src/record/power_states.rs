@@ -1,4 +1,4 @@
-//! When nodes were on, asleep, and in between (S21): every change of a node's power state, as it happens.
+//! Record of every change of a node's power state: on, asleep, and in transition (S21).
 use serde::{Deserialize, Serialize};
 
 use crate::index::SharedColumn;
@@ -7,20 +7,20 @@ use crate::state::View;
 /// The changes of the power states of nodes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PowerStateLog {
-    /// Since when all nodes were on.
+    /// All nodes were on at this time.
     pub begin: f64,
-    /// The number of each node's present state.
+    /// The number of each node's current state.
     present: Vec<u16>,
-    /// When a node changed.
+    /// Time of the change, seconds.
     pub time: SharedColumn<f64>,
-    /// Which.
+    /// The node.
     pub node: SharedColumn<u32>,
-    /// The number of the state that it has from then on.
+    /// The number of its new state.
     pub state: SharedColumn<u16>,
 }
 
 impl PowerStateLog {
-    /// So many nodes are on since a time.
+    /// Creates the record of a number of nodes that are on at `begin`.
     #[must_use]
     pub fn new(nodes: usize, begin: f64) -> Self {
         Self {
@@ -32,20 +32,20 @@ impl PowerStateLog {
         }
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.present.len()
     }
 
-    /// Lets the next clone share what is recorded.
+    /// Prepares a clone that shares the records.
     pub fn share(&mut self) {
         self.time.share();
         self.node.share();
         self.state.share();
     }
 
-    /// Takes note of the present state of a node.
+    /// Records the current state of a node, if it has changed.
     pub fn look(&mut self, view: View<'_>, node: u32) {
         let Some(sleep) = &view.state.sleep else { return };
         let state = sleep.of(node).number() as u16;

@@ -1,4 +1,4 @@
-//! The rates at which nodes served jobs, change by change.
+//! Record of the rates at which nodes served jobs.
 use serde::{Deserialize, Serialize};
 
 use crate::index::SharedColumn;
@@ -6,16 +6,16 @@ use crate::index::SharedColumn;
 /// The changes of the rates.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RateLog {
-    /// When, seconds.
+    /// Time of the change, seconds.
     pub time: SharedColumn<f64>,
-    /// Of the nodes of which control.
+    /// The control of the nodes.
     pub control: SharedColumn<u32>,
-    /// From then on: work per second.
+    /// New rate, work per second.
     pub rate: SharedColumn<f64>,
 }
 
 impl RateLog {
-    /// Lets the next clone share the entries.
+    /// Prepares a clone that shares the entries.
     pub fn share(&mut self) {
         self.time.share();
         self.control.share();

@@ -1,4 +1,4 @@
-//! Why jobs waited, as intervals: looked at after each pass, where it was asked for.
+//! Reasons why jobs waited, as intervals: examined after each pass, if requested.
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -6,23 +6,23 @@ use serde::{Deserialize, Serialize};
 use crate::index::SharedColumn;
 use crate::state::{Reason, View};
 
-/// Times during which jobs waited for one reason; in columns.
+/// Intervals in which jobs waited for one reason, in columns.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ReasonLog {
-    /// The jobs that wait, and since when for what.
+    /// The waiting jobs, with their current reason and its begin.
     current: BTreeMap<u32, (Reason, f64)>,
     /// The job.
     pub job: SharedColumn<u32>,
     /// The reason's number.
     pub reason: SharedColumn<u32>,
-    /// Since when, seconds.
+    /// Begin, seconds.
     pub start_time: SharedColumn<f64>,
-    /// Until when, seconds.
+    /// End, seconds.
     pub end_time: SharedColumn<f64>,
 }
 
 impl ReasonLog {
-    /// Lets the next clone share the entries.
+    /// Prepares a clone that shares the entries.
     pub fn share(&mut self) {
         self.job.share();
         self.reason.share();
@@ -30,7 +30,7 @@ impl ReasonLog {
         self.end_time.share();
     }
 
-    /// Looks at the waiting jobs after a pass. O(q · node sets + q log q).
+    /// Examines the waiting jobs after a pass. O(q · node sets + q log q).
     pub fn look(&mut self, view: View<'_>) {
         let now = view.now();
         let reasons: BTreeMap<u32, Reason> = view.reasons().into_iter().collect();
@@ -48,7 +48,7 @@ impl ReasonLog {
     }
 
     fn add(&mut self, job: u32, reason: Reason, since: f64, until: f64) {
-        // What changed within an instant is no time.
+        // A change within an instant is not an interval.
         if until > since {
             self.job.push(job);
             self.reason.push(reason.number());
@@ -57,7 +57,7 @@ impl ReasonLog {
         }
     }
 
-    /// The jobs that wait, the number of the reason, and since when.
+    /// The waiting jobs, the number of their current reason, and its begin.
     pub fn current(&self) -> impl Iterator<Item = (u32, u32, f64)> {
         self.current.iter().map(|(&job, &(reason, since))| (job, reason.number(), since))
     }

@@ -1,45 +1,45 @@
-//! How much of the platform is used, looked at in equal intervals.
+//! Samples of the use of the platform, at regular intervals.
 //!
-//! Between two instants nothing changes, so that no events are needed for it: when the clock goes on, what was so is
-//! written down for every look in between. The first of them costs O(nodes + links looked at + activities on them), each other
-//! one a copy of it.
+//! Nothing changes between two instants, so samples need no events: when the clock advances, the constant state is
+//! recorded for every sample in between. The first of these costs O(nodes + sampled links + activities on them), the
+//! others a copy of it.
 use serde::{Deserialize, Serialize};
 
 use crate::execution::Execution;
 use crate::time::{FineTime, IntervalClock};
 
-/// What to look at, and how often.
+/// What to sample, and how often.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sensors {
-    /// Seconds between two looks.
+    /// Seconds between two samples.
     pub interval: f64,
-    /// The instant from which the intervals count; the first submission unless given.
+    /// The time from which the intervals count; the first submit time by default.
     pub since: Option<f64>,
-    /// The hosts whose CPUs and GPUs are looked at.
+    /// The hosts with sampled CPUs and GPUs.
     pub hosts: Vec<u32>,
-    /// Links whose mean utilisation is that of the network: with the inverse of their bandwidths.
+    /// The links with a mean utilisation that is the utilisation of the network, with the inverse of their bandwidths.
     pub network: Vec<(u32, f64)>,
-    /// Links that are looked at one by one.
+    /// Links that are sampled individually.
     pub links: Vec<u32>,
 }
 
-/// What was seen, one look after the other.
+/// The samples in time order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlatformSamples {
-    /// When, seconds.
+    /// Time of the sample, seconds.
     pub time: Vec<f64>,
     /// Operations per second on each host's CPU.
     pub cpu: Vec<f64>,
-    /// GPUs at work on each host.
+    /// Number of busy GPUs on each host.
     pub gpu: Vec<f64>,
-    /// Mean utilisation of the links that are the network, from 0 to 1.
+    /// Mean utilisation of the network's links, from 0 to 1.
     pub network: Vec<f64>,
-    /// Bytes per second on each link that is looked at by itself.
+    /// Bytes per second on each individually sampled link.
     pub links: Vec<f64>,
 }
 
 impl PlatformSamples {
-    /// Writes down once more what was seen last, but for time and GPUs.
+    /// Repeats the last sample, without time and GPUs.
     fn repeat(&mut self, sensors: &Sensors) {
         self.cpu.extend_from_within(self.cpu.len() - sensors.hosts.len()..);
         self.network.extend_from_within(self.network.len() - 1..);
@@ -47,50 +47,50 @@ impl PlatformSamples {
     }
 }
 
-/// Looks at the platform in one run, at most: what they see is kept.
+/// Maximum number of samples in one run, because samples are kept in memory.
 pub const MOST_LOOKS: u64 = 10_000_000;
 
-/// Looks at the platform.
+/// The sensor of the platform.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PlatformSensor {
     sensors: Sensors,
-    /// When the first look is.
+    /// Time of the first sample.
     begin: f64,
     looks: IntervalClock,
-    /// When there would have been too many looks.
+    /// The time at which there would have been too many samples.
     refused: Option<f64>,
-    /// What was sampled so far.
+    /// The samples so far.
     pub samples: PlatformSamples,
 }
 
 impl PlatformSensor {
-    /// A sensor that has sampled nothing yet.
+    /// Creates a sensor without samples.
     #[must_use]
     pub fn new(sensors: Sensors) -> Self {
         let looks = IntervalClock::new(0.0, sensors.interval, 0.0);
         Self { sensors, begin: 0.0, looks, refused: None, samples: PlatformSamples::default() }
     }
 
-    /// Begins with the first submission, or with the last look that is not after it.
+    /// Begins at the first submit time, or at the last sample time not after it.
     pub fn begin(&mut self, first_submission: f64) {
         let Sensors { interval, since, .. } = self.sensors;
         self.looks = IntervalClock::from_first_submission(since, interval, first_submission);
         self.begin = self.looks.next();
     }
 
-    /// The clock of the looks that are to come.
+    /// The clock of the future samples.
     #[must_use]
     pub fn looks(&self) -> IntervalClock {
         self.looks
     }
 
-    /// The time and the interval that would take more than [`MOST_LOOKS`] looks, once there is such a time.
+    /// The elapsed time and the interval that would need more than [`MOST_LOOKS`] samples, if this has occurred.
     #[must_use]
     pub fn refused(&self) -> Option<(f64, f64)> {
         self.refused.map(|now| (now - self.begin, self.sensors.interval))
     }
 
-    /// Writes down what was so until now.
+    /// Records the samples up to now.
     pub fn look(&mut self, execution: &mut Execution, now: f64) {
         if (now - self.begin) / self.sensors.interval > MOST_LOOKS as f64 {
             self.refused.get_or_insert(now);
@@ -109,7 +109,7 @@ impl PlatformSensor {
                 self.look_once(execution);
                 known = true;
             }
-            // A kernel of a job that was killed ends without an event.
+            // A kernel of a killed job ends without an event.
             let busy = |&host: &u32| {
                 execution.busy_gpus(FineTime::at(time), host).filter(|busy| *busy).count() as f64
             };

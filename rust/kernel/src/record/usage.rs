@@ -1,4 +1,4 @@
-//! What accounts and users had used at each calculation of priorities.
+//! Record of the usage of accounts and users at each calculation of priorities.
 use serde::{Deserialize, Serialize};
 
 use crate::index::SharedColumn;
@@ -6,16 +6,16 @@ use crate::index::SharedColumn;
 /// The usage and the fair-share factor of each node of the tree, calculation by calculation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct UsageLog {
-    /// When each calculation was, seconds.
+    /// Time of the calculation, seconds.
     pub time: SharedColumn<f64>,
     /// The usage of all nodes, one calculation after the other.
     pub usage: SharedColumn<f64>,
-    /// Their factors.
+    /// The fair-share factors of all nodes, one calculation after the other.
     pub factor: SharedColumn<f64>,
 }
 
 impl UsageLog {
-    /// Lets the next clone share the entries.
+    /// Prepares a clone that shares the entries.
     pub fn share(&mut self) {
         self.time.share();
         self.usage.share();

@@ -100,7 +100,7 @@ impl Case {
             overheads: self.overheads.clone(),
             ..Scenario::new(self.jobs.clone(), Vec::new(), requests, node_sets)
         };
-        let recorders = Recorders { changes: Changes::heeding(u16::MAX), ..Recorders::default() };
+        let recorders = Recorders { changes: Changes::subscribed(u16::MAX), ..Recorders::default() };
         Simulation::new(scenario, state, parts, self.agenda.clone(), Replay::new(&self.jobs))
             .with_recorders(recorders)
     }
