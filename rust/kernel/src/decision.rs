@@ -1,152 +1,152 @@
-//! Decisions: the one way in which anything is decided about jobs and nodes, by built-in rules and from outside alike.
+//! Decisions: the only way to change jobs and nodes, for built-in rules and external schedulers.
 //!
-//! A decision is data. The simulation checks it, and either applies it whole or refuses it with nothing changed.
+//! A decision is data. The simulation checks it, and either applies it entirely or refuses it and changes nothing.
 use std::collections::BTreeMap;
 
 use crate::application::Value;
 use crate::cluster::NodeTasks;
 
-/// Where a job goes.
+/// The placement of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Where {
-    /// Where the allocator has just chosen (`Allocator::chosen`).
-    Chosen,
-    /// Where the allocator chooses now.
-    Allocator,
-    /// On these nodes.
+    /// The placement that the allocator has just chosen (`Allocator::chosen`).
+    Proposed,
+    /// The placement that the allocator chooses now.
+    AskAllocator,
+    /// These nodes.
     Nodes(Vec<NodeTasks>),
-    /// On these nodes, one entry per rank.
+    /// These nodes, one entry per rank.
     Ranks(Vec<u32>),
 }
 
-/// What a preempted job keeps of the run that was cut short.
+/// The work that a preempted job keeps of its interrupted run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Preemption {
-    /// Nothing: it goes back to the queue and runs again from its start.
+    /// No work: the job is requeued and runs again from its start.
     Requeue,
-    /// Everything: it goes back to the queue, and later on from where it was.
+    /// All work: the job is requeued, and later continues where it was.
     Suspend,
-    /// What it had done at its latest checkpoint; one is taken every so many seconds of its run.
+    /// The work up to its latest checkpoint; a checkpoint is taken every given number of seconds of its run.
     FromCheckpoint(f64),
 }
 
-/// How many nodes a resized job gets, or which.
+/// The new size of a resized job.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Size {
-    /// So many tasks: it loses its last ranks, and gains such nodes as the allocator chooses.
+    /// Number of tasks: the job loses its last ranks, or gains nodes chosen by the allocator.
     Tasks(u32),
-    /// These nodes, one entry per rank; and how many GPUs it uses on each, where that changes.
+    /// The nodes, one entry per rank; and the number of GPUs that it uses on each, if that changes.
     Ranks(Vec<u32>, Option<u32>),
 }
 
-/// A decision. Jobs are named by their slots, times are seconds.
+/// A decision. Jobs are given by their slots, times in seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
     /// Starts a queued job.
     Start {
         /// The job.
         job: u32,
-        /// Where it goes.
+        /// The placement.
         place: Where,
-        /// On how many tasks, of a job whose size may be chosen; as many as it asks for unless given.
+        /// Number of tasks, for a job with a size that may be chosen; its requested number by default.
         tasks: Option<u32>,
     },
-    /// Reserves for a queued job, at this instant or at the earliest one, until the end of the pass.
+    /// Makes a reservation for a queued job, at a given or the earliest time, until the end of the pass.
     Reserve {
         /// The job.
         job: u32,
-        /// When.
+        /// Time of the reservation; None for the earliest.
         at: Option<f64>,
     },
-    /// Takes a queued job out of the order until it is released.
+    /// Holds a queued job out of the order until it is released.
     Hold(u32),
-    /// Puts a job that is on hold back into the order.
+    /// Returns a held job to the order.
     Release(u32),
-    /// Ends a running or waiting job.
+    /// Kills a running or waiting job.
     Kill(u32),
-    /// Puts a running job back into the queue.
+    /// Preempts a running job: it returns to the queue.
     Preempt {
         /// The job.
         job: u32,
-        /// What it keeps.
+        /// The work that it keeps.
         keep: Preemption,
     },
-    /// Gives a running job other nodes.
+    /// Resizes a running job.
     Resize {
         /// The job.
         job: u32,
-        /// How many, or which.
+        /// The new size.
         size: Size,
     },
-    /// Serves a running job at another rate from now on: work per second. At rate 0 it keeps its nodes and waits.
+    /// Changes the service rate of a running job from now on. At rate 0 it keeps its nodes and does not progress.
     SetRate {
         /// The job.
         job: u32,
-        /// The rate, finite and >= 0.
+        /// Work per second, finite and >= 0.
         rate: f64,
     },
-    /// Serves jobs at another rate from now on on all nodes of a control.
+    /// Changes the service rate of all jobs on the nodes of a control from now on.
     SetServiceRate {
-        /// The control, by its number.
+        /// The number of the control.
         control: u32,
-        /// The rate, finite and >= 0: work per second.
+        /// Work per second, finite and >= 0.
         rate: f64,
     },
-    /// Sets what schedulers take a job's run_time to be.
+    /// Sets the estimate of a job's run_time that schedulers use.
     SetEstimate {
         /// The job.
         job: u32,
         /// Seconds from its start.
         seconds: f64,
     },
-    /// Sets arguments that formulas of a job's application see from its next start or resizing on.
+    /// Sets arguments that the formulas of a job's application use from its next start or resize on.
     SetRuntimeArguments {
         /// The job.
         job: u32,
         /// The arguments by name.
         arguments: BTreeMap<String, Value>,
     },
-    /// Lets no further job start on a node; the jobs there stay.
+    /// Drains a node: no further job starts on it; its jobs continue.
     Drain(u32),
-    /// Lets jobs start on a node again.
+    /// Resumes a node: jobs may start on it again.
     Resume(u32),
-    /// Keeps amounts of a node's resources from jobs, in place of what was kept before.
+    /// Withholds amounts of a node's resources from jobs, in place of those withheld before.
     ReserveCapacity {
         /// The node.
         node: u32,
         /// Amounts by resource.
         amounts: Vec<i64>,
     },
-    /// Asks to be called at a time.
+    /// Requests a call at a given time.
     Wake {
-        /// When.
+        /// Time of the call.
         time: f64,
-        /// The caller's number.
+        /// The number of the caller.
         caller: u32,
-        /// What for.
+        /// Purpose of the call.
         purpose: TimerPurpose,
     },
 }
 
-/// What a timer is set for.
+/// The purpose of a timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimerPurpose {
-    /// For anything.
+    /// Any action.
     #[default]
     Act,
-    /// To give nodes back, which keeps a run going only while a waiting job fits on the machine with all its nodes.
+    /// The return of nodes: it keeps a run going only while a waiting job fits on the machine with all its nodes.
     Repair,
-    /// Only to watch, which keeps no run going and makes no pass due.
+    /// Observation only: it does not keep a run going, and makes no pass due.
     Watch,
 }
 
-/// What a decision brought about.
+/// The effect of a decision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Effect {
-    /// It is done.
+    /// Applied.
     Done,
     /// The job does not fit now, or would delay a reservation; nothing was changed.
     NotNow,
-    /// The reservation is for this time; infinite where the job does not fit on what the machine offers.
+    /// The time of the reservation; infinity if the job does not fit on the available capacity.
     Reserved(f64),
 }

@@ -66,7 +66,7 @@ impl View {
         {
             return Err(refused(slf, job, "start", &Refusal::OtherTasks { job: job.slot, placed, tasks }));
         }
-        let tasks = if matches!(place, Where::Allocator) { tasks } else { None };
+        let tasks = if matches!(place, Where::AskAllocator) { tasks } else { None };
         let decision = Decision::Start { job: job.slot, place, tasks };
         let effect = this.simulation_mut(py)?.kernel.decide(decision);
         let started = match effect {
@@ -385,7 +385,7 @@ fn where_to(
         }
         Some(nodes) => Ok((Some(Where::Nodes(placement(view, job, nodes)?)), false)),
         None if view.get().allocator.is_some() => Ok((ask_allocator(view, job)?.map(Where::Nodes), true)),
-        None => Ok((Some(Where::Allocator), false)),
+        None => Ok((Some(Where::AskAllocator), false)),
     }
 }
 
@@ -396,6 +396,6 @@ fn placed_tasks(place: &Where) -> Option<u64> {
             Some(placement.iter().map(|NodeTasks { tasks, .. }| u64::from(*tasks)).sum())
         }
         Where::Ranks(nodes) => Some(nodes.len() as u64),
-        Where::Chosen | Where::Allocator => None,
+        Where::Proposed | Where::AskAllocator => None,
     }
 }

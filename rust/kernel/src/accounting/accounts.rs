@@ -1,11 +1,11 @@
-//! The accounts of a system, and what its jobs are charged to. Immutable, and shared by all forks.
+//! The accounts of a system, and the charges of its jobs. Immutable, and shared by all forks.
 use serde::{Deserialize, Serialize};
 
 use super::billing::Billing;
 use super::fair_share::FairShareRule;
 use super::tree::AccountTree;
 
-/// Stands for no account.
+/// Marks a job without an account.
 const NOTHING: u32 = u32::MAX;
 
 /// The accounts of a run.
@@ -13,13 +13,13 @@ const NOTHING: u32 = u32::MAX;
 pub struct Accounts {
     /// Accounts and users with their shares.
     pub tree: AccountTree,
-    /// How usage is compared with shares.
+    /// The rule that compares usage with shares.
     pub rule: FairShareRule,
-    /// How resources are charged.
+    /// The rule that charges resources.
     pub billing: Billing,
-    /// By slot: the node that a job is charged to; `u32::MAX` where it is charged to none.
+    /// By slot: the node that a job is charged to; `u32::MAX` if none.
     pub node: Vec<u32>,
-    /// By slot: what a job is charged is multiplied by this; empty where that is 1.
+    /// By slot: the factor of the job's charges; empty if all are 1.
     pub usage_factor: Vec<f64>,
 }
 
@@ -30,7 +30,7 @@ impl Accounts {
         self.node.get(slot as usize).copied().filter(|&node| node != NOTHING)
     }
 
-    /// What a job that holds these amounts is charged per second; 0 where it is charged to no node.
+    /// The charge per second of a job that holds these amounts; 0 if it is charged to no node.
     #[must_use]
     pub fn rate(&self, slot: u32, amounts: &[i64]) -> f64 {
         let factor = self.usage_factor.get(slot as usize).copied().unwrap_or(1.0);

@@ -1,14 +1,14 @@
-//! How past use fades, in closed form.
+//! Decay of past usage, in closed form.
 use serde::{Deserialize, Serialize};
 
-/// How use loses its weight with time.
+/// The decay of usage with time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Decay {
-    /// It keeps its weight.
+    /// No decay.
     Never,
-    /// It halves every so many seconds, continuously.
+    /// Usage halves continuously with this half-life, seconds.
     HalfLife(f64),
-    /// It is multiplied by `factor` every `period` seconds after `origin`, as PBS does.
+    /// Usage is multiplied by `factor` every `period` seconds after `origin`, as in PBS.
     Steps {
         /// From 0 to 1.
         factor: f64,
@@ -20,7 +20,7 @@ pub enum Decay {
 }
 
 impl Decay {
-    /// What use is worth at `until` that was worth `value` at `since`, and went on at `rate` per second between. O(1).
+    /// The usage at `until`, if it was `value` at `since` and grew by `rate` per second in between. O(1).
     #[must_use]
     pub fn carry(self, value: f64, rate: f64, since: f64, until: f64) -> f64 {
         let span = until - since;
@@ -29,7 +29,7 @@ impl Decay {
             Self::HalfLife(half_life) => {
                 let exponent = -span / half_life * std::f64::consts::LN_2;
                 let left = libm::exp2(-span / half_life);
-                // expm1 keeps its digits where the span is short against the half-life.
+                // expm1 keeps its precision if the span is short relative to the half-life.
                 let gained = -libm::expm1(exponent) * half_life / std::f64::consts::LN_2;
                 value * left + rate * gained
             }

@@ -1,7 +1,7 @@
-//! Limits: how much the jobs of a user, an account, a queue or any other group of jobs may have at a time.
+//! Limits: the amounts that the jobs of a user, an account, a queue or another group may have at the same time.
 //!
-//! A limit is counted by one counter for each group that it is counted for. Every job names its counters, in lists that
-//! jobs share. To count a job in or out, and to ask whether it is within its limits, costs O(its counters × resources).
+//! Each group of a limit has one counter. Every job has a list of counters, which jobs share. Adding or removing a job,
+//! and checking it against its limits, costs O(its counters × resources).
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
@@ -11,27 +11,27 @@ use crate::workload::LimitedQuantity;
 
 use super::minutes::{Ask, MinuteCaps, Minutes, Span};
 
-/// What one counter allows. Amounts: one for each resource, then the number of nodes; `i64::MAX` for no limit.
+/// The caps of one counter. Amounts: one for each resource, then the number of nodes; `i64::MAX` for no limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cap {
-    /// The limit that it is of, by number; several counters share one.
+    /// The number of its limit; several counters share one limit.
     pub limit: u32,
-    /// Jobs that may run.
+    /// Maximum number of running jobs.
     pub running: u32,
-    /// Jobs that may wait or run.
+    /// Maximum number of waiting and running jobs.
     pub submitted: u32,
-    /// What running jobs may hold.
+    /// Maximum amounts held by running jobs.
     pub amounts: Vec<i64>,
-    /// For how many seconds a job may ask.
+    /// Maximum requested time of a job, seconds.
     pub time: f64,
-    /// What may be used over time.
+    /// Maximum use over time.
     pub minutes: MinuteCaps,
-    /// Whether a job over the limit holds up those behind it.
+    /// True if a job over the limit blocks the jobs behind it.
     pub blocks: bool,
 }
 
 impl Cap {
-    /// Allows another amount of a quantity that it limits, or any; whether that is a change.
+    /// Sets or removes the cap of a quantity; returns whether it changes.
     fn set(&mut self, quantity: LimitedQuantity, value: Option<f64>) -> bool {
         let count = value.map_or(u32::MAX, |value| value as u32);
         let amount = value.map_or(i64::MAX, |value| value as i64);
@@ -58,17 +58,18 @@ pub struct Limits {
     caps: Vec<Cap>,
     some_block: bool,
     counts_minutes: bool,
-    /// By counter: whether it limits amounts.
+    /// By counter: true if it limits amounts.
     has_amounts: Vec<bool>,
-    /// By slot: the place of its list of counters.
+    /// By slot: the index of its list of counters.
     of_job: Vec<u32>,
     lists: Vec<Vec<u32>>,
-    /// By slot: the least number of nodes that the job takes.
+    /// By slot: the least number of nodes of the job.
     least_nodes: Vec<u32>,
 }
 
 impl Limits {
-    /// `caps` by counter; for each slot the place of its list of counters, and its least number of nodes.
+    /// Creates limits from `caps` by counter and, for each slot, the index of its list of counters, and its least
+    /// number of nodes.
     #[must_use]
     pub fn new(caps: Vec<Cap>, of_job: Vec<u32>, lists: Vec<Vec<u32>>, least_nodes: Vec<u32>) -> Self {
         let some_block = caps.iter().any(|cap| cap.blocks);
@@ -77,13 +78,13 @@ impl Limits {
         Self { caps, some_block, counts_minutes, has_amounts, of_job, lists, least_nodes }
     }
 
-    /// Whether a job over some limit holds up those behind it.
+    /// Returns whether any limit blocks the jobs behind a job over the limit.
     #[must_use]
     pub fn some_block(&self) -> bool {
         self.some_block
     }
 
-    /// Whether some limit counts what is used over time.
+    /// Returns whether any limit counts use over time.
     #[must_use]
     pub fn counts_minutes(&self) -> bool {
         self.counts_minutes
@@ -102,16 +103,16 @@ impl Limits {
         list.map_or(&[], Vec::as_slice)
     }
 
-    /// The number of a job's list of counters: jobs of one list count alike.
+    /// The index of a job's list of counters: jobs with the same list count equally.
     #[must_use]
     pub fn list_of(&self, slot: u32) -> u32 {
         self.of_job.get(slot as usize).copied().unwrap_or_default()
     }
 
-    /// Splits the lists so that jobs of one list also have the same value of this. O(jobs).
+    /// Splits the lists such that jobs with the same list also have the same `value`. O(jobs).
     pub fn split_lists(&mut self, value: impl Fn(u32) -> u64) {
         let (mut numbers, mut lists) = (HashMap::new(), Vec::new());
-        // Jobs that follow each other are often alike.
+        // Adjacent jobs are often equal.
         let mut latest = None;
         for (slot, list) in self.of_job.iter_mut().enumerate() {
             let own = (*list, value(slot as u32));
@@ -128,37 +129,37 @@ impl Limits {
         self.lists = lists;
     }
 
-    /// What a counter allows from the beginning.
+    /// The initial caps of a counter.
     #[must_use]
     pub fn cap(&self, counter: u32) -> &Cap {
         &self.caps[counter as usize]
     }
 
-    /// Whether a counter limits nodes.
+    /// Returns whether a counter limits the number of nodes.
     #[must_use]
     pub fn caps_nodes(&self, counter: u32) -> bool {
         self.cap(counter).amounts.last().is_some_and(|&most| most < i64::MAX)
     }
 
-    /// Whether a counter limits how many jobs run.
+    /// Returns whether a counter limits the number of running jobs.
     #[must_use]
     pub fn caps_jobs(&self, counter: u32) -> bool {
         self.caps.get(counter as usize).is_none_or(|cap| cap.running < u32::MAX)
     }
 
-    /// The least number of nodes that a job takes.
+    /// The least number of nodes of a job.
     #[must_use]
     pub fn least_nodes(&self, slot: u32) -> i64 {
         self.least_nodes.get(slot as usize).copied().map_or(1, i64::from)
     }
 }
 
-/// What the jobs of one counter have.
+/// The counts of the jobs of one counter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Count {
     running: u32,
     submitted: u32,
-    /// Counted where the cap limits amounts.
+    /// Counted if the cap limits amounts.
     amounts: Vec<i64>,
     minutes: Minutes,
 }
@@ -170,29 +171,30 @@ impl Count {
     }
 }
 
-/// What the jobs have that limits count.
+/// The counts of jobs for all limits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LimitCounts {
     counts: Vec<Count>,
-    /// What the counters allow, once an external event has changed that.
+    /// The current caps, after an external event has changed them.
     changed: Option<Vec<Cap>>,
 }
 
 impl LimitCounts {
-    /// Nothing, of so many amounts.
+    /// Creates zero counts, with this number of amounts.
     #[must_use]
     pub fn new(limits: &Limits, amounts: usize) -> Self {
         let nothing = Count { amounts: vec![0; amounts], ..Count::default() };
         Self { counts: vec![nothing; limits.caps.len()], changed: None }
     }
 
-    /// Whether no job waits or runs.
+    /// Returns whether no job waits or runs.
     #[must_use]
     pub fn are_idle(&self) -> bool {
         self.counts.iter().all(Count::is_idle)
     }
 
-    /// Lets a limit allow another amount of a quantity, or any; whether that is a change. O(counters) for the first change.
+    /// Changes a limit's cap of a quantity, or removes it; returns whether it changes. The first change costs
+    /// O(counters).
     pub fn set_cap(
         &mut self,
         limits: &Limits,
@@ -208,12 +210,12 @@ impl LimitCounts {
         applied
     }
 
-    /// What a counter allows now.
+    /// The current cap of a counter.
     fn cap<'a>(&'a self, limits: &'a Limits, counter: u32) -> &'a Cap {
         &self.changed.as_ref().unwrap_or(&limits.caps)[counter as usize]
     }
 
-    /// A job is submitted (1), or neither waits nor runs any more (−1); false where more have left than came.
+    /// Counts a job that is submitted (1), or no longer waits or runs (−1); returns false if a count is out of range.
     pub fn submit(&mut self, limits: &Limits, slot: u32, sign: i32) -> bool {
         let mut adds_up = true;
         for &counter in limits.counters(slot) {
@@ -222,7 +224,7 @@ impl LimitCounts {
         adds_up
     }
 
-    /// A job takes what it holds (1), or gives it back (−1); false where more was given back than taken.
+    /// Counts the amounts that a job allocates (1) or releases (−1); returns false if a count is out of range.
     pub fn hold(&mut self, limits: &Limits, slot: u32, held: &[i64], sign: i32) -> bool {
         let mut adds_up = true;
         for &counter in limits.counters(slot) {
@@ -239,21 +241,21 @@ impl LimitCounts {
         adds_up
     }
 
-    /// A job holds these amounts over a time, if it runs to its limit.
+    /// Counts the use of these amounts by a job up to its time limit.
     pub fn begin_minutes(&mut self, limits: &Limits, slot: u32, held: &[i64], span: Span) {
         for &counter in limits.counters(slot) {
             self.counts[counter as usize].minutes.begin(slot, held, span);
         }
     }
 
-    /// A job gives back what it has held for a time.
+    /// Replaces the use up to the time limit by the actual use of a job that ends.
     pub fn end_minutes(&mut self, limits: &Limits, slot: u32, span: Span, now: i64) {
         for &counter in limits.counters(slot) {
             self.counts[counter as usize].minutes.end(slot, span, now);
         }
     }
 
-    /// The first of a job's counters by which it may not be submitted; it asks for so many seconds.
+    /// The first of a job's counters that refuses its submission with this requested time, seconds.
     #[must_use]
     pub fn refuses_submission(&self, limits: &Limits, slot: u32, time: f64) -> Option<u32> {
         let is_refused = |&counter: &u32| {
@@ -263,7 +265,7 @@ impl LimitCounts {
         limits.counters(slot).iter().copied().find(is_refused)
     }
 
-    /// The first of a job's counters by which it may not start; `need` gives what it asks of each amount.
+    /// The first of a job's counters that refuses its start; `need` returns the requested amounts.
     #[must_use]
     pub fn refuses_start(
         &self,
@@ -287,7 +289,7 @@ impl LimitCounts {
     }
 }
 
-/// Adds to a number; false, and nothing done, where that goes below 0 or beyond what it can be.
+/// Adds to a count; returns false, and changes nothing, if the result is out of range.
 fn add_to(count: &mut u32, sign: i32) -> bool {
     match count.checked_add_signed(sign) {
         Some(sum) => {

@@ -1,75 +1,75 @@
-//! What jobs use over time, as limits count it: what running jobs may still use (Slurm's `GrpTRESRunMins`), and what runs
-//! have used and may still use (`GrpTRESMins` under `safe`, without decay).
+//! Use of jobs over time for limits: the remaining use of running jobs (Slurm's `GrpTRESRunMins`), and the past use of
+//! runs plus the remaining use (`GrpTRESMins` with `safe`, without decay).
 //!
-//! Times are whole microseconds, so that sums are exact in any order. To count a run in or out costs O(log r) for r running
-//! jobs of a group; to ask O(1), and O(jobs beyond their limits) for what running jobs may still use.
+//! Times are integer microseconds, so that sums are exact in any order. Adding or removing a run costs O(log r) for r
+//! running jobs of a group; a query O(1), plus O(jobs beyond their time limits) for the remaining use of running jobs.
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 const MICROSECONDS_PER_MINUTE: i128 = 60_000_000;
 
-/// A time in whole microseconds, half to even; the greatest number where it is infinite.
+/// A time in integer microseconds, rounded half to even; saturates for infinity.
 #[must_use]
 pub fn microseconds(seconds: f64) -> i64 {
     (seconds * 1e6).round_ties_even() as i64
 }
 
-/// What is allowed of each resource in minutes, `i64::MAX` for no limit; empty where none is limited.
+/// Caps of each resource in minutes, `i64::MAX` for no limit; empty if no resource is limited.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MinuteCaps {
-    /// What running jobs may still use.
+    /// Remaining use of running jobs.
     pub running: Vec<i64>,
-    /// What runs may have used, and may still use.
+    /// Past and remaining use of runs.
     pub total: Vec<i64>,
 }
 
-/// From when to when a job holds what it holds, if it runs to its limit, microseconds.
+/// The interval in which a job holds its amounts if it runs to its time limit, microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
-    /// When it took this.
+    /// The begin of the allocation.
     pub since: i64,
-    /// When it reaches its limit.
+    /// The time at which the job reaches its time limit.
     pub until: i64,
 }
 
 impl Span {
-    /// What a job uses that keeps to its limit.
+    /// The use of a job that runs exactly to its time limit.
     fn whole(self, amount: i64) -> i128 {
         used(amount, self.since, self.until.max(self.since))
     }
 }
 
-/// What a job that is to start would use.
+/// The hypothetical use of a job that is to start.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask {
     /// The present time, microseconds.
     pub now: i64,
-    /// For how long it may run, microseconds.
+    /// The time limit of the job, microseconds.
     pub time: i64,
 }
 
-/// What the runs of one group have used and may still use.
+/// The past and remaining use of the runs of one group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Minutes {
     of_resource: Vec<Sums>,
-    /// What running jobs hold, by when they reach their limits, and slot.
+    /// The amounts held by running jobs, by the time of their time limit, then slot.
     running: BTreeMap<(i64, u32), Vec<i64>>,
 }
 
 /// The sums of one resource, amounts × microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Sums {
-    /// Past runs by what they used, running jobs as if they kept to their limits.
+    /// Past runs by their actual use, running jobs as if they ran exactly to their time limits.
     total: i128,
-    /// What running jobs hold.
+    /// The amounts held by running jobs.
     held: i64,
-    /// The same, each times the time at which it reaches its limit.
+    /// The sum of the held amounts, each multiplied by the time at which its job reaches the time limit.
     until: i128,
 }
 
 impl Minutes {
-    /// A job holds these amounts from now on.
+    /// Adds a job that holds these amounts from now on.
     pub fn begin(&mut self, slot: u32, held: &[i64], span: Span) {
         self.of_resource.resize(held.len().max(self.of_resource.len()), Sums::default());
         for (sums, &held) in self.of_resource.iter_mut().zip(held) {
@@ -80,7 +80,7 @@ impl Minutes {
         self.running.insert((span.until, slot), held.to_vec());
     }
 
-    /// A job gives them back.
+    /// Removes a job that releases its amounts.
     pub fn end(&mut self, slot: u32, span: Span, now: i64) {
         let Some(held) = self.running.remove(&(span.until, slot)) else { return };
         for (sums, &held) in self.of_resource.iter_mut().zip(&held) {
@@ -90,13 +90,13 @@ impl Minutes {
         }
     }
 
-    /// Whether nothing runs.
+    /// Returns whether no job is running.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.running.is_empty() && self.of_resource.iter().all(|sums| sums.held == 0 && sums.until == 0)
     }
 
-    /// Whether a job would bring the group beyond what is allowed; `need` gives what it asks of each resource.
+    /// Returns whether a job would exceed the caps of the group; `need` returns its requested amounts.
     pub fn is_beyond(&self, caps: &MinuteCaps, ask: Ask, need: impl Fn(usize) -> i64) -> bool {
         let exceeds = |allowed: &[i64], used: &dyn Fn(usize) -> i128| {
             allowed.iter().enumerate().any(|(resource, &minutes)| {
@@ -112,7 +112,7 @@ impl Minutes {
         self.of_resource.get(resource).copied().unwrap_or_default()
     }
 
-    /// What running jobs may still use: none of those that are beyond their limits.
+    /// The remaining use of running jobs; 0 for jobs beyond their time limits.
     fn left(&self, resource: usize, now: i64) -> i128 {
         let sums = self.sums(resource);
         let overdue = self.running.range(..=(now, u32::MAX));

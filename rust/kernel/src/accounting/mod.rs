@@ -1,7 +1,7 @@
-//! Accounts, their shares, what they used, and the priorities that follow.
+//! Accounts, their shares, their usage, and the resulting priorities.
 //!
-//! An account tree never changes during a run; usage does, and is part of the state. Both are plain numbers: names stay
-//! with the caller. Powers and logarithms come from `libm`, the same on every platform.
+//! An account tree never changes during a run; usage does, and is part of the state. Both are plain numbers: the caller
+//! stores names. Powers and logarithms come from `libm`, with the same results on every platform.
 mod accounts;
 mod billing;
 mod decay;
@@ -17,7 +17,7 @@ mod windows;
 pub use accounts::Accounts;
 pub use billing::{Billing, Charge};
 pub use decay::Decay;
-pub use fair_share::{Entry, FairShareRule, RULES, Standing, named};
+pub use fair_share::{Entry, FactorTree, FairShareRule, RULES, named};
 pub use limits::{Cap, LimitCounts, Limits};
 pub use minutes::{Ask, MinuteCaps, Span, microseconds};
 pub use multifactor::{Factors, JobSize, Machine, Multifactor, Size, Weights};

@@ -4,60 +4,60 @@ use serde::{Deserialize, Serialize};
 /// The largest priority: 2³² − 1.
 const LARGEST: f64 = 4_294_967_295.0;
 
-/// What each factor counts. A factor whose weight is 0 is not computed, and is 0.
+/// The weights of the factors. A factor with weight 0 is not computed, and is 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Weights {
-    /// Of the age.
+    /// Weight of the age.
     pub age: f64,
-    /// Of the association.
+    /// Weight of the association.
     pub association: f64,
-    /// Of fair share.
+    /// Weight of fair share.
     pub fair_share: f64,
-    /// Of the size.
+    /// Weight of the job size.
     pub job_size: f64,
-    /// Of the partition.
+    /// Weight of the partition.
     pub partition: f64,
-    /// Of the quality of service.
+    /// Weight of the quality of service.
     pub qos: f64,
-    /// Of the part of each resource that is asked for, in the order of the system's resources; or none.
+    /// Weights of the requested fraction of each resource, in the order of the system's resources; or empty.
     pub resources: Vec<f64>,
 }
 
-/// Which jobs the factor of the size favours.
+/// The job sizes that the size factor favours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum JobSize {
-    /// Those that ask for much of the machine.
+    /// Jobs that request much of the machine.
     #[default]
     Large,
-    /// Those that ask for little of it.
+    /// Jobs that request little of the machine.
     Small,
-    /// Those that ask for much of it, for the time that they ask for.
+    /// Jobs that request much of the machine relative to their requested time.
     RelativeToTime,
-    /// Those that ask for little of it, for the time that they ask for.
+    /// Jobs that request little of the machine relative to their requested time.
     SmallRelativeToTime,
 }
 
 /// The whole machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// Its nodes.
+    /// Number of nodes.
     pub nodes: f64,
-    /// Its processors.
+    /// Number of processors.
     pub processors: f64,
 }
 
-/// What a job asks for.
+/// The size of a job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Size {
-    /// The fewest nodes that it takes.
+    /// The least number of nodes.
     pub nodes: f64,
-    /// Its processors.
+    /// Number of processors.
     pub processors: f64,
-    /// Its requested time, seconds.
+    /// Requested time, seconds.
     pub requested_time: f64,
 }
 
-/// The factors of one job, and what is added to their sum.
+/// The factors of one job, and the terms added to their sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Factors {
     /// From 0 to 1.
@@ -78,21 +78,21 @@ pub struct Factors {
     pub site: f64,
 }
 
-/// How priorities are computed.
+/// The parameters of the multifactor priority.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Multifactor {
-    /// What each factor counts.
+    /// The weights of the factors.
     pub weights: Weights,
-    /// The age at which its factor is 1, seconds, above 0.
+    /// The age with factor 1, seconds, > 0.
     pub max_age: f64,
-    /// Which sizes are favoured.
+    /// The favoured job sizes.
     pub job_size: JobSize,
-    /// What sizes are relative to.
+    /// The machine that sizes are relative to.
     pub machine: Machine,
 }
 
 impl Multifactor {
-    /// The factor of a job that has been eligible for some seconds; of one that is not yet, 0.
+    /// The age factor of a job that has been eligible for a number of seconds; 0 if it is not eligible yet.
     #[must_use]
     pub fn age(&self, eligible_for: f64) -> f64 {
         if self.weights.age == 0.0 {
@@ -101,7 +101,7 @@ impl Multifactor {
         (eligible_for.max(0.0) / self.max_age).min(1.0)
     }
 
-    /// The factor of a size.
+    /// The size factor of a job.
     #[must_use]
     pub fn job_size(&self, job: Size) -> f64 {
         if self.weights.job_size == 0.0 {
@@ -116,7 +116,7 @@ impl Multifactor {
             JobSize::RelativeToTime => self.relative(job),
             JobSize::SmallRelativeToTime => 1.0 - self.relative(job),
         };
-        // 0 of 0 processors is no number.
+        // The factor of 0 of 0 processors is NaN.
         if factor.is_nan() { 0.0 } else { factor.clamp(0.0, 1.0) }
     }
 
@@ -126,7 +126,7 @@ impl Multifactor {
         (job.nodes * processors / nodes).max(job.processors) / minutes / processors
     }
 
-    /// The weighted sum, before it is cut to a priority. `resources` are the parts of each that the job asks for.
+    /// The weighted sum before it is clamped to a priority. `resources` are the requested fractions of each resource.
     #[must_use]
     pub fn sum(&self, factors: &Factors, resources: &[f64]) -> f64 {
         let weights = &self.weights;
@@ -141,7 +141,7 @@ impl Multifactor {
         fixed + asked - factors.nice
     }
 
-    /// The priority: the sum, at least 1 and at most 2³² − 1, without its fraction.
+    /// The priority: the sum, clamped to 1 … 2³² − 1, without its fraction.
     #[must_use]
     pub fn priority(&self, factors: &Factors, resources: &[f64]) -> u32 {
         self.sum(factors, resources).clamp(1.0, LARGEST) as u32

@@ -1,8 +1,8 @@
-//! Usage as Slurm computes it: decayed at passes, by 1 − 0.693 / half-life for each second since the last.
+//! Usage as computed by Slurm: decayed at passes, by 1 − 0.693 / half-life for each second since the last pass.
 //!
-//! Between passes usage grows only where jobs end. Jobs that ran through a whole period are charged alike, so each node
-//! keeps the sum of their rates: a pass costs O(nodes + jobs started since the last pass × depth), not O(jobs running);
-//! a start O(log jobs started), an end O(log jobs started + depth).
+//! Between passes, usage grows only when jobs end. Jobs that ran through a whole period are charged equally, so each
+//! node stores the sum of their rates: a pass costs O(nodes + jobs started since the last pass × depth), independent of
+//! the number of running jobs; a start O(log jobs started), an end O(log jobs started + depth).
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -13,22 +13,22 @@ use super::tree::AccountTree;
 /// Slurm's ln 2.
 const LN_2: f64 = 0.693;
 
-/// Usage per node, what runs since before the last pass, and what started after it.
+/// Usage per node, the rates of jobs that started before the last pass, and the jobs that started after it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PeriodicUsage {
-    /// What is left of use after one second.
+    /// Fraction of the usage that remains after one second.
     per_second: f64,
     values: Vec<f64>,
     rates: Vec<f64>,
     running: Vec<u32>,
-    /// How many jobs with the same charge started since the last pass; jobs with the same charge are one as good as
-    /// the other. Times and rates are not negative, so their bits are in their order.
+    /// Number of jobs with the same charge that started since the last pass; such jobs are interchangeable. Times and
+    /// rates are not negative, so their bits are in their order.
     young: BTreeMap<(u64, u32, u64), u32>,
     last: f64,
 }
 
 impl PeriodicUsage {
-    /// No usage; the first pass counts from time `last` on. An infinite half-life is no decay.
+    /// Creates zero usage; the first pass counts from time `last` on. An infinite half-life means no decay.
     #[must_use]
     pub fn new(tree: &AccountTree, half_life: f64, last: f64) -> Self {
         let nodes = tree.nodes().len();
@@ -48,7 +48,7 @@ impl PeriodicUsage {
         &self.values
     }
 
-    /// Remembers a job; it is charged at the next pass, or at its end.
+    /// Adds a job; it is charged at the next pass, or at its end.
     pub fn start(&mut self, charge: Charge) {
         *self.young.entry(key(charge)).or_default() += 1;
     }
@@ -68,14 +68,14 @@ impl PeriodicUsage {
         self.add(tree, charge.node, piece);
     }
 
-    /// Adds to a node and all that it is part of.
+    /// Adds an amount to a node and all of its ancestors.
     pub fn add(&mut self, tree: &AccountTree, node: u32, amount: f64) {
         for at in tree.path(node as usize) {
             self.values[at] += amount;
         }
     }
 
-    /// Decays what was used, then charges what ran since the last pass.
+    /// Decays the usage, then charges the running jobs for the time since the last pass.
     pub fn pass(&mut self, tree: &AccountTree, now: f64) {
         let span = now - self.last;
         let left = libm::pow(self.per_second, span);
@@ -94,8 +94,8 @@ impl PeriodicUsage {
         self.last = now;
     }
 
-    /// The same again, `times` in equal periods until `until`, in none of which a job started or ended. O(nodes),
-    /// however many they are.
+    /// Performs `times` passes with equal periods until `until`, without a start or end of a job in between. O(nodes),
+    /// independent of `times`.
     pub fn repeat(&mut self, times: f64, until: f64) {
         let span = (until - self.last) / times;
         let left = libm::pow(self.per_second, span);
@@ -114,13 +114,13 @@ impl PeriodicUsage {
     fn forget(&mut self, tree: &AccountTree, charge: Charge) {
         for at in tree.path(charge.node as usize) {
             self.running[at] = self.running[at].saturating_sub(1);
-            // Sums of rates leave a residue when jobs end; nothing runs, so nothing is charged.
+            // The sum of rates has a rounding error after jobs end; without a running job nothing is charged.
             self.rates[at] = if self.running[at] == 0 { 0.0 } else { self.rates[at] - charge.rate };
         }
     }
 }
 
 fn key(charge: Charge) -> (u64, u32, u64) {
-    // -0.0 is 0.0 here.
+    // Convert -0.0 to 0.0.
     ((charge.start + 0.0).to_bits(), charge.node, (charge.rate + 0.0).to_bits())
 }

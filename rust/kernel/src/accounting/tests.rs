@@ -1,4 +1,4 @@
-//! What the tests of the package do not reach: the structures themselves.
+//! Tests of the data structures that the tests of the package do not cover.
 use super::*;
 
 fn member(parent: u32, shares: f64, user: bool) -> Member {

@@ -1,33 +1,33 @@
-//! The tree of accounts, and of the users in them.
+//! The tree of accounts and their users.
 //!
-//! Node 0 is the root; every other node comes after its parent, so a walk over the numbers goes down the tree. An
-//! account whose shares are its parent's is passed through: its members stand among its siblings.
+//! Node 0 is the root; every other node comes after its parent, so a loop over the numbers goes down the tree. An
+//! account with the shares of its parent is passed through: its members compete with its siblings.
 use std::fmt;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// What a member may have of what its siblings have together.
+/// The shares of a member among its siblings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Shares {
-    /// So many of all siblings' shares.
+    /// This number of all siblings' shares.
     Number(f64),
-    /// None of its own: it has the standing of its parent.
+    /// No shares of its own: it has the factor of its parent.
     Parent,
 }
 
 /// An account, or a user in an account.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Member {
-    /// The number of the account that it belongs to; less than its own.
+    /// The number of its account; less than its own number.
     pub parent: u32,
     /// Its shares among its siblings.
     pub shares: Shares,
-    /// Whether it is a user; a user has no members.
+    /// True if it is a user; a user has no members.
     pub user: bool,
 }
 
-/// Why some members make no tree.
+/// The reason why some members are not a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeDefect {
     /// The parent of the node with this number does not come before it.
@@ -56,16 +56,16 @@ pub struct AccountTree {
     members: Vec<Member>,
     /// The nearest ancestor that is not passed through.
     level: Vec<u32>,
-    /// shares / shares of all siblings; 0 where these have none.
+    /// The node's shares over the shares of all siblings; 0 if these have none.
     portion: Vec<f64>,
-    /// The members of each node, passed-through accounts replaced by theirs, one node after the other.
+    /// The members of each node, with passed-through accounts replaced by their members, one node after the other.
     children: Vec<u32>,
     first: Vec<u32>,
     users: usize,
 }
 
 impl AccountTree {
-    /// The tree of a root and these members, which are numbered from 1 on. O(members).
+    /// Creates the tree of a root and these members, which are numbered from 1 on. O(members).
     pub fn new(members: &[Member]) -> Result<Self, TreeDefect> {
         let root = Member { parent: 0, shares: Shares::Number(1.0), user: false };
         let members: Vec<Member> = std::iter::once(root).chain(members.iter().copied()).collect();
@@ -84,25 +84,25 @@ impl AccountTree {
         Ok(Self { members, level, portion, children, first, users })
     }
 
-    /// The number of nodes, the root included.
+    /// The numbers of all nodes, including the root.
     #[must_use]
     pub fn nodes(&self) -> Range<usize> {
         0..self.members.len()
     }
 
-    /// How many of the nodes are users in an account.
+    /// Number of nodes that are users in an account.
     #[must_use]
     pub fn users(&self) -> usize {
         self.users
     }
 
-    /// Whether a node is a user.
+    /// Returns whether a node is a user.
     #[must_use]
     pub fn is_user(&self, node: usize) -> bool {
         self.members[node].user
     }
 
-    /// Whether a node has the standing of its parent.
+    /// Returns whether a node has the factor of its parent.
     #[must_use]
     pub fn follows_parent(&self, node: usize) -> bool {
         self.members[node].shares == Shares::Parent
@@ -114,13 +114,13 @@ impl AccountTree {
         self.level[node] as usize
     }
 
-    /// A node's shares over those of all its siblings; 0 where it has none of its own.
+    /// The shares of a node over those of all its siblings; 0 if it has none of its own.
     #[must_use]
     pub fn portion(&self, node: usize) -> f64 {
         self.portion[node]
     }
 
-    /// The members of an account, those of passed-through accounts among them.
+    /// The members of an account, including those of passed-through accounts.
     #[must_use]
     pub fn children(&self, node: usize) -> &[u32] {
         &self.children[self.first[node] as usize..self.first[node + 1] as usize]
@@ -132,7 +132,7 @@ impl AccountTree {
         std::iter::successors(Some(node), above)
     }
 
-    /// What was charged to each node itself, summed up to the root. O(nodes).
+    /// Sums the charges of the nodes up to the root: the result includes the charges of members. O(nodes).
     #[must_use]
     pub fn totals(&self, mut charged: Vec<f64>) -> Vec<f64> {
         for node in self.nodes().skip(1).rev() {
@@ -155,7 +155,7 @@ fn check(node: usize, member: &Member, members: &[Member]) -> Result<(), TreeDef
     }
 }
 
-/// Whether a node stands among the children of its level's account.
+/// Returns whether a node is listed among the children of its level's account.
 fn stands(member: &Member) -> bool {
     member.user || member.shares != Shares::Parent
 }

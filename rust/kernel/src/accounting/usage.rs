@@ -1,6 +1,7 @@
-//! What each account and user has used: a value, a rate and a time per node.
+//! Usage of each account and user: a value, a rate and a time per node.
 //!
-//! A job's start and end settle the nodes of its path: O(depth). A node's usage now is O(1), whatever runs.
+//! The start and end of a job update the nodes of its path: O(depth). Reading a node's usage costs O(1), independent of
+//! the running jobs.
 use serde::{Deserialize, Serialize};
 
 use super::billing::Charge;
@@ -8,17 +9,17 @@ use super::decay::Decay;
 use super::periodic_usage::PeriodicUsage;
 use super::tree::AccountTree;
 
-/// Usage under either kind of decay.
+/// Usage with either kind of decay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Usage {
     /// In closed form, known at every instant.
     Exact(DecayedUsage),
-    /// As Slurm computes it, period by period.
+    /// As computed by Slurm, period by period.
     Slurm(PeriodicUsage),
 }
 
 impl Usage {
-    /// Charges a job that starts.
+    /// Starts charging a job.
     pub fn start(&mut self, tree: &AccountTree, charge: Charge) {
         match self {
             Self::Exact(usage) => usage.change(tree, charge.node, charge.start, charge.rate),
@@ -34,7 +35,7 @@ impl Usage {
         }
     }
 
-    /// Adds past use to a user or an account, and to all that it is part of.
+    /// Adds past usage to a user or an account, and to all of its ancestors.
     pub fn add(&mut self, tree: &AccountTree, node: u32, now: f64, amount: f64) {
         match self {
             Self::Exact(usage) => usage.add(tree, node, now, amount),
@@ -42,21 +43,22 @@ impl Usage {
         }
     }
 
-    /// What is done at the end of each period of calculation: nothing where usage is exact.
+    /// Performs the calculation at the end of a period; does nothing if usage is exact.
     pub fn pass(&mut self, tree: &AccountTree, now: f64) {
         if let Self::Slurm(usage) = self {
             usage.pass(tree, now);
         }
     }
 
-    /// The ends of further periods of equal length, `times` until `until`, in none of which a job started or ended.
+    /// Performs the calculations of `times` further periods of equal length until `until`, without a start or end of a
+    /// job.
     pub fn repeat(&mut self, times: f64, until: f64) {
         if let Self::Slurm(usage) = self {
             usage.repeat(times, until);
         }
     }
 
-    /// The usage of all nodes as a calculation at this instant sees it. O(nodes).
+    /// The usage of all nodes for a calculation at this instant. O(nodes).
     #[must_use]
     pub fn all(&self, now: f64) -> Vec<f64> {
         match self {
@@ -82,13 +84,13 @@ struct Counter {
 }
 
 impl DecayedUsage {
-    /// No usage at time 0.
+    /// Creates zero usage at time 0.
     #[must_use]
     pub fn new(tree: &AccountTree, decay: Decay) -> Self {
         Self { decay, nodes: vec![Counter::default(); tree.nodes().len()] }
     }
 
-    /// The usage of a node at a time that is not before its last change. O(1).
+    /// The usage of a node at a time not before its last change. O(1).
     #[must_use]
     pub fn at(&self, node: usize, now: f64) -> f64 {
         let Counter { value, rate, time, .. } = self.nodes[node];
@@ -100,7 +102,7 @@ impl DecayedUsage {
             let value = self.at(at, now);
             let Counter { rate: before, running, .. } = self.nodes[at];
             let running = if rate < 0.0 { running.saturating_sub(1) } else { running + 1 };
-            // Sums of rates leave a residue when jobs end; nothing runs, so nothing is charged.
+            // The sum of rates has a rounding error after jobs end; without a running job nothing is charged.
             let rate = if running == 0 { 0.0 } else { before + rate };
             self.nodes[at] = Counter { value, rate, time: now, running };
         }

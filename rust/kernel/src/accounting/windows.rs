@@ -1,9 +1,9 @@
-//! Use in windows of equal length, the newest first, as Maui and Moab count it, and targets for it.
+//! Usage in windows of equal length, the newest first, as counted by Maui and Moab, and targets for it.
 use serde::{Deserialize, Serialize};
 
 use super::tree::AccountTree;
 
-/// The part of all use that was someone's, in per cent, each window weighed by `decay` to the power of its age.
+/// The share of `own` in `total` usage, per cent, with each window weighted by `decay` to the power of its age.
 #[must_use]
 pub fn effective_share(own: &[f64], total: &[f64], decay: f64) -> f64 {
     let weighed = |amounts: &[f64]| amounts.iter().rev().fold(0.0, |sum, amount| sum * decay + amount);
@@ -11,28 +11,28 @@ pub fn effective_share(own: &[f64], total: &[f64], decay: f64) -> f64 {
     if all > 0.0 { 100.0 * weighed(own) / all } else { 0.0 }
 }
 
-/// On which side of its target usage changes a priority.
+/// The side of its target on which usage changes a priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TargetKind {
-    /// On both.
+    /// Both sides.
     Both,
-    /// Only while usage is below: marked `+`.
+    /// Only if usage is below the target: marked `+`.
     Floor,
-    /// Only while usage is above: marked `-`.
+    /// Only if usage is above the target: marked `-`.
     Ceiling,
 }
 
-/// What usage should be, in per cent of all.
+/// Target usage, per cent of the total.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Target {
     /// Per cent.
     pub value: f64,
-    /// On which side it counts.
+    /// The side on which it counts.
     pub kind: TargetKind,
 }
 
 impl Target {
-    /// Target minus usage, in per cent; 0 on the side that does not count.
+    /// Target minus usage, per cent; 0 on the side that does not count.
     #[must_use]
     pub fn delta(self, usage: f64) -> f64 {
         let delta = self.value - usage;
@@ -44,7 +44,7 @@ impl Target {
     }
 }
 
-/// Use per node and window. A job's start and end cost O(depth × windows); so does a node's usage.
+/// Usage per node and window. The start and end of a job, and reading a node's usage, cost O(depth × windows).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Windows {
     length: f64,
@@ -62,14 +62,14 @@ struct Counter {
 }
 
 impl Windows {
-    /// No use; windows are `length` seconds long and begin at its multiples, `count` of them are kept.
+    /// Creates zero usage. Windows are `length` seconds long and begin at its multiples; `count` windows are stored.
     #[must_use]
     pub fn new(tree: &AccountTree, length: f64, count: usize) -> Self {
         let counter = Counter { amounts: vec![0.0; count], rate: 0.0, time: 0.0, running: 0 };
         Self { length, count, nodes: vec![counter; tree.nodes().len()] }
     }
 
-    /// Charges `rate` per second more from now on, or less where it is negative.
+    /// Changes the charge per second by `rate` from now on.
     pub fn change(&mut self, tree: &AccountTree, node: u32, now: f64, rate: f64) {
         for at in tree.path(node as usize) {
             let amounts = self.at(at, now);
@@ -81,7 +81,7 @@ impl Windows {
         }
     }
 
-    /// The use of a node in each window, the newest first.
+    /// The usage of a node in each window, the newest first.
     #[must_use]
     pub fn at(&self, node: usize, now: f64) -> Vec<f64> {
         let Counter { amounts, rate, time, .. } = &self.nodes[node];

@@ -1,4 +1,4 @@
-//! The blocks into which an order is cut, and their heads (S22).
+//! The blocks of an order of the nodes, and their heads (S22).
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 /// The blocks of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blocks {
-    /// How many.
+    /// Number of blocks.
     pub count: u32,
-    /// Whether they are those of the machine; else the nodes that are free are cut anew for every job.
+    /// True if blocks are fixed on the machine; otherwise the free nodes are split for every job.
     pub are_fixed: bool,
 }
 
 impl Blocks {
-    /// Which nodes of a list are the heads of the blocks, `count` of them in all; by their numbers in the list, ascending.
-    /// `before` says how many of the list are before a place of the order, which has `nodes` places. O(blocks).
+    /// Returns the heads of the blocks, with `count` nodes in total, as ascending index ranges of a list of nodes.
+    /// `before` returns the number of list entries before a place of the order, which has `nodes` places. O(blocks).
     pub(super) fn heads(
         self,
         nodes: usize,
@@ -29,11 +29,11 @@ impl Blocks {
         }
     }
 
-    /// Cuts list and number into as many parts: of each part of the list the head.
+    /// Splits list and count into the same number of parts; returns the head of each part of the list.
     fn heads_of_list(self, list: usize, count: usize) -> Vec<Range<usize>> {
         let blocks = self.count as usize;
         let mut begin = 0;
-        // Those behind have no head.
+        // Blocks after the first `count` have no head.
         let heads = (0..blocks.min(count)).map(|block| {
             let head = begin..begin + part(count, blocks, block);
             begin += part(list, blocks, block);
@@ -42,7 +42,8 @@ impl Blocks {
         heads.collect()
     }
 
-    /// The same with parts of all nodes. What a part lacks are the first nodes of the list that are left.
+    /// Like `heads_of_list`, with parts of all nodes. If a part has too few entries, the first remaining entries of the
+    /// list replace the missing ones.
     fn heads_of_fixed(
         self,
         nodes: usize,
@@ -68,7 +69,7 @@ impl Blocks {
     }
 }
 
-/// The size of a part of so many things that are cut into `parts`: the first ones are one larger.
+/// The size of a part if `things` are split into `parts`: the first parts are larger by one.
 fn part(things: usize, parts: usize, at: usize) -> usize {
     things / parts + usize::from(at < things % parts)
 }

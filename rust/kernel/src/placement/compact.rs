@@ -1,7 +1,7 @@
 //! Compact placements: the nodes around a centre (S22).
 //!
-//! With f feasible nodes and c centres: O(f log n + c f). The centres are a bounded number, so a machine of tens of thousands
-//! of nodes costs a few passes over what is free.
+//! O(f log n + c f) for f feasible nodes and c centres. The number of centres is bounded, so a machine of tens of
+//! thousands of nodes costs a few passes over the free nodes.
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Availability, NodeOrder};
@@ -10,17 +10,17 @@ use crate::platform::Fabric;
 use super::filling::Filling;
 use super::in_order::Candidate;
 
-/// What is to be least.
+/// The objective to minimise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Closeness {
-    /// The sum of the hops from the centre to the nodes and back; then the most of one.
+    /// The sum of the hops from the centre to the nodes and back; ties by the maximum.
     MeanHops,
-    /// The most hops of one node; then the sum.
+    /// The maximum hops of one node; ties by the sum.
     Diameter,
 }
 
 impl Closeness {
-    /// All of them, by their names.
+    /// All objectives with their names.
     pub const NAMES: [(&str, Self); 2] = [("mean_hops", Self::MeanHops), ("diameter", Self::Diameter)];
 
     fn score(self, sum: u64, most: u32) -> (u64, u64) {
@@ -31,17 +31,17 @@ impl Closeness {
     }
 }
 
-/// What `compact` goes by.
+/// The parameters of `compact`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compact {
-    /// What is to be least.
+    /// The objective to minimise.
     pub by: Closeness,
-    /// How many feasible nodes are tried as centres, at most.
+    /// Maximum number of feasible nodes that are tried as centres.
     pub centres: u32,
 }
 
 impl<A: Availability> Filling<'_, A> {
-    /// The nodes nearest to that centre around which they are closest.
+    /// Fills the nodes nearest to the best centre.
     pub(super) fn compact(&mut self, order: &NodeOrder, fabric: &Fabric, Compact { by, centres }: Compact) {
         let list = self.candidates(order);
         let mut around = Surroundings::new(fabric, &list, self.left.into());
@@ -60,20 +60,20 @@ impl<A: Availability> Filling<'_, A> {
     }
 }
 
-/// Some of the nodes of a list, evenly: those that are tried as centres.
+/// Evenly spaced indices of a list: the nodes to try as centres.
 pub(super) fn centres_of(list: usize, most: u32) -> impl Iterator<Item = usize> {
     let count = list.min(most as usize);
     (0..count).map(move |number| number * list / count)
 }
 
-/// Feasible nodes by how far they are from one of them.
+/// Feasible nodes by distance from a centre.
 pub(super) struct Surroundings<'a> {
     fabric: &'a Fabric,
     list: &'a [Candidate],
     tasks: u64,
-    /// The distance of each node from the latest centre.
+    /// The distance of each node from the current centre.
     distances: Vec<u32>,
-    /// How many nodes and slots there are at each distance.
+    /// Number of nodes and slots at each distance.
     shells: Vec<(u64, u64)>,
 }
 
@@ -82,8 +82,8 @@ impl<'a> Surroundings<'a> {
         Self { fabric, list, tasks, distances: vec![0; list.len()], shells: Vec::new() }
     }
 
-    /// Measures from a centre, and finds the distance at which the slots suffice, with the nodes and slots that are nearer;
-    /// None where all do not.
+    /// Measures from a centre; returns the distance at which the slots suffice, with the totals of the nearer nodes.
+    /// None if all slots do not suffice.
     fn last_shell(&mut self, centre: usize) -> Option<Shell> {
         self.shells.iter_mut().for_each(|shell| *shell = (0, 0));
         for (each, distance) in self.list.iter().zip(&mut self.distances) {
@@ -105,7 +105,7 @@ impl<'a> Surroundings<'a> {
         None
     }
 
-    /// The sum of the distances of the nearest nodes that suffice, and the largest.
+    /// The sum of the distances of the nearest sufficient nodes, and the largest distance.
     fn measure(&mut self, centre: usize) -> Option<(u64, u32)> {
         let Shell { distance, missing, sum } = self.last_shell(centre)?;
         let (mut slots, mut nodes) = (0, 0);
@@ -120,7 +120,7 @@ impl<'a> Surroundings<'a> {
         Some((sum + nodes * u64::from(distance), distance))
     }
 
-    /// The nearest nodes that suffice, as they are listed; of those that are as far as the last one the first.
+    /// The nearest sufficient nodes in list order; among nodes at the largest distance, the first ones.
     pub(super) fn chosen(&mut self, centre: usize) -> Vec<Candidate> {
         let Some(Shell { distance, missing, .. }) = self.last_shell(centre) else { return Vec::new() };
         let mut slots = 0;
@@ -133,12 +133,12 @@ impl<'a> Surroundings<'a> {
     }
 }
 
-/// The farthest nodes that are needed.
+/// The farthest of the needed nodes.
 #[derive(Clone, Copy)]
 struct Shell {
     distance: u32,
-    /// The slots that are needed of it.
+    /// The slots needed at this distance.
     missing: u64,
-    /// The sum of the distances of all nodes that are nearer.
+    /// The sum of the distances of all nearer nodes.
     sum: u64,
 }

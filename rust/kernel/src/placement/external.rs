@@ -1,59 +1,59 @@
-//! An allocator outside the kernel, asked in the middle of a pass.
+//! An allocator outside the kernel, queried during a pass.
 //!
-//! A rule that places a job calls it like any allocator. Where the answer is not known yet, the call gives
-//! [`Unanswered`], the simulation restores what the rule has changed and asks outside; then the rule's step runs again
-//! from its beginning and finds the answers of before in the same order. So rules stay plain code.
+//! A scheduling rule calls it like any allocator. If the answer is not known yet, the call returns [`Unanswered`]; the
+//! simulation reverts the changes of the rule and queries the external allocator. Then the step of the rule runs again
+//! from its beginning, and finds the earlier answers in the same order. So rules need no special code.
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Availability, NodeTasks, PlacementRequest, Unanswered};
 
-/// What an allocator outside is asked: the job, and the nodes as they are at the time in question.
+/// A query to an external allocator: the job, and the nodes at the time of the planned start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Question {
     /// The job.
     pub job: u32,
-    /// How many tasks are to be placed.
+    /// Number of tasks to place.
     pub tasks: u32,
-    /// How many of them each node admits.
+    /// Number of these tasks that each node admits.
     pub slots: Vec<u32>,
-    /// What is free on each node, node-major; None: what is free now.
+    /// The free amounts of each node, node-major; None for the free amounts now.
     pub free: Option<Vec<i64>>,
 }
 
-/// The questions and answers of one step.
+/// The queries and answers of one step.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ExternalAllocator {
     answers: Vec<Option<Vec<NodeTasks>>>,
-    /// How many of the answers the step has used.
+    /// Number of answers that the step has used.
     used: usize,
     question: Option<Question>,
 }
 
 impl ExternalAllocator {
-    /// What is asked now.
+    /// The current query.
     #[must_use]
     pub fn question(&self) -> Option<&Question> {
         self.question.as_ref()
     }
 
-    /// Answers it: nodes that admit as many tasks, or None where the job is not to be placed.
+    /// Answers the query: nodes that admit the tasks, or None if the job is not to be placed.
     pub fn answer(&mut self, placement: Option<Vec<NodeTasks>>) {
         self.question = None;
         self.answers.push(placement);
     }
 
-    /// A step begins, perhaps once more.
+    /// Begins a step, or repeats it.
     pub fn begin_step(&mut self) {
         self.used = 0;
     }
 
-    /// A step is done.
+    /// Ends a step.
     pub fn end_step(&mut self) {
         self.answers.clear();
         self.used = 0;
     }
 
-    /// Gives the next answer, or asks.
+    /// Returns the next answer, or sends a query.
     pub(super) fn place(
         &mut self,
         room: &impl Availability,
@@ -61,7 +61,7 @@ impl ExternalAllocator {
         placement: &mut Vec<NodeTasks>,
     ) -> Result<bool, Unanswered> {
         placement.clear();
-        // Where the slots of all nodes do not suffice no placement can: no question is asked.
+        // If the slots of all nodes do not suffice, no placement exists: no query is needed.
         if !room.holds(want.request, want.tasks) {
             return Ok(false);
         }

@@ -1,6 +1,6 @@
-//! The fewest groups of a network: the lowest switch below which a job fits, and best fit among these (S22).
+//! The fewest groups of a network: the lowest switch with enough nodes for a job, and best fit among these (S22).
 //!
-//! With f feasible nodes, l levels and g groups that the job takes: O(f log n + g f l).
+//! O(f log n + g f l) for f feasible nodes, l levels and g groups of the job.
 use crate::cluster::{Availability, NodeOrder};
 use crate::platform::Fabric;
 
@@ -8,7 +8,7 @@ use super::filling::Filling;
 use super::in_order::Candidate;
 
 impl<A: Availability> Filling<'_, A> {
-    /// The groups that best fit has chosen, in the order of the nodes.
+    /// Fills the groups chosen by best fit, in the order of the nodes.
     pub(super) fn fewest_groups(&mut self, order: &NodeOrder, fabric: &Fabric) {
         let mut list = self.candidates(order);
         list.sort_unstable_by_key(|each| fabric.place(each.node));
@@ -21,7 +21,7 @@ impl<A: Availability> Filling<'_, A> {
         let spans = spans(fabric.sizes());
         while let Some(group) = best_fit(&left, &spans, tasks) {
             let taken = match group.of_level {
-                // One node takes what is left.
+                // One node takes the remaining tasks.
                 0 => group,
                 level => fullest(&left[group.begin..group.end], spans[level - 1], group.begin, level - 1),
             };
@@ -30,7 +30,7 @@ impl<A: Availability> Filling<'_, A> {
                 break;
             }
             tasks -= taken.slots;
-            // Only what is below the same switch remains.
+            // Only nodes below the same switch remain.
             chosen.extend(left[taken.begin..taken.end].iter().map(|leaf| leaf.node));
             left = [&left[group.begin..taken.begin], &left[taken.end..group.end]].concat();
         }
@@ -41,7 +41,7 @@ impl<A: Availability> Filling<'_, A> {
     }
 }
 
-/// A feasible node by its place in the network.
+/// A feasible node by its position in the network.
 #[derive(Clone, Copy)]
 struct Leaf {
     place: u32,
@@ -58,7 +58,7 @@ struct Group {
     slots: u64,
 }
 
-/// How many places a group of each level has: one node, then all below a switch.
+/// Number of positions of a group of each level: one node, then all nodes below a switch.
 fn spans(sizes: &[u32]) -> Vec<u32> {
     let mut span = 1;
     let mut spans = vec![span];
@@ -83,7 +83,7 @@ fn groups(leaves: &[Leaf], span: u32, from: usize, of_level: usize) -> impl Iter
     })
 }
 
-/// The group of the lowest level whose slots suffice; of these the one with fewest slots, then the first.
+/// The group of the lowest level with enough slots; ties by fewest slots, then by position.
 fn best_fit(leaves: &[Leaf], spans: &[u32], tasks: u64) -> Option<Group> {
     let fitting = |level: usize| {
         groups(leaves, spans[level], 0, level)
@@ -93,7 +93,7 @@ fn best_fit(leaves: &[Leaf], spans: &[u32], tasks: u64) -> Option<Group> {
     (0..spans.len()).find_map(fitting)
 }
 
-/// The group with most slots, then the first.
+/// The group with the most slots; ties by position.
 fn fullest(leaves: &[Leaf], span: u32, from: usize, of_level: usize) -> Group {
     let none = Group { of_level, begin: from, end: from, slots: 0 };
     groups(leaves, span, from, of_level)

@@ -1,8 +1,8 @@
-//! The filling of nodes with the tasks of one job.
+//! Filling nodes with the tasks of one job.
 use crate::cluster::{Availability, NodeTasks, PlacementRequest, Ranked};
 use crate::random::mix;
 
-/// Tasks on their way to nodes.
+/// The tasks of a job that are assigned to nodes one after the other.
 pub(super) struct Filling<'a, A> {
     pub(super) room: &'a A,
     pub(super) want: &'a PlacementRequest<'a>,
@@ -19,22 +19,22 @@ impl<'a, A: Availability> Filling<'a, A> {
         Self { room, want, left: want.tasks, placement }
     }
 
-    /// Whether all tasks have a node.
+    /// Returns whether all tasks have a node.
     pub(super) fn is_complete(&self) -> bool {
         self.left == 0
     }
 
-    /// Puts tasks on a node; whether any are left.
+    /// Assigns tasks to a node; returns whether any are left.
     pub(super) fn fill(&mut self, node: u32) -> bool {
         self.fill_up_to(node, u32::MAX)
     }
 
-    /// The same with so many tasks on it at most.
+    /// Like `fill`, with a maximum number of tasks on the node.
     pub(super) fn fill_up_to(&mut self, node: u32, most: u32) -> bool {
         self.put(node, self.room.slots(node, self.want.request).min(most))
     }
 
-    /// The same on a node that is known to admit so many.
+    /// Like `fill`, for a node with a known number of slots.
     pub(super) fn put(&mut self, node: u32, slots: u32) -> bool {
         let tasks = slots.min(self.left);
         if tasks > 0 {
@@ -63,7 +63,7 @@ impl<'a, A: Availability> Filling<'a, A> {
             nodes.push((mix(key, u64::from(node)), node));
             true
         });
-        // Each takes a task at least, so that no more of them are needed than there are tasks.
+        // Each node takes at least one task, so no more nodes than tasks are needed.
         let most = self.left as usize;
         if most > 0 && most < nodes.len() {
             nodes.select_nth_unstable(most);
@@ -77,8 +77,8 @@ impl<'a, A: Availability> Filling<'a, A> {
         }
     }
 
-    /// Nodes with nothing free of the critical resources, by index; then the others, which belong each to the critical
-    /// resource of which they have most free: one from the longest list after the other, least free first.
+    /// Fills first the nodes without free critical resources, by index. The others belong to the list of the critical
+    /// resource of which they have most free: each step takes a node from the longest list, the one with least free.
     pub(super) fn balanced(&mut self, critical: &[usize]) {
         let mut lists = vec![Vec::new(); critical.len()];
         let mut from = 0;
@@ -98,10 +98,10 @@ impl<'a, A: Availability> Filling<'a, A> {
             }
         }
         for list in &mut lists {
-            // The next one is taken from the end.
+            // Nodes are popped from the end.
             list.sort_unstable_by(|a, b| b.cmp(a));
         }
-        // Of lists of one length the first is taken, and `max_by_key` gives the last.
+        // Among lists of equal length the first is used; `max_by_key` returns the last, hence `rev`.
         while let Some((_, node)) = lists.iter_mut().rev().max_by_key(|list| list.len()).and_then(Vec::pop) {
             if !self.fill(node) {
                 return;
@@ -109,7 +109,7 @@ impl<'a, A: Availability> Filling<'a, A> {
         }
     }
 
-    /// Finds the first window of consecutive nodes with enough slots, by two pointers, and fills it.
+    /// Finds the first window of consecutive nodes with enough slots, with two pointers, and fills it.
     pub(super) fn first_window(&mut self) {
         let needed = u64::from(self.left);
         let (mut begin, mut end, mut slots) = (0, 0, 0_u64);
@@ -123,7 +123,8 @@ impl<'a, A: Availability> Filling<'a, A> {
             slots < needed
         });
         if slots >= needed {
-            // The window begins as low as it can; it was not enough one node ago, so `begin` is the lowest.
+            // Without the last node the window had too few slots, so it ends as early as possible, and `begin` is the
+            // lowest.
             for node in begin..end {
                 self.fill(node);
             }

@@ -1,7 +1,7 @@
-//! The nodes between which the messages of a job cross the fewest links (S22).
+//! Nodes between which the messages of a job cross the fewest links (S22).
 //!
-//! With f feasible nodes, c centres and e pairs of ranks that exchange something: O(f log n + c (f + e)). A trial is broken off
-//! as soon as it is no better than the best.
+//! O(f log n + c (f + e)) for f feasible nodes, c centres and e pairs of ranks that exchange messages. A trial stops as
+//! soon as it is no better than the best.
 use crate::cluster::{Availability, NodeOrder, NodeTasks};
 use crate::platform::Fabric;
 
@@ -10,14 +10,15 @@ use super::filling::Filling;
 use super::in_order::Candidate;
 
 impl<A: Availability> Filling<'_, A> {
-    /// The nodes with the fewest hop-bytes of the head of the order, and of what is near to or behind one of some centres.
+    /// Fills the nodes with the fewest hop-bytes; tries the head of the order, and the nodes near each of some centres
+    /// and after it.
     pub(super) fn fewest_hop_bytes(&mut self, order: &NodeOrder, fabric: &Fabric, centres: u32) {
         let Some(messages) = self.want.messages else {
             return self.compact(order, fabric, Compact { by: Closeness::MeanHops, centres });
         };
         let list = self.candidates(order);
         let hops = |one: u32, other: u32| fabric.hops(one, other);
-        // The head of the order, unless something costs less.
+        // The head of the order is used unless another trial costs less.
         let mut best: Option<(f64, Vec<NodeTasks>)> = None;
         let mut attempt = |nodes: &[Candidate]| {
             let Some(placement) = taken(nodes, self.left) else { return };
@@ -39,7 +40,7 @@ impl<A: Availability> Filling<'_, A> {
     }
 }
 
-/// The first of some nodes that suffice, filled; None where all do not.
+/// Fills the first sufficient nodes; None if all do not suffice.
 fn taken(nodes: &[Candidate], tasks: u32) -> Option<Vec<NodeTasks>> {
     let mut left = tasks;
     let mut placement = Vec::new();

@@ -1,7 +1,7 @@
-//! Filling nodes in an order of their own: from its head, its end, or the heads of its blocks (S22).
+//! Filling nodes in a given order: from its head, its end, or the heads of its blocks (S22).
 //!
-//! With f feasible nodes: O(k log n) from the head and from the end, O(f log n) for windows and blocks. For blocks of equal
-//! nodes that a job takes whole it is O(k) and, for each of b blocks, O(n / 4096).
+//! O(k log n) from the head and from the end, O(f log n) for windows and blocks, for f feasible nodes. For blocks of
+//! equal nodes that a job uses entirely, O(k) and, for each of b blocks, O(n / 4096).
 use crate::cluster::{Availability, NodeOrder};
 use crate::index::CountedBits;
 
@@ -17,7 +17,7 @@ pub(super) struct Candidate {
 }
 
 impl<A: Availability> Filling<'_, A> {
-    /// From the head.
+    /// Fills nodes from the head.
     pub(super) fn in_order(&mut self, order: &NodeOrder) {
         let mut from = 0;
         while self.left > 0
@@ -28,7 +28,7 @@ impl<A: Availability> Filling<'_, A> {
         }
     }
 
-    /// The last nodes that suffice, in order.
+    /// Fills the last sufficient nodes, in order.
     pub(super) fn last_in_order(&mut self, order: &NodeOrder) {
         let (mut until, mut slots, mut nodes) = (order.end(), 0_u64, Vec::new());
         while slots < u64::from(self.left)
@@ -45,7 +45,7 @@ impl<A: Availability> Filling<'_, A> {
         }
     }
 
-    /// From the head; from the end where that takes so many nodes.
+    /// Fills nodes from the head, or from the end if the job needs at least this number of nodes from the head.
     pub(super) fn dual_end_by_nodes(&mut self, order: &NodeOrder, threshold: f64) {
         let tasks = self.left;
         self.in_order(order);
@@ -56,9 +56,10 @@ impl<A: Availability> Filling<'_, A> {
         }
     }
 
-    /// The heads of the blocks into which the feasible nodes are cut, or those into which all nodes are.
+    /// Fills the heads of the blocks into which the feasible nodes, or all nodes, are cut.
     ///
-    /// As many nodes as the head of the order would take; one more, and so on, where the chosen ones admit fewer tasks.
+    /// Uses the number of nodes that the head of the order would need; one more at a time while the chosen nodes admit
+    /// too few tasks.
     pub(super) fn blocks(&mut self, order: &NodeOrder, cut: Blocks) {
         let room = self.room;
         if let Some(places) = room.whole_places(self.want.request) {
@@ -80,7 +81,8 @@ impl<A: Availability> Filling<'_, A> {
         }
     }
 
-    /// The same where each node of the list admits as many tasks, and the list is counted: O(n / 4096) for each block.
+    /// Like `blocks`, if each node of the list admits the same number of tasks, and the list is counted: O(n / 4096)
+    /// for each block.
     fn blocks_of_whole(&mut self, order: &NodeOrder, cut: Blocks, places: &CountedBits) {
         let first = places.from_number(0).next().and_then(|place| order.node_at(place as u32));
         let each = first.map_or(0, |node| self.room.slots(node, self.want.request));
@@ -98,7 +100,7 @@ impl<A: Availability> Filling<'_, A> {
         }
     }
 
-    /// The first window of nodes that follow one another in the order and suffice.
+    /// Fills the first sufficient window of nodes that are consecutive in the order.
     pub(super) fn first_window_in_order(&mut self, order: &NodeOrder) {
         let needed = u64::from(self.left);
         let (mut window, mut slots) = (Vec::new(), 0_u64);
@@ -114,7 +116,7 @@ impl<A: Availability> Filling<'_, A> {
             if slots < needed {
                 continue;
             }
-            // It was not enough one node ago, so it begins as low as it can.
+            // Without the last node the window had too few slots, so its start is minimal.
             for each in window {
                 self.fill(each.node);
             }
@@ -128,7 +130,7 @@ impl<A: Availability> Filling<'_, A> {
         Some(Candidate { place, node, slots: u64::from(self.room.slots(node, self.want.request)) })
     }
 
-    /// All feasible nodes, in the order.
+    /// All feasible nodes, in order.
     pub(super) fn candidates(&self, order: &NodeOrder) -> Vec<Candidate> {
         let mut list = Vec::new();
         let mut from = 0;
@@ -140,7 +142,7 @@ impl<A: Availability> Filling<'_, A> {
     }
 }
 
-/// How many of the first candidates suffice for so many tasks; None where all do not.
+/// Number of first candidates that suffice for the tasks; None if all do not.
 fn sufficient<'a>(candidates: impl Iterator<Item = &'a Candidate>, tasks: u64) -> Option<usize> {
     let mut slots = 0;
     for (at, each) in candidates.enumerate() {

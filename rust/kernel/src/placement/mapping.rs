@@ -1,4 +1,4 @@
-//! Mappings: an order of the nodes, and what the rules that take nodes in it need to know (S22).
+//! Mappings: an order of the nodes, and the parameters of the rules that use it (S22).
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Availability, NodeOrder};
@@ -10,12 +10,12 @@ use super::compact::Compact;
 use super::filling::Filling;
 use super::taken_boxes::TakenBoxes;
 
-/// From when on a job is long.
+/// The threshold from which a job is long.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Threshold {
-    /// Its requested time is at least so many seconds.
+    /// The requested time is at least this number of seconds.
     RequestedTime(f64),
-    /// It takes at least so many nodes from the head of the order.
+    /// It needs at least this number of nodes from the head of the order.
     Nodes(f64),
 }
 
@@ -24,18 +24,18 @@ pub enum Threshold {
 pub struct Mapping {
     /// All nodes, each once.
     pub order: Vec<u32>,
-    /// The blocks of the order, where it is cut.
+    /// The blocks of the order, if it is cut.
     pub blocks: Option<Blocks>,
-    /// What `dual_end` goes by.
+    /// The parameter of `dual_end`.
     pub threshold: Option<Threshold>,
-    /// What `compact` goes by.
+    /// The parameters of `compact`.
     pub compact: Option<Compact>,
-    /// Where the nodes are in the network, for the rules that go by it.
+    /// The positions of the nodes in the network, for rules that use them.
     pub fabric: Option<Fabric>,
 }
 
 impl Mapping {
-    /// Whether the order has every node once.
+    /// Checks that the order contains every node once.
     pub fn check(&self, nodes: usize) -> Result<(), String> {
         let mut is_there = vec![false; nodes];
         for &node in &self.order {
@@ -57,7 +57,7 @@ impl Mapping {
         Ok(())
     }
 
-    /// Fills nodes as a rule does in the order as it stands.
+    /// Fills nodes according to a rule, in the current order.
     pub(super) fn fill(
         &self,
         rule: AllocationRule,

@@ -1,7 +1,8 @@
-//! Placement: which nodes a job gets, as an order of the nodes and greedy filling.
+//! Placement: the choice of a job's nodes, by an order of the nodes and greedy filling.
 //!
-//! Placing k nodes costs O(k log n) by index, by load or in an order, O(feasible nodes) for `random`, O(c f + f log f) with
-//! c critical resources for `balanced`, O(n) for `contiguous` and blocks; compact rules say it in their files.
+//! Placing k nodes costs O(k log n) by index, by load or in an order; O(feasible nodes) for `random`; O(c f + f log f)
+//! with c critical resources for `balanced`; O(n) for `contiguous` and blocks. The cost of compact rules is in their
+//! files.
 mod blocks;
 mod compact;
 mod external;
@@ -45,15 +46,15 @@ pub enum AllocationRule {
     WorstFit,
     /// A random order for every job, from the run's seed.
     Random,
-    /// By index, from where the latest start ended.
+    /// By index, from the end of the latest start.
     NextFit,
     /// Consecutive nodes only.
     Contiguous,
-    /// Nodes without critical resources, then those with the most abundant one.
+    /// Nodes without free critical resources, then those with the most abundant one.
     Balanced,
-    /// By an order in which freed nodes go to the tail.
+    /// In an order in which freed nodes go to the tail.
     RoundRobin,
-    /// Short jobs from the head of an order, long ones from its end.
+    /// Short jobs from the head of an order, long jobs from its end.
     DualEnd,
     /// The heads of the blocks of an order.
     Blocks,
@@ -67,34 +68,35 @@ pub enum AllocationRule {
     SubTorus,
 }
 
-/// An allocator at work: its rule, its seed, and where the latest start ended; or one outside the kernel.
+/// An allocator with its state: its rule, its seed, and the end of the latest start; or an allocator outside the
+/// kernel.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Allocator {
     rule: AllocationRule,
     seed: u64,
-    /// What says which nodes are busiest, for `best_fit` and `worst_fit`.
+    /// The measure of load, for `best_fit` and `worst_fit`.
     ranking: Ranking,
-    /// The resources that `balanced` spares, in the order in which ties are decided.
+    /// The resources that `balanced` spares, in the order of tie-breaking.
     critical: Vec<usize>,
     /// The last node of the latest start, for `next_fit`.
     cursor: u32,
     external: Option<Box<ExternalAllocator>>,
-    /// The order of the nodes, and the parameters of the rules that go by it.
+    /// The order of the nodes, and the parameters of the rules that use it.
     mapping: Option<Arc<Mapping>>,
-    /// What did not fit lately, for the rules by which jobs fit by shape.
+    /// Recent requests that did not fit, for the rules with which a fit depends on the shape.
     #[serde(skip)]
     refusals: Refusals,
     #[serde(skip)]
     fits_when_empty: FitsWhenEmpty,
-    /// The boxes that were not free lately.
+    /// The boxes that are known not to be free.
     #[serde(skip)]
     taken: TakenBoxes,
-    /// Where the latest job that was placed would go, in the order in which the nodes were filled.
+    /// The placement chosen for the latest job, in the order in which the nodes were filled.
     pub chosen: Vec<NodeTasks>,
 }
 
 impl Allocator {
-    /// An allocator at the first node.
+    /// Creates an allocator; `next_fit` begins at the first node.
     #[must_use]
     pub fn new(rule: AllocationRule, seed: u64) -> Self {
         Self {
@@ -112,13 +114,13 @@ impl Allocator {
         }
     }
 
-    /// The same with an order of the nodes.
+    /// Sets the order of the nodes.
     #[must_use]
     pub fn with_mapping(self, mapping: Option<Mapping>) -> Self {
         Self { mapping: mapping.map(Arc::new), ..self }
     }
 
-    /// The order in which it finds nodes, where it has one.
+    /// The order in which it searches nodes, if it has one.
     #[must_use]
     pub fn node_order(&self) -> Option<NodeOrder> {
         let mapping = self.mapping.as_ref()?;
@@ -126,38 +128,38 @@ impl Allocator {
         Some(order.cut(mapping.blocks.is_some()))
     }
 
-    /// The same, sparing these resources where its rule spares any.
+    /// Sets the resources to spare, for rules that spare any.
     #[must_use]
     pub fn with_critical(self, critical: Vec<usize>) -> Self {
         Self { critical, ..self }
     }
 
-    /// The same with what says which nodes are busiest.
+    /// Sets the measure of load.
     #[must_use]
     pub fn ranking_by(self, ranking: Ranking) -> Self {
         Self { ranking, ..self }
     }
 
-    /// An allocator that asks outside the kernel.
+    /// Creates an allocator that queries one outside the kernel.
     #[must_use]
     pub fn external() -> Self {
         Self { external: Some(Box::default()), ..Self::new(AllocationRule::FirstFit, 0) }
     }
 
-    /// By what it asks for the busiest nodes, or the least busy; None where it does not.
+    /// The measure by which it searches the busiest or least busy nodes; None if it does not.
     #[must_use]
     pub fn ranking(&self) -> Option<Ranking> {
         matches!(self.rule, AllocationRule::BestFit | AllocationRule::WorstFit).then_some(self.ranking)
     }
 
-    /// Whether a job fits just where enough slots are free, however spread.
+    /// Returns whether a job fits exactly if enough slots are free, on whichever nodes.
     #[must_use]
     pub fn is_free_to_spread(&self) -> bool {
         !matches!(self.rule, AllocationRule::Contiguous | AllocationRule::SubTorus)
     }
 
-    /// Whether it fills nodes in an order that a job's request alone decides, as long as the machine stays as it is: more tasks
-    /// go to the nodes of fewer, and to others.
+    /// Returns whether it fills nodes in an order that depends only on the job's request and the state of the machine:
+    /// more tasks use the nodes of fewer tasks, and further nodes.
     #[must_use]
     pub fn fills_in_one_order(&self) -> bool {
         use AllocationRule::{Balanced, BestFit, FirstFit, NextFit, WorstFit};
@@ -166,36 +168,37 @@ impl Allocator {
             && matches!(self.rule, FirstFit | BestFit | WorstFit | NextFit | Balanced)
     }
 
-    /// Whether it puts jobs on nodes of consecutive numbers.
+    /// Returns whether it places jobs on consecutive nodes only.
     #[must_use]
     pub fn takes_neighbours(&self) -> bool {
         self.rule == AllocationRule::Contiguous && self.external.is_none() && self.mapping.is_none()
     }
 
-    /// Whether it puts a job on the same nodes where the same ones are free, whatever has started since.
+    /// Returns whether the placement depends only on the free nodes, and not on earlier starts.
     #[must_use]
     pub fn is_stateless(&self) -> bool {
         self.external.is_none() && !matches!(self.rule, AllocationRule::NextFit | AllocationRule::RoundRobin)
     }
 
-    /// The allocator outside the kernel, where there is one.
+    /// The allocator outside the kernel, if there is one.
     #[must_use]
     pub fn as_external(&self) -> Option<&ExternalAllocator> {
         self.external.as_deref()
     }
 
-    /// The same, to be answered.
+    /// The allocator outside the kernel, mutable, to be answered.
     pub fn as_external_mut(&mut self) -> Option<&mut ExternalAllocator> {
         self.external.as_deref_mut()
     }
 
-    /// The rule that stands for it in plans that an external scheduler makes: itself, or `first_fit` for one outside.
+    /// The allocator for plans that an external scheduler makes: itself, or `first_fit` instead of one outside the
+    /// kernel.
     #[must_use]
     pub fn for_plans(&self) -> Self {
         Self { external: None, chosen: Vec::new(), ..self.clone() }
     }
 
-    /// Whether a job would fit if no other ran: one trial for each request.
+    /// Returns whether a job would fit without other jobs; tries each request once.
     pub fn fits_when_empty(&mut self, machine: &Machine, want: &PlacementRequest<'_>) -> bool {
         if let Some(known) = self.fits_when_empty.of(want) {
             return known;
@@ -205,14 +208,15 @@ impl Allocator {
         fits
     }
 
-    /// Does as `choose` on the machine as it is, where a job that fits by shape is not tried again before something is given back.
+    /// Like `choose` on the current machine, but a job with a fit that depends on shape is not tried again before
+    /// something is released.
     pub fn choose_on(
         &mut self,
         machine: &Machine,
         want: &PlacementRequest<'_>,
         now: f64,
     ) -> Result<bool, Unanswered> {
-        // By reservations and other jobs nodes may be closed to one job and open to another.
+        // Reservations and other jobs may close nodes to one job and not to another.
         if self.is_free_to_spread() || want.calendar.is_some() || want.closed.is_some() {
             return self.choose(machine, want, now);
         }
@@ -229,7 +233,7 @@ impl Allocator {
         Ok(fits)
     }
 
-    /// Puts into `chosen` where the tasks of a job that starts now would go; whether it fits.
+    /// Writes to `chosen` the placement of a job that starts now; returns whether it fits.
     pub fn choose(
         &mut self,
         room: &impl Availability,
@@ -242,7 +246,7 @@ impl Allocator {
         fits
     }
 
-    /// Whether a job fits, wherever it goes.
+    /// Returns whether a job fits on any nodes.
     pub fn fits(&self, room: &impl Availability, want: &PlacementRequest<'_>) -> bool {
         if self.is_free_to_spread() {
             room.holds(want.request, want.tasks)
@@ -251,14 +255,14 @@ impl Allocator {
         }
     }
 
-    /// Takes note of a start on these nodes, in the order in which they were filled.
+    /// Records a start on these nodes, in the order in which they were filled.
     pub fn started(&mut self, placement: &[NodeTasks]) {
         if let (AllocationRule::NextFit, Some(last)) = (self.rule, placement.last()) {
             self.cursor = last.node;
         }
     }
 
-    /// Puts into `placement` where the rule puts the tasks of a job; whether it fits.
+    /// Writes to `placement` the placement of a job; returns whether it fits.
     pub fn fill(
         &self,
         room: &impl Availability,
@@ -268,7 +272,7 @@ impl Allocator {
         self.fill_knowing(room, want, placement, &mut TakenBoxes::default())
     }
 
-    /// The same where boxes are known to be taken; which others are is found out.
+    /// Like `fill`, with known taken boxes; adds further boxes found to be taken.
     fn fill_knowing(
         &self,
         room: &impl Availability,
@@ -283,7 +287,7 @@ impl Allocator {
             return filling.is_complete();
         }
         match self.rule {
-            // Those below have an order, but for a machine that has not been told of it.
+            // These rules have an order; without it in the machine, they fill by index.
             AllocationRule::FirstFit
             | AllocationRule::RoundRobin
             | AllocationRule::DualEnd

@@ -1,13 +1,13 @@
 //! The allocators by name.
 use super::AllocationRule;
 
-/// An allocator: its name, what it does, and the rule.
+/// An allocator: its name, its description, and the rule.
 pub struct Entry {
     /// The name in spec strings.
     pub name: &'static str,
-    /// One line for people.
+    /// Description in one line.
     pub summary: &'static str,
-    /// The publication, where it comes from one.
+    /// The publication, if any.
     pub source: &'static str,
     /// The rule.
     pub rule: AllocationRule,
@@ -94,7 +94,7 @@ pub const ALLOCATORS: [Entry; 14] = [
     },
 ];
 
-/// The rule with a name.
+/// The rule with this name; None if unknown.
 #[must_use]
 pub fn named(name: &str) -> Option<AllocationRule> {
     ALLOCATORS.iter().find(|entry| entry.name == name).map(|entry| entry.rule)

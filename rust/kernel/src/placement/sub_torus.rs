@@ -1,7 +1,8 @@
 //! Box-shaped sub-tori of free nodes (S22).
 //!
-//! With f feasible nodes, R routers and s shapes of the smallest sufficient volume v: O(f log n + s R log v), byte by byte in
-//! rows; nothing of it where all these shapes are known to be taken. There are as many shapes as ways to write the volume as a product of as many sides as there are dimensions.
+//! O(f log n + s R log v) for f feasible nodes, R routers and s shapes of the smallest sufficient volume v; bytewise
+//! operations on rows. No search if all these shapes are known to be taken. The number of shapes is the number of ways
+//! to write the volume as a product of one side per dimension.
 use std::cmp::Reverse;
 
 use crate::cluster::{Availability, NodeOrder};
@@ -11,9 +12,9 @@ use super::filling::Filling;
 use super::taken_boxes::TakenBoxes;
 
 impl<A: Availability> Filling<'_, A> {
-    /// The first nodes of the first free box of the least surface, of the smallest volume that takes the job.
+    /// Fills the first nodes of the first free box of least surface, of the smallest sufficient volume.
     pub(super) fn sub_torus(&mut self, order: &NodeOrder, fabric: &Fabric, taken: &mut TakenBoxes) {
-        // As many as the largest node of the job's set takes when it is empty.
+        // The number of tasks on the largest node of the job's set without other jobs.
         let each = self.want.empty.most_on_one(self.want.request).min(self.left);
         if each == 0 {
             return;
@@ -60,14 +61,14 @@ impl<A: Availability> Filling<'_, A> {
         }
     }
 
-    /// The nodes that admit so many tasks, in the order.
+    /// The nodes that admit this number of tasks, in the order.
     fn free_nodes(&self, order: &NodeOrder, tasks: u32) -> Vec<u32> {
         let list = self.candidates(order);
         list.into_iter().filter(|each| each.slots >= u64::from(tasks)).map(|each| each.node).collect()
     }
 }
 
-/// The boxes of the smallest volume of at least so many routers, by their sides; none where the torus is smaller.
+/// The boxes of the smallest volume of at least `least` routers, by their sides; empty if the torus is smaller.
 fn smallest_boxes(dimensions: &[u32], least: u32) -> Vec<Vec<u32>> {
     let all: u32 = dimensions.iter().product();
     (least..=all)
@@ -87,19 +88,19 @@ fn boxes_of(volume: u32, dimensions: &[u32]) -> Vec<Vec<u32>> {
     whole.collect()
 }
 
-/// The cables that leave a box; a side that goes all the way round has none.
+/// Number of cables that leave a box; a side as long as its dimension has none.
 fn surface(sides: &[u32], dimensions: &[u32]) -> u32 {
     let volume: u32 = sides.iter().product();
     sides.iter().zip(dimensions).filter(|(side, size)| side < size).map(|(side, _)| 2 * volume / side).sum()
 }
 
-/// The first corner, by number, of a box whose routers are all free. Boxes go round the ends of the dimensions.
+/// The first corner, by number, of a box of free routers. Boxes wrap around the ends of the dimensions.
 fn first_free(is_free: &[bool], sides: &[u32], dimensions: &[u32]) -> Option<u32> {
     let (mut corners, mut weight) = (is_free.to_vec(), 1);
     for (&side, &size) in sides.iter().zip(dimensions) {
         let period = weight * size as usize;
         let mut covered = 1;
-        // A row of so many is free where two shorter ones are.
+        // A row of this length is free if two shorter, overlapping rows are.
         while covered < side {
             let step = covered.min(side - covered);
             corners = both(&corners, step as usize * weight, period);
@@ -110,7 +111,7 @@ fn first_free(is_free: &[bool], sides: &[u32], dimensions: &[u32]) -> Option<u32
     corners.into_iter().position(|is_corner| is_corner).map(|corner| corner as u32)
 }
 
-/// Whether each value and the one that is so far behind it hold, where values go round in each period.
+/// For each value, its conjunction with the value `behind` places after it, with wrap-around in each period.
 fn both(values: &[bool], behind: usize, period: usize) -> Vec<bool> {
     let mut joined = values.to_vec();
     for (joined, values) in joined.chunks_exact_mut(period).zip(values.chunks_exact(period)) {
@@ -148,7 +149,7 @@ mod tests {
 
     #[test]
     fn boxes_go_round() {
-        // A row of four of which the second is taken.
+        // A row of four routers with the second taken.
         let is_free = [true, false, true, true];
         assert_eq!(first_free(&is_free, &[3], &[4]), Some(2));
         assert_eq!(first_free(&is_free, &[4], &[4]), None);

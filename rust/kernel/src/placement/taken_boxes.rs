@@ -1,52 +1,53 @@
-//! Which boxes of a torus are known to be taken, as long as nothing was given back since.
+//! Boxes of a torus that are known to be taken, valid until something is released.
 //!
-//! No box is free that holds one which is not: a trial that only asks for such boxes costs no look at the nodes.
+//! A box that contains a box which is not free is not free either: a trial with only such boxes does not examine the
+//! nodes.
 use crate::cluster::Request;
 
 /// Shapes of boxes of which none is free for a request.
 #[derive(Clone, Debug, Default)]
 pub struct TakenBoxes {
-    /// The machine's count of gains.
+    /// The machine's count of gains at the time of the records.
     gains: u64,
-    /// The request, and its tasks on a node.
+    /// The request, and its number of tasks on a node.
     of: Option<(Request, u32)>,
-    /// Sides; none holds another.
+    /// Sides of boxes; none contains another.
     shapes: Vec<Vec<u32>>,
-    /// How many routers are free at most.
+    /// Upper bound of the number of free routers.
     most_routers: Option<usize>,
 }
 
 impl TakenBoxes {
-    /// Forgets all where something was given back since.
+    /// Drops all records if something was released since.
     pub(super) fn look(&mut self, gains: u64) {
         if self.gains != gains {
             *self = Self { gains, ..Self::default() };
         }
     }
 
-    /// Forgets all where the request is another.
+    /// Drops all records if the request differs.
     pub(super) fn ask(&mut self, request: &Request, tasks: u32) {
         if !self.of.as_ref().is_some_and(|(of, on_node)| of == request && *on_node == tasks) {
             *self = Self { gains: self.gains, of: Some((request.clone(), tasks)), ..Self::default() };
         }
     }
 
-    /// Whether fewer routers are free than so many.
+    /// Returns whether fewer than `routers` routers are free.
     pub(super) fn leave_less_than(&self, routers: usize) -> bool {
         self.most_routers.is_some_and(|most| most < routers)
     }
 
-    /// Whether none of these boxes is free.
+    /// Returns whether none of these boxes is free.
     pub(super) fn include(&self, sides: &[u32]) -> bool {
         self.shapes.iter().any(|taken| is_within(taken, sides))
     }
 
-    /// Takes note of how many routers are free.
+    /// Records the number of free routers.
     pub(super) fn count(&mut self, routers: usize) {
         self.most_routers = Some(routers);
     }
 
-    /// Takes note that none of these boxes is free.
+    /// Records that none of these boxes is free.
     pub(super) fn add(&mut self, sides: Vec<u32>) {
         self.shapes.retain(|taken| !is_within(&sides, taken));
         self.shapes.push(sides);

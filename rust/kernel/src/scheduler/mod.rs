@@ -317,7 +317,7 @@ impl SchedulingRule for Scheduler {
 
 /// Propose to start a job on the nodes that the allocator has just chosen.
 fn start_chosen(job: u32) -> Step {
-    Step::Propose(Decision::Start { job, place: crate::decision::Where::Chosen, tasks: None })
+    Step::Propose(Decision::Start { job, place: crate::decision::Where::Proposed, tasks: None })
 }
 
 /// Result of a check whether a job can start now.

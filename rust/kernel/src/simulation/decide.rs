@@ -59,13 +59,13 @@ impl<F: Feed> Simulation<F> {
     /// Start a queued job; `NotNow` if the allocator finds no nodes, or if its nodes would delay a reservation.
     fn start(&mut self, job: u32, place: Where, tasks: Option<u32>) -> Result<Effect, Refusal> {
         self.check_in_queue(job)?;
-        let is_free_choice = matches!(place, Where::Allocator);
+        let is_free_choice = matches!(place, Where::AskAllocator);
         // A choice that a kernel rule has just made has room: the allocator has checked it.
-        let is_proven = matches!(place, Where::Chosen) && self.allocator.as_external().is_none();
+        let is_proven = matches!(place, Where::Proposed) && self.allocator.as_external().is_none();
         let mut ranks = None;
         let placement = match place {
-            Where::Chosen => std::mem::take(&mut self.allocator.chosen),
-            Where::Allocator => match self.place_now(job, tasks)? {
+            Where::Proposed => std::mem::take(&mut self.allocator.chosen),
+            Where::AskAllocator => match self.place_now(job, tasks)? {
                 Some(placement) => placement,
                 None => return Ok(Effect::NotNow),
             },

@@ -1,8 +1,8 @@
 //! Classic fair share: 2^(−(effective usage / shares) / damping).
-use super::{Standing, basis};
+use super::{FactorTree, basis};
 use crate::accounting::tree::AccountTree;
 
-pub(super) fn standing(tree: &AccountTree, usage: &[f64], damping: f64) -> Standing {
+pub(super) fn standing(tree: &AccountTree, usage: &[f64], damping: f64) -> FactorTree {
     let mut standing = basis(tree, usage);
     standing.effective_usage = effective(tree, &standing.normalised_usage);
     let factor = |node: usize| match standing.normalised_shares[node] {
@@ -13,7 +13,7 @@ pub(super) fn standing(tree: &AccountTree, usage: &[f64], damping: f64) -> Stand
     standing
 }
 
-/// Usage over the root's, mixed with that of the account above: what a member's siblings used counts in part as its own.
+/// Normalised usage, mixed with that of the account above: the usage of a member's siblings counts partly as its own.
 pub(super) fn effective(tree: &AccountTree, normalised: &[f64]) -> Vec<f64> {
     let mut effective = normalised.to_vec();
     for node in tree.nodes().skip(1) {

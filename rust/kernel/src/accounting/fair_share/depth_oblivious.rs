@@ -1,8 +1,8 @@
 //! Depth-oblivious fair share: the ratio of usage to shares at each level, multiplied down the tree.
-use super::{Standing, basis};
+use super::{FactorTree, basis};
 use crate::accounting::tree::AccountTree;
 
-pub(super) fn standing(tree: &AccountTree, usage: &[f64]) -> Standing {
+pub(super) fn standing(tree: &AccountTree, usage: &[f64]) -> FactorTree {
     let mut standing = basis(tree, usage);
     let ratios = ratios(tree, &standing);
     let effective = |node: usize| match standing.normalised_shares[node] {
@@ -18,8 +18,9 @@ pub(super) fn standing(tree: &AccountTree, usage: &[f64]) -> Standing {
     standing
 }
 
-/// Each node's ratio: its account's, times its own among its siblings, damped where the two pull apart.
-fn ratios(tree: &AccountTree, standing: &Standing) -> Vec<f64> {
+/// The ratio of each node: that of its account times its own among its siblings, damped if the two have opposite
+/// directions.
+fn ratios(tree: &AccountTree, standing: &FactorTree) -> Vec<f64> {
     let (shares, usage) = (&standing.normalised_shares, &standing.normalised_usage);
     let mut of_siblings = vec![0.0; usage.len()];
     for node in tree.nodes().skip(1).filter(|&node| !tree.follows_parent(node)) {

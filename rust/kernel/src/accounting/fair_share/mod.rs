@@ -1,6 +1,6 @@
-//! The rules that turn shares and usage into factors from 0 to 1, one file each.
+//! The rules that convert shares and usage to factors from 0 to 1, one file each.
 //!
-//! All of them cost O(nodes), and O(nodes · log) where they sort.
+//! All cost O(nodes), or O(nodes · log) if they sort.
 mod classic;
 mod depth_oblivious;
 mod registry;
@@ -10,25 +10,25 @@ pub use registry::{Entry, FairShareRule, RULES, named};
 
 use super::tree::AccountTree;
 
-/// What a rule says of every node, in the order of the tree's nodes.
+/// The values of every node under a rule, in the order of the tree's nodes.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Standing {
-    /// Shares over all siblings' shares, times those of the ancestors; the fraction at its own level under `fair_tree`.
+pub struct FactorTree {
+    /// Shares over all siblings' shares, times those of the ancestors; with `fair_tree` the fraction at its own level.
     pub normalised_shares: Vec<f64>,
-    /// Usage over that of the root; 0 where the root has none.
+    /// Usage over the usage of the root; 0 if the root has none.
     pub normalised_usage: Vec<f64>,
-    /// What the rule compares with the shares.
+    /// The usage that the rule compares with the shares.
     pub effective_usage: Vec<f64>,
-    /// The fraction of shares over that of usage, among siblings; infinite without usage.
+    /// The fraction of shares over the fraction of usage, among siblings; infinity without usage.
     pub level_fair_share: Vec<f64>,
-    /// The factor. Accounts have none under rules that rank users: NaN.
+    /// The factor; NaN for accounts under rules that rank users.
     pub factor: Vec<f64>,
 }
 
 impl FairShareRule {
-    /// What follows from the usage of each node, its members' included.
+    /// Computes the values of all nodes from their usage, which includes that of their members.
     #[must_use]
-    pub fn standing(self, tree: &AccountTree, usage: &[f64]) -> Standing {
+    pub fn standing(self, tree: &AccountTree, usage: &[f64]) -> FactorTree {
         match self {
             Self::Classic { damping } => classic::standing(tree, usage, damping),
             Self::DepthOblivious => depth_oblivious::standing(tree, usage),
@@ -38,8 +38,8 @@ impl FairShareRule {
     }
 }
 
-/// Shares, usage and the level fair share: what does not depend on the rule.
-fn basis(tree: &AccountTree, usage: &[f64]) -> Standing {
+/// Shares, usage and the level fair share, which do not depend on the rule.
+fn basis(tree: &AccountTree, usage: &[f64]) -> FactorTree {
     let mut shares = vec![1.0; usage.len()];
     for node in tree.nodes().skip(1) {
         let parent = tree.level_parent(node);
@@ -47,7 +47,7 @@ fn basis(tree: &AccountTree, usage: &[f64]) -> Standing {
         shares[node] = shares[parent] * own;
     }
     let of_root = |node: usize| if usage[0] > 0.0 { usage[node] / usage[0] } else { 0.0 };
-    Standing {
+    FactorTree {
         normalised_shares: shares,
         normalised_usage: tree.nodes().map(of_root).collect(),
         effective_usage: vec![0.0; usage.len()],

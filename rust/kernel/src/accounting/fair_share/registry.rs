@@ -1,34 +1,34 @@
-//! The fair-share rules by name: what each does, and where it comes from.
+//! The fair-share rules by name, with descriptions and sources.
 use serde::{Deserialize, Serialize};
 
-/// How shares and usage become factors.
+/// The rule that converts shares and usage to factors.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum FairShareRule {
     /// 2 to the power of minus effective usage over shares.
     Classic {
-        /// The exponent is divided by it; above 0.
+        /// Divides the exponent; > 0.
         damping: f64,
     },
-    /// As classic, but with a deviation that does not shrink with the depth.
+    /// Like classic, with a deviation that does not shrink with the depth.
     DepthOblivious,
     /// Users ranked by the level fair share on their paths.
     FairTree,
     /// Users ranked by usage over target on their paths.
     Pbs {
-        /// Usage below it counts as this much.
+        /// Smaller usage counts as this value.
         least_usage: f64,
     },
 }
 
-/// A rule: its name, what it does, its source, and how to make it of the two parameters.
+/// A rule: its name, description, source, and constructor with two parameters.
 pub struct Entry {
     /// The name in descriptions.
     pub name: &'static str,
-    /// What it does, for people.
+    /// Description.
     pub summary: &'static str,
-    /// Where it is defined.
+    /// Source of the definition.
     pub source: &'static str,
-    /// The rule, with a damping and a least usage, which only some rules look at.
+    /// Creates the rule; each rule uses only the parameters that it has.
     pub make: fn(damping: f64, least_usage: f64) -> FairShareRule,
 }
 
@@ -60,7 +60,7 @@ pub const RULES: [Entry; 4] = [
     },
 ];
 
-/// The entry with a name.
+/// The entry with this name.
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Entry> {
     RULES.iter().find(|entry| entry.name == name)

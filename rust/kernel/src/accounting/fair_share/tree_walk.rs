@@ -1,12 +1,14 @@
-//! Rules that rank users on a walk down the tree: at each level the members in order, each account's before the next.
+//! Rules that rank users on a walk down the tree: at each level the members in order, each account's members before the
+//! next.
 //!
-//! Users whose values are equal share a rank, and the next rank skips. Accounts whose values are equal have their members
+//! Users with equal values share a rank, and the next rank skips. The members of accounts with equal values are merged
+//! before they are sorted; a user with the same value as an account gets the rank of the best user in it.
 //! merged before they are sorted; a user equal to them has the rank of the best user among them.
 use super::classic::effective;
-use super::{Standing, basis};
+use super::{FactorTree, basis};
 use crate::accounting::tree::AccountTree;
 
-pub(super) fn fair_tree(tree: &AccountTree, usage: &[f64]) -> Standing {
+pub(super) fn fair_tree(tree: &AccountTree, usage: &[f64]) -> FactorTree {
     let mut standing = basis(tree, usage);
     for node in tree.nodes().skip(1) {
         let of_parent = usage[tree.level_parent(node)];
@@ -18,7 +20,7 @@ pub(super) fn fair_tree(tree: &AccountTree, usage: &[f64]) -> Standing {
     standing
 }
 
-pub(super) fn pbs(tree: &AccountTree, usage: &[f64], least_usage: f64) -> Standing {
+pub(super) fn pbs(tree: &AccountTree, usage: &[f64], least_usage: f64) -> FactorTree {
     let usage: Vec<f64> = usage.iter().map(|usage| usage.max(least_usage)).collect();
     let mut standing = basis(tree, &usage);
     standing.effective_usage = effective(tree, &standing.normalised_usage);
@@ -31,7 +33,7 @@ pub(super) fn pbs(tree: &AccountTree, usage: &[f64], least_usage: f64) -> Standi
     standing
 }
 
-/// Rank over number of users, for each user; the greatest merit has rank `users`. Accounts have NaN.
+/// For each user, its rank divided by the number of users; the greatest merit has rank `users`. Accounts have NaN.
 fn ranks(tree: &AccountTree, merits: &[f64]) -> Vec<f64> {
     let users = tree.users();
     let mut walk = Walk {
@@ -53,32 +55,32 @@ fn ranks(tree: &AccountTree, merits: &[f64]) -> Vec<f64> {
     walk.ranks.iter().map(|rank| rank / users as f64).collect()
 }
 
-/// What is still to be done, on a stack: a tree may be deeper than calls can be.
+/// Remaining steps, on an explicit stack: a tree may be deeper than the call stack allows.
 enum Step {
-    /// Members of equal merit, merged where several accounts have it.
+    /// Members of equal merit, from several accounts if these have equal merit.
     Equals(Vec<u32>),
-    /// No user below is left to share the rank of the users that were equal to their account.
+    /// Ends the tie of users with accounts of equal merit.
     TieEnds,
 }
 
 struct Walk<'a> {
     tree: &'a AccountTree,
     merits: &'a [f64],
-    /// Users not yet ranked.
+    /// Number of users not yet ranked.
     left: usize,
-    /// The rank of the last.
+    /// The rank of the last user.
     rank: usize,
-    /// Whether the next users share the rank of the last.
+    /// True if the next users share the rank of the last.
     tied: bool,
     steps: Vec<Step>,
     ranks: Vec<f64>,
 }
 
 impl Walk<'_> {
-    /// Sorts members and puts them on the stack, the best to be taken first.
+    /// Sorts members and pushes them on the stack, such that the best is popped first.
     fn enter(&mut self, mut members: Vec<u32>) {
         let merits = self.merits;
-        // Merits are never NaN; a zero has one sign only where it is compared here.
+        // Merits are never NaN, and zeros compared here have the same sign.
         members.sort_by(|left, right| merits[*right as usize].total_cmp(&merits[*left as usize]));
         let equals: Vec<Step> = members
             .chunk_by(|left, right| merits[*left as usize].total_cmp(&merits[*right as usize]).is_eq())

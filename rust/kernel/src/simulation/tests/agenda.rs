@@ -61,8 +61,11 @@ fn questions(about: &[TriggerKind], interval: f64) -> Vec<(f64, &'static str, Op
             let (name, about, _) = simulation.trigger().described();
             asked.push((simulation.state().now, name, about));
             if let Some(first) = simulation.state().queue.first() {
-                let start =
-                    Decision::Start { job: first.job, place: crate::decision::Where::Allocator, tasks: None };
+                let start = Decision::Start {
+                    job: first.job,
+                    place: crate::decision::Where::AskAllocator,
+                    tasks: None,
+                };
                 simulation.decide(start).expect("a queued job may be started");
             }
         }
