@@ -1,7 +1,7 @@
-//! Formulas of performance models: what their names mean for a job, and their values.
+//! Formulas of performance models: the meaning of their names for a job, and their values.
 //!
-//! A formula is written in the language [`MODELS`]. An evaluation looks each name up once, and does all branches, so
-//! that an unknown name is found at once.
+//! Formulas are written in the language [`MODELS`]. An evaluation looks each name up once, and evaluates all branches,
+//! so that an unknown name is always found.
 #[cfg(test)]
 mod tests;
 
@@ -14,7 +14,7 @@ use super::scope::{Scope, Value};
 use crate::expression::{ExpressionError, Item, MODELS, Program};
 use crate::spelling::{shown, unknown};
 
-/// 2^53: beyond it, float64 does not tell all whole numbers apart.
+/// 2^53: beyond it, float64 cannot represent all integers.
 const LARGEST_COUNT: f64 = 9_007_199_254_740_992.0;
 
 /// A formula, ready to be evaluated.
@@ -25,12 +25,12 @@ pub struct Formula {
     program: Program,
 }
 
-/// Why a text is no formula, or has no value.
+/// The reason why a text is not a formula, or has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormulaError {
-    /// Where, in characters from the beginning.
+    /// Position of the error, in characters from the beginning.
     pub position: usize,
-    /// What is wrong there, and what to do.
+    /// The error, and how to correct it.
     pub message: String,
     /// The formula.
     pub formula: String,
@@ -52,36 +52,36 @@ impl Formula {
         }
     }
 
-    /// A formula that is a number.
+    /// Creates a formula that is a number.
     #[must_use]
     pub fn number(number: f64) -> Self {
         Self { text: number.to_string(), names: Vec::new(), program: Program::of_number(number) }
     }
 
-    /// As it was written.
+    /// The text of the formula.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The names in it, each once.
+    /// The distinct names in the formula.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The number that it is, if it names and computes nothing.
+    /// The number, if the formula is a plain number.
     #[must_use]
     pub fn as_number(&self) -> Option<f64> {
         self.program.as_number()
     }
 
-    /// Its value.
+    /// Evaluates the formula for a job.
     pub fn evaluate(&self, scope: &Scope) -> Result<f64, FormulaError> {
         self.run(|name| meaning(name, scope))
     }
 
-    /// Its value where names have these meanings, and no others.
+    /// Evaluates the formula with these names only.
     pub fn evaluate_for(&self, names: &BTreeMap<String, Value>) -> Result<f64, FormulaError> {
         let known = || names.keys().map(String::as_str).collect::<Vec<_>>();
         self.run(|name| match names.get(name) {
@@ -98,7 +98,7 @@ impl Formula {
         value.map_err(|error| FormulaError::of(error, &self.text))
     }
 
-    /// Its value as a number of iterations or nodes, truncated.
+    /// Evaluates the formula as a number of iterations or nodes, truncated.
     pub fn count(&self, scope: &Scope) -> Result<u64, FormulaError> {
         let value = self.evaluate(scope)?.trunc();
         if (0.0..=LARGEST_COUNT).contains(&value) {
@@ -109,11 +109,11 @@ impl Formula {
     }
 }
 
-/// What the job's situation says of itself, in the order of [`situation`].
+/// The names of the job's properties, in the order of [`situation`].
 const SITUATION: [&str; 6] =
     ["num_nodes", "num_gpus_per_node", "num_gpus", "phase_iteration", "num_nodes_min", "num_nodes_max"];
 
-/// `ExprTk`'s constants, which arguments may hide.
+/// `ExprTk`'s constants, which arguments may shadow.
 const CONSTANTS: [(&str, f64); 3] =
     [("pi", std::f64::consts::PI), ("epsilon", 1e-10), ("inf", f64::INFINITY)];
 

@@ -1,4 +1,4 @@
-//! How a job may change its size, and what it runs.
+//! The types of jobs by changes of size, and the applications of jobs.
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -12,43 +12,43 @@ use super::scope::{Scope, Value};
 use crate::cluster::{HopBytes, NodeTasks};
 use crate::platform::Fabric;
 
-/// What decides how many nodes a job has, and when.
+/// Who determines the number of nodes of a job, and when.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum JobType {
-    /// The user, for good.
+    /// The user, at submission.
     #[default]
     Rigid,
     /// The scheduler, when it starts the job.
     Moldable,
     /// The scheduler, at every scheduling point.
     Malleable,
-    /// The application, whenever it asks.
+    /// The application, at its requests.
     Evolving,
-    /// The scheduler at scheduling points, and the application when it asks.
+    /// The scheduler at scheduling points, and the application at its requests.
     Adaptive,
 }
 
-/// What a job is besides its row of numbers.
+/// The properties of a job besides its row of numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ApplicationJob {
-    /// What decides on its size.
+    /// Who determines its size.
     pub job_type: JobType,
-    /// The fewest tasks, hence nodes, that it may have.
+    /// The least number of tasks, and hence nodes.
     pub tasks_min: u32,
-    /// The most.
+    /// The greatest number of tasks.
     pub tasks_max: u32,
-    /// What it runs; None if its run time is given.
+    /// Its application; None if its run time is given.
     pub application: Option<Arc<Application>>,
-    /// What its formulas may name.
+    /// The arguments that its formulas may use.
     pub arguments: Arc<BTreeMap<String, Value>>,
-    /// How its ranks take the places on its nodes.
+    /// The order in which its ranks occupy the places on its nodes.
     pub rank_order: RankOrder,
-    /// What its ranks send to each other, where ranks or allocators go by that.
+    /// The messages between its ranks, if rank order or allocator use them.
     pub messages: Option<Arc<MessageMatrix>>,
 }
 
 impl ApplicationJob {
-    /// What its ranks send to each other in all, where it has its most tasks; None where they send nothing.
+    /// The total messages between its ranks, with its greatest number of tasks; None if it sends none.
     #[must_use]
     pub fn message_matrix(&self) -> Option<MessageMatrix> {
         let runtime_arguments = BTreeMap::new();
@@ -64,7 +64,7 @@ impl ApplicationJob {
         MessageMatrix::of_application(self.application.as_ref()?, scope)
     }
 
-    /// The node of each rank with this placement; `fabric` is for ranks that are mapped.
+    /// The node of each rank with this placement; `fabric` is used to map ranks.
     #[must_use]
     pub fn nodes_of_ranks(&self, placement: &[NodeTasks], fabric: Option<&Fabric>) -> Vec<u32> {
         let nodes = self.rank_order.nodes(placement);
@@ -86,7 +86,7 @@ impl HopBytes for ApplicationJob {
 }
 
 impl JobType {
-    /// All of them, by their names.
+    /// All types with their names.
     pub const NAMES: [(&str, Self); 5] = [
         ("rigid", Self::Rigid),
         ("moldable", Self::Moldable),
@@ -101,13 +101,13 @@ impl JobType {
         Self::NAMES.into_iter().find_map(|(known, job_type)| (known == name).then_some(job_type))
     }
 
-    /// Whether the scheduler may change the job's nodes at scheduling points.
+    /// Returns whether the scheduler may change the job's nodes at scheduling points.
     #[must_use]
     pub fn is_malleable(self) -> bool {
         matches!(self, Self::Malleable | Self::Adaptive)
     }
 
-    /// Whether the application may ask for other numbers of nodes.
+    /// Returns whether the application may request other numbers of nodes.
     #[must_use]
     pub fn is_evolving(self) -> bool {
         matches!(self, Self::Evolving | Self::Adaptive)

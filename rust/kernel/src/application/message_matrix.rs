@@ -1,27 +1,27 @@
-//! How many bytes the ranks of a job send to each other, as a sparse matrix.
+//! The bytes that the ranks of a job send to each other, as a sparse matrix.
 //!
-//! It is made once for each job that is placed or mapped by it, O(messages · log of those of one rank).
+//! It is built once for each job that is placed or mapped by it, O(messages · log of those of one rank).
 use serde::{Deserialize, Serialize};
 
 use super::message_program::{Message, MessageClasses};
 use super::model::{Application, Stage, Task, Work};
 use super::scope::Scope;
 
-/// Bytes of payload from ranks to others; what a rank sends to itself is left out.
+/// Bytes of payload between ranks; messages of a rank to itself are omitted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MessageMatrix {
-    /// Where the row of each rank begins; one more than ranks.
+    /// Start of the row of each rank, then the end of the last.
     first: Vec<usize>,
     /// Receivers and bytes, ascending within a row.
     entries: Vec<(u32, f64)>,
 }
 
 impl MessageMatrix {
-    /// The sums of what is sent: sender, receiver, bytes.
+    /// Creates the matrix of the sums of messages given as sender, receiver, bytes.
     #[must_use]
     pub fn new(ranks: u32, mut sent: Vec<(u32, u32, f64)>) -> Self {
         sent.retain(|&(from, to, bytes)| from != to && bytes > 0.0);
-        // Stable, so that sums are always of the same order.
+        // A stable sort, so that sums are always in the same order.
         sent.sort_by_key(|&(from, to, _)| (from, to));
         let mut first = vec![0; ranks as usize + 1];
         let mut entries = Vec::with_capacity(sent.len());
@@ -35,8 +35,8 @@ impl MessageMatrix {
         Self { first, entries }
     }
 
-    /// What the messages of an application's skeletons are in all, each as often as it is sent, with the size of the job in
-    /// `scope`; None where it sends nothing.
+    /// Creates the matrix of all messages of an application's skeletons, each counted as often as it is sent, with the
+    /// size of the job in `scope`; None if it sends none.
     #[must_use]
     pub fn of_application(application: &Application, scope: Scope<'_>) -> Option<Self> {
         let ranks = scope.nodes;
@@ -51,19 +51,19 @@ impl MessageMatrix {
         (!matrix.entries.is_empty()).then_some(matrix)
     }
 
-    /// How many ranks there are.
+    /// Number of ranks.
     #[must_use]
     pub fn ranks(&self) -> u32 {
         self.first.len() as u32 - 1
     }
 
-    /// To which ranks a rank sends, and how many bytes.
+    /// The ranks that a rank sends to, and the bytes.
     #[must_use]
     pub fn row(&self, rank: u32) -> &[(u32, f64)] {
         &self.entries[self.first[rank as usize]..self.first[rank as usize + 1]]
     }
 
-    /// Its sum with what goes the other way.
+    /// The sum of the matrix and its transpose.
     #[must_use]
     pub fn both_ways(&self) -> Self {
         let there =
@@ -72,7 +72,8 @@ impl MessageMatrix {
         Self::new(self.ranks(), both.collect())
     }
 
-    /// The sum of hops × bytes with the ranks on these nodes; any number that is not below `most` where it is not.
+    /// The sum of hops × bytes with the ranks on these nodes. The result may be any number >= `most` if the sum is not
+    /// below `most`.
     #[must_use]
     pub fn hop_bytes(&self, nodes: &[u32], hops: impl Fn(u32, u32) -> u32, most: f64) -> f64 {
         let mut sum = 0.0;
@@ -88,7 +89,7 @@ impl MessageMatrix {
     }
 }
 
-/// What tasks send, as it is added up.
+/// Accumulates the messages of tasks.
 struct Sum<'a> {
     scope: Scope<'a>,
     ranks: u32,
@@ -96,7 +97,7 @@ struct Sum<'a> {
 }
 
 impl Sum<'_> {
-    /// How often something is done; never where that has no value: the job fails as it starts.
+    /// Number of repetitions; 0 if the formula has no value, because the job then fails at its start.
     fn times(&self, iterations: &super::formula::Formula, each: f64) -> f64 {
         iterations.count(&self.scope).map_or(0.0, |times| times as f64 * each)
     }

@@ -1,8 +1,7 @@
-//! Message passing rank by rank: flat lists of operations, and the messages that they name.
+//! Message passing rank by rank: flat lists of operations, and their messages.
 //!
-//! Receives name their sender, so which send meets which receive does not depend on time: messages are matched when the
-//! program is made, and whether the ranks can come to their ends is found by going through it once without a clock,
-//! O(operations + messages).
+//! Receives name their sender, so the matching of sends and receives does not depend on time: messages are matched when
+//! the program is created. Deadlocks are found by one pass without a clock, O(operations + messages).
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -12,50 +11,50 @@ use serde::{Deserialize, Serialize};
 pub enum Operation {
     /// Posts the send of a message.
     Send(u32),
-    /// Posts its receive.
+    /// Posts the receive of a message.
     Receive(u32),
-    /// Waits until the sender may use its buffer again: at once if eager, else when the message has arrived.
+    /// Waits until the sender may reuse its buffer: not at all if eager, otherwise until the message has arrived.
     AwaitSend(u32),
     /// Waits until the message has arrived.
     AwaitReceive(u32),
-    /// Computes so many floating-point operations.
+    /// Computes a number of floating-point operations.
     Compute(f64),
-    /// Takes so many seconds, whatever else runs.
+    /// Waits a number of seconds, independent of other activities.
     Take(f64),
 }
 
 /// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// The rank that sends.
+    /// The sending rank.
     pub from: u32,
-    /// The rank that receives.
+    /// The receiving rank.
     pub to: u32,
-    /// Bytes on the network, the envelope among them.
+    /// Bytes on the network, including the envelope.
     pub bytes: f64,
-    /// Whether it goes as soon as it is sent; else when both sides have posted it.
+    /// True if it is transferred as soon as it is sent; false if only after both sides have posted it.
     pub eager: bool,
 }
 
-/// What the messages of a program belong to.
+/// The classes of the messages of a program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MessageClasses {
     /// The names of the classes.
     pub names: Vec<String>,
-    /// The class of each message, by its place among the names.
+    /// The class of each message, as an index into the names.
     pub of: Vec<u16>,
-    /// Bytes of each message that are not its payload.
+    /// Bytes of each message in addition to its payload.
     pub envelope: f64,
 }
 
 impl MessageClasses {
-    /// One class of so many messages.
+    /// Creates a single class for a number of messages.
     #[must_use]
     pub fn one(messages: usize) -> Self {
         Self { names: vec!["send".to_owned()], of: vec![0; messages], envelope: 0.0 }
     }
 
-    /// Whether each of so many messages has a class that is there.
+    /// Checks that each of `messages` messages has a valid class.
     pub(super) fn check(&self, messages: usize) -> Result<(), Malformed> {
         let known = self.of.iter().all(|class| (*class as usize) < self.names.len());
         let is_sound = self.of.len() == messages && known && !self.envelope.is_nan();
@@ -63,17 +62,17 @@ impl MessageClasses {
     }
 }
 
-/// What every rank does.
+/// The operations of every rank.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MessageProgram {
-    /// Where each rank's operations begin; one more entry than ranks.
+    /// Start of each rank's operations, then the end of the last.
     first: Vec<u32>,
     operations: Vec<Operation>,
     messages: Vec<Message>,
     classes: MessageClasses,
 }
 
-/// A list that points beyond what it points into.
+/// A list with an index out of range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed(pub(super) &'static str);
 
@@ -86,7 +85,7 @@ impl fmt::Display for Malformed {
 impl std::error::Error for Malformed {}
 
 impl MessageProgram {
-    /// A program, if its lists fit each other.
+    /// Creates a program, if its lists are consistent.
     pub fn new(
         first: Vec<u32>,
         operations: Vec<Operation>,
@@ -116,31 +115,31 @@ impl MessageProgram {
         Ok(Self { first, operations, messages, classes })
     }
 
-    /// The same with other classes than one for all messages.
+    /// Replaces the classes of the messages.
     pub fn with_classes(self, classes: MessageClasses) -> Result<Self, Malformed> {
         classes.check(self.messages.len())?;
         Ok(Self { classes, ..self })
     }
 
-    /// What the messages belong to.
+    /// The classes of the messages.
     #[must_use]
     pub fn classes(&self) -> &MessageClasses {
         &self.classes
     }
 
-    /// How many ranks there are.
+    /// Number of ranks.
     #[must_use]
     pub fn ranks(&self) -> u32 {
         self.first.len() as u32 - 1
     }
 
-    /// Where a rank's operations begin.
+    /// Start of a rank's operations.
     #[must_use]
     pub fn begin(&self, rank: u32) -> u32 {
         self.first[rank as usize]
     }
 
-    /// An operation of a rank by its place among all; None behind its last.
+    /// An operation of a rank by its index among all operations; None after the rank's last.
     #[must_use]
     pub fn operation(&self, rank: u32, place: u32) -> Option<Operation> {
         (place < self.first[rank as usize + 1]).then(|| self.operations[place as usize])
@@ -152,13 +151,13 @@ impl MessageProgram {
         &self.messages
     }
 
-    /// Whether any rank computes.
+    /// Returns whether any rank computes.
     #[must_use]
     pub fn computes(&self) -> bool {
         self.operations.iter().any(|operation| matches!(operation, Operation::Compute(flops) if *flops > 0.0))
     }
 
-    /// The operations at which ranks stand that can never go on, by their places; none in a sound program.
+    /// The indices of the operations of ranks in a deadlock; empty for a valid program.
     #[must_use]
     pub fn stuck(&self) -> Vec<u32> {
         let mut states = MessageStates::new(self.messages.len());
@@ -176,7 +175,7 @@ impl MessageProgram {
                         ready.extend(receiver.then_some(to));
                     }
                     Effect::Wait => {
-                        // The rank stands at what it waits for, until it is woken.
+                        // The rank waits at this operation until it is woken.
                         break;
                     }
                 }
@@ -186,18 +185,18 @@ impl MessageProgram {
     }
 }
 
-/// What an operation brings about.
+/// The effect of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing: the rank goes on.
+    /// None: the rank continues.
     None,
-    /// A message sets out.
+    /// The transfer of a message begins.
     Transfer(u32),
     /// The rank waits until a message has arrived.
     Wait,
 }
 
-/// How far every message is.
+/// The progress of every message.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct MessageStates(Vec<u8>);
 
@@ -208,18 +207,18 @@ const SENDER_WAITS: u8 = 8;
 const RECEIVER_WAITS: u8 = 16;
 
 impl MessageStates {
-    /// So many messages that were not posted yet.
+    /// Creates the state of a number of messages that were not posted.
     #[must_use]
     pub fn new(messages: usize) -> Self {
         Self(vec![0; messages])
     }
 
-    /// Sets all messages back to where they were at first.
+    /// Resets all messages to the initial state.
     pub fn reset(&mut self) {
         self.0.fill(0);
     }
 
-    /// A rank does an operation on a message. Others have no effect here.
+    /// Executes an operation of a rank on a message. Other operations have no effect.
     pub fn perform(&mut self, operation: Operation, messages: &[Message]) -> Effect {
         match operation {
             Operation::Send(message) => {
@@ -251,7 +250,7 @@ impl MessageStates {
         Effect::Wait
     }
 
-    /// A message has arrived; whether its sender and its receiver wait for it.
+    /// Records the arrival of a message; returns whether its sender and its receiver wait for it.
     pub fn arrive(&mut self, message: u32) -> (bool, bool) {
         let state = &mut self.0[message as usize];
         let waiting = (*state & SENDER_WAITS != 0, *state & RECEIVER_WAITS != 0);
@@ -259,7 +258,7 @@ impl MessageStates {
         waiting
     }
 
-    /// The operations before those at which ranks stand, of ranks that wait for what has not arrived.
+    /// The operations at which ranks wait for a message that has not arrived; `next` is one after them.
     fn waiting(&self, program: &MessageProgram, next: &[u32]) -> Vec<u32> {
         let stands = |(rank, &next): (usize, &u32)| {
             let place = next.checked_sub(1).filter(|place| *place >= program.first[rank])?;

@@ -1,11 +1,11 @@
-//! What a job does when it carries an application instead of a run time: phases of tasks whose amounts are formulas.
+//! The description of jobs with an application instead of a run time: phases of tasks with formulas as amounts.
 //!
-//! This room only describes. It says how much every rank computes and what every pair of ranks sends, for a given
-//! number of nodes; how long that takes is the business of `execution`. An [`Application`] is immutable and shared
-//! by the jobs that run it; what differs between them, [`ApplicationJob`] and [`Scope`] hold.
+//! These modules only describe: the amount that every rank computes, and the messages between every pair of ranks, for
+//! a given number of nodes. `execution` computes their durations. An [`Application`] is immutable and shared by the
+//! jobs that run it; [`ApplicationJob`] and [`Scope`] hold what differs between jobs.
 //!
-//! Evaluating a formula is linear in its length, an amount's pattern in the number of ranks, and a traffic's pattern
-//! in the number of pairs of ranks that it names.
+//! The evaluation of a formula is linear in its length, of the pattern of an amount in the number of ranks, and of the
+//! pattern of traffic in the number of its pairs of ranks.
 mod formula;
 mod job;
 mod message_matrix;

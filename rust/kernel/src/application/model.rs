@@ -9,40 +9,40 @@ use super::payload::Payload;
 use super::round_program::RoundProgram;
 use super::traffic::Traffic;
 
-/// An application: what a job does from its start to its end.
+/// An application: the work of a job from its start to its end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Application {
-    /// Done once, at the start of the job, by all ranks.
+    /// Executed once, at the start of the job, by all ranks.
     pub on_init: Option<Stage>,
-    /// Done by all ranks of the new allocation, whenever it has changed.
+    /// Executed by all ranks of the new allocation after each change.
     pub on_reconfiguration: Option<Stage>,
-    /// Done after that by the ranks that were not there before.
+    /// Executed after that by the ranks that are new.
     pub on_expansion: Option<Stage>,
-    /// What the job does, in this order.
+    /// The phases, in order.
     pub phases: Vec<Phase>,
 }
 
-/// Tasks that are done once, outside the phases.
+/// Tasks that are executed once, outside the phases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
-    /// How many times; truncated to a whole number.
+    /// Number of iterations; truncated to an integer.
     pub iterations: Formula,
-    /// What each iteration does, in this order.
+    /// The tasks of each iteration, in order.
     pub tasks: Vec<Task>,
 }
 
-/// Tasks that are repeated; between two iterations the job's nodes can change.
+/// Tasks that are repeated; the job's nodes can change between two iterations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
-    /// How many times; truncated to a whole number when the job starts.
+    /// Number of iterations; truncated to an integer when the job starts.
     pub iterations: Formula,
-    /// Whether malleable and adaptive jobs meet a scheduling point before every iteration but the first.
+    /// True if malleable and adaptive jobs have a scheduling point before every iteration except the first.
     pub scheduling_point: bool,
-    /// The number of nodes that evolving and adaptive jobs ask for before every iteration but the first.
+    /// The number of nodes that evolving and adaptive jobs request before every iteration except the first.
     pub evolving_request: Option<Formula>,
-    /// Whether all ranks wait for each other, and for what they do asynchronously, before every iteration.
+    /// True if all ranks wait for each other, and for their asynchronous activities, before every iteration.
     pub barrier: bool,
-    /// What each iteration does, in this order.
+    /// The tasks of each iteration, in order.
     pub tasks: Vec<Task>,
 }
 
@@ -51,27 +51,27 @@ pub struct Phase {
 pub struct Task {
     /// Its name in the outputs; may be empty.
     pub name: String,
-    /// How many times; truncated to a whole number.
+    /// Number of iterations; truncated to an integer.
     pub iterations: Formula,
-    /// Whether all ranks of the job wait for each other before every iteration.
+    /// True if all ranks of the job wait for each other before every iteration.
     pub synchronized: bool,
-    /// What is done.
+    /// The work of the task.
     pub work: Work,
 }
 
-/// What a task does.
+/// The work of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Work {
-    /// Computes on the CPUs and sends messages, both at once.
+    /// Computes on the CPUs and sends messages, at the same time.
     Compute {
         /// Floating-point operations of every rank.
         flops: Option<Payload>,
         /// Bytes between the ranks.
         bytes: Option<Traffic>,
-        /// Whether both progress in lock-step, so that all amounts end together.
+        /// True if both progress in lock-step, so that all amounts end together.
         coupled: bool,
     },
-    /// Computes on the GPUs and sends messages between them, both at once.
+    /// Computes on the GPUs and sends messages between them, at the same time.
     Gpu {
         /// Floating-point operations of every rank, split evenly over its GPUs.
         flops: Option<Payload>,
@@ -80,48 +80,48 @@ pub enum Work {
     },
     /// Reads from or writes to storage.
     Transfer {
-        /// Which storage.
+        /// The storage.
         storage: Storage,
-        /// Which way.
+        /// The direction.
         direction: Direction,
         /// Bytes of every rank.
         bytes: Payload,
-        /// Whether the ranks go on meanwhile, until the next barrier.
+        /// True if the ranks continue meanwhile, until the next barrier.
         asynchronous: bool,
     },
-    /// Waits without using anything.
+    /// Waits without using any resource.
     Idle {
-        /// How long every rank waits, in seconds.
+        /// Waiting time of every rank, seconds.
         seconds: Payload,
     },
-    /// Computes for as long as it would take alone on its node.
+    /// Computes for the time that it would take alone on its node.
     BusyWait {
-        /// How long every rank computes, in seconds on a free CPU.
+        /// Computing time of every rank, seconds on a free CPU.
         seconds: Payload,
     },
     /// Passes messages rank by rank; all ranks begin together.
     Messages(Arc<MessageProgram>),
     /// Passes messages round by round, all ranks together.
     Rounds(Arc<RoundProgram>),
-    /// Does tasks one after the other, all of them at every iteration.
+    /// Executes tasks one after the other, all of them in every iteration.
     Sequence {
         /// The tasks.
         tasks: Vec<Task>,
     },
 }
 
-/// Where data lies.
+/// The location of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Storage {
-    /// The storage that all nodes share.
+    /// The storage shared by all nodes.
     ParallelFileSystem,
-    /// The storage of the nodes themselves, or shared among those of a job.
+    /// The storage of the nodes, possibly shared among those of a job.
     BurstBuffer,
-    /// The node's own storage as a cache of what all nodes share.
+    /// The node's own storage as a cache of the shared storage.
     Cache,
 }
 
-/// Which way data goes.
+/// The direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Direction {
     /// From the storage to the nodes.

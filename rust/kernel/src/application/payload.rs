@@ -1,4 +1,4 @@
-//! Amounts of the ranks: how a total is spread over them.
+//! Amounts of ranks: the distribution of a total over them.
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -11,11 +11,11 @@ use super::scope::Scope;
 pub struct Payload {
     /// The total S.
     pub total: Formula,
-    /// How it is spread over the n ranks.
+    /// The distribution over the n ranks.
     pub pattern: Pattern,
 }
 
-/// How a total S is spread over n ranks.
+/// The distribution of a total S over n ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Pattern {
     /// S for every rank.
@@ -28,30 +28,30 @@ pub enum Pattern {
     EvenRanks,
     /// S / ⌊n/2⌋ for ranks 1, 3, …
     OddRanks,
-    /// These amounts; there is no total.
+    /// Explicit amounts, without a total.
     Vector(Vec<f64>),
 }
 
-/// Why a model has no amounts for a job.
+/// The reason why a model has no amounts for a job.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ModelError {
     /// The formula has no value.
     Formula(FormulaError),
-    /// The formula's value is no amount: negative or not finite.
+    /// The formula's value is not an amount: negative or not finite.
     Amount(f64),
     /// Explicit amounts for another number of ranks than the job has.
     Ranks {
-        /// How many amounts are given.
+        /// Number of given amounts.
         given: usize,
-        /// How many the job needs.
+        /// Number of amounts that the job needs.
         needed: usize,
     },
-    /// A pattern that GPUs do not know when a node has several of them.
+    /// A pattern not supported for nodes with several GPUs.
     Pattern,
 }
 
 impl Pattern {
-    /// The patterns of a total, by their names.
+    /// The patterns of a total with their names.
     const NAMES: [(&str, Self); 5] = [
         ("uniform", Self::Uniform),
         ("all_ranks", Self::AllRanks),
@@ -60,7 +60,7 @@ impl Pattern {
         ("odd_ranks", Self::OddRanks),
     ];
 
-    /// The pattern of a total that has this name.
+    /// The pattern of a total with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::NAMES.into_iter().find_map(|(known, pattern)| (known == name).then_some(pattern))
@@ -94,7 +94,7 @@ pub(super) fn amount(formula: &Formula, scope: &Scope) -> Result<f64, ModelError
     if value.is_finite() && value >= 0.0 { Ok(value) } else { Err(ModelError::Amount(value)) }
 }
 
-/// Explicit amounts, if there are as many as needed.
+/// Returns explicit amounts, if there are as many as needed.
 pub(super) fn explicit(amounts: &[f64], needed: usize) -> Result<&[f64], ModelError> {
     if amounts.len() == needed {
         Ok(amounts)

@@ -1,14 +1,15 @@
-//! Which rank goes to which place, so that what ranks send crosses few links: greedily, then by swaps (S22).
+//! Mapping of ranks to places such that their messages cross few links: greedily, then by swaps (S22).
 //!
-//! With n ranks on m nodes and e pairs of ranks that exchange something: O(e m) to begin with, O(n²) for each of at most 20
-//! rounds of swaps, and O(m) for each swap and rank that a swapped one exchanges with; 16 bytes of memory for each rank and node.
+//! For n ranks on m nodes and e pairs of ranks with messages: O(e m) initially, O(n²) for each of at most 20 rounds of
+//! swaps, and O(m) for each swap and neighbour of a swapped rank; 16 bytes of memory for each pair of rank and node.
 use super::message_matrix::MessageMatrix;
 
 const ROUNDS: usize = 20;
-/// A swap has to gain more than sums are rounded by.
+/// A swap must gain more than the rounding error of the sums.
 const LEAST_GAIN: f64 = 1e-9;
 
-/// The node of each rank, where `nodes` has that of each place; hop-bytes are never more than with rank i at place i.
+/// Returns the node of each rank, given the node of each place. The hop-bytes are never more than with rank i at place
+/// i.
 #[must_use]
 pub fn mapped(matrix: &MessageMatrix, nodes: &[u32], hops: impl Fn(u32, u32) -> u32) -> Vec<u32> {
     let (distinct, places) = numbered(nodes);
@@ -23,12 +24,12 @@ pub fn mapped(matrix: &MessageMatrix, nodes: &[u32], hops: impl Fn(u32, u32) -> 
     let mut best = if greedy.cost() < as_given.cost() { greedy } else { as_given };
     best.refine();
     let found: Vec<u32> = best.at.iter().map(|&at| distinct[at as usize]).collect();
-    // Where routes differ from those back, a sum of both that decreases may hide one that does not.
+    // If routes are asymmetric, the sum of both directions may decrease while the sum of one does not.
     let before = matrix.hop_bytes(nodes, &hops, f64::INFINITY);
     if matrix.hop_bytes(&found, &hops, f64::INFINITY) > before { nodes.to_vec() } else { found }
 }
 
-/// The distinct nodes in the order in which they come, and the number of that of each place.
+/// The distinct nodes in order of occurrence, and the index of each place's node among them.
 fn numbered(nodes: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let mut known = std::collections::HashMap::new();
     let mut distinct = Vec::new();
@@ -42,16 +43,16 @@ fn numbered(nodes: &[u32]) -> (Vec<u32>, Vec<u32>) {
     (distinct, numbers)
 }
 
-/// Ranks on nodes, and what each rank would cost on each node.
+/// An assignment of ranks to nodes, with the cost of each rank on each node.
 struct Arrangement<'a> {
-    /// Bytes both ways.
+    /// Bytes in both directions.
     both: &'a MessageMatrix,
-    /// Hops there and back; and how many nodes there are.
+    /// Round-trip hops, and the number of nodes.
     far: &'a [f64],
     count: usize,
     /// The node of each rank.
     at: Vec<u32>,
-    /// Hops × bytes of each rank with those that are arranged, on each node.
+    /// Hops × bytes of each rank on each node, with the ranks assigned so far.
     costs: Vec<f64>,
 }
 
@@ -61,7 +62,7 @@ impl<'a> Arrangement<'a> {
         Self { both, far, count, at: vec![u32::MAX; ranks], costs: vec![0.0; ranks * count] }
     }
 
-    /// The ranks on these nodes.
+    /// Creates the assignment of the ranks to these nodes.
     fn of(both: &'a MessageMatrix, far: &'a [f64], count: usize, at: Vec<u32>) -> Self {
         let mut made = Self::empty(both, far, count);
         for (rank, node) in at.into_iter().enumerate() {
@@ -70,7 +71,7 @@ impl<'a> Arrangement<'a> {
         made
     }
 
-    /// Each rank on a place, those first that exchange most with what is arranged.
+    /// Assigns the ranks one by one: first those that exchange most with the ranks assigned so far.
     fn greedy(both: &'a MessageMatrix, far: &'a [f64], count: usize, places: &[u32]) -> Self {
         let mut made = Self::empty(both, far, count);
         let ranks = places.len();
@@ -124,7 +125,7 @@ impl<'a> Arrangement<'a> {
         self.at.iter().enumerate().map(|(rank, &node)| self.cost_at(rank, node)).sum()
     }
 
-    /// Swaps as long as that gains something.
+    /// Swaps ranks while that gains something.
     fn refine(&mut self) {
         let least = LEAST_GAIN * self.cost();
         let mut gains = vec![0.0; self.at.len()];
@@ -145,7 +146,7 @@ impl<'a> Arrangement<'a> {
         }
     }
 
-    /// What is gained if a rank swaps with each other.
+    /// The gain of swapping a rank with each other rank.
     fn find_gains(&self, rank: usize, gains: &mut [f64]) {
         let here = self.at[rank];
         let own = self.cost_at(rank, here);
@@ -153,7 +154,7 @@ impl<'a> Arrangement<'a> {
             let there = self.at[other];
             *gain = own - self.cost_at(rank, there) + self.cost_at(other, there) - self.cost_at(other, here);
         }
-        // They stay as far from each other as they are.
+        // The distance between the two swapped ranks does not change.
         for &(other, bytes) in self.both.row(rank as u32) {
             let there = self.at[other as usize] as usize;
             gains[other as usize] -= 2.0 * bytes * self.far[here as usize * self.count + there];
@@ -167,7 +168,7 @@ impl<'a> Arrangement<'a> {
         self.at.swap(rank, other);
     }
 
-    /// What a rank costs others moves with it from one node to another.
+    /// Moves the contribution of a rank to the costs of others from one node to another.
     fn move_costs(&mut self, rank: usize, from: u32, to: u32) {
         let row = |node: u32| &self.far[node as usize * self.count..][..self.count];
         for &(other, bytes) in self.both.row(rank as u32) {
@@ -179,7 +180,7 @@ impl<'a> Arrangement<'a> {
     }
 }
 
-/// Where the greatest value is, the first of equals.
+/// The index of the greatest value; the first of equals.
 fn first_greatest(values: &[f64]) -> Option<usize> {
     let mut best: Option<(usize, f64)> = None;
     for (at, &value) in values.iter().enumerate() {

@@ -1,30 +1,30 @@
-//! Which rank of a job goes to which of its nodes: the order in which ranks take the places on the nodes (S23).
+//! Rank orders: the order in which the ranks of a job occupy the places on its nodes (S23).
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{NodeTasks, ranks_of_placement};
 
-/// How the ranks of a job take the places on its nodes.
+/// The order in which the ranks of a job occupy the places on its nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RankOrder {
     /// Node after node.
     #[default]
     Packed,
-    /// Around the nodes, one at a time; nodes that are full are left out.
+    /// One rank per node in turn; full nodes are skipped.
     Cyclic,
-    /// So that what ranks send crosses few links; node after node where they send nothing.
+    /// Such that messages cross few links; node after node without messages.
     Mapped,
-    /// Node after node, the ranks in this order: each rank once.
+    /// Node after node, with the ranks in this order: a permutation.
     Listed(Arc<[u32]>),
 }
 
 impl RankOrder {
-    /// The rules without a list, by their names.
+    /// The rules without a list, with their names.
     pub const NAMES: [(&str, Self); 3] =
         [("packed", Self::Packed), ("cyclic", Self::Cyclic), ("mapped", Self::Mapped)];
 
-    /// Whether it holds for a job of so many tasks: a list has each rank once.
+    /// Returns whether the order is valid for a number of tasks: a list must be a permutation.
     #[must_use]
     pub fn holds_for(&self, tasks: u32) -> bool {
         let Self::Listed(ranks) = self else { return true };
@@ -33,7 +33,7 @@ impl RankOrder {
         sorted.into_iter().eq(0..tasks)
     }
 
-    /// The node of each rank of a job with this placement; packed where they are to be mapped yet. O(ranks).
+    /// The node of each rank of a job with this placement; packed for ranks that are still to be mapped. O(ranks).
     #[must_use]
     pub fn nodes(&self, placement: &[NodeTasks]) -> Vec<u32> {
         match self {
@@ -50,7 +50,7 @@ impl RankOrder {
     }
 }
 
-/// One rank to each node in turn that has a place left.
+/// Assigns one rank to each node in turn that has a place left.
 fn around(placement: &[NodeTasks]) -> Vec<u32> {
     let mut nodes = Vec::new();
     let mut open = placement.to_vec();

@@ -1,59 +1,60 @@
-//! Message passing in rounds: what the ranks of an aggregated skeleton do, and which messages go together.
+//! Message passing in rounds: the operations of the ranks of an aggregated skeleton, and the grouping of its messages.
 //!
-//! Messages come in batches: those that ranks post one by one, and one batch for each round of a collective; calls that are
-//! alike name the same batches. What is done in which order, and the round of each message, follow from the program
-//! alone (S23), and are found once, O(operations + messages). A round is named by its shape, so that rounds of the same
-//! messages are worked out once.
+//! Messages come in batches: one batch of the messages that ranks post individually, and one for each round of a
+//! collective; equal calls use the same batches. The order of execution and the round of each message follow from the
+//! program alone (S23), and are computed once, O(operations + messages). Each round refers to a shape, so that rounds
+//! with the same messages are computed once.
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::message_program::{Effect, Malformed, Message, MessageClasses, MessageStates, Operation};
 
-/// What a rank does next.
+/// The next entry of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Entry {
-    /// An operation of its own; messages by their places in the first batch.
+    /// An operation of the rank; messages are indices into the first batch.
     Operation(Operation),
-    /// A collective, by its number; it begins when all ranks that call it have come to it.
+    /// A collective, by number; it begins when all ranks that call it have arrived.
     Collective(u32),
 }
 
-/// Messages of a batch that go in the same round.
+/// Messages of a batch that belong to the same round.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Part {
     /// The batch.
     pub batch: u32,
-    /// Which of its messages; None: all.
+    /// The indices of its messages; None for all.
     members: Option<Vec<u32>>,
 }
 
-/// Which round the messages of a batch go in, and their places in it, each time the batch is sent.
+/// The rounds of the messages of a batch, and their positions in them, each time the batch is sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Position {
-    /// All in one, side by side from a place on.
+    /// All in one round, contiguous from a position on.
     Whole { round: u32, first: u32 },
-    /// Round and place of each.
+    /// Round and position of each message.
     Each(Vec<(u32, u32)>),
 }
 
-/// How long things take, for [`RoundProgram::follow`].
+/// The durations for [`RoundProgram::follow`].
 pub trait Pace {
-    /// Seconds of an operation that sends and awaits nothing.
+    /// Seconds of an operation that neither sends nor waits for a message.
     fn seconds(&self, rank: u32, operation: Operation) -> f64;
-    /// What a rank takes before each send, and after each receive.
+    /// Seconds of a rank before each send, and after each receive.
     fn overheads(&self) -> (f64, f64);
-    /// When a message arrives that sets out at a time: the `member`-th of a batch, at the `sending`-th sending of batches.
+    /// The arrival of a message that is sent at `begin`: number `member` of a batch, in the sending of batches number
+    /// `sending`.
     fn arrival(&mut self, sending: usize, member: usize, begin: f64) -> f64;
 }
 
-/// What every rank does, and the rounds.
+/// The entries of every rank, and the rounds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoundProgram {
-    /// Where each rank's entries begin; one more than ranks.
+    /// Start of each rank's entries, then the end of the last.
     first: Vec<u32>,
     entries: Vec<Entry>,
-    /// The messages batch by batch, and where each batch begins; one more than batches.
+    /// The messages batch by batch; and the start of each batch, then the end of the last.
     messages: Vec<Message>,
     batches: Vec<u32>,
     classes: MessageClasses,
@@ -61,20 +62,21 @@ pub struct RoundProgram {
     calls: Vec<Vec<u32>>,
     /// Seconds before each send and after each receive of a collective.
     overheads: (f64, f64),
-    /// The entries in an order in which they can be done, of each collective one.
+    /// The entries in an executable order, with one entry for each collective.
     schedule: Vec<(u32, u32)>,
-    /// Entries at which ranks stand that can never go on.
+    /// The entries of ranks in a deadlock.
     stuck: Vec<u32>,
-    /// Each time a batch is sent, in the order of the schedule; the first batch is the first of them.
+    /// The positions for each time that a batch is sent, in the order of the schedule; the first is the first batch.
     positions: Vec<Position>,
-    /// The shape of each round; and of each shape its parts, and where its messages begin in a list of those of all shapes.
+    /// The shape of each round; and for each shape its parts, and the start of its messages in the list of those of all
+    /// shapes.
     shape_of: Vec<u32>,
     shapes: Vec<Vec<Part>>,
     shape_first: Vec<usize>,
 }
 
 impl RoundProgram {
-    /// A program, if its lists fit each other.
+    /// Creates a program, if its lists are consistent.
     pub fn new(
         first: Vec<u32>,
         entries: Vec<Entry>,
@@ -120,31 +122,31 @@ impl RoundProgram {
         Ok(made)
     }
 
-    /// The same with other classes than one for all messages.
+    /// Replaces the classes of the messages.
     pub fn with_classes(self, classes: MessageClasses) -> Result<Self, Malformed> {
         classes.check(self.messages.len())?;
         Ok(Self { classes, ..self })
     }
 
-    /// What its messages belong to.
+    /// The classes of the messages.
     #[must_use]
     pub fn classes(&self) -> &MessageClasses {
         &self.classes
     }
 
-    /// A message by its number.
+    /// A message by number.
     #[must_use]
     pub fn message(&self, number: u32) -> &Message {
         &self.messages[number as usize]
     }
 
-    /// How many ranks there are.
+    /// Number of ranks.
     #[must_use]
     pub fn ranks(&self) -> u32 {
         self.first.len() as u32 - 1
     }
 
-    /// Whether any rank computes.
+    /// Returns whether any rank computes.
     #[must_use]
     pub fn computes(&self) -> bool {
         let computes =
@@ -152,19 +154,19 @@ impl RoundProgram {
         self.entries.iter().any(computes)
     }
 
-    /// The entries at which ranks stand that can never go on, by their places; none in a sound program.
+    /// The indices of the entries of ranks in a deadlock; empty for a valid program.
     #[must_use]
     pub fn stuck(&self) -> &[u32] {
         &self.stuck
     }
 
-    /// How many rounds there are.
+    /// Number of rounds.
     #[must_use]
     pub fn rounds(&self) -> u32 {
         self.shape_of.len() as u32
     }
 
-    /// How many shapes they have.
+    /// Number of shapes of the rounds.
     #[must_use]
     pub fn shapes(&self) -> u32 {
         self.shapes.len() as u32
@@ -192,7 +194,8 @@ impl RoundProgram {
         self.numbers(shape).map(|number| &self.messages[number as usize])
     }
 
-    /// The round of a message, and its place in the list of the messages of all shapes; named as for [`Pace::arrival`].
+    /// The round of a message, and its index in the list of the messages of all shapes; arguments as in
+    /// [`Pace::arrival`].
     #[must_use]
     pub fn place(&self, sending: usize, member: usize) -> (u32, usize) {
         let (round, within) = match &self.positions[sending] {
@@ -202,7 +205,7 @@ impl RoundProgram {
         (round, self.shape_first[self.shape_of[round as usize] as usize] + within)
     }
 
-    /// Has every rank go through its entries; when each is done.
+    /// Follows every rank through its entries; returns the end of each.
     pub fn follow(&self, pace: &mut impl Pace) -> Vec<f64> {
         let own = self.batches[1] as usize;
         let mut clocks = vec![0.0_f64; self.ranks() as usize];
@@ -239,7 +242,8 @@ impl RoundProgram {
         clocks
     }
 
-    /// A round of a collective: ranks post their receives, then their sends, and await the receives, then the sends.
+    /// Executes a round of a collective: ranks post their receives, then their sends, and wait for the receives, then
+    /// for the sends.
     fn send(&self, batch: u32, sending: usize, clocks: &mut [f64], pace: &mut impl Pace) {
         let messages =
             &self.messages[self.batches[batch as usize] as usize..self.batches[batch as usize + 1] as usize];
@@ -262,13 +266,13 @@ impl RoundProgram {
         }
     }
 
-    /// What a rank takes before each send of a collective, and after each receive.
+    /// Seconds of a rank before each send of a collective, and after each receive.
     #[must_use]
     pub fn overheads(&self) -> (f64, f64) {
         self.overheads
     }
 
-    /// Finds an order in which the entries can be done, or the ranks that wait for each other.
+    /// Computes an executable order of the entries, or the ranks in a deadlock.
     fn find_schedule(&mut self) {
         let ranks = self.ranks() as usize;
         let mut states = MessageStates::new(self.batches[1] as usize);
@@ -319,7 +323,7 @@ impl RoundProgram {
         self.stuck = (0..ranks).filter(|rank| waits[*rank]).map(|rank| next[rank] - 1).collect();
     }
 
-    /// Finds the round of every message: how many messages came before it, one after the other.
+    /// Computes the round of every message: the length of the longest chain of messages before it.
     fn find_rounds(&mut self) {
         let mut depths = Depths { sendings: vec![Depth::Each(vec![0; self.batches[1] as usize])] };
         self.follow(&mut depths);
@@ -359,7 +363,7 @@ enum Depth {
     Each(Vec<u32>),
 }
 
-/// The pace at which clocks are depths: each message takes 1, and all else nothing.
+/// Durations for which clocks are depths: each message takes 1, everything else 0.
 struct Depths {
     sendings: Vec<Depth>,
 }
@@ -397,7 +401,7 @@ impl Pace for Depths {
     }
 }
 
-/// Rounds as they fill.
+/// Rounds under construction.
 #[derive(Default)]
 struct Rounds {
     parts: Vec<Vec<Part>>,

@@ -1,9 +1,9 @@
-//! What the names in a formula mean for a job.
+//! The meaning of the names in a formula for a job.
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// A job argument: a number, or a text to be compared.
+/// A job argument: a number, or a text for comparisons.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Value {
     /// A number.
@@ -12,23 +12,23 @@ pub enum Value {
     Text(String),
 }
 
-/// What a formula is evaluated for: a job, and the nodes that it has now.
+/// The values for the evaluation of a formula: a job, and its current nodes.
 ///
-/// A name means what the job's situation gives it, else its runtime argument, else its argument.
+/// A name is looked up among the job's properties, then its runtime arguments, then its arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope<'a> {
-    /// What the job was submitted with.
+    /// The arguments of the submission.
     pub arguments: &'a BTreeMap<String, Value>,
-    /// What the scheduler has set since.
+    /// The arguments that the scheduler has set since.
     pub runtime_arguments: &'a BTreeMap<String, Value>,
     /// `num_nodes`: the nodes of the job, as many as its ranks.
     pub nodes: u32,
     /// `num_gpus_per_node`; times the nodes, `num_gpus`.
     pub gpus_per_node: u32,
-    /// `phase_iteration`: how many iterations of the phase are done.
+    /// `phase_iteration`: number of completed iterations of the phase.
     pub phase_iteration: u64,
-    /// `num_nodes_min`: the fewest nodes that the job may have.
+    /// `num_nodes_min`: the least number of nodes of the job.
     pub nodes_min: u32,
-    /// `num_nodes_max`: the most.
+    /// `num_nodes_max`: the greatest number of nodes of the job.
     pub nodes_max: u32,
 }

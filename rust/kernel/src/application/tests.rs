@@ -1,4 +1,4 @@
-//! How amounts are spread: the written formulas of each pattern, and that totals are kept.
+//! Tests of the distribution of amounts: the formulas of each pattern, and the conservation of totals.
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -26,7 +26,7 @@ fn ranks(total: f64, pattern: Pattern, count: u32) -> Result<Vec<f64>, ModelErro
     Payload { total: Formula::number(total), pattern }.of_ranks(count, &scope(count))
 }
 
-/// What rank i sends to rank j, at i · n + j.
+/// The bytes from rank i to rank j, at i · n + j.
 fn sent(total: f64, pattern: Communication, count: u32) -> Result<Vec<f64>, ModelError> {
     let mut bytes = vec![0.0; (count * count) as usize];
     let traffic = Traffic { total: Formula::number(total), pattern };
@@ -39,7 +39,7 @@ fn sent(total: f64, pattern: Communication, count: u32) -> Result<Vec<f64>, Mode
     Ok(bytes)
 }
 
-/// The same between nodes, and what the busiest pair of GPUs in a node exchanges.
+/// The bytes between nodes, and the bytes of the busiest pair of GPUs in a node.
 fn sent_by_gpus(
     total: f64,
     pattern: Communication,
@@ -152,7 +152,7 @@ fn what_makes_no_amounts_is_an_error() {
 }
 
 proptest! {
-    /// What ranks and pairs get adds up to what the pattern spreads.
+    /// The amounts of ranks and pairs add up to the total of the pattern.
     #[test]
     fn totals_are_kept(total in 0.0..1e15_f64, count in 2_u32..40) {
         let n = f64::from(count);
@@ -178,7 +178,7 @@ proptest! {
         }
     }
 
-    /// In an all-to-all of GPUs everything is sent, inside a node or between two.
+    /// In an all-to-all of GPUs, all bytes are sent within a node or between two nodes.
     #[test]
     fn gpus_send_everything(total in 0.0..1e15_f64, count in 1_u32..12, gpus in 2_u32..9) {
         let (between, busiest) = sent_by_gpus(total, Communication::AllToAll, count, gpus).unwrap();
@@ -217,7 +217,7 @@ fn message_programs_whose_lists_do_not_fit_are_refused() {
     assert!(refused(vec![0, 1], vec![Operation::Take(f64::NAN)], Vec::new()));
 }
 
-/// Ranks 0 and 1 exchange messages, then all three call a collective of two like rounds from each rank to the next.
+/// Ranks 0 and 1 exchange messages; then all three call a collective of two equal rounds from each rank to the next.
 fn rounds(eager: bool) -> RoundProgram {
     use Operation::{AwaitReceive, AwaitSend, Receive, Send};
     let message = |from, to| Message { from, to, bytes: 1.0, eager };
@@ -242,7 +242,7 @@ fn messages_go_in_the_round_of_what_they_wait_for() {
     assert!(eager.stuck().is_empty());
     let numbers =
         |program: &RoundProgram, round| program.numbers(program.shape_of(round)).collect::<Vec<_>>();
-    // Rank 2 has waited for nothing before its first send.
+    // Rank 2 has not waited before its first send.
     let found = |program: &RoundProgram| {
         (0..program.rounds()).map(|round| numbers(program, round)).collect::<Vec<_>>()
     };

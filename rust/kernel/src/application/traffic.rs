@@ -1,4 +1,4 @@
-//! Messages between the ranks: how a total is spread over their pairs.
+//! Messages between the ranks: the distribution of a total over their pairs.
 use serde::{Deserialize, Serialize};
 
 use super::formula::Formula;
@@ -10,11 +10,11 @@ use super::scope::Scope;
 pub struct Traffic {
     /// The total S.
     pub total: Formula,
-    /// How it is spread over the pairs of n ranks.
+    /// The distribution over the pairs of n ranks.
     pub pattern: Communication,
 }
 
-/// How a total S is spread over the ordered pairs of n ranks. A single rank sends nothing.
+/// The distribution of a total S over the ordered pairs of n ranks. A single rank sends nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Communication {
     /// S / (n (n − 1)) from every rank to every other.
@@ -23,20 +23,20 @@ pub enum Communication {
     Ring,
     /// S / n from every rank to the next.
     RingClockwise,
-    /// S / n from every rank to the one before.
+    /// S / n from every rank to the previous one.
     RingCounterClockwise,
-    /// S / n from every rank but 0 to rank 0.
+    /// S / n from every rank except 0 to rank 0.
     Gather,
     /// S / n from rank 0 to every other.
     Scatter,
     /// 2S / (n − 1) from rank 0 to every other, and back.
     MasterWorker,
-    /// These amounts, row by row: from rank i to rank j stands at i · n + j. There is no total.
+    /// Explicit amounts, row by row: the amount from rank i to rank j is at i · n + j. There is no total.
     Matrix(Vec<f64>),
 }
 
 impl Traffic {
-    /// The total, which some number of ranks can be given; 0 where the amounts are given one by one.
+    /// The total for a number of ranks; 0 if the amounts are explicit.
     pub fn total(&self, ranks: u32, gpus: u32, scope: &Scope) -> Result<f64, ModelError> {
         match &self.pattern {
             Communication::Matrix(amounts) if gpus <= 1 => {
@@ -49,7 +49,7 @@ impl Traffic {
 }
 
 impl Communication {
-    /// The patterns of a total, by their names.
+    /// The patterns of a total with their names.
     const NAMES: [(&str, Self); 7] = [
         ("all_to_all", Self::AllToAll),
         ("ring", Self::Ring),
@@ -60,15 +60,15 @@ impl Communication {
         ("master_worker", Self::MasterWorker),
     ];
 
-    /// The pattern of a total that has this name.
+    /// The pattern of a total with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::NAMES.into_iter().find_map(|(known, pattern)| (known == name).then_some(pattern))
     }
 
-    /// Gives each ordered pair of ranks, row by row, and what the first sends to the second, in bytes.
+    /// Calls `add` with each ordered pair of ranks, row by row, and the bytes that the first sends to the second.
     ///
-    /// Every pair comes once: a fat pipe serves the messages of each pair on their own.
+    /// Every pair occurs once: a fat pipe serves the messages of each pair separately.
     pub fn pairs(
         &self,
         ranks: u32,
@@ -83,8 +83,8 @@ impl Communication {
         Ok(())
     }
 
-    /// Likewise for GPUs, of which every node has `gpus`: gives what nodes send to each other, and returns the bytes
-    /// between the two GPUs of a node that exchange the most.
+    /// Like `pairs`, for nodes with `gpus` GPUs each: calls `add` with the bytes between nodes, and returns the bytes
+    /// between the two GPUs of a node that exchange most.
     pub fn gpu_pairs(
         &self,
         ranks: u32,
@@ -97,7 +97,7 @@ impl Communication {
         }
         let (nodes, per_node) = (f64::from(ranks), f64::from(gpus));
         let all = nodes * per_node;
-        // Per GPU: what goes to its neighbour, and how many neighbours it sends to.
+        // Per GPU: the bytes to each neighbour, and the number of neighbours that it sends to.
         let (share, ways) = match self {
             Self::AllToAll => {
                 let pair = total / (all * (all - 1.0));
@@ -117,12 +117,12 @@ impl Communication {
         Ok(self.busiest_pair(gpus, inside))
     }
 
-    /// Whether nodes with several GPUs know the pattern.
+    /// Returns whether the pattern supports nodes with several GPUs.
     fn knows_gpus(&self) -> bool {
         matches!(self, Self::AllToAll | Self::Ring | Self::RingClockwise | Self::RingCounterClockwise)
     }
 
-    /// Spreads a total over the pairs of at least two ranks.
+    /// Distributes a total over the pairs of at least two ranks.
     fn spread(&self, ranks: u32, total: f64, add: &mut dyn FnMut(u32, u32, f64)) {
         let n = f64::from(ranks);
         let share = match self {
@@ -134,7 +134,7 @@ impl Communication {
         self.each(ranks, share, add);
     }
 
-    /// Gives every pair of the pattern the same amount, row by row.
+    /// Calls `add` with the same amount for every pair of the pattern, row by row.
     fn each(&self, ranks: u32, share: f64, add: &mut dyn FnMut(u32, u32, f64)) {
         for rank in 0..ranks {
             let (next, previous) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks);
@@ -158,7 +158,7 @@ impl Communication {
         }
     }
 
-    /// The bytes between the two GPUs of a node that exchange the most, of all that its GPUs send.
+    /// The bytes between the two GPUs of a node that exchange most, given the total of its GPUs.
     fn busiest_pair(&self, gpus: u32, total: f64) -> f64 {
         let n = gpus as usize;
         let mut bytes = vec![0.0; n * n];

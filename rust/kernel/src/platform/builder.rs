@@ -1,6 +1,6 @@
-//! Building a platform part by part: zones, hosts, routers, links and clusters first, then the routes among them.
+//! Builds a platform part by part: zones, hosts, routers, links and clusters first, then the routes between them.
 //!
-//! Every name is looked up and checked here, once; O(1) per part, and O(links) per route.
+//! All names are resolved and checked here, once; O(1) per part, and O(links) per route.
 use std::collections::HashMap;
 
 use super::graph::{Graph, ShortestPaths};
@@ -10,45 +10,45 @@ use super::refusal::{Kind, MOST_HOSTS, MOST_LINKS, Refusal};
 use super::route::{Ends, Given};
 use super::zone::{Place, Ray, Routing, Star, Table, Zone};
 
-/// A link that has no twin for the other way.
+/// Marks a link without a twin for the other direction.
 const NONE: u32 = u32::MAX;
 
-/// How the members of a zone reach one another.
+/// The routing rule of a zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// By the routes that are given.
+    /// Explicit routes.
     Full,
     /// Through a centre.
     Star,
-    /// By the shortest paths over the routes that are given, all found at the beginning.
+    /// Shortest paths over the explicit routes, all computed initially.
     Floyd,
-    /// By the shortest paths over the routes that are given, found when they are first needed.
+    /// Shortest paths over the explicit routes, computed when first needed.
     Dijkstra,
 }
 
-/// What a name can stand for in routes.
+/// The meaning of a name in routes.
 #[derive(Clone, Copy, Debug)]
 enum Named {
     Point(u32),
     Zone(u32),
 }
 
-/// A route as it is given: names of the ends and links.
+/// An explicit route: names of the ends and links.
 #[derive(Clone, Debug, Default)]
 pub struct RouteNames {
-    /// Where it begins: a host, router or zone.
+    /// The source: a host, router or zone.
     pub source: String,
-    /// Where it ends.
+    /// The target.
     pub target: String,
     /// The links, in order.
     pub links: Vec<String>,
-    /// Where it leaves a zone, and where it enters one.
+    /// The gateways where it leaves a zone, and where it enters one.
     pub gateways: (Option<String>, Option<String>),
-    /// Whether the way back is the same links in the other order.
+    /// True if the return route has the same links in reverse order.
     pub symmetrical: bool,
 }
 
-/// A platform that is being built.
+/// A platform under construction.
 #[derive(Debug, Default)]
 pub struct Builder {
     hosts: Vec<Host>,
@@ -67,13 +67,13 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Nothing yet.
+    /// Creates an empty builder.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a zone; the first one has no parent, and holds all others.
+    /// Adds a zone; the first zone has no parent, and contains all others.
     pub fn zone(&mut self, parent: Option<u32>, name: &str, rule: Rule) -> Result<u32, Refusal> {
         let routing = match rule {
             Rule::Full => Routing::Table(Table::default()),
@@ -102,7 +102,7 @@ impl Builder {
         Ok(zone)
     }
 
-    /// Adds a host, and the names of those that its storage traffic goes to; all of the platform's unless given.
+    /// Adds a host, and the names of the hosts of its storage traffic; all storage hosts of the platform by default.
     pub fn host(&mut self, zone: u32, host: Host, targets: Option<Vec<String>>) -> Result<u32, Refusal> {
         if self.hosts.len() as u64 >= MOST_HOSTS {
             return Err(Refusal::TooLarge);
@@ -114,7 +114,7 @@ impl Builder {
         Ok(self.hosts.len() as u32 - 1)
     }
 
-    /// Adds a point that routes can lead through.
+    /// Adds a router: a point that routes can pass through.
     pub fn router(&mut self, zone: u32, name: &str) -> Result<(), Refusal> {
         self.point(zone, name).map(|_| ())
     }
@@ -142,17 +142,17 @@ impl Builder {
         Ok((up, down))
     }
 
-    /// How many links there are.
+    /// The number of the next link.
     pub(super) fn next_link(&self) -> u32 {
         self.links.len() as u32
     }
 
-    /// Refuses what would make too many links.
+    /// Returns an error if this number of further links would be too many.
     pub(super) fn check_room(&self, links: u64) -> Result<(), Refusal> {
         if links > MOST_LINKS - self.links.len() as u64 { Err(Refusal::TooLarge) } else { Ok(()) }
     }
 
-    /// Gives a member of a star its links by name: to the centre and from it.
+    /// Sets the links of a member of a star by name: to the centre and from it.
     pub fn ray(&mut self, zone: u32, member: &str, up: &[String], down: &[String]) -> Result<(), Refusal> {
         let (member, _) = self.end(zone, member, None)?;
         let (up, down) = (self.links_of(up)?, self.links_of(down)?);
@@ -200,7 +200,7 @@ impl Builder {
         if is_new { Ok(()) } else { Err(Refusal::RouteTwice { reverse }) }
     }
 
-    /// The platform.
+    /// Builds the platform.
     pub fn finish(mut self) -> Result<Platform, Refusal> {
         for (zone, members) in self.zones.iter_mut().zip(&self.members) {
             if let Routing::Graph(graph) = &mut zone.routing
@@ -214,7 +214,7 @@ impl Builder {
         Ok(Platform { hosts, host_points, links, points, zones })
     }
 
-    /// Looks up where the storage traffic of the hosts goes.
+    /// Resolves the hosts of the storage traffic of the hosts.
     fn find_targets(&mut self) -> Result<(), Refusal> {
         let is_storage = |&host: &u32| self.hosts[host as usize].role == Role::Storage;
         let all: Vec<u32> = (0..self.hosts.len() as u32).filter(is_storage).collect();
@@ -237,7 +237,7 @@ impl Builder {
         Ok(())
     }
 
-    /// A route's end as a member of its zone, and the gateway where it is a zone.
+    /// The end of a route as a member of its zone, and the gateway if it is a zone.
     fn end(&self, zone: u32, name: &str, gateway: Option<&str>) -> Result<(u32, Option<u32>), Refusal> {
         let unknown = || Refusal::Unknown(Kind::End, name.to_owned());
         let named = *self.names.get(name).ok_or_else(unknown)?;
@@ -269,7 +269,7 @@ impl Builder {
         }
     }
 
-    /// Whether a point is in a zone, or in a zone in it.
+    /// Returns whether a point is in a zone, directly or indirectly.
     fn holds(&self, zone: u32, point: u32) -> bool {
         let mut here = Some(self.points[point as usize]);
         while let Some(place) = here {

@@ -1,38 +1,38 @@
-//! The links that a topology makes for itself, one after the other, so that a few numbers find each of them.
+//! The links of a topology, numbered consecutively, so that each can be computed.
 use super::path::Path;
 
-/// Cables with consecutive links: two per cable, there and back, or one that both ways share.
+/// Cables with consecutive links: two per cable, one for each direction, or one shared by both.
 #[derive(Clone, Copy, Debug)]
 pub struct Cables {
     /// The first link.
     pub first: u32,
-    /// Whether each cable is two links.
+    /// True if each cable has two links.
     pub split: bool,
 }
 
 impl Cables {
-    /// The link of a cable that is used upwards, or in the positive direction.
+    /// The link of a cable upwards, or in the positive direction.
     pub fn up(self, cable: u32) -> u32 {
         self.first + if self.split { 2 * cable } else { cable }
     }
 
-    /// The link of a cable that is used the other way.
+    /// The link of a cable in the other direction.
     pub fn down(self, cable: u32) -> u32 {
         self.up(cable) + u32::from(self.split)
     }
 }
 
-/// What hosts, and switches where there are any, have in addition to the cables.
+/// The additional links of hosts and switches.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extras {
-    /// The first of the hosts' links to themselves.
+    /// The first of the hosts' loopback links.
     pub loopbacks: Option<u32>,
-    /// The first of the links that everything into or out of a host or switch crosses; hosts come first.
+    /// The first of the limiter links, crossed by all traffic into or out of a host or switch; hosts come first.
     pub limiters: Option<u32>,
 }
 
 impl Extras {
-    /// Goes over a host's link to itself; whether it has one.
+    /// Adds a host's loopback link to the path; returns whether it has one.
     pub fn stay(&self, host: u32, path: &mut Path<'_>) -> bool {
         if let Some(first) = self.loopbacks {
             path.push(first + host);
@@ -40,7 +40,7 @@ impl Extras {
         self.loopbacks.is_some()
     }
 
-    /// Goes over the limiter of a host or switch, if there is one.
+    /// Adds the limiter of a host or switch to the path, if there is one.
     pub fn limit(&self, at: u32, path: &mut Path<'_>) {
         if let Some(first) = self.limiters {
             path.push(first + at);

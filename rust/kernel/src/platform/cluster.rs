@@ -1,6 +1,6 @@
-//! Clusters: equal hosts, and a topology that connects them.
+//! Clusters: equal hosts connected by a topology.
 //!
-//! Names and routes are those of `SimGrid` 3.34. Building costs O(hosts + links).
+//! Names and routes follow `SimGrid` 3.34. Building costs O(hosts + links).
 use super::builder::Builder;
 use super::cables::{Cables, Extras};
 use super::dragonfly::{Dragonfly, DragonflyShape};
@@ -10,10 +10,10 @@ use super::refusal::Refusal;
 use super::torus::{Torus, TorusShape};
 use super::zone::{Ray, Routing, Star};
 
-/// How the hosts of a cluster are connected.
+/// The topology of a cluster.
 #[derive(Clone, Debug)]
 pub enum Topology {
-    /// Every host to one switch, and through a backbone if there is one.
+    /// Every host is connected to one switch, and through a backbone if there is one.
     Crossbar(Option<Backbone>),
     /// A fat tree.
     FatTree(FatTreeShape),
@@ -23,23 +23,23 @@ pub enum Topology {
     Dragonfly(DragonflyShape),
 }
 
-/// A link that everything crosses.
+/// A link that all traffic crosses.
 #[derive(Clone, Copy, Debug)]
 pub struct Backbone {
     /// Bytes per second.
     pub bandwidth: f64,
     /// Seconds.
     pub latency: f64,
-    /// How it serves the flows.
+    /// The sharing of the link.
     pub sharing: Sharing,
 }
 
-/// How one cable serves its two ways.
+/// The links of a cable for its two directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Duplex {
-    /// A link for each way.
+    /// A link for each direction.
     Split,
-    /// One link for both ways.
+    /// One link for both directions.
     One(Sharing),
 }
 
@@ -48,29 +48,29 @@ pub enum Duplex {
 pub struct Cluster {
     /// Its name.
     pub name: String,
-    /// What comes before the numbers in the names of the hosts.
+    /// The prefix of the host names, before the numbers.
     pub prefix: String,
-    /// What comes after them.
+    /// The suffix of the host names, after the numbers.
     pub suffix: String,
     /// The hosts' numbers.
     pub numbers: Vec<u32>,
-    /// What each host is like; its name is not looked at.
+    /// The properties of each host; its name is ignored.
     pub host: Host,
-    /// The hosts that their storage traffic goes to; all of the platform's unless given.
+    /// The hosts of their storage traffic; all storage hosts of the platform by default.
     pub targets: Option<Vec<String>>,
-    /// Bytes per second of each cable, each way.
+    /// Bytes per second of each cable, in each direction.
     pub bandwidth: f64,
-    /// Seconds, of each cable.
+    /// Latency of each cable, seconds.
     pub latency: f64,
-    /// How cables serve their two ways.
+    /// The links of cables for their two directions.
     pub duplex: Duplex,
-    /// How the hosts are connected.
+    /// The topology.
     pub topology: Topology,
-    /// Bandwidth and latency of each host's link to itself, if it has one.
+    /// Bandwidth and latency of each host's loopback link, if it has one.
     pub loopback: Option<(f64, f64)>,
-    /// Bandwidth of what everything into and out of a host or switch crosses, if there is such a link.
+    /// Bandwidth of the limiter link, crossed by all traffic into or out of a host or switch, if there is one.
     pub limiter: Option<f64>,
-    /// The name of the point at the centre of a crossbar, through which the world is reached.
+    /// The name of the router at the centre of a crossbar, which is its gateway.
     pub router: Option<String>,
 }
 
@@ -121,7 +121,8 @@ impl Cluster {
         Ok(zone)
     }
 
-    /// Refuses what has not as many hosts as the topology needs, and what is too large, before anything is made.
+    /// Returns an error if the number of hosts does not match the topology, or it is too large, before anything is
+    /// built.
     fn check_size(&self, platform: &Builder) -> Result<(), Refusal> {
         let (hosts, cables) = self.sizes().ok_or(Refusal::TooLarge)?;
         platform.check_room(cables.saturating_mul(2).saturating_add(self.switches()))?;
@@ -134,7 +135,7 @@ impl Cluster {
         }
     }
 
-    /// How many hosts and cables the topology has; None where they are too many to count.
+    /// Number of hosts and cables of the topology; None if too large to count.
     fn sizes(&self) -> Option<(u64, u64)> {
         match &self.topology {
             Topology::Crossbar(_) => Some((self.numbers.len() as u64, self.numbers.len() as u64)),
@@ -152,7 +153,7 @@ impl Cluster {
         }
     }
 
-    /// Makes the links that hosts and switches have in addition to the cables.
+    /// Creates the loopback and limiter links of hosts and switches.
     fn extras(&self, platform: &mut Builder) -> Result<Extras, Refusal> {
         let mut extras = Extras::default();
         if self.loopback.is_some() {
@@ -171,7 +172,7 @@ impl Cluster {
         Ok(extras)
     }
 
-    /// Routing and cables of a topology without a centre.
+    /// Creates the routing and cables of a topology without a centre.
     fn fabric(
         &self,
         cables: Cables,
@@ -211,7 +212,7 @@ impl Cluster {
         })
     }
 
-    /// Makes the links of the hosts to their routers, where a torus has any.
+    /// Creates the links of the hosts to their routers, if a torus has any.
     fn host_links(&self, shape: &TorusShape, platform: &mut Builder) -> Result<Option<Cables>, Refusal> {
         let Some((bandwidth, latency)) = shape.host_link else { return Ok(None) };
         let links = Cables { first: platform.next_link(), split: true };

@@ -1,22 +1,23 @@
-//! Dragonflies in the manner of the Cray XC, routed minimally as `SimGrid` 3.34 does.
+//! Dragonflies like the Cray XC, with the minimal routing of `SimGrid` 3.34.
 //!
-//! A group has chassis, a chassis blades, a blade one router and some hosts. The blades of a chassis are joined all to
-//! all (green), so are blades of one number in the chassis of a group (black), and the groups (blue); the router with
-//! number g of a group has the cable to group g. O(1) per route.
+//! A group has chassis, a chassis has blades, a blade has one router and some hosts. The blades of a chassis are
+//! connected all to all (green), and so are the blades of the same number in the chassis of a group (black), and the
+//! groups (blue). The router number g of a group has the cable to group g. O(1) per route.
 //!
-//! After a green cable `SimGrid` goes on from the first chassis, wherever it was before; routes within a group may
-//! therefore have one black cable more or less than there would be. They are kept so, since results are compared.
+//! After a green cable, `SimGrid` continues from the first chassis, whatever the chassis was before; routes within a
+//! group may therefore have one black cable too many or too few. This is reproduced, since results are compared with
+//! `SimGrid`.
 use super::cables::{Cables, Extras};
 use super::path::Path;
 
-/// The numbers that describe a dragonfly.
+/// The parameters of a dragonfly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DragonflyShape {
-    /// Groups, and cables between each two of them.
+    /// Number of groups, and of cables between each two of them.
     pub groups: (u32, u32),
-    /// Chassis per group, and cables between blades of two of them.
+    /// Number of chassis per group, and of cables between blades of two of them.
     pub chassis: (u32, u32),
-    /// Blades per chassis, and cables between each two of them.
+    /// Number of blades per chassis, and of cables between each two of them.
     pub blades: (u32, u32),
     /// Hosts per blade.
     pub hosts: u32,
@@ -30,7 +31,7 @@ pub struct Dragonfly {
     extras: Extras,
 }
 
-/// Where a router is.
+/// The position of a router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Router {
     group: u32,
@@ -38,12 +39,12 @@ struct Router {
     blade: u32,
 }
 
-/// The number of pairs among so many.
+/// The number of pairs of `count` elements.
 fn pairs(count: u64) -> u64 {
     count * count.saturating_sub(1) / 2
 }
 
-/// The number of a pair, smaller first, in the order (0, 1), (0, 2) ... (1, 2) ...
+/// The number of a pair in the order (0, 1), (0, 2) ... (1, 2) ...
 fn pair(count: u32, one: u32, other: u32) -> u32 {
     let (low, high) = (one.min(other), one.max(other));
     low * (2 * count - low - 1) / 2 + high - low - 1
@@ -60,7 +61,7 @@ impl DragonflyShape {
         self.routers_per_group().saturating_mul(u64::from(self.groups.0))
     }
 
-    /// The number of hosts and that of cables; None where they are too many to count.
+    /// The numbers of hosts and cables; None if too large to count.
     #[must_use]
     pub fn sizes(&self) -> Option<(u64, u64)> {
         let hosts = self.routers().checked_mul(u64::from(self.hosts))?;
@@ -70,7 +71,7 @@ impl DragonflyShape {
         Some((hosts, hosts.checked_add(green)?.checked_add(black)?.checked_add(pairs(groups))?))
     }
 
-    /// Whether every group has a router for the cable to each other one.
+    /// Returns whether every group has a router for the cable to each other group.
     #[must_use]
     pub fn reaches_all_groups(&self) -> bool {
         u64::from(self.groups.0) <= self.routers_per_group()
@@ -78,12 +79,12 @@ impl DragonflyShape {
 }
 
 impl Dragonfly {
-    /// The dragonfly of a shape whose hosts and cables can be counted.
+    /// Creates the dragonfly of a shape with countable hosts and cables.
     pub fn new(shape: DragonflyShape, cables: Cables, extras: Extras) -> Self {
         Self { shape, cables, extras }
     }
 
-    /// Names of the cables, in order, and how many are bundled in each; `first` cables of others have been named.
+    /// The names of the cables in order, and the number of bundled cables in each; numbering continues at `first`.
     pub fn cable_names(&self, first: u32) -> Vec<(String, u32)> {
         let DragonflyShape { groups, chassis, blades, hosts } = self.shape;
         let per_group = chassis.0 * blades.0;
@@ -115,7 +116,7 @@ impl Dragonfly {
         names
     }
 
-    /// Goes from one host to another.
+    /// Adds the route from one host to another to the path.
     pub fn route(&self, from: u32, to: u32, path: &mut Path<'_>) {
         if from == to && self.extras.stay(from, path) {
             return;
@@ -131,7 +132,7 @@ impl Dragonfly {
         self.extras.limit(to, path);
     }
 
-    /// Goes from one router to another one.
+    /// Adds the route from one router to another to the path.
     fn between(&self, source: Router, target: Router, path: &mut Path<'_>) {
         let mut here = source;
         if here.group != target.group {
@@ -148,7 +149,7 @@ impl Dragonfly {
         }
     }
 
-    /// Goes to the router of another group that has the cable from this one.
+    /// Moves to the router of another group that has the cable from this group.
     fn to_group(&self, mut here: Router, group: u32, path: &mut Path<'_>) -> Router {
         let exit = self.gateway(here.group, group);
         if here.blade != exit.blade {
@@ -167,7 +168,7 @@ impl Dragonfly {
         self.gateway(group, exit.group)
     }
 
-    /// The router of a group that has the cable to another one.
+    /// The router of a group that has the cable to another group.
     fn gateway(&self, group: u32, other: u32) -> Router {
         Router { group, chassis: other / self.shape.blades.0, blade: other % self.shape.blades.0 }
     }
@@ -222,7 +223,7 @@ fn pair_count(count: u32) -> u32 {
     count * count.saturating_sub(1) / 2
 }
 
-/// The pairs among so many, in the order in which they are numbered.
+/// The pairs of `count` elements, in the order of their numbers.
 fn each_pair(count: u32) -> impl Iterator<Item = (u32, u32)> {
     (0..count).flat_map(move |one| (one + 1..count).map(move |other| (one, other)))
 }

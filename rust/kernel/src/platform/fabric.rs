@@ -1,39 +1,39 @@
-//! Where nodes are in one network, and how many hops lie between them: links between routers (S22).
+//! Fabrics: positions of nodes in one network, and the hops between them, i.e. links between routers (S22).
 //!
-//! The formulas are those of the routes that tori, fat trees and dragonflies compute. O(dimensions or levels) per pair.
+//! The formulas match the routes computed by tori, fat trees and dragonflies. O(dimensions or levels) per pair.
 use serde::{Deserialize, Serialize};
 
-/// What connects the nodes; coordinates have the lowest level first.
+/// The topology; coordinates begin with the lowest level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FabricKind {
     /// Nodes of a router, then the dimensions of a torus.
     Torus,
-    /// The levels of a fat tree; one level: a single switch.
+    /// The levels of a fat tree; one level is a single switch.
     Tree,
     /// Nodes of a blade, blades of a chassis, chassis of a group, groups.
     Dragonfly,
 }
 
 impl FabricKind {
-    /// All of them, by their names.
+    /// All topologies with their names.
     pub const NAMES: [(&str, Self); 3] =
         [("torus", Self::Torus), ("tree", Self::Tree), ("dragonfly", Self::Dragonfly)];
 }
 
-/// Nodes by their places in a network.
+/// Nodes with their positions in a network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fabric {
     kind: FabricKind,
     /// The size of each level, the lowest first.
     sizes: Vec<u32>,
-    /// The places of the nodes, counted through with the lowest level fastest.
+    /// The positions of the nodes as numbers, with the lowest level fastest.
     places: Vec<u32>,
-    /// The same as coordinates, node-major.
+    /// The positions as coordinates, node-major.
     coordinates: Vec<u32>,
 }
 
 impl Fabric {
-    /// The nodes at these places; the lowest level runs fastest in their numbers.
+    /// Creates a fabric of nodes at these positions; the lowest level is fastest in their numbers.
     pub fn new(kind: FabricKind, sizes: Vec<u32>, places: Vec<u32>) -> Result<Self, String> {
         let total = sizes.iter().try_fold(1_u32, |product, &size| product.checked_mul(size));
         let levels_fit = match kind {
@@ -55,7 +55,7 @@ impl Fabric {
         Ok(Self { kind, sizes, places, coordinates })
     }
 
-    /// What connects the nodes.
+    /// The topology.
     #[must_use]
     pub fn kind(&self) -> FabricKind {
         self.kind
@@ -67,13 +67,13 @@ impl Fabric {
         &self.sizes
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.places.len()
     }
 
-    /// The place of a node.
+    /// The position of a node.
     #[must_use]
     pub fn place(&self, node: u32) -> u32 {
         self.places[node as usize]
@@ -84,7 +84,7 @@ impl Fabric {
         &self.coordinates[node as usize * width..][..width]
     }
 
-    /// The hops from one node to another.
+    /// The number of hops from one node to another.
     #[must_use]
     pub fn hops(&self, from: u32, to: u32) -> u32 {
         let (one, other) = (self.point(from), self.point(to));
@@ -95,18 +95,18 @@ impl Fabric {
         }
     }
 
-    /// The hops from one node to another and back.
+    /// The number of hops from one node to another and back.
     #[must_use]
     pub fn round_trip(&self, one: u32, other: u32) -> u32 {
         match self.kind {
-            // Routes within a dragonfly may differ by a cable from those back.
+            // The routes of a dragonfly may differ by a cable from the return routes.
             FabricKind::Dragonfly => self.hops(one, other) + self.hops(other, one),
             _ => 2 * self.hops(one, other),
         }
     }
 }
 
-/// The shorter way round in each dimension.
+/// The shorter direction in each dimension.
 fn around(one: &[u32], other: &[u32], sizes: &[u32]) -> u32 {
     let mut total = 0;
     for level in 1..sizes.len() {
@@ -116,7 +116,7 @@ fn around(one: &[u32], other: &[u32], sizes: &[u32]) -> u32 {
     total
 }
 
-/// Up to the lowest switch that is above both, and down again; the links of the nodes are no hops.
+/// Up to the lowest switch above both, and down again; the links of the nodes are not hops.
 fn over_levels(one: &[u32], other: &[u32]) -> u32 {
     (0..one.len()).rev().find(|&level| one[level] != other[level]).map_or(0, |level| 2 * level as u32)
 }
@@ -132,7 +132,7 @@ fn over_groups(one: &[u32], other: &[u32], blades: u32) -> u32 {
     }
     if blade != other[1] {
         hops += 1;
-        // As the routes go on from the first chassis.
+        // The routes continue from the first chassis.
         chassis = 0;
     }
     hops + u32::from(chassis != other[2])

@@ -1,14 +1,14 @@
-//! Parallel-ports generalised fat trees (Zahavi, "D-Mod-K Routing Providing Non-Blocking Traffic for Shift
-//! Permutations on Real Life Fat Trees", 2010), routed as `SimGrid` 3.34 does: up by the target's position, down by
-//! the source's where cables run in parallel.
+//! Parallel-ports generalised fat trees (Zahavi, "D-Mod-K Routing Providing Non-Blocking Traffic for Shift Permutations
+//! on Real Life Fat Trees", 2010), with the routing of `SimGrid` 3.34: up by the target's position, down by the
+//! source's if cables are parallel.
 //!
-//! Hosts are level 0. A node at level l has a label of one digit per level: the digits below l say which of the
-//! parents it is, those from l on which of the children. Everything is computed from positions: O(levels) per route,
-//! no memory beyond the links themselves.
+//! Hosts are level 0. A node at level l has a label of one digit per level: the digits below l are indices of parents,
+//! the digits from l on indices of children. Everything is computed from positions: O(levels) per route, without memory
+//! besides the links themselves.
 use super::cables::{Cables, Extras};
 use super::path::Path;
 
-/// The numbers that describe a fat tree, lowest level first.
+/// The parameters of a fat tree, lowest level first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FatTreeShape {
     /// Children per switch.
@@ -20,7 +20,7 @@ pub struct FatTreeShape {
 }
 
 impl FatTreeShape {
-    /// The number of nodes at each level; None where a number is 0, or they are too many to count.
+    /// The number of nodes at each level; None if a number is 0, or too large to count.
     #[must_use]
     pub fn nodes(&self) -> Option<Vec<u64>> {
         (0..=self.down.len())
@@ -32,7 +32,7 @@ impl FatTreeShape {
             .filter(|nodes| !nodes.contains(&0))
     }
 
-    /// The number of hosts and that of cables; None where they are too many to count.
+    /// The numbers of hosts and cables; None if too large to count.
     #[must_use]
     pub fn sizes(&self) -> Option<(u64, u64)> {
         let nodes = self.nodes()?;
@@ -45,19 +45,19 @@ impl FatTreeShape {
     }
 }
 
-/// A level: what connects its nodes to their parents.
+/// A level, and the connections of its nodes to their parents.
 #[derive(Clone, Copy, Debug)]
 struct Level {
     children: u32,
     parents: u32,
     cables: u32,
-    /// Nodes of this level that share the digits from here on: the weight of this level's digit in positions.
+    /// Number of nodes of this level that share the higher digits: the weight of this level's digit in positions.
     weight: u32,
-    /// Hosts below one child: the weight of this level's digit in the positions of hosts.
+    /// Number of hosts below one child: the weight of this level's digit in the positions of hosts.
     span: u32,
     /// The first cable of the level.
     first: u32,
-    /// The first of the level's nodes among all nodes; hosts come first.
+    /// The index of the level's first node among all nodes; hosts come first.
     node: u32,
 }
 
@@ -68,12 +68,12 @@ pub struct FatTree {
     top: u32,
     cables: Cables,
     extras: Extras,
-    /// `SimGrid` counts the hosts of all fat trees of a platform through, and routes by that number.
+    /// `SimGrid` numbers the hosts of all fat trees of a platform consecutively, and routes by that number.
     offset: u32,
 }
 
 impl FatTree {
-    /// The tree of a shape whose nodes and cables can be counted.
+    /// Creates the tree of a shape with countable nodes and cables.
     pub fn new(shape: &FatTreeShape, cables: Cables, extras: Extras, offset: u32) -> Option<Self> {
         let nodes = shape.nodes()?;
         let (mut weight, mut span, mut first, mut node) = (1_u32, 1_u32, 0_u32, 0_u32);
@@ -90,7 +90,7 @@ impl FatTree {
         Some(Self { levels, top: node, cables, extras, offset })
     }
 
-    /// Names of the cables, in order; `first` cables of other trees have been named.
+    /// The names of the cables in order; numbering continues at `first`.
     pub fn cable_names(&self, first: u32) -> Vec<String> {
         let hosts = i64::from(self.first_node(1));
         // Switches are numbered downwards, from twice the number of hosts.
@@ -111,7 +111,7 @@ impl FatTree {
         names
     }
 
-    /// Goes from one host to another.
+    /// Adds the route from one host to another to the path.
     pub fn route(&self, from: u32, to: u32, path: &mut Path<'_>) {
         if from == to && self.extras.stay(from, path) {
             return;
@@ -128,7 +128,7 @@ impl FatTree {
         self.levels.iter().rposition(differs).unwrap_or(0) + 1
     }
 
-    /// Goes up, and gives the position reached at level `top`.
+    /// Climbs to level `top`; returns the position reached there.
     fn climb(&self, from: u32, to: u32, top: usize, path: &mut Path<'_>) -> u32 {
         let mut position = from;
         for level in &self.levels[..top] {
@@ -141,10 +141,10 @@ impl FatTree {
         position
     }
 
-    /// Goes down from a position at level `top`.
+    /// Descends from a position at level `top`.
     ///
-    /// The cable among parallel ones follows from the source; but where the search for the port of one level ends, that
-    /// for the next level goes on, and only starts anew at the end of the ports.
+    /// The cable among parallel ones follows from the source. As in `SimGrid`, the search for the port of the next
+    /// level continues at the port after the one found, and restarts only at the end of the ports.
     fn descend(&self, from: u32, to: u32, top: usize, mut position: u32, path: &mut Path<'_>) {
         let mut next_port = None;
         for index in (0..top).rev() {

@@ -1,8 +1,8 @@
-//! Shortest paths over given edges; the length of a path is the number of its links.
+//! Shortest paths over explicit edges; the length of a path is the number of its links.
 //!
-//! Of paths of one length, the one is taken that `SimGrid` takes under the same name. Floyd's rule costs O(members³) and
-//! O(members²) memory when the platform is built, Dijkstra's O(edges × log members) when a source is first asked for,
-//! and O(members) memory per such source. A route is then O(edges of the route).
+//! Among paths of equal length, the choice is that of `SimGrid`'s rule with the same name. Floyd's rule costs
+//! O(members³) and O(members²) memory when the platform is built; Dijkstra's rule O(edges × log members) at the first
+//! query of a source, and O(members) memory per such source. A route then costs O(edges of the route).
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::OnceLock;
@@ -10,18 +10,18 @@ use std::sync::OnceLock;
 use super::path::Path;
 use super::route::{Ends, Given};
 
-/// Which of the shortest paths are found, and when.
+/// The time at which shortest paths are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShortestPaths {
-    /// All of them at the beginning.
+    /// All of them initially.
     Floyd,
-    /// Those from a source when it is first asked for.
+    /// The paths from a source at its first query.
     Dijkstra,
 }
 
-/// An edge that does not exist.
+/// Marks a missing edge.
 const NONE: u32 = u32::MAX;
-/// Floyd's rule takes no more members: there would be more than 10⁹ steps.
+/// The maximum number of members for Floyd's rule, because it needs about 10⁹ steps for this number.
 pub const MOST_FLOYD_MEMBERS: u32 = 1_024;
 
 #[derive(Debug)]
@@ -31,12 +31,12 @@ struct Edge {
     given: Given,
 }
 
-/// Edges, and the last edge of the shortest path from each node to each other.
+/// Edges, and the last edge of the shortest path between each two nodes.
 #[derive(Debug)]
 pub struct Graph {
     rule: ShortestPaths,
     edges: Vec<Edge>,
-    /// Members by number of their node, and the other way round.
+    /// The node number of each member.
     nodes: HashMap<u32, u32>,
     leaving: Vec<Vec<u32>>,
     last_edges: Vec<OnceLock<Box<[u32]>>>,
@@ -47,7 +47,7 @@ impl Graph {
         Self { rule, edges: Vec::new(), nodes: HashMap::new(), leaving: Vec::new(), last_edges: Vec::new() }
     }
 
-    /// Adds an edge between two members; false if there is one.
+    /// Adds an edge between two members; returns false if it exists already.
     pub fn insert(&mut self, from: u32, to: u32, given: Given) -> bool {
         let (from, to) = (self.node(from), self.node(to));
         if self.leaving[from as usize].iter().any(|&edge| self.edges[edge as usize].to == to) {
@@ -58,7 +58,7 @@ impl Graph {
         true
     }
 
-    /// Does what is done once, when all edges are there; false if there are too many members for it.
+    /// Completes the graph after all edges were added; returns false if it has too many members for the rule.
     pub fn finish(&mut self, members: u32) -> bool {
         self.last_edges = vec![OnceLock::new(); self.leaving.len()];
         if self.rule == ShortestPaths::Floyd {
@@ -118,7 +118,7 @@ impl Graph {
         Some(())
     }
 
-    /// Collects the links from the target to the source, and turns them round: sums of latencies go this way.
+    /// Collects the links from the target to the source, and reverses them: `SimGrid` adds latencies in this order.
     fn backwards(edges: &[&Edge], path: &mut Path<'_>) -> Option<()> {
         let start = path.len();
         let mut left = None;
@@ -162,7 +162,7 @@ impl Graph {
                 }
             }
         }
-        // A loop is part of no other route than that from a vertex to itself.
+        // A loop is used only by the route of a member to itself.
         if let Some(&number) =
             self.leaving[source as usize].iter().find(|&&edge| self.edges[edge as usize].to == source)
         {
@@ -171,7 +171,7 @@ impl Graph {
         last_edges.into_boxed_slice()
     }
 
-    /// The steps go over the members in their order, which decides among paths of one length.
+    /// Iterates over the members in their order, which decides among paths of equal length.
     fn floyd(&self) -> Vec<Vec<u32>> {
         let count = self.leaving.len();
         let mut order: Vec<(u32, usize)> =

@@ -1,35 +1,35 @@
-//! What a platform is made of: hosts and links.
+//! The parts of a platform: hosts and links.
 
 use serde::{Deserialize, Serialize};
 
-/// What a host is there for.
+/// The role of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
     /// Runs jobs.
     #[default]
     Compute,
-    /// An end of the parallel file system's traffic.
+    /// An endpoint of the traffic of the parallel file system.
     Storage,
-    /// Runs the batch system itself; no job ever sees it.
+    /// Runs the batch system itself; not available to jobs.
     Batch,
-    /// A burst buffer that all nodes share, at the other side of the network.
+    /// A burst buffer shared by all nodes over the network.
     BurstBuffer,
 }
 
 /// A disk, or a burst buffer in the node.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Disk {
-    /// Bytes per second that can be read from it.
+    /// Read bandwidth, bytes per second.
     pub read: f64,
-    /// Bytes per second that can be written to it.
+    /// Write bandwidth, bytes per second.
     pub write: f64,
-    /// Whether operations progress in whole bytes at every event, as in `SimGrid`'s model of disks.
+    /// True if operations progress in whole bytes at every event, as in `SimGrid`'s model of disks.
     pub whole_bytes: bool,
-    /// Bytes that it can hold of what is cached there; infinite where that is not bounded.
+    /// Capacity for cached data, bytes; infinity if unbounded.
     pub capacity: f64,
 }
 
-/// A host: a compute node, or an end point of storage traffic.
+/// A host: a compute node, or an endpoint of storage traffic.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Host {
     /// Its name, unique in the platform.
@@ -46,15 +46,15 @@ pub struct Host {
     pub gpu_bandwidth: f64,
     /// The disk or burst buffer in the host, if any.
     pub disk: Option<Disk>,
-    /// Where burst buffers are striped over all nodes of a job: flops spent per byte.
+    /// Present if burst buffers are striped over all nodes of a job: operations per byte.
     pub striping: Option<f64>,
-    /// The hosts that its traffic with the parallel file system goes to, evenly.
+    /// The hosts of its traffic with the parallel file system, evenly distributed.
     pub storage_targets: Vec<u32>,
-    /// What it is there for.
+    /// The role.
     pub role: Role,
 }
 
-/// How a link serves the flows on it.
+/// The sharing of a link among flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Sharing {
     /// The flows share the bandwidth.
@@ -64,7 +64,7 @@ pub enum Sharing {
     FatPipe,
 }
 
-/// A link, which is used in one way: a split-duplex cable is two of them, `NAME_UP` and `NAME_DOWN`.
+/// A link in one direction: a split-duplex cable is two links, `NAME_UP` and `NAME_DOWN`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Link {
     /// Its name, unique in the platform.
@@ -73,6 +73,6 @@ pub struct Link {
     pub bandwidth: f64,
     /// Seconds.
     pub latency: f64,
-    /// How it serves the flows on it.
+    /// The sharing of the link among flows.
     pub sharing: Sharing,
 }

@@ -1,9 +1,8 @@
 //! The platform: hosts, links, and the routes between hosts.
 //!
-//! Routes are computed from zones, as in `SimGrid`: a zone knows how its members reach one another, members may be
-//! zones, and a route goes up to the zone that holds both ends, and down again. A route costs O(hops + depth of the
-//! zones); only where routes are given one by one there is a table of them. A platform is immutable, and shared by
-//! the simulations that go on upon it.
+//! Routes are computed from zones, as in `SimGrid`: a zone has a routing rule for its members, members may be zones,
+//! and a route goes up to the zone that contains both ends, and down again. A route costs O(hops + depth of the zones);
+//! only explicit routes are stored in a table. A platform is immutable, and shared by the simulations that use it.
 pub mod builder;
 mod cables;
 pub mod cluster;

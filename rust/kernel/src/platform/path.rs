@@ -1,13 +1,13 @@
-//! A route while it is being found.
+//! A route under construction.
 //!
-//! Latencies are added in the order in which they are found, which is not that of the links: first the way between
+//! Latencies are added in the order of discovery, which differs from the order of the links: first the route between
 //! two zones, then from the source to the gateway, then from the other gateway to the target. `SimGrid` adds in this
-//! order, and sums of floating-point numbers depend on it.
+//! order, and floating-point sums depend on it.
 use super::host::Link;
 
-/// Finds ways between any two points; a zone needs it where its routes lead through other zones.
+/// Finds routes between any two points; zones need it if their routes lead through other zones.
 pub trait Ways {
-    /// Goes from one point to another; None where there is no way.
+    /// Adds the route from one point to another to the path; None if there is no route.
     fn walk(&self, from: u32, to: u32, path: &mut Path<'_>) -> Option<()>;
 }
 
@@ -20,30 +20,30 @@ pub struct Path<'a> {
 }
 
 impl<'a> Path<'a> {
-    /// A path over some of the links, which it appends to `found`.
+    /// Creates a path that appends its links to `found`.
     pub fn new(ways: &'a dyn Ways, links: &'a [Link], found: &'a mut Vec<u32>) -> Self {
         Self { ways, links, found, latency: 0.0 }
     }
 
-    /// Seconds, of all links.
+    /// Total latency of the links, seconds.
     pub fn latency(&self) -> f64 {
         self.latency
     }
 
-    /// Goes over a link.
+    /// Adds a link.
     pub fn push(&mut self, link: u32) {
         self.latency += self.links[link as usize].latency;
         self.found.push(link);
     }
 
-    /// Goes over some links, in order.
+    /// Adds links in order.
     pub fn extend(&mut self, links: &[u32]) {
         for &link in links {
             self.push(link);
         }
     }
 
-    /// Goes over those of some links that are not among the last ones, from `since` on.
+    /// Adds the links that are not among the links from `since` on.
     pub fn extend_with_new(&mut self, links: &[u32], since: usize) {
         for &link in links {
             if !self.found[since..].contains(&link) {
@@ -52,7 +52,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// How many links there are.
+    /// Number of links.
     pub fn len(&self) -> usize {
         self.found.len()
     }
@@ -62,12 +62,12 @@ impl<'a> Path<'a> {
         self.found[start..].reverse();
     }
 
-    /// Brings the first `count` links from `start` on behind the others.
+    /// Moves the first `count` links from `start` on to the end.
     pub fn rotate(&mut self, start: usize, count: usize) {
         self.found[start..].rotate_left(count);
     }
 
-    /// Goes from one point of the platform to another; None where there is no way.
+    /// Adds the route from one point of the platform to another; None if there is no route.
     pub fn walk(&mut self, from: u32, to: u32) -> Option<()> {
         let ways = self.ways;
         ways.walk(from, to, self)

@@ -1,4 +1,4 @@
-//! The platform: its hosts and links, and how a route is found through its zones.
+//! The platform: its hosts and links, and the search for routes through its zones.
 use std::collections::HashMap;
 
 use super::host::{Host, Link};
@@ -6,29 +6,29 @@ use super::path::{Path, Ways};
 use super::route::{Ends, Given, NoRoute};
 use super::zone::{Place, Routing, Table, Zone};
 
-/// Hosts, links and routes; hosts and links are known by their places in the lists.
+/// Hosts, links and routes; hosts and links are identified by index.
 #[derive(Debug, Default)]
 pub struct Platform {
     pub(super) hosts: Vec<Host>,
     /// The hosts as points.
     pub(super) host_points: Vec<u32>,
     pub(super) links: Vec<Link>,
-    /// Where hosts and routers are.
+    /// The zones and member numbers of hosts and routers.
     pub(super) points: Vec<Place>,
     pub(super) zones: Vec<Zone>,
 }
 
-/// A point as a member of one of the zones that it is in.
+/// A point as a member of one of the zones that contain it.
 #[derive(Clone, Copy, Debug)]
 struct Member {
     member: u32,
-    /// Whether the member is the point itself, and not a zone that holds it.
+    /// True if the member is the point itself; false if it is a zone that contains it.
     direct: bool,
 }
 
 impl Platform {
-    /// A platform of hosts, links, and the links from one host to another, as they are given: nothing is checked, and
-    /// nothing else is reached.
+    /// Creates a platform of hosts, links, and explicit routes between hosts. Nothing is checked, and no other routes
+    /// exist.
     #[must_use]
     pub fn of_routes(hosts: Vec<Host>, links: Vec<Link>, routes: HashMap<(u32, u32), Vec<u32>>) -> Self {
         let mut table = Table::default();
@@ -52,8 +52,8 @@ impl Platform {
         &self.links
     }
 
-    /// Appends the links of a route to `links`, in the order in which a flow crosses them; gives the latency of all
-    /// of them in seconds. Where there is no route, `links` is as it was.
+    /// Appends the links of a route to `links`, in the order in which a flow crosses them; returns their total latency,
+    /// seconds. Without a route, `links` is unchanged.
     pub fn route(&self, from: u32, to: u32, links: &mut Vec<u32>) -> Result<f64, NoRoute> {
         let start = links.len();
         let mut path = Path::new(self, &self.links, links);
@@ -64,7 +64,7 @@ impl Platform {
         Err(NoRoute { from, to })
     }
 
-    /// The innermost zone that holds two points, and what they are there.
+    /// The innermost zone that contains two points, and their members there.
     fn meeting(&self, from: u32, to: u32) -> (u32, Member, Member) {
         let (mut one, mut other) = (self.points[from as usize], self.points[to as usize]);
         let (first, second) = (one, other);

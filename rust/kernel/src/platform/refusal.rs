@@ -1,64 +1,64 @@
-//! Why a platform cannot be built.
+//! Errors of building a platform.
 use std::error::Error;
 use std::fmt;
 
 use super::graph::MOST_FLOYD_MEMBERS;
 
-/// So many hosts a platform may have.
+/// Maximum number of hosts of a platform.
 pub const MOST_HOSTS: u64 = 1 << 20;
-/// So many links a platform may have.
+/// Maximum number of links of a platform.
 pub const MOST_LINKS: u64 = 1 << 24;
 
-/// Why a part cannot be added. The texts follow the name of the part that they are about.
+/// The reason why a part cannot be added. The texts are preceded by the name of the part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The name is taken by something of a kind.
+    /// The name is used by another part of this kind.
     Taken(Kind, String),
-    /// There is a zone already that holds everything.
+    /// The outermost zone exists already.
     SecondRoot,
-    /// Nothing of that kind is called so.
+    /// No part of this kind has this name.
     Unknown(Kind, String),
     /// A route's end is not directly in the zone of the route.
     Elsewhere(String),
-    /// A zone needs a gateway in it.
+    /// A zone needs a gateway inside it.
     NoGateway(String),
     /// The gateway is not a host or router inside its zone.
     WrongGateway {
-        /// The name that was given.
+        /// The given name.
         gateway: String,
-        /// The end that it was given for.
+        /// The end of the gateway.
         end: String,
     },
-    /// There is a route already.
+    /// The route exists already.
     RouteTwice {
-        /// Whether it is the way back that is there.
+        /// True if it is the return route that exists.
         reverse: bool,
     },
     /// The zone computes its routes.
     NoRoutesHere,
     /// The topology needs another number of hosts.
     Hosts {
-        /// What it needs.
+        /// The number of hosts that it needs.
         needed: u64,
-        /// What there is.
+        /// The number of hosts that exist.
         given: u64,
     },
-    /// There are more groups than routers in a group.
+    /// There are more groups than routers per group.
     Groups(u32),
-    /// It is too large to be stored.
+    /// The platform is too large.
     TooLarge,
     /// Too many members for Floyd's rule.
     TooManyForFloyd,
 }
 
-/// What a name can stand for.
+/// The kind of a named part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A host.
     Host,
     /// A link.
     Link,
-    /// What routes can join: a host, a router or a zone.
+    /// An end of routes: a host, a router or a zone.
     End,
 }
 

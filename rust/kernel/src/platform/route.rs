@@ -1,8 +1,8 @@
-//! Routes: as they are given, where they join zones, and that there is none.
+//! Explicit routes, their ends in zones, and the error of a missing route.
 use std::error::Error;
 use std::fmt;
 
-/// The points at which a route between zones leaves the one and enters the other; None for a member that is no zone.
+/// The points at which a route between zones leaves one and enters the other; None for a member that is not a zone.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ends {
     /// In the zone of the source.
@@ -11,7 +11,7 @@ pub struct Ends {
     pub target: Option<u32>,
 }
 
-/// A route that was given: links, in order, and the ends where it joins zones.
+/// An explicit route: links in order, and its ends in zones.
 #[derive(Clone, Debug)]
 pub struct Given {
     /// The links.
@@ -20,12 +20,12 @@ pub struct Given {
     pub ends: Ends,
 }
 
-/// Two hosts between which there is no route.
+/// Two hosts without a route between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoRoute {
-    /// The host that sends.
+    /// The sending host.
     pub from: u32,
-    /// The host that receives.
+    /// The receiving host.
     pub to: u32,
 }
 

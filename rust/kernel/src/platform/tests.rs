@@ -1,4 +1,4 @@
-//! Routes of small platforms, written out; `tests/oracles` compares larger ones with `SimGrid`.
+//! Routes of small platforms, written by hand; `tests/oracles` compares larger ones with `SimGrid`.
 use super::*;
 
 fn host(name: &str) -> Host {
@@ -89,7 +89,7 @@ fn routes_lead_through_gateways_of_nested_zones() {
     let platform = builder.finish().unwrap();
     assert_eq!(names(&platform, 0, 2), ["c_link_0_UP", "bridge", "corridor"]);
     assert_eq!(names(&platform, 2, 1), ["corridor", "bridge", "c_link_1_DOWN"]);
-    // First the way between the zones, then up to the gateway, then down from the other one.
+    // First the route between the zones, then up to the gateway, then down from the other gateway.
     let mut links = Vec::new();
     assert_eq!(platform.route(0, 2, &mut links), Ok(1.0 + 1e-6 + 2.0));
 }

@@ -1,26 +1,26 @@
-//! Tori of any number of dimensions, routed dimension by dimension, the shorter way round, as `SimGrid` 3.34 does.
+//! Tori of any number of dimensions, routed dimension by dimension in the shorter direction, like `SimGrid` 3.34.
 //!
 //! Each router has one cable per dimension, to its neighbour in the positive direction. O(hops) per route.
 use super::cables::{Cables, Extras};
 use super::path::Path;
 
-/// What a torus is described by.
+/// The parameters of a torus.
 #[derive(Clone, Debug)]
 pub struct TorusShape {
-    /// Routers along each dimension; the first one runs fastest.
+    /// Number of routers along each dimension; the first one is fastest.
     pub dimensions: Vec<u32>,
     /// Bytes per second of the cables along each dimension, if they differ.
     pub bandwidths: Option<Vec<f64>>,
-    /// Parallel cables along each dimension, in one link; single ones unless given.
+    /// Number of parallel cables along each dimension, in one link; 1 by default.
     pub cables: Option<Vec<u32>>,
-    /// Hosts at each router.
+    /// Number of hosts at each router.
     pub hosts: u32,
-    /// Bytes per second and seconds of each host's link to its router, each way.
+    /// Bandwidth (bytes per second) and latency (seconds) of each host's link to its router, in each direction.
     pub host_link: Option<(f64, f64)>,
 }
 
 impl TorusShape {
-    /// How many hosts and cables it has; None where they are too many to count.
+    /// Number of hosts and cables; None if too large to count.
     #[must_use]
     pub fn sizes(&self) -> Option<(u64, u64)> {
         let factors = self.dimensions.iter().map(|&size| u64::from(size));
@@ -30,7 +30,7 @@ impl TorusShape {
         Some((hosts, cables.checked_add(if self.host_link.is_some() { hosts } else { 0 })?))
     }
 
-    /// Bytes per second of the cables along a dimension, those side by side taken together.
+    /// Bytes per second of the cables along a dimension, with parallel cables added up.
     #[must_use]
     pub fn bandwidth(&self, dimension: usize, usual: f64) -> f64 {
         let cables = self.cables.as_ref().map_or(1, |cables| cables[dimension]);
@@ -38,23 +38,23 @@ impl TorusShape {
     }
 }
 
-/// A torus of routers, with hosts at each of them.
+/// A torus of routers with hosts.
 #[derive(Debug)]
 pub struct Torus {
-    /// Routers along each dimension, two at least; the first one runs fastest.
+    /// Number of routers along each dimension, at least two; the first one is fastest.
     pub dimensions: Vec<u32>,
-    /// Hosts at each router.
+    /// Number of hosts at each router.
     pub hosts: u32,
     /// Cable `router * dimensions + dimension`.
     pub cables: Cables,
-    /// The links of the hosts to their routers, upwards to the router; None where they have none.
+    /// The links of the hosts to their routers, upwards to the router; None if they have none.
     pub host_links: Option<Cables>,
-    /// What the hosts have besides.
+    /// The additional links of the hosts.
     pub extras: Extras,
 }
 
 impl Torus {
-    /// Names of the cables, in order, and the dimension of each.
+    /// The names of the cables in order, and the dimension of each.
     pub fn cable_names(&self, cluster: &str) -> Vec<(String, usize)> {
         let routers: u32 = self.dimensions.iter().product();
         let mut names = Vec::with_capacity(routers as usize * self.dimensions.len());
@@ -69,7 +69,7 @@ impl Torus {
         names
     }
 
-    /// Goes from one host to another.
+    /// Adds the route from one host to another to the path.
     pub fn route(&self, from: u32, to: u32, path: &mut Path<'_>) {
         if from == to && self.extras.stay(from, path) {
             return;
@@ -85,14 +85,15 @@ impl Torus {
         self.cross(from, to, path);
     }
 
-    /// Goes from the router of one host to that of another. Limiters are those of the first host at each router.
+    /// Adds the route between the routers of two hosts to the path. Limiters are those of the first host at each
+    /// router.
     fn cross(&self, from: u32, to: u32, path: &mut Path<'_>) {
         let (from, to) = (from / self.hosts, to / self.hosts);
         let width = self.dimensions.len() as u32;
         let (mut here, mut weight) = (from, 1);
         for (dimension, &size) in self.dimensions.iter().enumerate() {
             let (mine, target) = (from / weight % size, to / weight % size);
-            let positive = goes_up(mine, target, size);
+            let positive = is_positive_direction(mine, target, size);
             while here / weight % size != target {
                 self.extras.limit(here * self.hosts, path);
                 let cable = dimension as u32;
@@ -110,8 +111,8 @@ impl Torus {
     }
 }
 
-/// Whether the way from one coordinate to another goes in the positive direction.
-fn goes_up(mine: u32, target: u32, size: u32) -> bool {
+/// Returns whether the route from one coordinate to another has the positive direction.
+fn is_positive_direction(mine: u32, target: u32, size: u32) -> bool {
     let half = size / 2;
     (target > mine && target <= mine + half) || (mine > half && (mine + half) % size >= target)
 }

@@ -1,7 +1,7 @@
-//! Zones: what is connected, and by which rule.
+//! Zones: their members and routing rules.
 //!
-//! The members of a zone are numbered from 0: hosts, routers and zones in the order in which they were added. A table
-//! costs O(1) per route and memory per given route; a star two lists of links per member.
+//! The members of a zone are numbered from 0: hosts, routers and zones in the order of addition. A table costs O(1) per
+//! route and memory per explicit route; a star two lists of links per member.
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -12,34 +12,34 @@ use super::path::Path;
 use super::route::{Ends, Given};
 use super::torus::Torus;
 
-/// Where a point or a zone is: the zone it belongs to, and its number there.
+/// The position of a point or a zone: the zone that contains it, and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The zone.
     pub zone: u32,
-    /// The number among the zone's members.
+    /// The member number in the zone.
     pub member: u32,
 }
 
 /// A zone.
 #[derive(Debug)]
 pub struct Zone {
-    /// Where it is itself; None for the one that holds all others.
+    /// Its own position; None for the outermost zone.
     pub place: Option<Place>,
-    /// How many zones it is in.
+    /// Number of zones that contain it.
     pub depth: u32,
-    /// How its members reach one another.
+    /// The routing rule of its members.
     pub routing: Routing,
 }
 
-/// How the members of a zone reach one another.
+/// The routing rule of the members of a zone.
 #[derive(Debug)]
 pub enum Routing {
-    /// Every route is given.
+    /// Explicit routes only.
     Table(Table),
     /// Each member has links to and from a common centre.
     Star(Star),
-    /// Shortest paths over given edges.
+    /// Shortest paths over explicit edges.
     Graph(Graph),
     /// A fat tree of hosts.
     FatTree(FatTree),
@@ -50,7 +50,7 @@ pub enum Routing {
 }
 
 impl Routing {
-    /// Goes from one member to another; None where there is no way.
+    /// Adds the route from one member to another to the path; None if there is no route.
     pub fn route(&self, from: u32, to: u32, path: &mut Path<'_>) -> Option<Ends> {
         match self {
             Self::Table(table) => return table.route(from, to, path),
@@ -64,14 +64,14 @@ impl Routing {
     }
 }
 
-/// Routes that were given, by members.
+/// Explicit routes by members.
 #[derive(Debug, Default)]
 pub struct Table {
     routes: HashMap<(u32, u32), Given>,
 }
 
 impl Table {
-    /// Adds a route; false if there is one.
+    /// Adds a route; returns false if it exists already.
     pub fn insert(&mut self, from: u32, to: u32, given: Given) -> bool {
         match self.routes.entry((from, to)) {
             Entry::Vacant(free) => {
@@ -94,7 +94,7 @@ impl Table {
     }
 }
 
-/// The links of a member of a star; None where nothing was said.
+/// The links of a member of a star; None if not given.
 #[derive(Clone, Debug, Default)]
 pub struct Ray {
     /// From the member to the centre.
@@ -113,7 +113,7 @@ pub struct Star {
 }
 
 impl Star {
-    /// The links of a member.
+    /// The links of a member, mutable.
     pub fn ray_mut(&mut self, member: u32) -> &mut Ray {
         let member = member as usize;
         if self.rays.len() <= member {
@@ -131,14 +131,14 @@ impl Star {
             return Some(Ends::default());
         }
         let start = path.len();
-        // A backbone is in both lists, and so is a link that both ways share.
+        // A backbone is in both lists, and so is a link shared by both directions.
         path.extend_with_new(side(source, source.up.as_deref())?, start);
         path.extend_with_new(side(target, target.down.as_deref())?, start);
         Some(Ends::default())
     }
 }
 
-/// One side of a ray: nothing where the other one is not said either.
+/// One direction of a ray; empty if neither direction is given.
 fn side<'a>(ray: &'a Ray, links: Option<&'a [u32]>) -> Option<&'a [u32]> {
     links.or_else(|| (ray.up.is_none() && ray.down.is_none()).then_some(&[]))
 }

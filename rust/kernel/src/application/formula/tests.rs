@@ -1,4 +1,4 @@
-//! What names mean for a job, and counts.
+//! Tests of the meaning of names for a job, and of counts.
 use std::collections::BTreeMap;
 
 use super::{Formula, FormulaError};
