@@ -1,4 +1,4 @@
-//! Gives the kernel a digest of its own sources: what one build has written in its own form, another must not read.
+//! Sets a digest of the kernel's sources: data that one build has written in internal form must not be read by another.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The hash of Fowler, Noll and Vo (FNV-1a, 64 bits), gone on with.
+/// Continues the hash of Fowler, Noll and Vo (FNV-1a, 64 bits).
 fn fnv(digest: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(digest, |digest, byte| (digest ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -1,9 +1,9 @@
 //! The discrete-event kernel of batchlab.
 //!
-//! It knows jobs, nodes, policies and time, and nothing of Python. The modules stand in the order in which they
-//! may use one another; a test holds it.
+//! The kernel models jobs, nodes, policies and time, and does not depend on Python. A module may use only modules
+//! listed before it; a test checks this.
 
-/// A digest of the kernel's sources, by which a build knows the snapshots that it can read.
+/// A digest of the kernel's sources, by which a build recognises the snapshots that it can read.
 pub const SOURCES: &str = env!("BATCHLAB_SOURCES");
 
 pub mod time;

@@ -1,12 +1,12 @@
-//! The multiserver-job queue under first come, first served, without nodes, policies or events.
+//! The multiserver-job queue with first come, first served, without nodes, policies or events.
 //!
 //! Kiefer and Wolfowitz's recursion for simultaneous service (J. Kiefer and J. Wolfowitz, Trans. Amer. Math. Soc. 78,
-//! 1955; A. Rumyantsev, PDCAT 2014): with F1 <= … <= Fc the times at which the servers are free, a job that arrives at
-//! `t` and needs N servers for S starts at max(t, FN), and FN + S, or t + S, takes the place of the N least.
+//! 1955; A. Rumyantsev, PDCAT 2014): let F1 <= … <= Fc be the times at which the servers become free. A job that
+//! arrives at `t` and needs N servers for S starts at max(t, FN), and its end replaces the N least times.
 //!
-//! Starts never decrease, so that all servers that are free by the last start are alike, and only their number is kept.
-//! The others are kept by job, since those of one job become free together. A job adds one such group, and each group is
-//! removed once: O(log c) per job, amortised, and O(c) memory.
+//! Starts never decrease, so servers that are free at the last start are equivalent, and only their number is stored.
+//! The others are stored by job, since the servers of one job become free together. A job adds one such group, and each
+//! group is removed once: O(log c) per job, amortised, and O(c) memory.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,7 +20,7 @@ struct Group {
     servers: u64,
 }
 
-/// Why a job cannot be served.
+/// The reason why a job cannot be served.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Defect {
     /// Its arrival is not a finite number.
@@ -29,37 +29,37 @@ pub enum Defect {
     Order,
     /// Its service time is not a finite number >= 0.
     Service,
-    /// It needs no server, or more than there are.
+    /// It needs no server, or more than exist.
     Servers,
-    /// Its start, or its end, is too late for a finite number.
+    /// Its start or end is not a finite number.
     TooLate,
 }
 
-/// The queue behind the last job that was served.
+/// The state of the queue after the last served job.
 #[derive(Clone, Debug)]
 pub struct SimultaneousService {
     servers: u64,
-    /// Servers that are free at the last start.
+    /// Number of servers that are free at the last start.
     free: u64,
-    /// The last arrival, which the next one must not precede.
+    /// The last arrival; the next one must not be earlier.
     arrival: f64,
     last_start: f64,
     busy: BinaryHeap<Reverse<Group>>,
 }
 
 impl SimultaneousService {
-    /// All servers free.
+    /// Creates a queue with all servers free.
     #[must_use]
     pub fn new(servers: u64) -> Self {
         let begin = f64::NEG_INFINITY;
         Self { servers, free: servers, arrival: begin, last_start: begin, busy: BinaryHeap::new() }
     }
 
-    /// Serves the next job; gives its delay, the time from its arrival to its start.
+    /// Serves the next job; returns its delay, the time from its arrival to its start.
     ///
     /// # Errors
     ///
-    /// A defect of the job, after which the queue serves no more.
+    /// Returns a defect of the job; the queue must not be used after that.
     pub fn serve(&mut self, arrival: f64, service: f64, servers: i64) -> Result<f64, Defect> {
         let servers = self.admit(arrival, service, servers)?;
         let mut start = arrival.max(self.last_start);
@@ -105,7 +105,7 @@ mod tests {
 
     use super::*;
 
-    /// The recursion as it is written: a sorted vector of all servers.
+    /// The recursion without optimisation: a sorted vector of all servers.
     fn literal(jobs: &[(f64, f64, i64)], servers: usize) -> Vec<f64> {
         let mut free = vec![f64::NEG_INFINITY; servers];
         let mut delays = Vec::new();

@@ -1,4 +1,4 @@
-//! Randomness as a value: a stateless mixing function, so that forks and threads cannot disturb each other.
+//! Stateless random numbers: a mixing function, so that forks and threads are independent of each other.
 
 /// SplitMix64's finaliser over `a + (b + 1) · 0x9E3779B97F4A7C15`, after Steele, Lea and Flood (OOPSLA 2014).
 #[must_use]

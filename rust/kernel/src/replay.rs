@@ -1,4 +1,4 @@
-//! The feed of a replay: a whole workload in the scenario, handed over by submit time, then row.
+//! The feed of a replay: a whole workload in the scenario, submitted in order of submit time, then row.
 use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
@@ -12,26 +12,26 @@ use crate::state::{State, View};
 use crate::time::Time;
 use crate::workload::{ExternalEvent, Job};
 
-/// Jobs by submit time, then row. O(1) per job; the order itself costs O(n log n), or O(n) if it is there.
+/// Jobs in order of submit time, then row. O(1) per job; sorting costs O(n log n), or O(n) if they are sorted.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Replay {
-    /// Follows from the scenario, and is shared by forks.
+    /// Derived from the scenario, and shared by forks.
     #[serde(skip)]
     order: Arc<[u32]>,
     next: usize,
     next_time: Time,
-    /// The number of external events taken.
+    /// Number of external events taken.
     events: usize,
     next_event_time: Time,
     #[serde(skip)]
     tallied: Tallied,
 }
 
-/// The measures that are taken while the run goes on, where they are wanted; those of a fork are not.
+/// The measures computed during the run, if requested; forks have none.
 #[derive(Debug, Default)]
 struct Tallied {
     tally: Option<Box<Tally>>,
-    /// Why there are none any more: their file could not be written.
+    /// The error that ended the measures: their temporary file could not be written.
     lost: Option<io::Error>,
 }
 
@@ -42,7 +42,7 @@ impl Clone for Tallied {
 }
 
 impl Replay {
-    /// The feed of the jobs and events of a scenario.
+    /// Creates the feed of the jobs and events of a scenario.
     #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
         let mut feed = Self::new(&scenario.jobs);
@@ -50,7 +50,7 @@ impl Replay {
         feed
     }
 
-    /// The feed of these jobs.
+    /// Creates the feed of these jobs.
     #[must_use]
     pub fn new(jobs: &[Job]) -> Self {
         let mut order: Vec<u32> = (0..jobs.len() as u32).collect();
@@ -66,15 +66,15 @@ impl Replay {
         }
     }
 
-    /// The same with measures taken while the run goes on.
+    /// Enables measures during the run.
     #[must_use]
     pub fn with_tally(mut self, tally: Tally) -> Self {
         self.tallied.tally = Some(Box::new(tally));
         self
     }
 
-    /// The measures of a run in which nothing happens any more; None where none were taken. An error is one of the
-    /// temporary file in which many jobs are measured.
+    /// Returns the measures of a run without further events; None if none were computed. Errors come from the temporary
+    /// file that is used to measure many jobs.
     pub fn take_summary(&mut self, view: View<'_>) -> io::Result<Option<Summary>> {
         if let Some(error) = self.tallied.lost.take() {
             return Err(error);
@@ -87,14 +87,14 @@ impl Replay {
         tally.finish(view.scenario.first_submission).map(Some)
     }
 
-    /// The same feed as far as another one is, which was made of the same jobs.
+    /// A feed of the same jobs at the position of `other`.
     #[must_use]
     pub fn moved_to(&self, other: &Self) -> Self {
         Self { order: Arc::clone(&self.order), ..other.clone() }
     }
 }
 
-/// When an external event is, by its number; [`Time::NEVER`] after the last.
+/// The time of an external event, by number; [`Time::NEVER`] after the last.
 fn time_of(scenario: &Scenario, event: usize) -> Time {
     scenario.events.get(event).map_or(Time::NEVER, |event| Time(event.time))
 }
@@ -153,7 +153,7 @@ impl Feed for Replay {
         if let Some(tally) = &mut self.tallied.tally
             && let Err(error) = tally.finished(View { scenario, state }, job, scenario.job(job).run_time)
         {
-            // The run itself goes on.
+            // The run itself continues.
             self.tallied = Tallied { tally: None, lost: Some(error) };
         }
         state.jobs.shorten(job);

@@ -1,6 +1,6 @@
-//! How much memory of this process is resident, where the system tells it cheaply: one read of a file that stays open.
+//! Resident memory of this process, on systems where a read of one open file returns it.
 
-/// Bytes of this process that are resident; None where the system has no `/proc`.
+/// Resident memory of this process, bytes; None if the system has no `/proc`.
 #[must_use]
 pub fn resident_bytes() -> Option<u64> {
     statm::read()
@@ -12,7 +12,7 @@ mod statm {
     use std::os::unix::fs::FileExt;
     use std::sync::OnceLock;
 
-    /// The entry of the auxiliary vector that holds the size of a page.
+    /// The key of the page size in the auxiliary vector.
     const PAGE_SIZE: u64 = 6;
 
     static SOURCE: OnceLock<Option<(File, u64)>> = OnceLock::new();

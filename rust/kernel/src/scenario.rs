@@ -1,4 +1,4 @@
-//! The scenario of a run: what is given and never changes, shared by all forks of a simulation.
+//! The scenario of a run: its immutable input, shared by all forks of a simulation.
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
@@ -10,13 +10,13 @@ use crate::control::RateControl;
 use crate::platform::Fabric;
 use crate::workload::{Attributes, Conditions, Job, PreemptionRules, TimedEvent, value_of};
 
-/// What happens to a job that reaches its requested time.
+/// The rule for a job that reaches its requested time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WallTime {
-    /// It runs on: every job runs its run_time.
+    /// The job continues: every job runs its run_time.
     #[default]
     Run,
-    /// It is killed.
+    /// The job is killed.
     Kill,
 }
 
@@ -25,25 +25,25 @@ impl WallTime {
     pub const NAMES: [(&str, Self); 2] = [("run", Self::Run), ("kill", Self::Kill)];
 }
 
-/// What a job is checked for at its submission; one that does not pass is rejected.
+/// The check of a job at its submission; a job that does not pass is rejected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum JobCheck {
-    /// Whether it fits on the nodes of its set, all of them empty.
+    /// The job must fit on the nodes of its set without other jobs.
     #[default]
     Nodes,
-    /// Whether these have as much in all, however it is spread.
+    /// The total capacity of these nodes must suffice.
     Total,
-    /// Nothing: a job that can never start waits for ever.
+    /// No check: a job that can never start waits until the end of the run.
     None,
 }
 
 impl JobCheck {
-    /// All checks, by their names.
+    /// All checks with their names.
     pub const NAMES: [(&str, Self); 3] =
         [("nodes", Self::Nodes), ("total", Self::Total), ("none", Self::None)];
 }
 
-/// Seconds that a job spends on its nodes before and after its run; its nodes are taken all the while (S17).
+/// Seconds that a job spends on its nodes before and after its run, while it holds them (S17).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Overhead {
     /// From the start of the job to the begin of its run.
@@ -52,7 +52,7 @@ pub struct Overhead {
     pub completion: f64,
     /// From the decision to suspend it to the release of its nodes.
     pub suspend: f64,
-    /// How much longer a launch takes after which it goes on with work that it kept.
+    /// Additional time of a launch after which the job continues work that it kept.
     pub resume: f64,
 }
 
@@ -61,14 +61,14 @@ pub struct Overhead {
 pub struct Overheads {
     /// By slot.
     pub of_job: Vec<Overhead>,
-    /// Whether a job's limit counts them.
+    /// True if time limits include overheads.
     pub counted: bool,
-    /// Whether accounts are charged for them.
+    /// True if accounts are charged for overheads.
     pub billed: bool,
 }
 
 impl Overheads {
-    /// Sets those of a slot that a streamed run uses, which is new or was vacated.
+    /// Sets the overheads of a slot of a streamed run, which is new or was vacated.
     pub fn put(&mut self, slot: u32, overhead: Overhead) {
         match self.of_job.get_mut(slot as usize) {
             Some(own) => *own = overhead,
@@ -77,19 +77,19 @@ impl Overheads {
     }
 }
 
-/// At which rates nodes serve jobs (S19).
+/// The rates at which nodes serve jobs (S19).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Service {
     /// The controls.
     pub controls: Vec<RateControl>,
-    /// The control of each node, from 1; 0 where it is served at rate 1. Empty where the first control has all nodes.
+    /// The control of each node, from 1; 0 if it serves at rate 1. Empty if the first control has all nodes.
     pub control_of_node: Vec<u32>,
-    /// The processors of the nodes of each control; empty where none is a governor.
+    /// The processors of the nodes of each control; empty if no control is a governor.
     pub processors: Vec<f64>,
 }
 
 impl Service {
-    /// The control of a node; None where it is served at rate 1.
+    /// The control of a node; None if it serves at rate 1.
     #[must_use]
     pub fn control_of(&self, node: u32) -> Option<u32> {
         match self.control_of_node.get(node as usize) {
@@ -98,7 +98,7 @@ impl Service {
         }
     }
 
-    /// At which rates a node may serve jobs by its control, as far as they are known; 1 where it has none.
+    /// The known rates at which a node may serve jobs by its control; 1 if it has none.
     #[must_use]
     pub fn rates_of(&self, node: u32) -> Vec<f64> {
         match self.control_of(node).and_then(|control| self.controls.get(control as usize)) {
@@ -108,7 +108,7 @@ impl Service {
         }
     }
 
-    /// The controls of some nodes, in ascending order; a number beyond all stands for nodes that have none.
+    /// The controls of some nodes, in ascending order; `u32::MAX` stands for nodes without a control.
     #[must_use]
     pub fn controls_of(&self, placement: &[NodeTasks]) -> Vec<u32> {
         if self.control_of_node.is_empty() {
@@ -122,7 +122,7 @@ impl Service {
     }
 }
 
-/// The jobs that carry applications, and the hosts of the nodes on the platform.
+/// The jobs with applications, and the hosts of the nodes on the platform.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ApplicationJobs {
     /// By slot.
@@ -131,7 +131,7 @@ pub struct ApplicationJobs {
     pub hosts: Vec<u32>,
     /// The resource that counts GPUs, if there is one.
     pub gpus: Option<usize>,
-    /// Where the nodes are in their network, where ranks are mapped.
+    /// The positions of the nodes in their network, if ranks are mapped.
     pub fabric: Option<Fabric>,
 }
 
@@ -143,23 +143,23 @@ impl ApplicationJobs {
     }
 }
 
-/// The jobs that may run in several sets of nodes, and their requests in each.
+/// The jobs that may run in several node sets, and their requests in each.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Alternatives {
-    /// By slot: the place of its list, from 1; 0 where it has its one request only. Empty where that is so of all.
+    /// By slot: 1 + the index of its list; 0 if it has one request only. Empty if all jobs have one request only.
     of_job: Vec<u32>,
-    /// Requests that differ in their sets of nodes.
+    /// Lists of requests that differ in their node sets.
     lists: Vec<Vec<u32>>,
 }
 
 impl Alternatives {
-    /// `lists` of requests, and for each slot the place of its list, from 1, or 0.
+    /// Creates alternatives from `lists` of requests and, for each slot, 1 + the index of its list, or 0.
     #[must_use]
     pub fn new(of_job: Vec<u32>, lists: Vec<Vec<u32>>) -> Self {
         if lists.is_empty() { Self::default() } else { Self { of_job, lists } }
     }
 
-    /// The number of a job's list, from 1; 0 where it has its one request only.
+    /// 1 + the index of a job's list; 0 if it has one request only.
     #[must_use]
     pub fn list_of(&self, slot: u32) -> u32 {
         self.of_job.get(slot as usize).copied().unwrap_or_default()
@@ -171,57 +171,57 @@ impl Alternatives {
     }
 }
 
-/// What is given of a run. A streamed run adds jobs as it reads them, and is never forked.
+/// The input of a run. A streamed run adds jobs while it reads them, and is never forked.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Scenario {
-    /// When the first job is submitted, seconds: the origin of all that is integrated, averaged or done in intervals (S1). Set by
-    /// the simulation, which asks its feed.
+    /// Submit time of the first job, seconds: the origin of integrals, averages and intervals (S1). Set by the
+    /// simulation from its feed.
     pub first_submission: f64,
-    /// The jobs, by slot: the row of the workload, or a slot that a streamed run uses again.
+    /// The jobs by slot: the row of the workload, or a slot that a streamed run reuses.
     pub jobs: Vec<Job>,
-    /// Further columns for formulas: one value per slot, or none.
+    /// Further columns for formulas: one value per slot, or empty.
     pub columns: Vec<Vec<f64>>,
-    /// What tasks ask.
+    /// The requests of tasks.
     pub requests: Requests,
-    /// The sets of nodes that requests name.
+    /// The node sets of requests.
     pub node_sets: Arc<NodeSets>,
-    /// The requests of jobs that may run in several sets of nodes.
+    /// The requests of jobs that may run in several node sets.
     pub alternatives: Alternatives,
-    /// What jobs are called and belong to, where anything asks for it.
+    /// Names and groups of jobs as numbers, if anything uses them.
     pub attributes: Attributes,
-    /// What jobs are charged to; None where nothing asks for it.
+    /// The accounts that jobs are charged to; None if nothing uses them.
     pub accounts: Option<Box<Accounts>>,
     /// The resource that counts as processors, if there is one.
     pub core: Option<usize>,
-    /// What happens to a job that reaches its requested time.
+    /// The rule for jobs that reach their requested time.
     pub wall_time: WallTime,
-    /// What a job is checked for at its submission.
+    /// The check of a job at its submission.
     pub job_check: JobCheck,
-    /// What jobs wait for before they enter the queue; None where none does.
+    /// The conditions before jobs enter the queue; None if no job has any.
     pub conditions: Option<Box<Conditions>>,
-    /// The jobs that carry applications; None where there are none.
+    /// The jobs with applications; None if no job has one.
     pub applications: Option<ApplicationJobs>,
-    /// What jobs may have at a time; None where nothing is limited.
+    /// The limits of jobs; None if nothing is limited.
     pub limits: Option<Box<Limits>>,
-    /// Which jobs may preempt which; None where none may.
+    /// The rules of preemption; None if no job may preempt another.
     pub preemption: Option<Box<PreemptionRules>>,
-    /// When which nodes are reserved; None where there are no reservations.
+    /// The reservations; None without reservations.
     pub calendar: Option<Box<Calendar>>,
-    /// What jobs spend on their nodes besides their runs; None where they spend nothing.
+    /// The overheads of jobs; None without overheads.
     pub overheads: Option<Box<Overheads>>,
-    /// At which rates nodes serve jobs; None where all serve at rate 1.
+    /// The rates at which nodes serve jobs; None if all serve at rate 1.
     pub service: Option<Box<Service>>,
-    /// The sleep states of the nodes, and by which rules they sleep; None where none does.
+    /// The sleep states of the nodes and their rules; None if no node sleeps.
     pub sleep: Option<Box<SleepRules>>,
-    /// The external events, by time; empty where there are none, or where the feed reads them.
+    /// The external events in time order; empty without events, or if the feed reads them.
     pub events: Vec<TimedEvent>,
-    /// What identifies it, once it was asked for.
+    /// The digest of the scenario, after it was first computed.
     #[serde(skip)]
     pub(crate) digest: OnceLock<[u8; 32]>,
 }
 
 impl Scenario {
-    /// A scenario of these jobs; `columns` are further values, one per job each.
+    /// Creates a scenario of these jobs; `columns` are further values, one per job each.
     #[must_use]
     pub fn new(jobs: Vec<Job>, columns: Vec<Vec<f64>>, requests: Requests, node_sets: Arc<NodeSets>) -> Self {
         Self { jobs, columns, requests, node_sets, ..Self::default() }
@@ -233,19 +233,20 @@ impl Scenario {
         &self.jobs[slot as usize]
     }
 
-    /// What each task of a job asks.
+    /// The request of each task of a job.
     #[must_use]
     pub fn request(&self, slot: u32) -> &Request {
         self.requests.get(self.job(slot).request)
     }
 
-    /// The requests of a job, one for each set of nodes that it may run in, in the order in which they are tried.
+    /// The requests of a job, one for each node set that it may run in, in the order of attempts.
     #[must_use]
     pub fn alternatives(&self, slot: u32) -> &[u32] {
         self.alternatives.of(slot).unwrap_or_else(|| std::slice::from_ref(&self.job(slot).request))
     }
 
-    /// What each task of a job asks, in the first of its node sets that has all these nodes; None where none has.
+    /// The request of each task of a job, in the first of its node sets that contains all these nodes; None if none
+    /// does.
     #[must_use]
     pub fn request_on(&self, slot: u32, placement: &[NodeTasks]) -> Option<&Request> {
         let mut requests = self.alternatives(slot).iter().map(|&request| self.requests.get(request));
@@ -253,14 +254,14 @@ impl Scenario {
         requests.find(|request| placement.iter().all(|part| has(request.nodes, part)))
     }
 
-    /// The amount of a resource that a job needs at least.
+    /// The least amount of a resource that a job needs.
     #[must_use]
     pub fn need(&self, slot: u32, resource: usize) -> i64 {
         let job = self.job(slot);
         self.requests.get(job.request).need(resource, job.tasks)
     }
 
-    /// The processors of a job: its cores, or its tasks where no resource counts as processors.
+    /// The processors of a job: its cores, or its tasks if no resource counts as processors.
     #[must_use]
     pub fn processors(&self, slot: u32) -> f64 {
         match self.core {
@@ -269,20 +270,20 @@ impl Scenario {
         }
     }
 
-    /// The resource that counts servers: `core`, or the first one.
+    /// The resource that counts as servers: `core`, or the first one.
     #[must_use]
     pub fn server(&self) -> usize {
         self.core.unwrap_or(0)
     }
 
-    /// The servers of a job: what it asks for of the resource that counts them.
+    /// The servers of a job: its requested amount of the resource that counts as servers.
     #[must_use]
     pub fn servers(&self, slot: u32) -> i64 {
         self.need(slot, self.server())
     }
 
-    /// Lets jobs of one list of counters also have the same factors of the multifactor priority, but for their ages and what
-    /// they ask for: so their order stays. O(jobs).
+    /// Splits the lists of limit counters such that jobs of one list also have the same factors of the multifactor
+    /// priority, except age and requested amounts, so that their order never changes. O(jobs).
     pub fn split_limits_by_factors(&mut self) {
         let Self { limits: Some(limits), attributes, accounts, .. } = self else { return };
         let mut columns = vec![&attributes.nodes];
@@ -298,25 +299,25 @@ impl Scenario {
         }
     }
 
-    /// A further column's value.
+    /// The value of a further column.
     #[must_use]
     pub fn column(&self, column: usize, slot: u32) -> f64 {
         self.columns[column][slot as usize]
     }
 
-    /// Whether accounts are charged for a job's run only.
+    /// Returns whether accounts are charged for the runs of jobs only.
     #[must_use]
     pub fn bills_runs_only(&self) -> bool {
         self.overheads.as_ref().is_some_and(|overheads| !overheads.billed)
     }
 
-    /// What a job carries besides its row, where jobs carry applications.
+    /// The application of a job and its properties, if jobs have applications.
     #[must_use]
     pub fn application_job(&self, slot: u32) -> Option<&ApplicationJob> {
         self.applications.as_ref().and_then(|given| given.jobs.get(slot as usize))
     }
 
-    /// Sets the job of a slot that a streamed run uses, which is new or was vacated.
+    /// Sets the job of a slot of a streamed run, which is new or was vacated.
     pub fn put(&mut self, slot: u32, job: Job, columns: &[f64]) {
         if self.columns.len() < columns.len() {
             self.columns.resize(columns.len(), Vec::new());

@@ -1,6 +1,6 @@
-//! What to say about an unknown name.
+//! Messages about unknown names.
 
-/// `no KIND named 'WORD'. Did you mean 'NEAREST'? Known: …`, without the question where nothing is near.
+/// Returns `no KIND named 'WORD'. Did you mean 'NEAREST'? Known: …`; without the question if no name is near.
 #[must_use]
 pub fn unknown(kind: &str, word: &str, known: &[&str]) -> String {
     let nearest = known.iter().min_by_key(|name| distance(word, name));
@@ -23,8 +23,8 @@ pub fn shown(text: &str) -> String {
     format!("{start:?}").replace('"', "'") + "…"
 }
 
-/// The number of characters to insert, delete or replace to come from one word to the other; long words count as
-/// far away.
+/// The edit distance of two words (insertions, deletions and replacements of characters); a large number for long
+/// words.
 fn distance(from: &str, to: &str) -> usize {
     if from.len() > 64 || to.len() > 64 {
         return usize::MAX / 4;

@@ -1,32 +1,32 @@
-//! CPU time of stretches of work that are shorter than it takes to ask for it.
+//! CPU time of short intervals of work, shorter than a read of the CPU clock.
 //!
-//! A scheduling pass takes about a microsecond; so does asking the system for a thread's CPU time, when the pass begins
-//! and when it ends. So stretches are timed by the clock on the wall, which costs a fortieth of that, and the CPU time
-//! is read every 50 µs. The two run apart only while the thread is off its processor: what they ran apart is taken off
-//! a stretch that took long enough for that to have happened in it.
+//! A scheduling pass takes about a microsecond, as long as the system call for the CPU time of a thread, which is
+//! needed at the begin and at the end. So intervals are timed by the wall clock, which costs a fortieth of that, and
+//! the CPU time is read every 50 µs. The two clocks diverge only while the thread is off its processor: the divergence
+//! is subtracted from an interval that is long enough to contain such a time.
 use std::time::{Duration, Instant};
 
 use cpu_time::ThreadTime;
 
-/// In less a thread does not lose its processor and get it back.
+/// In a shorter time, a thread does not lose its processor and get it back.
 const SHORT: Duration = Duration::from_micros(20);
-/// A reading of both clocks serves for stretches that begin so soon after it.
+/// A reading of both clocks is reused for intervals that begin within this time after it.
 const FRESH: Duration = Duration::from_micros(50);
 
-/// Times one stretch after the other.
+/// Times consecutive intervals.
 #[derive(Clone, Debug, Default)]
 pub struct Stopwatch {
     latest: Option<Clocks>,
 }
 
-/// A stretch being timed.
+/// A running timer of an interval.
 #[derive(Clone, Debug)]
 pub struct Timer {
     began: Instant,
     clocks: Clocks,
 }
 
-/// Both clocks, read together. A thread that takes over does not find the reading of another fresh.
+/// Both clocks, read together. A thread that takes over never finds the reading of another thread fresh.
 #[derive(Clone, Copy, Debug)]
 struct Clocks {
     wall: Instant,
@@ -34,7 +34,7 @@ struct Clocks {
 }
 
 impl Stopwatch {
-    /// Begins a stretch.
+    /// Starts the timer of an interval.
     #[must_use]
     pub fn begin(&self) -> Timer {
         let began = Instant::now();
@@ -44,7 +44,7 @@ impl Stopwatch {
         }
     }
 
-    /// Ends a stretch, and gives its CPU time.
+    /// Ends an interval; returns its CPU time.
     pub fn end(&mut self, timer: &Timer) -> Duration {
         let wall = timer.began.elapsed();
         self.latest = Some(timer.clocks);
@@ -62,7 +62,7 @@ impl Clocks {
         Self { wall: Instant::now(), processor: ThreadTime::now().as_duration() }
     }
 
-    /// For how long the thread was off its processor between an earlier reading and this one.
+    /// The time that the thread was off its processor between an earlier reading and this one.
     fn away_since(&self, earlier: &Self) -> Duration {
         let processor = self.processor.saturating_sub(earlier.processor);
         self.wall.duration_since(earlier.wall).saturating_sub(processor)
@@ -75,7 +75,7 @@ mod tests {
 
     const MILLISECOND: Duration = Duration::from_millis(1);
 
-    /// Both clocks, so many milliseconds after the first reading.
+    /// Both clocks, at these numbers of milliseconds after the first reading.
     fn read(first: Instant, wall: u32, processor: u32) -> Clocks {
         Clocks { wall: first + MILLISECOND * wall, processor: MILLISECOND * processor }
     }
@@ -86,7 +86,7 @@ mod tests {
         let earlier = read(first, 10, 4);
         assert_eq!(read(first, 60, 6).away_since(&earlier), MILLISECOND * 48);
         assert_eq!(read(first, 12, 6).away_since(&earlier), Duration::ZERO);
-        // The clocks are not read at the very same time: the processor's may seem to run ahead.
+        // The clocks are not read simultaneously: the processor's may seem to be ahead.
         assert_eq!(read(first, 12, 7).away_since(&earlier), Duration::ZERO);
     }
 

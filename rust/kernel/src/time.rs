@@ -1,16 +1,16 @@
-//! The clocks: float64 seconds with a total order, and a finer one for what happens inside applications.
+//! Clocks: float64 seconds with a total order, and a clock of higher precision for events inside applications.
 use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
-/// Seconds since the workload's origin. Ordered totally, so that it can be a key.
+/// Seconds since the workload's origin, with a total order, so that it can be a key.
 ///
-/// Inputs are numbers (the gates see to that), so the numeric order is total.
+/// Inputs are never NaN (they are checked), so the numeric order is total.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Time(pub f64);
 
 impl Time {
-    /// Later than everything that happens.
+    /// Later than every event.
     pub const NEVER: Self = Self(f64::INFINITY);
 }
 
@@ -26,7 +26,7 @@ impl Ord for Time {
     }
 }
 
-// Times are compared all day: the machine's own comparisons of numbers cost the least.
+// Times are compared very often: the processor's comparisons of floats are the fastest.
 impl PartialOrd for Time {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
@@ -57,11 +57,11 @@ impl PartialEq for Time {
 
 impl Eq for Time {}
 
-/// Seconds since the workload's origin to twice the digits of a float64: the sum of two, of which the second is at most
+/// Seconds since the workload's origin with twice the digits of a float64: the sum of two numbers, the second at most
 /// half a unit in the last place of the first.
 ///
-/// Durations added to it stay what they are: 1 ns after 1.7e9 s is off by less than 1e-14 of itself, where float64 has
-/// steps of 2.4e-7 s. Sums and differences as in Dekker, "A floating-point technique for extending the available
+/// Added durations keep their precision: the error of 1 ns after 1.7e9 s is below 1e-14 of it, whereas float64 has
+/// steps of 2.4e-7 s. Sums and differences follow Dekker, "A floating-point technique for extending the available
 /// precision" (Numerische Mathematik 18, 1971).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FineTime {
@@ -70,7 +70,7 @@ pub struct FineTime {
 }
 
 impl FineTime {
-    /// Later than everything that happens.
+    /// Later than every event.
     pub const NEVER: Self = Self::at(f64::INFINITY);
 
     /// A float64 time.
@@ -79,7 +79,7 @@ impl FineTime {
         Self { seconds: Time(seconds), rest: Time(0.0) }
     }
 
-    /// So many seconds later.
+    /// The time this number of seconds later.
     #[must_use]
     pub fn after(self, seconds: f64) -> Self {
         let (sum, error) = exact_sum(self.seconds.0, seconds);
@@ -91,7 +91,7 @@ impl FineTime {
         Self { seconds: Time(total), rest: Time(rest - (total - sum)) }
     }
 
-    /// The seconds that have passed since another time.
+    /// Seconds elapsed since another time.
     #[must_use]
     pub fn since(self, other: Self) -> f64 {
         let (difference, error) = exact_sum(self.seconds.0, -other.seconds.0);
@@ -104,21 +104,21 @@ impl FineTime {
         self.seconds.0
     }
 
-    /// The last float64 time that is not after it.
+    /// The last float64 time not after this time.
     #[must_use]
     pub fn floor(self) -> f64 {
         if self.rest.0 < 0.0 { self.seconds.0.next_down() } else { self.seconds.0 }
     }
 
-    /// Two integers that are ordered as non-negative times are, and compare faster.
+    /// Two integers in the order of non-negative times, which compare faster.
     #[must_use]
     pub fn ordered_bits(self) -> (i64, i64) {
-        // Of negative numbers the bits rise as the numbers fall.
+        // The bits of negative floats are in reverse order.
         let rest = (self.rest.0 + 0.0).to_bits() as i64;
         (ordered_bits(self.seconds.0), if rest < 0 { rest ^ i64::MAX } else { rest })
     }
 
-    /// The time whose [`Self::ordered_bits`] these are.
+    /// The time with these [`Self::ordered_bits`].
     #[must_use]
     pub fn from_ordered_bits((seconds, rest): (i64, i64)) -> Self {
         let rest = if rest < 0 { rest ^ i64::MAX } else { rest };
@@ -126,7 +126,8 @@ impl FineTime {
     }
 }
 
-/// A clock that goes off at equal intervals. Its instants follow from their numbers, so that rounding does not add up.
+/// A clock with instants at equal intervals. Instants are computed from their numbers, so that rounding errors do not
+/// accumulate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IntervalClock {
     origin: f64,
@@ -136,32 +137,32 @@ pub struct IntervalClock {
 }
 
 impl IntervalClock {
-    /// A clock whose next instant is this many intervals, which are finite, after the origin.
+    /// Creates a clock; its next instant is `number` (finite) intervals after the origin.
     #[must_use]
     pub fn new(origin: f64, interval: f64, number: f64) -> Self {
         Self { origin, interval, number }
     }
 
-    /// A clock that goes off at the last of its instants that is not after the first submission for the first time. It counts
-    /// from the first submission unless an origin is given.
+    /// Creates a clock with its first instant at the last one not after the first submission. The origin is the first
+    /// submission by default.
     #[must_use]
     pub fn from_first_submission(origin: Option<f64>, interval: f64, first_submission: f64) -> Self {
         let origin = origin.unwrap_or(first_submission);
         Self::new(origin, interval, ((first_submission - origin) / interval).floor())
     }
 
-    /// When it goes off next, seconds.
+    /// The next instant, seconds.
     #[must_use]
     pub fn next(&self) -> f64 {
         self.origin + self.number * self.interval
     }
 
-    /// Its next instant has come.
+    /// Advances to the next instant.
     pub fn go_on(&mut self) {
         self.number += 1.0;
     }
 
-    /// All its instants until now have come.
+    /// Advances beyond all instants up to `now`.
     pub fn pass(&mut self, now: f64) {
         while self.next() <= now {
             self.number = ((now - self.origin) / self.interval).floor().max(self.number + 1.0);
@@ -169,20 +170,20 @@ impl IntervalClock {
     }
 }
 
-/// The sum of two numbers, and what rounding has taken off it (Knuth's `TwoSum`).
+/// The sum of two numbers, and its rounding error (Knuth's `TwoSum`).
 fn exact_sum(one: f64, other: f64) -> (f64, f64) {
     let sum = one + other;
     let part = sum - one;
     (sum, (one - (sum - part)) + (other - part))
 }
 
-/// The bits of a non-negative time as an integer of the same order.
+/// The bits of a non-negative time as an integer in the same order.
 #[must_use]
 pub fn ordered_bits(seconds: f64) -> i64 {
     seconds.to_bits() as i64
 }
 
-/// The time whose [`ordered_bits`] these are.
+/// The time with these [`ordered_bits`].
 #[must_use]
 pub fn from_ordered_bits(bits: i64) -> f64 {
     f64::from_bits(bits as u64)

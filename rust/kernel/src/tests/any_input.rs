@@ -1,7 +1,8 @@
-//! Whatever bytes a parser of the kernel gets, it ends: in values that are sound, or in one error that can be shown.
+//! Tests that the kernel's parsers terminate for any input: with valid values, or with one error that can be displayed.
 //!
-//! A mutant is made of sound inputs by a seeded generator, so that its number is all that is needed to see it again.
-//! A sample runs every time; `cargo test --release any_input -- --ignored` runs a million of each parser.
+//! Mutants are derived from valid inputs by a seeded generator, so that the number of a mutant suffices to reproduce
+//! it. A sample runs in every test run; `cargo test --release any_input -- --ignored` runs a million mutants for each
+//! parser.
 
 use crate::expression::{Dialect, Item, MODELS, ORDERS, Program};
 use crate::random::mix;
@@ -53,7 +54,7 @@ const PIECES: [&[u8]; 24] = [
     b",",
 ];
 
-/// Numbers that follow from a seed.
+/// Pseudo-random numbers from a seed.
 struct Chance {
     seed: u64,
     taken: u64,
@@ -66,7 +67,7 @@ impl Chance {
     }
 }
 
-/// The mutant of a number.
+/// The mutant with a number.
 fn mutant(seeds: &[&str], number: u64) -> Vec<u8> {
     let mut chance = Chance { seed: number, taken: 0 };
     let mut content = seeds[chance.below(seeds.len())].as_bytes().to_vec();
