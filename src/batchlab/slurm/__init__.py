@@ -1,8 +1,8 @@
-"""A twin of Slurm: its files, and what its controller decides.
+"""A twin of Slurm: its configuration files, and the decisions of its controller.
 
-The files are ``slurm.conf`` with what it includes, ``topology.conf``, ``gres.conf``, accounts and QOS:
-read as Slurm reads them, typed, with Slurm's defaults for a release; and the tables of all keys, with what
-becomes of each here. `batchlab.system.slurm` makes a `System` of it.
+The files are ``slurm.conf`` with its included files, ``topology.conf``, ``gres.conf``, accounts and QOS:
+parsed as in Slurm, typed, with Slurm's defaults for a release. Tables list all keys and how they are treated
+here. `batchlab.system.slurm` converts a configuration to a `System`.
 """
 
 from batchlab.lazy import listing

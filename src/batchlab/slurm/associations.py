@@ -1,4 +1,4 @@
-"""Accounts and users with their shares and limits, as ``sacctmgr dump`` writes them."""
+"""Accounts and users with their shares and limits, in the format of ``sacctmgr dump``."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ class Association:
     Attributes
     ----------
     account, user
-        Names; the user is empty for the account's own.
+        Names; the user is empty for the association of the account itself.
     place
-        Where it stands.
+        The position in the file.
     parent
-        The account that an account is part of.
+        The parent account of an account.
     partition
-        The only partition that it holds for; empty for all.
+        The only partition for which it is valid; empty for all.
     shares
-        What it may have of what its siblings have together; ``"parent"`` leaves that to the account above.
+        Share relative to its siblings; ``"parent"`` uses the shares of the parent account.
     priority
-        None where it is not given.
+        None if not set.
     counts
-        GrpJobs, GrpSubmitJobs, MaxJobs, MaxSubmitJobs and others that are given, by their names.
+        GrpJobs, GrpSubmitJobs, MaxJobs, MaxSubmitJobs and others, if set, by name.
     amounts
-        GrpTRES, GrpTRESMins, GrpTRESRunMins, MaxTRESPerJob and others that are given, by their names.
+        GrpTRES, GrpTRESMins, GrpTRESRunMins, MaxTRESPerJob and others, if set, by name.
     minutes
-        MaxWallDurationPerJob and GrpWall, where they are given.
+        MaxWallDurationPerJob and GrpWall, if set.
     qos
-        The QOS that its jobs may have; None where the account's hold.
+        The QOS that its jobs may use; None to use those of the account.
     default_qos
-        Empty where there is none.
+        Empty if not set.
     """
 
     account: str
@@ -71,7 +71,7 @@ class Association:
 
     @property
     def name(self) -> str:
-        """What it is called in reports."""
+        """The name in reports."""
         return f"{self.user} in {self.account}" if self.user else self.account
 
 
@@ -84,9 +84,10 @@ class Accounting:
     cluster
         The cluster's name.
     file
-        Where they are from.
+        The file that they were read from.
     associations
-        The cluster's own first (account ``root``, no user), then the others in the order of the file.
+        The association of the cluster first (account ``root``, no user), then the others in the order of the
+        file.
     """
 
     cluster: str
@@ -95,16 +96,16 @@ class Accounting:
 
     @property
     def accounts(self) -> tuple[Association, ...]:
-        """Those of accounts."""
+        """The associations of accounts."""
         return tuple(each for each in self.associations if not each.user)
 
     @property
     def users(self) -> tuple[Association, ...]:
-        """Those of users."""
+        """The associations of users."""
         return tuple(each for each in self.associations if each.user)
 
     def below(self, account: str) -> tuple[str, ...]:
-        """Give an account and all accounts below it, each after the one that it is part of."""
+        """Return an account and all its descendants, parents first."""
         found = {account: None}
         waiting = [account]
         while waiting:
@@ -115,7 +116,7 @@ class Accounting:
         return tuple(found)
 
     def above(self, each: Association) -> tuple[Association, ...]:
-        """Give the associations of the accounts that one is part of, from the nearest to the cluster's."""
+        """Return the associations of the ancestor accounts of an association, nearest first."""
         name = each.account if each.user else each.parent
         found: dict[str, Association] = {}
         while name in self._by_name and name not in found and self._by_name[name] is not each:
@@ -158,17 +159,17 @@ _MINUTES = {"MaxWallDurationPerJob": ("MaxWallDurationPerJob", "MaxWall"), "GrpW
 def read_dump(
     file: str, unknown: list[UnknownKey] | None
 ) -> tuple[Accounting | None, list[Settings], list[Setting]]:
-    """Read what ``sacctmgr dump`` wrote.
+    """Parse the output of ``sacctmgr dump``.
 
     Returns
     -------
     tuple
-        The accounts; the settings of each QOS, which files of 25.05 and later have; and all settings.
+        The accounts; the settings of each QOS, which dumps of 25.05 and later contain; and all settings.
 
     Raises
     ------
     SystemDescriptionError
-        If a line is none, or an account comes before the one that it is part of.
+        If a line is invalid, or an account precedes its parent.
     """
     reader = _Dump(file, unknown)
     for place, line in joined(text_of(file), file):
@@ -178,7 +179,7 @@ def read_dump(
 
 
 class _Dump:
-    """The state of reading a dump: the account that the next lines belong to, and what has been read."""
+    """The state of parsing a dump: the current parent account, and the results."""
 
     def __init__(self, file: str, unknown: list[UnknownKey] | None) -> None:
         self.file, self.unknown = file, unknown
@@ -250,11 +251,11 @@ def setting_of(
     subject: str,
     unknown: list[UnknownKey] | None,
 ) -> Setting | None:
-    """Make a setting of a name and a value; an unknown name is kept apart, or refused, and gives None."""
+    """Create a setting from a name and a value; None for an unknown name, if unknown names are kept."""
     table = settings.table
     key = table.find(name)
     if key is not None:
-        # An empty value and -1 take a limit away.
+        # An empty value and -1 remove a limit.
         if key.kind in {"count", "minutes", "time", "number"} and value in {"", "-1"}:
             return None
         return checked(Setting(key, name, value, place, subject))
@@ -272,7 +273,7 @@ def setting_of(
 
 
 def association(settings: Settings, account: str, user: str, parent: str, place: Place) -> Association:
-    """Make an association of its settings."""
+    """Create an association from its settings."""
     counts = {key: settings.whole(*names) for key, names in _COUNTS.items()}
     minutes = {key: settings.value(KINDS["minutes"], *names) for key, names in _MINUTES.items()}
     amounts = {key: settings.value(tres, *names) for key, names in _AMOUNTS.items()}
@@ -303,12 +304,12 @@ def _shares(setting: Setting | None) -> float | Literal["parent"]:
     if setting.value.lower() == "parent":
         return "parent"
     given = setting.take(KINDS["count"])
-    # The number of Slurm that stands for "parent".
+    # The number by which Slurm encodes "parent".
     return "parent" if given == 2**31 - 1 else min(cast("float", given), 2.0**31)
 
 
 def _named(text: str) -> tuple[str, str]:
-    """Give the name of a line and what follows it."""
+    """Return the name of a line and the rest of the line."""
     match = _WORD.match(text.strip())
     name = next((part for part in match.groups() if part is not None), "") if match else ""
     rest = text.strip()[match.end() :] if match else ""
@@ -316,12 +317,12 @@ def _named(text: str) -> tuple[str, str]:
 
 
 def _pairs(rest: str, place: Place) -> list[tuple[str, str]]:
-    """Give the names and values of a line: ``Key=value:Key='a value'``."""
+    """Return the names and values of a line: ``Key=value:Key='a value'``."""
     found: list[tuple[str, str]] = []
     for part in _apart(rest):
         name, sign, value = part.partition("=")
         if found and _OPEN_TRES.search(found[-1][1]):
-            # A colon within a resource with a type.
+            # This colon is part of a resource with a type.
             found[-1] = (found[-1][0], f"{found[-1][1]}:{part}")
         elif not sign:
             if part.strip():

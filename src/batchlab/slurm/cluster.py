@@ -1,4 +1,4 @@
-"""What a ``slurm.conf`` says of the whole cluster: selection, preemption, times and memory."""
+"""The cluster-wide settings of a ``slurm.conf``: selection, preemption, times and memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MEMORY = {
 
 @dataclass(frozen=True)
 class Selection:
-    """What jobs are given.
+    """The resources that jobs are allocated.
 
     Attributes
     ----------
@@ -41,14 +41,14 @@ class Selection:
     unit
         ``node``, ``cpu``, ``core`` or ``socket``.
     memory
-        Whether memory is counted.
+        Whether memory is a consumable resource.
     options
         SelectTypeParameters in lower case.
     cpus_per_gpu
         DefCPUPerGPU.
     default_memory
-        MiB where jobs ask for none, by ``per_cpu``, ``per_node``, ``per_gpu``; and the bounds
-        ``most_per_cpu``, ``most_per_node``; what is not there is not given.
+        Default memory in MiB, by ``per_cpu``, ``per_node``, ``per_gpu``; and the bounds ``most_per_cpu``,
+        ``most_per_node``; only those that are set.
     """
 
     type: str = "linear"
@@ -61,7 +61,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Preemption:
-    """Which jobs may take the place of others.
+    """The settings of preemption.
 
     Attributes
     ----------
@@ -70,12 +70,12 @@ class Preemption:
     mode
         ``off``, ``cancel``, ``requeue`` or ``suspend``.
     gang, within, by_priority
-        Whether jobs share in turns; whether jobs of one QOS preempt each other; whether only jobs of a lower
-        priority fall.
+        Whether jobs are gang-scheduled; whether jobs of the same QOS preempt each other; whether only jobs of
+        lower priority are preempted.
     exempt_time
-        Seconds that a victim must have run.
+        Minimum run time of a victim, in seconds.
     reorder_count, strict_order, youngest_first
-        How victims are chosen.
+        The order in which victims are selected.
     suspend_grace_time
         Seconds between the signals when a job is suspended.
     """
@@ -94,23 +94,23 @@ class Preemption:
 
 @dataclass(frozen=True)
 class Timing:
-    """Times that bear on when jobs start and nodes are free.
+    """Times that influence when jobs start and nodes become free.
 
     Attributes
     ----------
     kill_wait, complete_wait, batch_start_timeout, minimum_job_age, message_timeout
         KillWait, CompleteWait, BatchStartTimeout, MinJobAge and MessageTimeout, seconds.
     slurmd_timeout, slurmctld_timeout
-        After so many seconds a silent node, or controller, counts as down.
+        Seconds after which a node or controller that does not respond is considered down.
     over_time_limit
         Minutes; infinite without a bound.
     epilog_message_time
         EpilogMsgTime, microseconds.
     epilog, prolog
-        Whether there are programs at the ends and beginnings of jobs; with an epilog nodes call the
+        Whether programs run at the end and the beginning of jobs; with an epilog, nodes trigger the
         scheduler.
     credential_lifetime
-        cred_expire of AuthInfo, seconds: a requeued job waits so long, and one second.
+        cred_expire of AuthInfo, seconds: a requeued job waits one second longer than this.
     requeue
         Whether batch jobs may be requeued.
     """
@@ -131,7 +131,7 @@ class Timing:
 
 
 def selection(settings: Settings, usual: str) -> Selection:
-    """Read what jobs are given; `usual` is the plug-in where none is named."""
+    """Parse the selection of resources; `usual` is the default plug-in."""
     found = settings.find("SelectType")
     kind = usual if found is None else plugin(found.value)
     if found is not None and kind not in _SELECTORS:
@@ -152,7 +152,7 @@ def selection(settings: Settings, usual: str) -> Selection:
 
 
 def preemption(settings: Settings) -> Preemption:
-    """Read which jobs may take the place of others."""
+    """Parse the settings of preemption."""
     found = settings.find("PreemptType")
     kind = "none" if found is None else plugin(found.value)
     if found is not None and kind not in _PREEMPTION:
@@ -185,7 +185,7 @@ _DIGITS = 10
 
 
 def timing(settings: Settings) -> Timing:
-    """Read the times of the cluster."""
+    """Parse the times of the cluster."""
 
     def whole(name: str) -> int:
         return settings.whole(name) or 0

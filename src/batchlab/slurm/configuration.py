@@ -1,4 +1,4 @@
-"""The whole configuration of a cluster: ``slurm.conf`` with what it includes, and the files beside it."""
+"""The complete configuration of a cluster: ``slurm.conf`` with its included files, and related files."""
 
 from __future__ import annotations
 
@@ -35,38 +35,38 @@ __all__ = ["SlurmConfiguration"]
 
 @dataclass(frozen=True)
 class SlurmConfiguration:
-    """What the files of a cluster say, typed, with Slurm's defaults.
+    """The configuration of a cluster, typed, with Slurm's defaults.
 
     Attributes
     ----------
     path
         The ``slurm.conf``.
     release
-        The release of Slurm that it is read as.
+        The release of Slurm whose defaults and keys apply.
     release_from
-        Why: ``"given"``, or ``"keys"``: it is the newest one that has all keys.
+        How it was determined: ``"given"``, or ``"keys"``: the newest release that has all keys.
     cluster
         ClusterName.
     nodes, node_sets, down_nodes, partitions
-        Line by line, in the files' order; FUTURE nodes are among the nodes.
+        The lines in the order of the files; FUTURE nodes are included.
     scheduler, priority, selection, preemption, timing
-        The parameters of the whole cluster.
+        The cluster-wide parameters.
     enforced
-        AccountingStorageEnforce in lower case, with what each word implies.
+        AccountingStorageEnforce in lower case, with the words that each word implies.
     topology, devices
-        What ``topology.conf`` and ``gres.conf`` say; None and empty without them.
+        The contents of ``topology.conf`` and ``gres.conf``; None and empty without these files.
     accounting, qualities
-        Accounts and QOS from the files of ``sacctmgr``; None and empty without them.
+        Accounts and QOS from the files of ``sacctmgr``; None and empty without these files.
     settings
-        Every key that was read, with its place.
+        All settings, with their positions.
     unknown
-        Keys that no release has, where these are kept.
+        Keys that no release has, if they are kept.
     mended
-        What Slurm puts right with a message.
+        Values that Slurm corrects with a message.
     files
         All files that were read.
     not_read
-        Files of Slurm that are there, and that are not read, with the reason.
+        Files of Slurm that exist and are not read, with the reason.
     """
 
     path: str
@@ -95,12 +95,12 @@ class SlurmConfiguration:
 
     @cached_property
     def policy(self) -> str:
-        """The spec string of the policy: ``slurm(…)`` with the parameters, and the order by `counted`."""
+        """The spec string of the policy: ``slurm(…)`` with its parameters and the order from `counted`."""
         return policy_of(self.scheduler, self.selection, self.timing, self.counted.order)
 
     @cached_property
     def counted(self) -> PriorityParameters:
-        """The priority without weights of what the files do not describe: accounts, QOS, resources."""
+        """The priority without weights for anything missing in the files: accounts, QOS, resources."""
         lines = [line for line in self.nodes if "FUTURE" not in line.state]
         resources = {"cpu"} | {f"gres/{each.name}" for line in lines for each in line.gres if each.consumed}
         if self.selection.memory and any(line.memory is not None for line in lines):
@@ -110,20 +110,20 @@ class SlurmConfiguration:
 
     @cached_property
     def node_names(self) -> Mapping[str, NodeLine]:
-        """The line of each node, by its name, in the files' order."""
+        """The line of each node by name, in the order of the files."""
         return {name: line for line in self.nodes for name in line.names}
 
     @cached_property
     def in_service(self) -> tuple[str, ...]:
-        """The names of all nodes that are there: those that are not FUTURE."""
+        """The names of all existing nodes: those that are not FUTURE."""
         return tuple(name for name, line in self.node_names.items() if "FUTURE" not in line.state)
 
     @cached_property
     def out_of_service(self) -> Mapping[str, str]:
-        """The nodes that are there and take no job: their names, in the files' order, and their states.
+        """The existing nodes that accept no jobs: their names, in the order of the files, and their states.
 
         A node is DOWN, DRAIN, FAIL or FAILING by a line DownNodes=… or by State of its own line. CLOUD nodes
-        take jobs: Slurm starts them when they are needed.
+        accept jobs: Slurm starts them on demand.
         """
         states = {name: self.node_names[name].state for name in self.in_service}
         for line in self.down_nodes:
@@ -132,12 +132,12 @@ class SlurmConfiguration:
         return {name: state for name, state in states.items() if state in OUT_OF_SERVICE}
 
     def nodes_of(self, partition: PartitionLine) -> tuple[str, ...]:
-        """Give the names of a partition's nodes, in the files' order.
+        """Return the names of a partition's nodes, in the order of the files.
 
         Raises
         ------
         SystemDescriptionError
-            If it names a node, or a set of nodes, that is not there.
+            If it names an unknown node or node set.
         """
         wanted: set[str] = set()
         for part in separated(partition.nodes):
@@ -145,7 +145,7 @@ class SlurmConfiguration:
         return tuple(name for name in self.node_names if name in wanted)
 
     def _named(self, part: str, place: Place) -> set[str]:
-        """Give the nodes that one part of a list names: all, those of a set, with a feature, or by name."""
+        """Return the nodes of one part of a list: all, a node set, nodes with a feature, or node names."""
         if part.upper() == "ALL":
             return set(self.node_names)
         sets = {each.name: each for each in self.node_sets}
@@ -179,11 +179,11 @@ class SlurmConfiguration:
 
 _MOST_SUGGESTED = 1000
 OUT_OF_SERVICE = frozenset({"DOWN", "DRAIN", "FAIL", "FAILING"})
-"""The states of nodes that are there and take no job."""
+"""The states of existing nodes that accept no jobs."""
 
 
 def check_nodes(nodes: tuple[NodeLine, ...]) -> None:
-    """Check that each node is described once, and that there are not more than Slurm takes."""
+    """Check that each node is described once, and that Slurm's maximum number of nodes is not exceeded."""
     places: dict[str, Place] = {}
     for line in nodes:
         if line.expression.upper() == "ALL":
@@ -199,7 +199,7 @@ def check_nodes(nodes: tuple[NodeLine, ...]) -> None:
 
 
 def located(path: str | os.PathLike[str]) -> str:
-    """Give the ``slurm.conf`` of a path: the file, or that of a folder."""
+    """Return the path of the ``slurm.conf``: the file itself, or that in a folder."""
     text = os.fspath(path)
     folder = Path(text)
     if not folder.is_dir():

@@ -1,4 +1,4 @@
-"""Slurm's controller: which waiting jobs one call of its main loop or backfill starts, and where (S25)."""
+"""Slurm's controller: which queued jobs one call of the main loop or of backfill starts, and where (S25)."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Allotment:
-    """What a job has on one node: CPUs, memory in MB, and so much of each generic resource of the controller.
+    """The allocation of a job on one node: CPUs, memory in MB, and amounts of generic resources.
 
-    The latter is empty where it has none.
+    The amounts are one per generic resource of the controller; empty if it has none.
     """
 
     node: int
@@ -50,23 +50,23 @@ class Held:
     Parameters
     ----------
     job
-        Its number, by which equal ends are ordered.
+        Its number, which orders jobs with equal ends.
     end
-        When its time limit ends it, seconds.
+        The end of its time limit, seconds.
     allotments
-        What it holds.
+        Its allocation, per node.
     preemption_class
-        The number of its quality of service, or of the tier of its partition: what `Precedence` go by.
+        The index of its quality of service, or of the tier of its partition, as in `Precedence`.
     started
         When it started, seconds.
     may_be_preempted
-        Whether it may be at all: not while it is exempt.
+        Whether it may be preempted: false while it is exempt.
     counted_in
-        The numbers of the limits on nodes that count its own: jobs with one in common go to the same nodes.
+        The limits on nodes that count it: jobs with a limit in common prefer the same nodes.
     over_time_limit
-        Seconds that it may run beyond its limit: OverTimeLimit of its partition, or of the cluster.
+        Seconds that it may exceed its limit: OverTimeLimit of its partition or of the cluster.
     noticed
-        Whether it was chosen for preemption and runs on for its grace time, which is over at `end`.
+        Whether it was selected for preemption and is in its grace time, which ends at `end`.
     """
 
     job: int
@@ -82,7 +82,7 @@ class Held:
 
 @dataclass(frozen=True)
 class NodePartition:
-    """A partition: its nodes, and the most of them that a job may have (None: all)."""
+    """A partition: its nodes, and the maximum number of them per job (None: all)."""
 
     nodes: Sequence[int]
     max_nodes: int | None = None
@@ -90,57 +90,56 @@ class NodePartition:
 
 @dataclass(frozen=True)
 class Entry:
-    """A job that waits, in one of its partitions.
+    """A queued job in one of its partitions.
 
     Parameters
     ----------
     job
         Its number.
     limit
-        Its time limit there, seconds.
+        Its time limit in the partition, seconds.
     partition
-        The number of the partition.
+        The index of the partition.
     nodes
-        The nodes that it asks for (`--nodes`); 0 where it does not say.
+        Requested nodes (`--nodes`); 0 if not requested.
     tasks
-        Its tasks (`--ntasks`); 0 where they follow from nodes and tasks per node.
+        Number of tasks (`--ntasks`); 0 if it follows from nodes and tasks per node.
     cpus_per_task
-        CPUs of each task.
+        CPUs per task.
     tasks_per_node
-        Tasks on each node (`--ntasks-per-node`); 0 where it does not say.
+        Tasks per node (`--ntasks-per-node`); 0 if not requested.
     memory
-        MB on each node (`--mem`), or for each CPU (`--mem-per-cpu`).
+        MB per node (`--mem`) or per CPU (`--mem-per-cpu`).
     memory_is_per_cpu
-        Which of them.
+        Whether memory is per CPU.
     generic
-        How much of each generic resource of the controller it asks for; empty for none.
+        Requested amount of each generic resource of the controller; empty for none.
     generic_is_per_task
-        Whether that is for each task (`--gpus-per-task`); else on each node (`--gres`).
+        Whether these are per task (`--gpus-per-task`), else per node (`--gres`).
     exclusive
-        Whether it takes whole idle nodes (`--exclusive`).
+        Whether it requests whole idle nodes (`--exclusive`).
     suitable
-        The nodes that have what it asks for when they are idle, as its features (`--constraint`); None where
-        all of its partition have.
+        The nodes that satisfy its requests when idle, such as features (`--constraint`); None for all nodes
+        of its partition.
     is_open
-        Whether it may start or be planned: not where a limit of accounts or of its partition stands against
-        it.
+        Whether it may start or be planned: false if a limit of accounts or of its partition prevents it.
     is_evaluated
-        Where it is not open: whether nodes get its weights all the same. So it is with limits on what jobs
-        hold; where jobs are counted Slurm does not get that far.
+        If it is not open: whether its evaluation still sets node weights. True for limits on held resources;
+        with limits on numbers of jobs, Slurm does not evaluate the job.
     preemption_class
-        As that of a job that runs.
+        As for a running job.
     may_preempt
-        Whether others may be preempted for it. Slurm preempts none for KillWait + MessageTimeout after the
-        first that it has preempted for the job.
+        Whether jobs may be preempted for it. Slurm preempts no jobs for KillWait + MessageTimeout after the
+        first job preempted for it.
     counted_in
-        As of a job that runs.
+        As for a running job.
     reservation
-        The number of the reservation that it asks for, in `Situation.reservations`.
+        The index of the reservation that it requests, in `Situation.reservations`.
     user, association, array
-        The numbers of its user, of its association and of its array, by which depths and plans of backfill
-        are counted; None where it has none, and is not counted.
+        The numbers of its user, association and array, for the limits of backfill on depth and plans; None if
+        it is not counted.
     priority
-        Its priority, which `bf_min_prio_reserve` is compared with.
+        Its priority, for `bf_min_prio_reserve`.
     eligible
         The second since which it has been eligible, for `bf_min_age_reserve`.
     """
@@ -182,23 +181,23 @@ class ReservedNodes:
 
 @dataclass(frozen=True)
 class Situation:
-    """What one call sees.
+    """The input of one call.
 
     Parameters
     ----------
     now
-        The second at which it begins.
+        The second at which the call begins.
     available
-        The nodes that are up and take jobs.
+        The nodes that are up and accept jobs.
     running
-        The jobs that run.
+        The running jobs.
     completing
-        The jobs that are over, and whose nodes have not all answered.
+        Jobs that have ended while some of their nodes have not confirmed the end.
     queue
-        The jobs that wait, in the order in which they are considered; one in several partitions has an entry
-        in each. Where it asks for a reservation, that has begun.
+        The queued jobs in the order of consideration, with one entry per partition. Requested reservations
+        have begun.
     reservations
-        The reservations that are known.
+        The known reservations.
     """
 
     now: float
@@ -211,19 +210,19 @@ class Situation:
 
 @dataclass(frozen=True)
 class Precedence:
-    """Which jobs may preempt which.
+    """The rules of preemption.
 
     Parameters
     ----------
     preempts
-        For each class those that it may preempt, by their numbers.
+        For each class the indices of the classes that it may preempt.
     importance
-        For each class its importance: jobs of the least go first.
+        The importance of each class: less important jobs are preempted first.
     youngest_first
-        Whether of one class the latest start goes first, and not the fewest nodes (`youngest_first` of
-        PreemptParameters).
+        Whether, within a class, the latest start is preempted first instead of the fewest nodes
+        (`youngest_first` of PreemptParameters).
     grace_time
-        Seconds that a job runs on after it was chosen for preemption (GraceTime).
+        Seconds that a job continues after its selection for preemption (GraceTime).
     """
 
     preempts: Sequence[Sequence[int]]
@@ -234,20 +233,20 @@ class Precedence:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What becomes of an entry.
+    """The outcome of an entry.
 
     Parameters
     ----------
     verdict
-        "started"; "planned"; "preempts": others are preempted for it, and it is planned from now on;
-        "waits"; "not_tried".
+        "started"; "planned"; "preempts": jobs are preempted for it, and it is planned from now on; "waits";
+        "not_tried".
     start
-        When it is planned to start, seconds.
+        The planned start, seconds.
     allotments
-        What it gets.
+        Its allocation.
     preempted
-        The numbers of the jobs that go, or are to go after their grace time; those that run on in it already
-        are left out.
+        The numbers of jobs that are preempted now or after their grace time, without those already in their
+        grace time.
     """
 
     verdict: _Verdict
@@ -257,38 +256,38 @@ class Outcome:
 
 
 class Controller:
-    """The part of Slurm that decides.
+    """The decision logic of Slurm's controller.
 
     Parameters
     ----------
     nodes
         CPUs and memory (MB) of each node.
     partitions
-        The partitions; None for one of all nodes.
+        The partitions; None for one partition of all nodes.
     parameters
-        Those of the policy ``slurm``, as ``batchlab.Policy.parse(configuration.policy).slurm`` has them: the
-        selection of nodes, depths, numbers of plans and starts, resolution and window. What says when calls
-        are made has no effect on a call.
+        The parameters of the policy ``slurm``, as in ``batchlab.Policy.parse(configuration.policy).slurm``:
+        selection of nodes, depths, numbers of plans and starts, resolution and window. Parameters for the
+        times of calls have no effect here.
     generic
-        For each node what it has of each generic resource (gres), as GPUs; None where none has any. Goes with
-        "cores": whole nodes have all that they have.
+        The amount of each generic resource (gres), such as GPUs, per node; None for none. Requires "cores":
+        whole nodes have all of their resources.
     gpu
-        The place of the one among these that counts GPUs: jobs that ask for some go to nodes with many.
+        The index of the generic resource that counts GPUs: jobs that request it prefer nodes with many.
     weights
-        The weight of each node: those of the least are taken first; 1 unless given.
+        The weight of each node: nodes with the least weight are allocated first; 1 by default.
     precedence
-        Which jobs may preempt which; None where none may.
+        The rules of preemption; None for no preemption.
 
     Raises
     ------
     ValueError
-        If a node or a partition is named that is not there, or amounts of generic resources are not as many
-        as there are resources.
+        If a node or a partition does not exist, or the number of amounts differs from the number of generic
+        resources.
 
     Notes
     -----
-    Nodes keep the weights of the job that was evaluated last. So calls have to be made in order, and each job
-    is evaluated when it is submitted; that matters only where nodes have weights or limits count them.
+    Nodes keep the weights of the job that was evaluated last. Therefore calls must be made in order, and each
+    job must be evaluated at its submission; this only matters with node weights or limits on nodes.
     """
 
     def __init__(
@@ -318,25 +317,25 @@ class Controller:
         Parameters
         ----------
         situation
-            What the call sees.
+            The input of the call.
         full
-            Whether it looks at the whole queue; else at one entry more than `default_queue_depth`.
+            Whether it considers the whole queue, instead of one entry more than `default_queue_depth`.
 
         Returns
         -------
         list[Outcome]
-            What becomes of each entry of the queue.
+            The outcome of each entry of the queue.
         """
         found, self._weights = self._kernel.main_loop(situation, self._weights, full)
         return _outcomes(found)
 
     def backfill(self, situation: Situation) -> list[Outcome]:
-        """Call backfill: what becomes of each entry of the queue."""
+        """Call backfill, and return the outcome of each entry of the queue."""
         found, self._weights = self._kernel.backfill(situation, self._weights)
         return _outcomes(found)
 
     def submit(self, situation: Situation) -> None:
-        """Evaluate the jobs of the queue, which have just been submitted: nodes have weights of the last."""
+        """Evaluate newly submitted jobs in the queue: nodes have the weights of the last one."""
         self._weights = self._kernel.submit(situation, self._weights)
 
 

@@ -1,4 +1,4 @@
-"""The keys and values in which configurations differ."""
+"""Compare configurations: the keys and values that differ."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _SCHEDULER, _SCHEDULER_TABLE = SchedulerParameters(), "SchedulerParameters"
 
 @dataclass(frozen=True)
 class Differences:
-    """In what configurations differ.
+    """The differences between configurations.
 
     Attributes
     ----------
     keys
         By key, as ``SchedulerParameters=bf_interval`` or ``PartitionName=batch MaxTime``, the value in each
-        configuration: Slurm's default where a file does not give the key; ``"yes"`` for an option without a
-        value; empty where there is neither.
+        configuration: Slurm's default if a file does not set the key; ``"yes"`` for an option without a
+        value; empty if there is no value and no default.
     without_effect
-        How many further keys differ that have no effect on when and where jobs run.
+        The number of other differing keys, which have no effect on when and where jobs run.
     """
 
     keys: Mapping[str, tuple[str, ...]]
@@ -40,12 +40,12 @@ class Differences:
 
 
 def differences(configurations: Mapping[str, SlurmConfiguration]) -> Differences:
-    """Compare what the files of configurations say, key by key.
+    """Compare configurations key by key.
 
     Parameters
     ----------
     configurations
-        By name.
+        The configurations by name.
     """
     found = [_values(each) for each in configurations.values()]
     keys: dict[str, tuple[str, ...]] = {}
@@ -64,7 +64,7 @@ def differences(configurations: Mapping[str, SlurmConfiguration]) -> Differences
 
 
 def _values(configuration: SlurmConfiguration) -> dict[str, tuple[Key, str, bool]]:
-    """Return each key and option by its name, with its value, and whether it may have an effect."""
+    """Return each key and option by name, with its value, and whether it may have an effect."""
     found: dict[str, tuple[Key, str, bool]] = {}
     for setting in configuration.settings:
         for name, key, value in _parts(setting):
@@ -82,7 +82,7 @@ def _default(key: Key) -> str:
 
 
 def _parts(setting: Setting) -> Iterator[tuple[str, Key, str]]:
-    # The line of the whole cluster has its name.
+    # The line of the cluster contains its name, which differs between configurations.
     subject = "cluster" if setting.subject.startswith("cluster ") else setting.subject
     where = f"{subject} " if subject else ""
     if setting.options:

@@ -1,4 +1,4 @@
-"""Devices of nodes as a ``gres.conf`` describes them."""
+"""Parse the devices of nodes in a ``gres.conf``."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ class DeviceLine:
     Attributes
     ----------
     name
-        As ``gpu``; empty where the line only says how devices are found.
+        For example ``gpu``; empty if the line only configures the detection of devices.
     place
-        Where the line stands.
+        The position of the line.
     nodes
-        The nodes that have them; None for all that have such a resource.
+        The nodes that have the devices; None for all nodes with such a resource.
     type
-        As ``tesla``; empty without one.
+        For example ``tesla``; empty without a type.
     count
-        How many a node has by this line.
+        Number of devices per node in this line.
     files
-        Their device files; empty where none are given.
+        The device files; empty if not set.
     cores
-        The cores near them; None where not given.
+        The cores close to the devices; None if not set.
     detected
-        How they are found by the nodes themselves, in lower case: ``nvml``; empty where they are not.
+        The method of automatic detection, in lower case: ``nvml``; empty without detection.
     """
 
     name: str
@@ -55,12 +55,12 @@ class DeviceLine:
 
 
 def read_devices(file: str, unknown: list[UnknownKey] | None) -> tuple[tuple[DeviceLine, ...], list[Setting]]:
-    """Read a ``gres.conf``.
+    """Parse a ``gres.conf``.
 
     Raises
     ------
     SystemDescriptionError
-        If a line is none, or a value cannot be.
+        If a line or a value is invalid.
     """
     table = key_table("gres")
     given: list[Setting] = []

@@ -1,4 +1,4 @@
-"""The lines of a file and of those that it includes: without comments, continued ones joined."""
+"""Read the lines of a file and its included files, without comments, with continuations joined."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _COMMENT = re.compile(r"(?<!\\)#.*")
 _INCLUDE = re.compile(r"include\s+(\S.*?)\s*", re.IGNORECASE)
 _CLUSTER = re.compile(r"\s*clustername\s*=\s*\"?([^\s\"#]+)", re.IGNORECASE)
 _MOST_FILES = 1000
-# Signs that no text has; what ends lines, pages and old files of DOS is not among them.
+# Control characters that do not occur in text; line ends, form feeds and the DOS end of file are excluded.
 _BINARY = re.compile(rb"[\x00-\x07\x0e-\x19\x1c-\x1f]")
 
 
 def text_of(file: str) -> str:
-    """Read a file; what is not UTF-8 in comments and names of people is replaced.
+    """Read a text file; invalid UTF-8, for example in comments and personal names, is replaced.
 
     Raises
     ------
     SystemDescriptionError
-        If the file cannot be read, or is no text.
+        If the file cannot be read, or is binary.
     """
     try:
         content = _DOCUMENTS.content(file)
@@ -45,13 +45,13 @@ def text_of(file: str) -> str:
 
 
 def joined(text: str, file: str) -> Iterator[tuple[Place, str]]:
-    """Give the lines of a text that say something, those that end in a backslash with the next one."""
+    """Yield the non-empty lines of a text, joined with the next line after a backslash."""
     begun, first = list[str](), 0
     for number, raw in enumerate(text.splitlines(), 1):
         line = _COMMENT.sub("", raw).replace("\\#", "#").rstrip()
         first = first if begun else number
         if line.endswith("\\"):
-            # What is empty begins no line.
+            # A part without text does not begin a line.
             begun += filter(None, [line[:-1]])
             continue
         if whole := "".join([*begun, line]).strip():
@@ -62,10 +62,10 @@ def joined(text: str, file: str) -> Iterator[tuple[Place, str]]:
 
 
 def lines_of(file: str) -> Iterator[tuple[Place, str]]:
-    """Give the lines of a file, with those of included files in their places.
+    """Yield the lines of a file, with the lines of included files in their places.
 
-    Paths of included files begin in the folder of the file, and ``%c`` in them is the cluster's name. An
-    absolute path that is not there is that of another machine: its end is looked for in the folder.
+    Paths of included files are relative to the folder of the file; ``%c`` in them is the name of the cluster.
+    An absolute path that does not exist belongs to another machine: its suffixes are looked up in the folder.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def _included(file: str, cluster: str, path: list[str], count: list[int]) -> Ite
 
 
 def _target(folder: str, name: str) -> str:
-    """Give the path of an included file: of an absolute path that is not there, its end in the folder."""
+    """Return the path of an included file; a missing absolute path is searched by suffixes in the folder."""
     target = os.path.join(folder, name)  # noqa: PTH118  # as it is given
     if not os.path.isabs(name) or os.path.isfile(target):  # noqa: PTH113, PTH117  # as above
         return target

@@ -1,4 +1,4 @@
-"""Tables that ``sacctmgr show --parsable2`` prints: a header of names and rows, with ``|`` between."""
+"""Parse tables printed by ``sacctmgr show --parsable2``: a header and rows, separated by ``|``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ROOT = "root"
 
 
 def kind_of(text: str) -> str:
-    """Tell what a text is: ``dump``, ``qos``, ``associations``; empty where it is none of them."""
+    """Return the type of a text: ``dump``, ``qos``, ``associations``; empty if unknown."""
     for raw in text.splitlines():
         line = raw.strip()
         if not line or line.startswith("#"):
@@ -40,7 +40,7 @@ def kind_of(text: str) -> str:
 
 
 def read_qualities(file: str, unknown: list[UnknownKey] | None) -> tuple[list[Settings], list[Setting]]:
-    """Read a table of QOS: ``sacctmgr show qos --parsable2``.
+    """Parse a table of QOS: ``sacctmgr show qos --parsable2``.
 
     Raises
     ------
@@ -55,12 +55,12 @@ def read_qualities(file: str, unknown: list[UnknownKey] | None) -> tuple[list[Se
 
 
 def read_associations(file: str, unknown: list[UnknownKey] | None) -> tuple[Accounting, list[Setting]]:
-    """Read a table of associations: ``sacctmgr show associations --parsable2`` with the column ParentName.
+    """Parse a table of associations: ``sacctmgr show associations --parsable2`` with the column ParentName.
 
     Raises
     ------
     SystemDescriptionError
-        If a row is of another cluster than the first, or the accounts above are not told.
+        If a row belongs to another cluster than the first, or parent accounts are missing.
     """
     found: list[Association] = []
     given: list[Setting] = []
@@ -87,7 +87,7 @@ def read_associations(file: str, unknown: list[UnknownKey] | None) -> tuple[Acco
 def _rows(
     file: str, table: str, noun: str, unknown: list[UnknownKey] | None
 ) -> Iterator[tuple[Place, Settings, dict[str, str]]]:
-    """Give the rows of a table, with their cells by the columns' names in lower case."""
+    """Yield the rows of a table, with their cells by lower-case column name."""
     header: list[str] = []
     for number, raw in enumerate(text_of(file).splitlines(), 1):
         if not raw.strip() or raw.lstrip().startswith("#"):

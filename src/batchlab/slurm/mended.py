@@ -1,4 +1,4 @@
-"""What Slurm puts right with a message."""
+"""Corrections that Slurm makes with a message."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Mended"]
 
 @dataclass(frozen=True)
 class Mended:
-    """What Slurm puts right with a message, and where."""
+    """A correction that Slurm makes with a message, and its position."""
 
     place: Place
     says: str

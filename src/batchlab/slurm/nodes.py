@@ -1,4 +1,4 @@
-"""Nodes as a ``slurm.conf`` describes them, line by line."""
+"""Parse the node lines of a ``slurm.conf``."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _CPU_LIMIT = 1 << 16
 
 @dataclass(frozen=True)
 class GenericResource:
-    """So much of a generic resource on a node: ``gpu:tesla:2``.
+    """An amount of a generic resource on a node: ``gpu:tesla:2``.
 
     Attributes
     ----------
     name
-        As ``gpu``.
+        For example ``gpu``.
     count
-        How many; in bytes, where the file gives it with K, M or G.
+        The amount; in bytes if the file uses K, M or G.
     type
-        As ``tesla``; empty without one.
+        For example ``tesla``; empty without a type.
     consumed
-        Whether a job that has it takes it away from others.
+        Whether the amount allocated to a job is unavailable to others.
     """
 
     name: str
@@ -44,36 +44,36 @@ class GenericResource:
 
 @dataclass(frozen=True)
 class NodeLine:
-    """The nodes of one line, which are alike.
+    """The nodes of one line, which are equal.
 
     Attributes
     ----------
     expression
-        The names as the file writes them, as ``n[1-32]``.
+        The names as written, as ``n[1-32]``.
     names
         The names, in their order.
     place
-        Where the line stands.
+        The position of the line.
     cpus
-        CPUs of a node: cores, or threads where cores have several.
+        CPUs per node: cores, or threads if cores have several.
     boards, sockets, cores_per_socket, threads_per_core
-        How they are laid out; `sockets` is of the whole node.
+        The layout; `sockets` is the total of the node.
     memory
-        MiB; None where the file does not say.
+        MiB; None if not set.
     reserved_cpus, reserved_memory
-        What is kept for the system: CPUs, and MiB.
+        CPUs and MiB that are reserved for the system.
     features
-        What jobs may ask for by name.
+        Features that jobs may request.
     gres
         Generic resources.
     weight
-        Nodes of the least weight are taken first.
+        Nodes with the least weight are allocated first.
     state
         In upper case: ``UNKNOWN`` for nodes in service.
     temporary_disk
         MiB.
     mended
-        What Slurm puts right with a message, in words; empty where all is well.
+        Corrections that Slurm makes with a message; empty without any.
     """
 
     expression: str
@@ -97,7 +97,7 @@ class NodeLine:
 
 @dataclass(frozen=True)
 class NodeSet:
-    """A named set of nodes for partitions: those that are named, and those with a feature."""
+    """A named set of nodes for partitions: listed nodes, and nodes with a feature."""
 
     name: str
     place: Place
@@ -116,7 +116,7 @@ class DownNodes:
 
 @dataclass
 class _Layout:
-    """How the CPUs of a node are laid out, and what had to be put right."""
+    """The CPU layout of a node, and the corrections made."""
 
     cpus: int = 1
     boards: int = 1
@@ -127,12 +127,12 @@ class _Layout:
 
 
 def node_line(settings: Settings) -> NodeLine:
-    """Read a line of nodes; where it says nothing, its defaults hold.
+    """Parse a node line; missing keys have the values of the DEFAULT line.
 
     Raises
     ------
     SystemDescriptionError
-        If the names, or a number, cannot be.
+        If the names or a number are invalid.
     """
     named = _required(settings, "NodeName")
     layout = _layout(settings)
@@ -169,13 +169,13 @@ def node_line(settings: Settings) -> NodeLine:
 
 
 def node_set(settings: Settings) -> NodeSet:
-    """Read a line of a set of nodes."""
+    """Parse a line of a node set."""
     named = _required(settings, "NodeSet")
     return NodeSet(named.value, named.place, settings.text("Nodes") or "", settings.text("Feature") or "")
 
 
 def down_nodes(settings: Settings) -> DownNodes:
-    """Read a line of nodes that are out of service."""
+    """Parse a line of nodes that are out of service."""
     named = _required(settings, "DownNodes")
     return DownNodes(named.take(host_names), (settings.text("State") or "DOWN").upper(), named.place)
 
@@ -189,7 +189,7 @@ def _required(settings: Settings, name: str) -> Setting:
 
 
 def _layout(settings: Settings) -> _Layout:
-    """Give boards, sockets, cores, threads and CPUs as Slurm makes them of what is given."""
+    """Return boards, sockets, cores, threads and CPUs, completed and corrected as in Slurm."""
     layout = _Layout(
         boards=_one(settings, "Boards"),
         cores=_one(settings, "CoresPerSocket"),
@@ -223,7 +223,7 @@ def _layout(settings: Settings) -> _Layout:
 
 
 def _one(settings: Settings, *names: str) -> int:
-    """Give a number of things of which Slurm takes one where there is none."""
+    """Return a count for which Slurm's default is one."""
     given, found = settings.whole(*names), settings.find(*names)
     if given is None and found is not None:
         refuse(found.place, f"{found.written} = {found.value}; must be a number below {_CPU_LIMIT:,}.")

@@ -1,4 +1,4 @@
-"""Partitions as a ``slurm.conf`` describes them."""
+"""Parse the partition lines of a ``slurm.conf``."""
 
 from __future__ import annotations
 
@@ -29,47 +29,47 @@ class PartitionLine:
     Attributes
     ----------
     name, place
-        Its name, and where its line stands.
+        Its name, and the position of its line.
     nodes
-        Its nodes as the file writes them; ``SlurmConfiguration.nodes_of`` gives the names.
+        Its nodes as written; ``SlurmConfiguration.nodes_of`` returns the names.
     default
-        Whether jobs that name no partition run here.
+        Whether it is the partition of jobs that name none.
     tier, job_factor
         PriorityTier and PriorityJobFactor.
     max_time, default_time
-        Minutes; None without a bound, or where not given.
+        Minutes; None without a bound, or if not set.
     min_nodes, max_nodes
         None without a bound.
     allow_accounts, allow_groups, allow_qos
-        Names; None where all are allowed.
+        Names; None if all are allowed.
     deny_accounts, deny_qos
         Names.
     qos
-        The QOS whose limits hold for the partition; empty without one.
+        The QOS with the limits of the partition; empty without one.
     billing_weights
-        By resource, as ``{"cpu": 1.0, "mem": 0.25}``, memory for each MiB; None where not given.
+        By resource, as ``{"cpu": 1.0, "mem": 0.25}``, memory per MiB; None if not set.
     state
         ``UP``, ``DOWN``, ``DRAIN`` or ``INACTIVE``.
     exclusive
-        ``no``, or what a job has to itself: ``node``, ``user`` (a user has), ``topology``.
+        ``no``, or the exclusive unit of an allocation: ``node``, ``user`` (nodes of one user), ``topology``.
     sharing, jobs_per_resource
-        ``NO``, ``YES`` or ``FORCE``, and how many jobs may share.
+        ``NO``, ``YES`` or ``FORCE``, and the maximum number of jobs that share a resource.
     grace_time
-        Seconds that preempted jobs run on.
+        Seconds that preempted jobs continue to run.
     preempt_mode
-        In lower case; empty where the cluster's holds.
+        In lower case; empty to use the setting of the cluster.
     over_time_limit
-        Minutes; None where the cluster's holds, infinite without a bound.
+        Minutes; None to use the setting of the cluster, infinite without a bound.
     memory
-        DefMemPerCPU and others that are given, MiB.
+        DefMemPerCPU and others, if set, MiB.
     max_cpus_per_node, max_cpus_per_socket
         None without a bound.
     least_loaded
-        Whether the least loaded nodes are taken first.
+        Whether the least loaded nodes are allocated first.
     requires_reservation
         Whether jobs must name a reservation.
     selection
-        SelectTypeParameters in lower case, where they differ from the cluster's.
+        SelectTypeParameters in lower case, if they differ from those of the cluster.
     """
 
     name: str
@@ -105,12 +105,12 @@ class PartitionLine:
 
 
 def partition_line(settings: Settings) -> PartitionLine:
-    """Read a line of a partition; where it says nothing, its defaults hold.
+    """Parse a partition line; missing keys have the values of the DEFAULT line.
 
     Raises
     ------
     SystemDescriptionError
-        If a value cannot be.
+        If a value is invalid.
     """
     named = settings.find("PartitionName")
     if named is None or not named.value.strip():
@@ -161,7 +161,7 @@ _LARGEST_PRIORITY = 65_533
 
 
 def _small(settings: Settings, both: int | None, name: str) -> int:
-    """Give a tier or a factor; Priority stands for both of them."""
+    """Return a tier or a factor; Priority sets both of them."""
     given = settings.whole(name) if both is None else both
     if given is None or given > _LARGEST_PRIORITY:
         found = settings.find("Priority") or settings.find(name) or settings.given[0]
@@ -192,7 +192,7 @@ def _one_of(settings: Settings, name: str, known: tuple[str, ...]) -> str:
 
 
 def _sharing(settings: Settings) -> tuple[str, int]:
-    """Give OverSubscribe, and how many jobs it lets share."""
+    """Return OverSubscribe, and the maximum number of jobs per resource."""
     found = settings.find("OverSubscribe", "Shared")
     if found is None:
         return "NO", 1

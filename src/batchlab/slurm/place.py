@@ -1,4 +1,4 @@
-"""Where in the files something stands, for reports and errors."""
+"""Positions in files, for reports and errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Place", "refuse"]
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """A line of a file; the line at which it begins, where it goes over several."""
+    """A line of a file; for several lines, the first."""
 
     file: str
     line: int
@@ -23,5 +23,5 @@ class Place:
 
 
 def refuse(place: Place, rule: str) -> NoReturn:
-    """Refuse what stands at a place."""
+    """Raise an error for a position."""
     raise SystemDescriptionError(f"{place}: {rule}")

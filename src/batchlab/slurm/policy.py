@@ -1,4 +1,4 @@
-"""The policy of a ``slurm.conf``: its scheduler with its parameters and its order, as a spec string."""
+"""The policy of a ``slurm.conf`` as a spec string: scheduler, parameters and order."""
 
 from __future__ import annotations
 
@@ -43,26 +43,27 @@ _BACKFILL = (
     "bf_one_resv_per_job",
     "bf_max_job_array_resv",
 )
-"""The options of SchedulerParameters that are parameters of the policy by the same name."""
+"""The options of SchedulerParameters that are parameters of the policy with the same name."""
 _WAITS = ("kill_wait", "message_timeout")
 _OFF = -1
 _MINUTE = 60
 
 
 def policy_of(scheduler: SchedulerParameters, selection: Selection, timing: Timing, order: str) -> str:
-    """Give the spec string of the policy ``slurm`` with the parameters of a cluster.
+    """Return the spec string of the policy ``slurm`` with the parameters of a cluster.
 
     Parameters
     ----------
     scheduler, selection, timing
-        As `batchlab.slurm.SlurmConfiguration` has them.
+        As in `batchlab.slurm.SlurmConfiguration`.
     order
         The spec string of the order.
 
     Returns
     -------
     str
-        What `batchlab.Policy.parse` reads; what is as usual in Slurm, and so in the policy, is left out.
+        The argument of `batchlab.Policy.parse`, without parameters at Slurm's defaults, which the policy
+        shares.
     """
     found: list[tuple[str, object]] = []
     if selection.type != "linear":
@@ -78,12 +79,12 @@ def policy_of(scheduler: SchedulerParameters, selection: Selection, timing: Timi
         if selection.type != "linear":
             found += _options(scheduler, ("bf_busy_nodes",))
         if order.startswith("multifactor"):
-            # Priorities of the other plug-in begin at 2**32.
+            # With the other plug-in, priorities begin at 2**32.
             found += _options(scheduler, ("bf_min_prio_reserve",))
     else:
         found.append(("backfill", "false"))
     usual = Timing()
-    # A year is as good as never.
+    # A year is equivalent to never.
     waits = ((name, min(getattr(timing, name), YEAR)) for name in _WAITS)
     found += [(name, value) for name, value in waits if value != getattr(usual, name)]
     over = bounded_seconds(timing.over_time_limit)
@@ -97,7 +98,7 @@ def policy_of(scheduler: SchedulerParameters, selection: Selection, timing: Timi
 
 
 def _options(scheduler: SchedulerParameters, names: tuple[str, ...]) -> Iterator[tuple[str, object]]:
-    """Give the options that are not as usual, in the units of the policy."""
+    """Yield the options that differ from their defaults, in the units of the policy."""
     usual = SchedulerParameters()
     for name in names:
         value = getattr(scheduler, name)
@@ -105,12 +106,12 @@ def _options(scheduler: SchedulerParameters, names: tuple[str, ...]) -> Iterator
             continue
         if name == "bf_window":
             value *= _MINUTE
-        # A year is as good as never.
+        # A year is equivalent to never.
         value = YEAR if (name, value) == ("sched_interval", _OFF) else value
         yield name, str(value).lower() if isinstance(value, bool) else value
 
 
 def _requeue_delay(scheduler: SchedulerParameters, timing: Timing) -> int:
-    """Give the seconds that a requeued job waits: until its credential has expired, unless an option says."""
+    """Return the delay of a requeued job in seconds: by default until its credential has expired."""
     given = scheduler.requeue_delay
     return min(timing.credential_lifetime if given is None else given, YEAR - 1) + 1

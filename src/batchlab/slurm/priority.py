@@ -1,4 +1,4 @@
-"""How a ``slurm.conf`` orders jobs: the weights of the factors, and how usage fades."""
+"""The order of jobs in a ``slurm.conf``: weights of the factors, and decay of usage."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PriorityParameters:
     tres
         Weights of resources, as ``{"cpu": 300.0}``.
     max_age, half_life, period
-        PriorityMaxAge, PriorityDecayHalfLife (0: past use does not fade) and PriorityCalcPeriod, seconds.
+        PriorityMaxAge, PriorityDecayHalfLife (0: no decay) and PriorityCalcPeriod, seconds.
     favours_small
         PriorityFavorSmall.
     damping
@@ -80,7 +80,7 @@ class PriorityParameters:
         return f"multifactor({', '.join(parts)})"
 
     def among(self, resources: Collection[str], *, accounts: bool, qualities: bool) -> PriorityParameters:
-        """Leave out the weights of what is not there: other resources, accounts, qualities of service."""
+        """Remove the weights of missing resources, accounts and qualities of service."""
         return replace(
             self,
             association=self.association if accounts else 0,
@@ -95,7 +95,7 @@ def _resource(tres: str) -> str:
 
 
 def priority_parameters(settings: Settings, usual: str) -> PriorityParameters:
-    """Read how jobs are ordered; `usual` is the type where none is given."""
+    """Parse the order of jobs; `usual` is the default type."""
     given = settings.find("PriorityType")
 
     def weight(name: str) -> int:

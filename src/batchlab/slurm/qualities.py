@@ -51,23 +51,23 @@ class Quality:
     Attributes
     ----------
     name, place
-        Its name in lower case, and where it stands.
+        Its name in lower case, and its position.
     priority
-        Its number in jobs' priorities.
+        Its term in the priority of jobs.
     usage_factor, limit_factor
-        What usage is charged times, and limits of associations count times.
+        The factors for charged usage, and for limits of associations.
     preempts
-        The QOS whose jobs its jobs may preempt.
+        The QOS that its jobs may preempt.
     preempt_mode
-        In lower case; empty where the cluster's holds.
+        In lower case; empty to use the setting of the cluster.
     exempt_time
-        Seconds that its jobs must have run before they are preempted; None where the cluster's holds.
+        Minimum run time of its jobs before preemption, in seconds; None to use the setting of the cluster.
     grace_time
-        Seconds that its preempted jobs run on.
+        Seconds that its preempted jobs continue to run.
     flags
         In lower case.
     counts, amounts, minutes
-        Limits that are given, by the longer of their names: GrpJobs, MaxTRESPerUser, MaxWallDurationPerJob.
+        Limits that are set, by the longer name: GrpJobs, MaxTRESPerUser, MaxWallDurationPerJob.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Quality:
 
 
 def quality(settings: Settings, place: Place) -> Quality:
-    """Make a quality of service of its settings."""
+    """Create a quality of service from its settings."""
     counts = {key: settings.whole(*names) for key, names in _COUNTS.items()}
     amounts = {key: settings.value(tres, *names) for key, names in _AMOUNTS.items()}
     minutes = {key: settings.value(KINDS["minutes"], *names) for key, names in _MINUTES.items()}
@@ -114,7 +114,7 @@ def quality(settings: Settings, place: Place) -> Quality:
 
 
 def _grace(setting: Setting) -> float:
-    """Read a grace time: a number alone is seconds."""
+    """Parse a grace time: a plain number is in seconds."""
     if setting.value.isdecimal() and len(setting.value) < len("10000000000"):
         return float(setting.value)
     given = setting.take(seconds)

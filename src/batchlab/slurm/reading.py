@@ -1,4 +1,4 @@
-"""Reads the configuration of a cluster from its files."""
+"""Read the configuration of a cluster from its files."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _NOT_READ = {
     "knl.conf": "modes of nodes that change by reboots are not modelled",
 }
 _MODERN = "23.11"
-# The last releases with plug-ins of SelectType.
+# The last releases with these plug-ins of SelectType.
 _GONE = {"cons_res": "23.02", "cray_aries": "23.11"}
 _IMPLIED = {"limits": {"associations"}, "qos": {"associations"}, "wckeys": {"associations"}}
 _ALL = {"associations", "limits", "qos", "safe", "wckeys"}
@@ -68,7 +68,7 @@ _SNIFFED = 2**16
 
 @dataclass(frozen=True)
 class _Described:
-    """What is known beside the lines of ``slurm.conf``."""
+    """The information from other sources than the lines of ``slurm.conf``."""
 
     release: str
     release_given: bool
@@ -79,7 +79,7 @@ class _Described:
 
 @dataclass
 class _Draft:
-    """What has been read so far."""
+    """The state of reading the lines."""
 
     settings: Settings
     defaults: dict[str, Settings] = field(default_factory=dict)
@@ -103,25 +103,24 @@ def read_configuration(
     qos: str | os.PathLike[str] | None = None,
     unknown: Literal["error", "keep"] = "error",
 ) -> SlurmConfiguration:
-    r"""Read the configuration of a cluster that runs Slurm.
+    r"""Read the configuration of a Slurm cluster.
 
     Parameters
     ----------
     path
-        A ``slurm.conf``, or its folder. What it includes, and ``topology.conf`` and ``gres.conf`` beside it,
-        are read too.
+        A ``slurm.conf`` or its folder. Included files, and ``topology.conf`` and ``gres.conf`` in the folder,
+        are also read.
     version
-        Slurm's, as ``"22.05.8"``. The newest release that has all keys unless given.
+        The version of Slurm, as ``"22.05.8"``. By default the newest release that has all keys.
     accounts
-        What ``sacctmgr dump`` wrote, or ``sacctmgr show associations --parsable2`` with the column
-        ParentName. Unless given, the file of the folder that is one of these (``.cfg``, ``.txt``, ``.dump``),
-        of this cluster.
+        The output of ``sacctmgr dump``, or of ``sacctmgr show associations --parsable2`` with the column
+        ParentName. By default, the file of one of these kinds in the folder (``.cfg``, ``.txt``, ``.dump``)
+        for this cluster.
     qos
-        What ``sacctmgr show qos --parsable2`` printed. Unless given, the file of the folder that is such a
-        table.
+        The output of ``sacctmgr show qos --parsable2``. By default, the file of this kind in the folder.
     unknown
-        Keys that no release has, and those newer than ``version``, are an error, as in Slurm; ``"keep"``
-        lists them.
+        How to treat keys that no release has, and keys newer than ``version``: an error, as in Slurm, or
+        ``"keep"`` to list them.
 
     Returns
     -------
@@ -130,8 +129,8 @@ def read_configuration(
     Raises
     ------
     SystemDescriptionError
-        If a file cannot be read, or Slurm would not start with it: the message names file, line, value, rule
-        and next step.
+        If a file cannot be read, or Slurm would not start with it; the message has the file, line, value,
+        rule and next step.
 
     Examples
     --------
@@ -160,7 +159,7 @@ def read_configuration(
 
 
 def _read_lines(file: str, keep: list[UnknownKey] | None) -> _Draft:
-    """Read a ``slurm.conf`` and what it includes."""
+    """Read a ``slurm.conf`` and its included files."""
     table = key_table("slurm_conf")
     draft = _Draft(Settings(table), files={file: None})
     for place, line in lines_of(file):
@@ -182,7 +181,7 @@ def _read_lines(file: str, keep: list[UnknownKey] | None) -> _Draft:
 
 
 def _take_line(draft: _Draft, place: Place, line: str, name: str, keep: list[UnknownKey] | None) -> None:
-    """Take a line that describes nodes, a set of them, or a partition."""
+    """Process a line for nodes, a node set or a partition."""
     table = key_table(name)
     found = parse(line, place, table, _first_word(line).replace('"', ""), keep)
     draft.given += found
@@ -220,7 +219,7 @@ def _check_partitions(partitions: list[PartitionLine]) -> None:
 def _beside(
     file: str, draft: _Draft, keep: list[UnknownKey] | None
 ) -> tuple[Topology | None, tuple[DeviceLine, ...]]:
-    """Read ``topology.conf`` and ``gres.conf``, where they are."""
+    """Read ``topology.conf`` and ``gres.conf``, if they exist."""
     folder = Path(file).parent
     topology: Topology | None = None
     devices: tuple[DeviceLine, ...] = ()
@@ -247,7 +246,7 @@ def _read_accounting(
     qos: str | os.PathLike[str] | None,
     keep: list[UnknownKey] | None,
 ) -> None:
-    """Read accounts and QOS, from the files that are named or found."""
+    """Read accounts and QOS from the files that are passed or found."""
     named = (draft.settings.text("ClusterName") or "").lower()
     if accounts is not None:
         _take_accounts(draft, os.fspath(accounts), keep)
@@ -267,7 +266,7 @@ def _read_accounting(
 
 
 def _find_accounts(file: str, draft: _Draft, named: str, keep: list[UnknownKey] | None) -> None:
-    """Find the accounts of this cluster in its folder: a dump comes before a table."""
+    """Find the accounts of this cluster in its folder; a dump takes precedence over a table."""
     for kind in ("dump", "associations"):
         found = _found(file, kind)
         of_cluster = [each for each in found if not named or _cluster_in(each) in {"", named}]
@@ -296,7 +295,7 @@ def _take_accounts(draft: _Draft, file: str, keep: list[UnknownKey] | None) -> N
 
 
 def _found(file: str, kind: str) -> list[str]:
-    """Find the files in a folder that are of a kind."""
+    """Return the files of a kind in the folder."""
     found = []
     for each in sorted(Path(file).parent.iterdir()):
         usable = each.suffix.lower() in _SUFFIXES and each.name not in _OWN and each.is_file()
@@ -309,7 +308,7 @@ def _found(file: str, kind: str) -> list[str]:
 
 
 def _cluster_in(file: str) -> str:
-    """Give the cluster that a file of accounts is of, in lower case; empty where it does not say."""
+    """Return the cluster of an accounts file, in lower case; empty if unknown."""
     column = -1
     for raw in text_of(file).splitlines():
         line = raw.strip()
@@ -331,7 +330,7 @@ def _ambiguous(files: list[str], argument: str) -> None:
 
 
 def _newest(settings: tuple[Setting, ...]) -> str:
-    """Give the newest release that has all keys; where none has, the newest that is not too old for any."""
+    """Return the newest release that has all keys; if there is none, the first that has the newest key."""
     least, most = 0, len(RELEASES) - 1
     for since, until in _spans(settings):
         least = max(least, at(since) if since else 0)
@@ -351,7 +350,7 @@ def _spans(settings: tuple[Setting, ...]) -> Iterator[tuple[str | None, str | No
 
 
 def _check_release(settings: tuple[Setting, ...], release: str, *, newer: bool) -> None:
-    """Refuse plug-ins that are gone in the release that is given, and keys that came later unless `newer`."""
+    """Raise for plug-ins and options that the release does not have, and for newer keys unless `newer`."""
     for setting in settings:
         for option in setting.options:
             table = key_table(str(setting.key.options))
@@ -374,7 +373,7 @@ def _check_release(settings: tuple[Setting, ...], release: str, *, newer: bool) 
 
 
 def _enforced(options: Mapping[str, str | None]) -> frozenset[str]:
-    """Give what is enforced, with what each word implies."""
+    """Return the enforced rules, including those that words imply."""
     words = set(options)
     if "all" in words:
         words |= _ALL
@@ -386,7 +385,7 @@ def _enforced(options: Mapping[str, str | None]) -> frozenset[str]:
 
 
 def _typed(file: str, draft: _Draft, described: _Described) -> SlurmConfiguration:
-    """Make the typed description of what has been read."""
+    """Convert the parsed settings to the typed configuration."""
     settings = draft.settings
     modern = at(described.release) >= at(_MODERN)
     kind = plugin(settings.text("SchedulerType") or "sched/backfill")

@@ -1,4 +1,4 @@
-"""The releases of Slurm, by which keys and meanings are told apart."""
+"""The releases of Slurm, which differ in keys and meanings."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ RELEASES = (
     *("20.02", "20.11", "21.08", "22.05", "23.02", "23.11"),
     *("24.05", "24.11", "25.05", "25.11", "26.05", "26.11"),
 )
-"""The releases whose configurations are known, in their order."""
+"""The known releases, in order."""
 
 _RELEASE = re.compile(r"(\d\d\.\d\d)(?:\..*|-.*)?")
 
 
 def release(version: str) -> str:
-    """Give the release of a version.
+    """Return the release of a version.
 
     Parameters
     ----------
     version
-        As ``sinfo --version`` has it: ``"22.05.8"``; or the release itself.
+        As printed by ``sinfo --version``: ``"22.05.8"``; or the release itself.
 
     Returns
     -------
@@ -33,7 +33,7 @@ def release(version: str) -> str:
     Raises
     ------
     SystemDescriptionError
-        If it is none of them.
+        If the release is unknown.
 
     Examples
     --------
@@ -50,5 +50,5 @@ def release(version: str) -> str:
 
 
 def at(name: str) -> int:
-    """Give the place of a release in their order."""
+    """Return the index of a release in their order."""
     return RELEASES.index(name)

@@ -1,4 +1,4 @@
-"""What becomes of a configuration here: every key that it has, none left out."""
+"""The treatment of a configuration: a complete list of its keys."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 __all__ = ["Remark", "Report", "ReportedKey", "Treatment", "treatment_of"]
 
 Treatment = Literal["modelled", "read", "not_modelled", "no_effect", "unknown"]
-"""What becomes of a key; ``unknown`` are names that Slurm refuses or does not notice."""
+"""The treatment of a key; ``unknown``: names that Slurm refuses or ignores."""
 
 TREATMENTS: tuple[Treatment, ...] = ("modelled", "read", "not_modelled", "no_effect", "unknown")
 
 
 @dataclass(frozen=True)
 class Remark:
-    """A use of keys that the simulated system cannot have as it is, and what it has instead.
+    """A setting that the simulated system can only approximate, with its substitute.
 
     Attributes
     ----------
     key, table
-        The key, and the table that it is in.
+        The key, and the table that contains it.
     says
-        In one sentence.
+        The remark, in one sentence.
     place
-        Where; None where it is not of one place.
+        The position; None if there is no single one.
     """
 
     key: str
@@ -46,24 +46,24 @@ class Remark:
 
 @dataclass(frozen=True)
 class ReportedKey:
-    """A key of a configuration, and what becomes of it.
+    """A key of a configuration, and its treatment.
 
     Attributes
     ----------
     name
-        As ``MaxTime``, ``SchedulerParameters=bf_interval``.
+        For example ``MaxTime``, ``SchedulerParameters=bf_interval``.
     table
-        The table of keys that it is in.
+        The table of keys that contains it.
     treatment
-        What becomes of it.
+        Its treatment.
     does
-        What it does in Slurm.
+        Its meaning in Slurm.
     values
-        Its values, each once.
+        Its distinct values.
     places
-        Where it stands.
+        Its positions.
     remarks
-        What is different here.
+        Differences in batchlab.
     """
 
     name: str
@@ -77,7 +77,7 @@ class ReportedKey:
 
 @dataclass
 class _Found:
-    """What is gathered of a key."""
+    """The uses of a key."""
 
     key: Key
     treatment: Treatment
@@ -87,16 +87,16 @@ class _Found:
 
 @dataclass(frozen=True)
 class Report:
-    """What becomes of each key of a configuration.
+    """The treatment of each key of a configuration.
 
     Attributes
     ----------
     configuration
-        What was read.
+        The configuration.
     entries
-        In the order of the tables' files; each key once.
+        One entry per key, in the order of the files of tables.
     remarks
-        Remarks that are of no key of the configuration.
+        Remarks that belong to no key of the configuration.
     """
 
     configuration: SlurmConfiguration
@@ -105,14 +105,14 @@ class Report:
 
     @classmethod
     def of(cls, configuration: SlurmConfiguration, remarks: Sequence[Remark] = ()) -> Report:
-        """Make the report of a configuration.
+        """Create the report of a configuration.
 
         Parameters
         ----------
         configuration
-            What was read.
+            The configuration.
         remarks
-            What the simulated system cannot have as it is: `batchlab.system.slurm.translate` gives them.
+            The approximations of the simulated system, from `batchlab.system.slurm.translate`.
         """
         found = _gathered(configuration)
         entries = [_entry(name, each, configuration, remarks) for name, each in found.items()]
@@ -124,17 +124,17 @@ class Report:
         )
 
     def treated_as(self, treatment: Treatment) -> tuple[ReportedKey, ...]:
-        """Give the entries of one treatment."""
+        """Return the entries with a treatment."""
         return tuple(each for each in self.entries if each.treatment == treatment)
 
     @property
     def counts(self) -> dict[Treatment, int]:
-        """How many keys there are of each treatment."""
+        """The number of keys per treatment."""
         return {treatment: len(self.treated_as(treatment)) for treatment in TREATMENTS}
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """The changes between releases that bear on this configuration."""
+        """The changes between releases that affect this configuration."""
         given = {(each.key.table, each.key.name.lower()) for each in self.configuration.settings}
         for setting in self.configuration.settings:
             given |= {
@@ -143,7 +143,7 @@ class Report:
         return tuple(each for each in changes() if ((each.of, each.key.lower()) in given) != each.absent)
 
     def to_dict(self) -> dict[str, object]:
-        """Give it as values that JSON has."""
+        """Return the report as a JSON-compatible dictionary."""
         configuration = self.configuration
         return {
             "path": configuration.path,
@@ -179,7 +179,7 @@ def _as_dict(entry: ReportedKey) -> dict[str, object]:
 
 
 def _gathered(configuration: SlurmConfiguration) -> dict[tuple[str, str], _Found]:
-    """Gather the uses of each key and of each known option."""
+    """Collect the uses of each key and of each known option."""
     found: dict[tuple[str, str], _Found] = {}
     for setting in configuration.settings:
         for name, key, value in _parts(setting):
@@ -188,13 +188,13 @@ def _gathered(configuration: SlurmConfiguration) -> dict[tuple[str, str], _Found
             each.values[value] = None
             each.places.append(setting.place)
             if TREATMENTS.index(treatment) in {1, 2} and each.treatment in {"no_effect", "modelled"}:
-                # One use is enough for it to matter.
+                # One use that matters is sufficient.
                 each.treatment = treatment
     return found
 
 
 def _parts(setting: Setting) -> Iterator[tuple[str, Key, str]]:
-    """Give a setting, or each of its options, by the name in reports."""
+    """Yield a setting, or each of its options, under the name in reports."""
     if not setting.options:
         yield setting.key.name, setting.key, setting.value
     for option in setting.options:
@@ -203,7 +203,7 @@ def _parts(setting: Setting) -> Iterator[tuple[str, Key, str]]:
 
 
 def treatment_of(key: Key, value: str, configuration: SlurmConfiguration) -> Treatment:
-    """Tell what becomes of a key with a value: nothing where it is no longer there, or asks for nothing."""
+    """Return the treatment of a key with a value: no effect if the key is gone, or the value is neutral."""
     gone = key.until is not None and at(key.until) < at(configuration.release)
     if (
         gone
@@ -231,7 +231,7 @@ def _entry(
 
 
 def _unknown(configuration: SlurmConfiguration) -> list[ReportedKey]:
-    """Give what no release has: keys that are kept, and options that Slurm does not notice."""
+    """Return the entries of unknown names: keys that are kept, and options that Slurm ignores."""
     found = []
     for each in configuration.unknown:
         does = "Slurm does not start with it." + ("" if each.nearest is None else f" Is it {each.nearest}?")

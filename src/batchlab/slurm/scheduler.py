@@ -1,4 +1,4 @@
-"""The options of ``SchedulerParameters`` with Slurm's defaults and bounds, and the kind of scheduler."""
+"""The options of ``SchedulerParameters`` with Slurm's defaults and bounds, and the type of scheduler."""
 
 from __future__ import annotations
 
@@ -18,22 +18,21 @@ _MEANS = ("min", "avg", "max")
 
 
 def _number(default: int, least: int = 0, most: int = _MOST, *, off: bool = False) -> Any:  # noqa: ANN401
-    """Describe an option that takes a number; `off`: -1 turns it off."""
+    """Return the field of a numeric option; `off`: -1 disables it."""
     return field(default=default, metadata={"least": least, "most": most, "off": off})
 
 
 @dataclass(frozen=True)
 class SchedulerParameters:
-    """When Slurm's schedulers run, how deep they look, and how far backfill plans.
+    """Parameters for the times, the depth and the planning horizon of Slurm's schedulers.
 
-    Each field is the option of its name; ``type`` is SchedulerType without its kind. Times are in the units
-    that Slurm gives them: seconds, but for `bf_window` and `delay_boot` (minutes), `bf_yield_interval`,
-    `bf_yield_sleep`, `build_queue_timeout` and `sched_min_interval` (microseconds). 0 in the numbers of jobs
-    is no bound; None is a default that depends: `bf_max_time` is `bf_interval`, `bf_node_space_size` is
-    `bf_max_job_test`, `max_sched_time` half of MessageTimeout, at most 2 s, `max_array_tasks` is
-    MaxArraySize, `bf_yield_rpc_cnt` a tenth of `max_rpc_cnt`, at least 20, `requeue_delay` the lifetime of
-    credentials. -1
-    turns `bf_interval` and `sched_interval` off.
+    Each field is the option of the same name; ``type`` is SchedulerType without its prefix. Times have
+    Slurm's units: seconds, except for `bf_window` and `delay_boot` (minutes), and `bf_yield_interval`,
+    `bf_yield_sleep`, `build_queue_timeout` and `sched_min_interval` (microseconds). 0 means no bound for
+    numbers of jobs. None is a default that depends on other values: `bf_max_time` is `bf_interval`,
+    `bf_node_space_size` is `bf_max_job_test`, `max_sched_time` is half of MessageTimeout, at most 2 s,
+    `max_array_tasks` is MaxArraySize, `bf_yield_rpc_cnt` is a tenth of `max_rpc_cnt`, at least 20,
+    `requeue_delay` is the lifetime of credentials. -1 disables `bf_interval` and `sched_interval`.
     """
 
     type: str = "backfill"
@@ -99,20 +98,20 @@ class SchedulerParameters:
 def scheduler_parameters(
     kind: str, options: Mapping[str, str | None]
 ) -> tuple[SchedulerParameters, list[str]]:
-    """Read the options of a scheduler.
+    """Parse the options of a scheduler.
 
     Parameters
     ----------
     kind
-        SchedulerType without its kind.
+        SchedulerType without its prefix.
     options
-        Values by names in lower case; None where an option has none. Unknown ones are not looked at.
+        Values by lower-case name; None for an option without a value. Unknown options are ignored.
 
     Returns
     -------
     tuple
-        The parameters, and what Slurm puts right with a message, in words: a number that is none or is out of
-        its bounds has the default.
+        The parameters, and messages on Slurm's corrections: an invalid number, or one outside its bounds, is
+        replaced by the default.
     """
     given: dict[str, object] = {}
     mended: list[str] = []
@@ -141,7 +140,7 @@ _FIELDS = {each.name: each for each in fields(SchedulerParameters) if each.name 
 
 
 def _within(text: str | None, bounds: Mapping[str, int]) -> int | None:
-    """Read a number within bounds; None where it is none, or outside."""
+    """Parse a number within bounds; None if invalid or outside."""
     if text == "-1" and bounds.get("off"):
         return -1
     if not text or not text.isascii() or not text.isdecimal() or len(text) > len(str(2**64)):

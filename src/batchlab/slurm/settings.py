@@ -1,4 +1,4 @@
-"""Settings: keys with values as files have them, and where."""
+"""Settings: keys with values and positions in files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Option:
-    """One option of a setting: its key, or None where it is not known, and what stands after its ``=``."""
+    """An option of a setting: its key (None if unknown), and the text after ``=``."""
 
     key: Key | None
     written: str
@@ -51,17 +51,17 @@ class Setting:
     Attributes
     ----------
     key
-        What the tables know of it.
+        The entry of the key in the tables.
     written
-        Its name as the file writes it.
+        The key as written.
     value
         Its text, without quotes.
     place
-        Where it stands.
+        The position in the file.
     subject
-        What its line describes, as ``NodeName=n[1-8]``; empty for settings of the whole cluster.
+        The subject of its line, as ``NodeName=n[1-8]``; empty for cluster-wide settings.
     options
-        What it consists of, where it takes several options.
+        The options, if the key has several.
     """
 
     key: Key
@@ -72,7 +72,7 @@ class Setting:
     options: tuple[Option, ...] = ()
 
     def take(self, rule: Callable[[str], _T]) -> _T:
-        """Read the value by a rule; a broken one is an error that names the place."""
+        """Parse the value; an invalid value is an error with its position."""
         try:
             return rule(self.value)
         except ValueError as broken:
@@ -81,7 +81,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class UnknownKey:
-    """A key that no release has: what stands there, where, and the known name that is nearest to it."""
+    """A key that no release has: its value and position, and the nearest known name."""
 
     written: str
     value: str
@@ -92,12 +92,12 @@ class UnknownKey:
 
 @dataclass
 class Settings:
-    """The settings of a file or of a line; of a key that is given twice the last one counts."""
+    """The settings of a file or of a line; for a repeated key, the last one counts."""
 
     table: KeyTable
     given: list[Setting] = field(default_factory=list)
     defaults: Settings | None = None
-    """The settings that hold where this line says nothing."""
+    """The defaults for keys that are missing in this line."""
 
     def __post_init__(self) -> None:
         self.last: dict[str, Setting] = {}
@@ -113,7 +113,7 @@ class Settings:
         self.last[setting.key.name.lower()] = setting
 
     def find(self, *names: str) -> Setting | None:
-        """Give the setting of the first of several keys that is given, here or by default."""
+        """Return the setting of the first of several keys that is set, in the line or by default."""
         for source in (self, self.defaults):
             for name in names if source is not None else ():
                 found = cast("Settings", source).last.get(name.lower())
@@ -122,7 +122,7 @@ class Settings:
         return None
 
     def text(self, *names: str) -> str | None:
-        """Give the text of a key, its default where it is not given."""
+        """Return the text of a key, or its default if it is not set."""
         found = self.find(*names)
         if found is not None:
             return found.value
@@ -130,7 +130,7 @@ class Settings:
         return None if key is None else key.default
 
     def value(self, rule: Callable[[str], _T], *names: str) -> _T | None:
-        """Give the value of a key, read by a rule; its default's where it is not given; None without one."""
+        """Return the parsed value of a key, or its default if it is not set; None without a default."""
         found = self.find(*names)
         if found is not None:
             return found.take(rule)
@@ -138,24 +138,24 @@ class Settings:
         return None if default is None else rule(default)
 
     def whole(self, *names: str) -> int | None:
-        """Give a whole number; None where it is not given, or has no bound."""
+        """Return a whole number; None if it is not set or unlimited."""
         number = cast("float | None", self.value(KINDS["count"], *names))
         return None if number is None or math.isinf(number) else int(number)
 
     def true(self, *names: str) -> bool:
-        """Give a truth value; false where it is not given."""
+        """Return a Boolean; false if it is not set."""
         return bool(self.value(KINDS["truth"], *names))
 
     def names(self, *names: str) -> tuple[str, ...]:
-        """Give a list of names; empty where it is not given."""
+        """Return a list of names; empty if it is not set."""
         return cast("tuple[str, ...]", self.value(KINDS["names"], *names) or ())
 
     def time(self, *names: str) -> float | None:
-        """Give a time in seconds; infinite without a bound; None where it is not given."""
+        """Return a time in seconds; infinite if unlimited, None if it is not set."""
         return cast("float | None", self.value(KINDS["time"], *names))
 
     def options(self, name: str) -> Mapping[str, str | None]:
-        """Give the options of a key, by their names in lower case."""
+        """Return the options of a key, by lower-case name."""
         found = self.find(name)
         return {} if found is None else {each.written.lower(): each.value for each in found.options}
 
@@ -163,25 +163,25 @@ class Settings:
 def parse(
     line: str, place: Place, table: KeyTable, subject: str = "", unknown: list[UnknownKey] | None = None
 ) -> list[Setting]:
-    """Read the settings of a line.
+    """Parse the settings of a line.
 
     Parameters
     ----------
     line
-        ``Key=Value`` and so on, with blanks between.
+        Assignments ``Key=Value``, separated by blanks.
     place
-        Where it stands.
+        The position of the line.
     table
-        The keys that it may have.
+        The keys that the line may have.
     subject
-        What it describes.
+        The subject of the line.
     unknown
-        Takes keys that are not known; they are refused unless given.
+        Collects unknown keys; by default they are errors.
 
     Raises
     ------
     SystemDescriptionError
-        If it is none, a key is not known, or a value is not what the key needs.
+        If the line is invalid, a key is unknown, or a value does not fit its key.
     """
     found = []
     line, at = line.rstrip(), 0
@@ -205,7 +205,7 @@ def parse(
 
 
 def checked(setting: Setting) -> Setting:
-    """Check a setting's value, and find its options."""
+    """Check the value of a setting, and parse its options."""
     key = setting.key
     if key.options is None:
         if setting.value or key.kind in _NEEDS_VALUE:
@@ -222,13 +222,13 @@ def checked(setting: Setting) -> Setting:
 
 
 def refuse_option(setting: Setting, written: str, table: KeyTable) -> NoReturn:
-    """Refuse an option that no release has."""
+    """Raise for an option that no release has."""
     rule = f"{one_line(written)} is no option of {setting.key.name}.{_question(written, table)}"
     refuse(setting.place, f"{rule} Slurm refuses it too; take it out.")
 
 
 def nearest(name: str, table: KeyTable) -> str | None:
-    """Give the known name that is nearest to an unknown one; None where none is near."""
+    """Return the known name that is nearest to an unknown one; None if none is similar."""
     found = nearest_name(name, table.keys)
     return None if found is None else table.keys[found].name
 

@@ -1,4 +1,4 @@
-"""The network as a ``topology.conf`` describes it: a tree of switches, or blocks of nodes."""
+"""Parse a ``topology.conf``: a tree of switches, or blocks of nodes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Switch", "Topology", "check_topology", "read_topology"]
 
 @dataclass(frozen=True)
 class Switch:
-    """A switch with the nodes or the switches below it; or a block with its nodes."""
+    """A switch with its nodes or child switches; or a block with its nodes."""
 
     name: str
     place: Place
@@ -33,14 +33,14 @@ class Switch:
 
 @dataclass(frozen=True)
 class Topology:
-    """What a ``topology.conf`` describes.
+    """The contents of a ``topology.conf``.
 
     Attributes
     ----------
     switches, blocks
         In the order of the file.
     block_sizes
-        The sizes that jobs are placed on.
+        The block sizes for the placement of jobs.
     """
 
     switches: tuple[Switch, ...] = ()
@@ -49,12 +49,12 @@ class Topology:
 
 
 def read_topology(file: str, unknown: list[UnknownKey] | None) -> tuple[Topology, list[Setting]]:
-    """Read a ``topology.conf``.
+    """Parse a ``topology.conf``.
 
     Raises
     ------
     SystemDescriptionError
-        If a line is none, or a name is used twice.
+        If a line is invalid, or a name is used twice.
     """
     table = key_table("topology")
     given: list[Setting] = []
@@ -77,17 +77,17 @@ def read_topology(file: str, unknown: list[UnknownKey] | None) -> tuple[Topology
 
 
 def check_topology(topology: Topology, nodes: Collection[str]) -> tuple[Topology, list[Mended]]:
-    """Check that switches and blocks have switches that there are, and leave out nodes that are not there.
+    """Check that child switches exist, and remove unknown nodes.
 
     Returns
     -------
     tuple
-        The topology, and what Slurm says of nodes that are not in ``slurm.conf``: it leaves them out too.
+        The topology, and messages on nodes that are not in ``slurm.conf``, which Slurm also removes.
 
     Raises
     ------
     SystemDescriptionError
-        If a switch is not known.
+        If a switch is unknown.
     """
     known = {switch.name for switch in topology.switches}
     mended: list[Mended] = []

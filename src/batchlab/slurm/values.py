@@ -1,6 +1,6 @@
-"""What values of Slurm's files mean: numbers, truth values, times, lists. A broken one raises ``ValueError``.
+"""Parse values of Slurm's files: numbers, Booleans, times, lists. An invalid value raises ``ValueError``.
 
-Its text says the rule and the next step. The reader of the file adds file, line, key and value.
+The message has the rule and the next step. The reader of the file adds file, line, key and value.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ __all__ = [
 ]
 
 MOST_HOSTS = 65_536
-"""As many nodes as Slurm takes."""
+"""Slurm's maximum number of nodes."""
 YEAR = 31_536_000
-"""Seconds that are as good as no bound."""
+"""A number of seconds that is equivalent to no bound."""
 
 _UNLIMITED = frozenset({"unlimited", "infinite", "-1"})
 _TRUE = frozenset({"yes", "true", "up", "1"})
@@ -51,12 +51,12 @@ _DAY, _HOUR, _MINUTE = 86_400, 3_600, 60
 
 
 def bounded_seconds(given: float) -> int:
-    """Give minutes in seconds; a year where they are more, or infinite."""
+    """Convert minutes to seconds, at most a year."""
     return int(min(given * _MINUTE, YEAR))
 
 
 def count(text: str) -> float:
-    """Read a whole number from 0; infinite where it is UNLIMITED, INFINITE or -1."""
+    """Parse a whole number >= 0; infinite for UNLIMITED, INFINITE and -1."""
     if text.lower() in _UNLIMITED:
         return math.inf
     if not text.isascii() or not text.isdecimal() or len(text) > len(str(_LARGEST)) or int(text) > _LARGEST:
@@ -65,21 +65,21 @@ def count(text: str) -> float:
 
 
 def number(text: str) -> float:
-    """Read a number."""
+    """Parse a number."""
     if not _NUMBER.fullmatch(text):
         raise ValueError("must be a number, as 0.5")
     return float(text)
 
 
 def truth(text: str) -> bool:
-    """Read a truth value."""
+    """Parse a Boolean."""
     if text.lower() not in _TRUE | _FALSE:
         raise ValueError("must be YES or NO")
     return text.lower() in _TRUE
 
 
 def seconds(text: str) -> float:
-    """Read a time, in seconds.
+    """Parse a time, in seconds.
 
     Examples
     --------
@@ -101,18 +101,18 @@ def seconds(text: str) -> float:
 
 
 def minutes(text: str) -> float:
-    """Read a time limit, in whole minutes: seconds count as a further minute."""
+    """Parse a time limit, in minutes; seconds are rounded up to whole minutes."""
     given = seconds(text)
     return given if math.isinf(given) else math.ceil(given / _MINUTE)
 
 
 def plugin(text: str) -> str:
-    """Read the name of a plug-in without its kind: ``select/linear`` is ``linear``."""
+    """Return the name of a plug-in without its type: ``select/linear`` is ``linear``."""
     return text.rpartition("/")[2].lower()
 
 
 def separated(text: str) -> tuple[str, ...]:
-    """Read what stands between commas outside of brackets, without blanks."""
+    """Split at commas outside of brackets, and strip blanks."""
     parts: list[str] = []
     depth, begin = 0, 0
     for at, letter in enumerate(text):
@@ -124,12 +124,12 @@ def separated(text: str) -> tuple[str, ...]:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Read a list of names."""
+    """Parse a list of names."""
     return tuple(part for part in map(str.strip, text.replace("'", "").split(",")) if part)
 
 
 def options(text: str) -> tuple[tuple[str, str | None], ...]:
-    """Read a list of options, each with its value or None."""
+    """Parse a list of options, each with its value or None."""
     found: list[tuple[str, str | None]] = []
     for part in separated(text):
         name, sign, value = part.partition("=")
@@ -138,7 +138,7 @@ def options(text: str) -> tuple[tuple[str, str | None], ...]:
 
 
 def host_names(text: str) -> tuple[str, ...]:
-    """Read a list of hosts, as ``n[1-8,10],login``."""
+    """Parse a host list, as ``n[1-8,10],login``."""
     found = hosts(text, most=MOST_HOSTS) if text.count("[") == text.count("]") else None
     if not found:
         raise ValueError(f"must be names of nodes, as n[1-8,12], of at most {MOST_HOSTS:,}")
@@ -146,7 +146,7 @@ def host_names(text: str) -> tuple[str, ...]:
 
 
 def amount(text: str) -> int:
-    """Read an amount with a suffix of 1,024: ``4G`` is 4,294,967,296."""
+    """Parse an amount with a suffix for powers of 1,024: ``4G`` is 4,294,967,296."""
     match = _AMOUNT.fullmatch(text.strip())
     if match is None:
         raise ValueError("must be a whole number, or one with K, M, G, T or P")
@@ -154,7 +154,7 @@ def amount(text: str) -> int:
 
 
 def tres(text: str) -> Mapping[str, int | None]:
-    """Read amounts of resources, as ``cpu=28,mem=4G``: memory in MiB, None where -1 takes a limit away."""
+    """Parse amounts of resources, as ``cpu=28,mem=4G``: memory in MiB; None for -1, which removes a limit."""
     found: dict[str, int | None] = {}
     for name, value in options(text):
         if value is None:
@@ -170,7 +170,7 @@ def tres(text: str) -> Mapping[str, int | None]:
 
 
 def _weights(text: str) -> Mapping[str, float]:
-    """Read weights of resources; a memory's is for MiB, also where it is written for another unit."""
+    """Parse weights of resources; the weight of memory is converted to a weight per MiB."""
     found: dict[str, float] = {}
     for name, value in options(text):
         match = re.fullmatch(r"([-+0-9.eE]+)([KMGTP])?", value or "", re.IGNORECASE)
@@ -184,7 +184,7 @@ def _weights(text: str) -> Mapping[str, float]:
 
 
 def _ranges(text: str) -> tuple[int, ...]:
-    """Read numbers of CPUs or cores, as ``0,2-3``; brackets around them are skipped, as in Slurm."""
+    """Parse numbers of CPUs or cores, as ``0,2-3``; enclosing brackets are ignored, as in Slurm."""
     inner = text.strip()
     text = inner[1:-1] if inner[:1] == "[" and inner[-1:] == "]" else text
     if not _RANGES.fullmatch(text):
@@ -216,4 +216,4 @@ KINDS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         "ranges": _ranges,
     }
 )
-"""How values of each kind are read. Lists of hosts may name sets of nodes, and are read later."""
+"""The parsers of values by type. Lists of hosts may contain node sets, and are parsed later."""

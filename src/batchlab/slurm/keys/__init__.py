@@ -1,4 +1,4 @@
-"""The keys of Slurm's files, as data: what each does, since when, and what becomes of it here."""
+"""The keys of Slurm's files as data: meaning, releases, and treatment in batchlab."""
 
 from batchlab.lazy import listing
 from batchlab.slurm.keys.table import Change, Key, KeyTable, Status, changes, key_table, tables

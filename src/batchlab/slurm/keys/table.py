@@ -1,4 +1,4 @@
-"""Tables of keys, read from the files beside this module once they are asked for."""
+"""Tables of keys, read from files in this folder at first use."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 __all__ = ["Change", "Key", "KeyTable", "Status", "changes", "key_table", "tables"]
 
 Status = Literal["modelled", "read", "not_modelled", "no_effect"]
-"""What becomes of a key: simulations go by it; its value is known, and no simulation goes by it yet; it would
-change a schedule, and is not looked at; or it does not change when and where jobs run."""
+"""The treatment of a key: simulations use it; its value is parsed, but not used; it would change a schedule,
+and is ignored; or it has no effect on when and where jobs run."""
 
 Unknown = Literal["refused", "ignored", "kept"]
-"""What Slurm does with a name that the table does not have."""
+"""How Slurm treats a name that is not in the table."""
 
 _STATUSES: tuple[Status, ...] = ("modelled", "read", "not_modelled", "no_effect")
 _FILES = Path(__file__).parent
@@ -28,30 +28,30 @@ _NO_TABLES = {"changes.toml"}
 
 @dataclass(frozen=True)
 class Key:
-    """One key of a file, or one option of a key.
+    """A key of a file, or an option of a key.
 
     Attributes
     ----------
     name
-        As Slurm's manual writes it; files may write it in any case.
+        As in Slurm's manual; files may use any case.
     table
-        The table that it is in.
+        The table that contains it.
     status
-        What becomes of it here.
+        Its treatment.
     does
-        What it does in Slurm, in one sentence or two.
+        Its meaning in Slurm, in one or two sentences.
     kind
-        What its value is: a name of `batchlab.slurm.values.KINDS`.
+        The type of its value: a name in `batchlab.slurm.values.KINDS`.
     default
-        Its value where it is not given, as files would write it; None where there is none, or it depends.
+        Its default as text in a file; None if there is none, or if it depends on other values.
     since, until
-        The first and the last release with it; None where it is in 20.02 already, or still there.
+        The first and the last release with it; None if it exists in 20.02, or still exists.
     options
-        The table of its options, where it takes several.
+        The table of its options, if it has several.
     line
-        The table of the keys of its line, where it begins one that describes something.
+        The table of keys for its line, if it begins a line that describes an object.
     neutral
-        Values, in lower case, at which it asks for nothing: ``OverSubscribe=NO``.
+        Values, in lower case, at which it has no effect: ``OverSubscribe=NO``.
     """
 
     name: str
@@ -69,9 +69,9 @@ class Key:
 
 @dataclass(frozen=True)
 class KeyTable:
-    """The keys of one kind of line or list, by their names in lower case.
+    """The keys of one kind of line or list, by name in lower case.
 
-    Where unknown names are refused, `refused_since` is the first release that refuses them; None for all.
+    If unknown names are refused, `refused_since` is the first release that refuses them; None for all.
     """
 
     name: str
@@ -80,29 +80,29 @@ class KeyTable:
     refused_since: str | None = None
 
     def find(self, name: str) -> Key | None:
-        """Give a key by its name in any case; None where there is none."""
+        """Return a key by its name in any case; None if unknown."""
         return self.keys.get(name.lower())
 
     @property
     def names(self) -> list[str]:
-        """The names of all keys, as the manual writes them."""
+        """The names of all keys, as in the manual."""
         return [key.name for key in self.keys.values()]
 
 
 @dataclass(frozen=True)
 class Change:
-    """What a key means since a release.
+    """A change in the meaning of a key.
 
     Attributes
     ----------
     key, of
         The key, and its table.
     release
-        The first one of the new meaning.
+        The first release with the new meaning.
     before, after
-        The old meaning and the new one.
+        The old and the new meaning.
     absent
-        Whether it is the default that changed: it matters where the key is not given.
+        Whether the default changed: this matters if the key is not set.
     """
 
     key: str
@@ -114,13 +114,13 @@ class Change:
 
 
 def key_table(name: str) -> KeyTable:
-    """Give a table by its name."""
+    """Return a table by name."""
     return tables()[name]
 
 
 @cache
 def tables() -> Mapping[str, KeyTable]:
-    """Give all tables by their names."""
+    """Return all tables by name."""
     found: dict[str, KeyTable] = {}
     for file in sorted(_FILES.glob("*.toml")):
         if file.name not in _NO_TABLES:
@@ -133,7 +133,7 @@ def tables() -> Mapping[str, KeyTable]:
 
 @cache
 def changes() -> tuple[Change, ...]:
-    """Give the changes of meanings that are known."""
+    """Return all known changes of meanings."""
     content = tomllib.loads((_FILES / "changes.toml").read_text("utf-8"))
     return tuple(Change(**each) for each in content["changes"])
 
