@@ -1,4 +1,4 @@
-"""Platforms: hosts, links and the routes between them, described by calls, in TOML, or in SimGrid's XML."""
+"""Platforms: hosts, links and routes, described in Python, in TOML, or in SimGrid's XML."""
 
 from batchlab.lazy import listing
 from batchlab.platform.flows import Flow, ParallelTask

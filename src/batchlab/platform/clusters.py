@@ -1,4 +1,4 @@
-"""Clusters of SimGrid's XML, and what a zone of the routing Cluster has around its centre."""
+"""Clusters in SimGrid's XML, and the hosts and links around the centre of a zone with routing Cluster."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DRAGONFLY = 'groups,links;chassis,links;blades,links;nodes, like "3,4;4,3;4,1;4
 
 
 def cluster(builder: SimgridBuilder, element: Element) -> Cluster:
-    """Make a cluster."""
+    """Create a cluster."""
     given, fields = element.attributes, builder.node_fields(element, None)
     return builder.made(
         element,
@@ -51,7 +51,7 @@ def _topology(builder: SimgridBuilder, element: Element) -> Topology:
     kind = element.attributes.get("topology", "FLAT")
     if kind not in makers:
         raise builder.wrong(element, "topology", kind, f"is not known.{suggest(kind, makers)}")
-    # As in SimGrid, only a flat cluster heeds its backbone, and only the others their parameters.
+    # As in SimGrid, only flat clusters use a backbone, and only the others use topology parameters.
     return makers[kind](builder, element)
 
 
@@ -82,7 +82,7 @@ def _dragonfly(builder: SimgridBuilder, element: Element) -> Dragonfly:
 
 
 def _parameters(element: Element) -> list[list[int]]:
-    """Read numbers in lists, like ``"2;4,4;1,2;1,2"``; none where there is anything else."""
+    """Parse lists of numbers, like ``"2;4,4;1,2;1,2"``; empty if the text is invalid."""
     text = element.attributes.get("topo_parameters", "")
     lists = [each.split(",") for each in text[:_LONGEST_PARAMETERS].split(";")]
     if len(text) > _LONGEST_PARAMETERS or not all(WHOLE.fullmatch(each) for row in lists for each in row):
@@ -105,7 +105,7 @@ class Surroundings:
 
 
 def surroundings(builder: SimgridBuilder, zone: Element) -> Surroundings:
-    """Make the cabinets of a zone, the links of its hosts, and the backbone that all of them cross."""
+    """Create the cabinets of a zone, the links of its hosts, and the shared backbone."""
     around, backbones = Surroundings(), zone.each("backbone")
     if len(backbones) > 1:
         raise builder.refusal(backbones[1].line, "a zone has one <backbone> at most; remove the others.")
@@ -125,7 +125,7 @@ def surroundings(builder: SimgridBuilder, zone: Element) -> Surroundings:
 def _cabinet(
     builder: SimgridBuilder, element: Element, backbone: tuple[str, ...], around: Surroundings
 ) -> None:
-    """Add equal hosts, each with a link to the centre and one from it."""
+    """Add equal hosts, each with a link to the centre and a link from it."""
     given = element.attributes
     for number in builder.radical(element):
         name = f"{given['prefix']}{number}{given['suffix']}"

@@ -1,7 +1,7 @@
-"""SimGrid's XML as elements with their lines: known elements and attributes, and nothing that reaches out.
+"""Parse SimGrid's XML to elements with line numbers; check known elements and attributes.
 
-Entities are refused where they are declared, so that no file grows while it is read; the DOCTYPE may name
-SimGrid's DTD, which is never fetched.
+Entity declarations are refused, so that input cannot expand during parsing; the DOCTYPE may name SimGrid's
+DTD, which is never fetched.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from batchlab.errors import PlatformError, shown, suggest
 __all__ = ["Element", "parsed"]
 
 _DEEPEST = 200
-# A reference to a DTD, without declarations of its own.
+# A reference to a DTD without an internal subset.
 _DOCTYPE = re.compile(rb"<!DOCTYPE\s+platform(\s[^\[\]<>]*)?>")
 
 
@@ -29,13 +29,13 @@ class Element:
     children: list[Element] = field(default_factory=list)
 
     def each(self, *tags: str) -> list[Element]:
-        """Give the children of some kinds, in order."""
+        """Return the children with some tags, in order."""
         return [child for child in self.children if child.tag in tags]
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """What an element may have."""
+    """The attributes and children that an element may have."""
 
     required: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
@@ -111,24 +111,24 @@ def parsed(content: bytes, name: str) -> Element:
     Parameters
     ----------
     content
-        The file.
+        The content of the file.
     name
-        What it is called, for messages.
+        The name of the file in messages.
 
     Returns
     -------
     Element
-        ``<platform>``, with only known elements and attributes in it.
+        ``<platform>``; all elements and attributes in it are known.
 
     Raises
     ------
     PlatformError
-        Naming file and line.
+        If the document is invalid; the message names file and line.
     """
     reader = _Reader(name)
     try:
-        # Where there is a DTD, expat passes over entities that it does not know, since they might be declared
-        # there. This one is never read, so that they are errors.
+        # With a DTD, expat ignores unknown entities, since the DTD might declare them. The DTD is never read,
+        # so remove it and make unknown entities errors.
         reader.parser.Parse(_DOCTYPE.sub(_blank, content, count=1), True)
     except expat.ExpatError as error:
         reason = expat.ErrorString(error.code)
@@ -143,12 +143,12 @@ def parsed(content: bytes, name: str) -> Element:
 
 
 def _blank(match: re.Match[bytes]) -> bytes:
-    """Give as many lines."""
+    """Return the same number of line ends."""
     return b"\n" * match[0].count(b"\n")
 
 
 class _Reader:
-    """What expat calls."""
+    """The event handlers of expat."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -232,5 +232,5 @@ class _Reader:
 
 
 def _tag(tag: str) -> str:
-    """Show a tag of any length."""
+    """Show a tag, shortened if it is long."""
     return shown(tag).strip("'")

@@ -1,4 +1,4 @@
-"""What uses a platform: flows of bytes between two hosts, and parallel tasks on several."""
+"""Activities on a platform: flows of bytes between two hosts, and parallel tasks on several hosts."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _FIELDS = ("src", "dst", "bytes", "start")
 
 @dataclass(frozen=True)
 class Flow:
-    """Bytes that go from one host to another.
+    """A transfer of bytes from one host to another.
 
     Parameters
     ----------
     src, dst
-        The hosts, by name or by their places in `Platform.hosts`.
+        The hosts, by name or by index in `Platform.hosts`.
     bytes
-        How many, at least 0.
+        Number of bytes, at least 0.
     start
-        When they are sent, seconds.
+        Start of the transfer, seconds.
 
     Raises
     ------
@@ -53,23 +53,24 @@ class Flow:
 
 @dataclass(frozen=True, eq=False)
 class ParallelTask:
-    """Operations on several hosts and bytes between them, all in proportion to one another.
+    """Computation on several hosts and communication between them, all progressing in proportion.
 
     Parameters
     ----------
     hosts
-        The hosts, by name or by their places in `Platform.hosts`.
+        The hosts, by name or by index in `Platform.hosts`.
     flops
-        Operations, one number per host; none unless given.
+        Operations, one number per host; none by default.
     bytes
-        An n × n matrix for n hosts: row i, column j is what host i sends to host j; none unless given.
+        An n × n matrix for n hosts: row i, column j is the number of bytes from host i to host j; none by
+        default.
     start
         When the task starts, seconds.
 
     Raises
     ------
     PlatformError
-        If there are not as many numbers as hosts ask for, or some are not finite numbers >= 0.
+        If the numbers do not match the number of hosts, or are not finite and >= 0.
     """
 
     hosts: Sequence[str | int]
@@ -90,7 +91,7 @@ class ParallelTask:
 
 
 class TaskColumns(TypedDict):
-    """A parallel task as the kernel takes it."""
+    """A parallel task in the kernel's format."""
 
     hosts: list[int]
     flops: list[float]
@@ -98,7 +99,7 @@ class TaskColumns(TypedDict):
 
 
 class Columns(NamedTuple):
-    """Activities as the kernel takes them: one row each; the source of parallel tasks is -1."""
+    """Activities in the kernel's format, one row each; the source of parallel tasks is -1."""
 
     source: NDArray[np.int64]
     target: NDArray[np.int64]
@@ -108,14 +109,14 @@ class Columns(NamedTuple):
 
 
 def columns(flows: object, number: Callable[[str], int], count: int) -> Columns:
-    """Check activities, and put them in columns.
+    """Check activities, and convert them to columns.
 
     Parameters
     ----------
     flows
         Flows, parallel tasks, tuples and mappings in any order; or a table with the columns of `Flow`.
     number
-        Gives the place of a host by name.
+        Returns the index of a host by name.
     count
         The number of hosts.
 
@@ -127,7 +128,7 @@ def columns(flows: object, number: Callable[[str], int], count: int) -> Columns:
     Raises
     ------
     PlatformError
-        If an activity breaks a rule; the message names its place in the list, from 0.
+        If an activity breaks a rule; the message names its index in the list, from 0.
     """
     table = _table(flows)
     if table is not None:
@@ -140,7 +141,7 @@ def columns(flows: object, number: Callable[[str], int], count: int) -> Columns:
 
 
 class _Places:
-    """The places of hosts, each name looked up once."""
+    """The indices of hosts, with a cache for names."""
 
     def __init__(self, number: Callable[[str], int], count: int) -> None:
         self._number, self._count = number, count
@@ -163,7 +164,7 @@ class _Places:
         return int(host)
 
     def column(self, hosts: object) -> NDArray[np.int64]:
-        """Give the places of a whole column."""
+        """Return the indices of a column of hosts."""
         values = np.asarray(hosts)
         if values.dtype.kind in "iu" and values.size and values.min() >= 0 and values.max() < self._count:
             return values.astype(np.int64)
@@ -171,7 +172,7 @@ class _Places:
 
 
 def _table(flows: object) -> Mapping[str, object] | None:
-    """Give the columns of a table; None if it is none."""
+    """Return the columns of a table; None if the argument is no table."""
     if isinstance(flows, Mapping):
         return flows
     names = getattr(flows, "columns", None)
@@ -247,7 +248,7 @@ def _of_list(flows: Iterable[object], places: _Places) -> Columns:
 
 
 def _activity(given: object) -> Flow | ParallelTask:
-    """Take whatever may stand for a flow."""
+    """Convert a flow, a parallel task, a mapping or a tuple to an activity."""
     if isinstance(given, Flow | ParallelTask):
         return given
     if isinstance(given, Mapping):
@@ -285,7 +286,7 @@ def _amount(value: object, what: str) -> float:
 
 
 def _numbers(values: object, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:
-    """Take numbers of a shape; none are all zero."""
+    """Return numbers as an array of the given shape; empty input becomes zeros."""
     size = " × ".join(map(str, shape))
     try:
         array = np.array(values, dtype=np.float64)

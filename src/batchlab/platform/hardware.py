@@ -1,7 +1,7 @@
-"""What platforms are made of: disks, hosts and links.
+"""The elements of platforms: disks, hosts and links.
 
-Speeds are flops per second, bandwidths bytes per second, times seconds; each may be a text with a unit, as
-`batchlab.platform.quantities` reads it, and is held as a float.
+Speeds are in flops per second, bandwidths in bytes per second, times in seconds. Each may be a text with a
+unit (see `batchlab.platform.quantities`), and is stored as a float.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ SHARINGS: tuple[Sharing, ...] = get_args(Sharing)
 
 @dataclass(frozen=True)
 class Disk:
-    """A disk, or a burst buffer in the node.
+    """A disk, or a burst buffer in a node.
 
     Parameters
     ----------
     read, write
         Bandwidths, bytes per second.
     whole_bytes
-        Whether what is under way progresses in whole bytes at every event of a simulation, as in SimGrid's
-        model of disks (semantics A5).
+        Whether transfers progress in whole bytes at every event of a simulation, as in SimGrid's model of
+        disks (semantics A5).
     capacity
-        Bytes that it can hold of what is cached there (semantics A5a), > 0; None where that is not bounded.
+        Maximum number of cached bytes (semantics A5a), > 0; None if unlimited.
 
     Raises
     ------
     PlatformError
-        If a bandwidth or the capacity is not > 0, or `whole_bytes` neither True nor False.
+        If a bandwidth or the capacity is not > 0, or `whole_bytes` is not a Boolean.
     """
 
     read: Quantity = Quantity(BANDWIDTH, positive=True)
@@ -61,7 +61,7 @@ class Host:
     Parameters
     ----------
     name
-        Its name, unique among the platform's hosts, routers and zones; empty for the nodes of a cluster.
+        Its name, unique among the hosts, routers and zones of the platform; empty for the nodes of a cluster.
     speed
         Flops per second of one core.
     cores
@@ -75,14 +75,16 @@ class Host:
     disk
         Its disk or burst buffer, if it has one.
     striping
-        Where a job's burst buffers are striped over all of its nodes: the flops that this costs per byte.
+        The flops per byte of striping, if the burst buffers of a job are striped over all of its nodes.
     storage_targets
-        The storage hosts that its traffic with the parallel file system goes to, evenly; None for all.
+        The storage hosts among which its traffic with the parallel file system is divided evenly; None for
+        all.
     role
         ``"compute"`` (runs jobs), ``"storage"`` (an end point of the parallel file system),
-        ``"burst_buffer"`` (one that all nodes share), ``"batch"`` (runs the batch system; no job sees it).
+        ``"burst_buffer"`` (a burst buffer shared by all nodes), ``"batch"`` (runs the batch system, and no
+        jobs).
     properties
-        Whatever else a file says about it.
+        Further properties from a file.
 
     Raises
     ------
@@ -132,14 +134,14 @@ class Link:
     Parameters
     ----------
     name
-        Its name, unique among the platform's links.
+        Its name, unique among the links of the platform.
     bandwidth
         Bytes per second.
     latency
         Seconds.
     sharing
-        ``"shared"`` (the flows share the bandwidth), ``"fat_pipe"`` (each flow has all of it), or
-        ``"split_duplex"``: two links, ``NAME_UP`` and ``NAME_DOWN``, one for each way.
+        ``"shared"`` (flows share the bandwidth), ``"fat_pipe"`` (each flow has the full bandwidth), or
+        ``"split_duplex"``: two links, ``NAME_UP`` and ``NAME_DOWN``, one per direction.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Hops: how many links between routers lie on the route from one host to another.
+"""Hops: the number of links between routers on the route from one host to another.
 
-The link of a node to its router or switch does not count, nor does what is inside of a switch (the backbone
-of a crossbar, limiters). So there are no hops within a node, at one router, switch or blade. Within a cluster
-hops follow from the places of the nodes; elsewhere they are counted on routes.
+The link of a node to its router or switch is not counted, nor are the links inside a switch (the backbone of
+a crossbar, limiters). So the distance is 0 within a node, a router, a switch or a blade. Within a cluster,
+hops follow from the positions of the nodes; otherwise they are counted on routes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SAMPLE = 16
 
 
 def distance(platform: Platform) -> Callable[[int, int], int]:
-    """Give the function that counts the hops from one host of a platform to another, by their places.
+    """Return a function that counts the hops from one host of a platform to another, by index.
 
     Parameters
     ----------
@@ -41,10 +41,9 @@ def distance(platform: Platform) -> Callable[[int, int], int]:
     Returns
     -------
     callable
-        O(dimensions or levels) within a cluster; elsewhere O(length of the route). A
-        host that is in no cluster has a link of its own where its routes to up to 32 other hosts, those
-        after it and some from all, begin with one link (to it: end with one). Where there is no route there
-        are no hops.
+        O(dimensions or levels) within a cluster; otherwise O(length of the route). A host outside of clusters
+        has a link of its own if its routes to up to 32 sampled hosts begin with the same link (to it: end
+        with the same link). Without a route, the number of hops is 0.
 
     Examples
     --------
@@ -57,7 +56,7 @@ def distance(platform: Platform) -> Callable[[int, int], int]:
 
 
 def hop_links(platform: Platform) -> NDArray[np.bool_]:
-    """Say of each link of a platform whether it counts as a hop.
+    """Return a mask of the links of a platform that count as hops.
 
     Parameters
     ----------
@@ -67,8 +66,8 @@ def hop_links(platform: Platform) -> NDArray[np.bool_]:
     Returns
     -------
     numpy.ndarray
-        Shape (links,). The hops from one host to another are those among the links of the route. O(hosts ·
-        the length of a route).
+        Shape (links,). The number of hops between two hosts is the number of such links on the route. O(hosts
+        · length of a route).
     """
     hops = _Hops(platform)
     is_hop = np.ones(len(platform.kernel.links), np.bool_)
@@ -82,7 +81,7 @@ def hop_links(platform: Platform) -> NDArray[np.bool_]:
 
 
 def clusters(zone: Zone | Cluster) -> Iterator[Cluster]:
-    """Give the clusters of a zone, in the order of their hosts."""
+    """Yield the clusters of a zone, in the order of their hosts."""
     if isinstance(zone, Cluster):
         yield zone
         return
@@ -91,14 +90,14 @@ def clusters(zone: Zone | Cluster) -> Iterator[Cluster]:
 
 
 def fabric(topology: Topology, places: Sequence[int]) -> Fabric:
-    """Give the kernel nodes by their places among those that a topology connects."""
+    """Return the kernel's fabric for nodes of a topology, given by position."""
     kind = {Torus: "torus", Dragonfly: "dragonfly"}.get(type(topology), "tree")
-    # A crossbar is a tree of one level.
+    # A crossbar is a tree with one level.
     return Fabric(kind, topology.levels or (max(places, default=0) + 1,), places)
 
 
 class _Hops:
-    """What is known of the hosts of a platform."""
+    """The positions of hosts in clusters, and their own links, computed on demand."""
 
     def __init__(self, platform: Platform) -> None:
         self.kernel = platform.kernel
@@ -123,11 +122,11 @@ class _Hops:
         return self.fabrics[id(mine)].hops(here, there)
 
     def others(self, host: int) -> Iterable[int]:
-        """Give hosts to which the routes show the links of a host's own."""
+        """Return hosts, the routes to which reveal the host's own links."""
         cluster, _ = self.home.get(host, (None, 0))
         if cluster is not None and not isinstance(cluster.topology, FatTree):
             return ((host + 1) % self.count,)
-        # A node may have several: take the hosts after it, and some evenly from all.
+        # A node may have several links: sample the hosts after it, and some evenly from all.
         near = range(1, min(_SAMPLE, self.count))
         far = range(1, self.count, max(1, self.count // _SAMPLE))
         return ((host + apart) % self.count for apart in sorted({*near, *far}))
@@ -137,12 +136,12 @@ class _Hops:
         return max(0, len(route) - self.own(one, True) - self.own(other, False))  # out, in
 
     def route(self, one: int, other: int) -> list[int]:
-        """Give the links that are cables; none where there is no way."""
+        """Return the links of a route that are cables; empty without a route."""
         found = self.kernel.route(one, other)
         return [] if found is None else [link for link in found[0] if link not in self.no_cables]
 
     def _own(self, host: int, out: bool) -> int:  # out of the host or into it
-        """Count the links of its own with which the routes of a host begin, or end."""
+        """Count the host's own links at the beginning, or the end, of its routes."""
         cluster, _ = self.home.get(host, (None, 0))
         match None if cluster is None else cluster.topology:
             case None:
@@ -155,7 +154,7 @@ class _Hops:
                 return 1
 
     def _shared_end(self, host: int, out: bool) -> int:  # as `_own`
-        """Say whether the routes of a host in no cluster begin, or end, with one link."""
+        """Return 1 if all routes of a host outside of clusters begin, or end, with the same link, else 0."""
         pairs = ((host, other) if out else (other, host) for other in self.others(host))
         routes = [self.route(*pair) for pair in pairs]
         ends = [route[0 if out else -1] for route in routes if route]
@@ -163,7 +162,7 @@ class _Hops:
 
 
 def _no_cables(platform: Platform) -> set[int]:
-    """Give the links of clusters that a host has for itself, and those that bound its rate."""
+    """Return the links of clusters that are no cables: loopbacks and limiters."""
     names = [
         re.escape(cluster.name)
         for cluster in clusters(platform.root)

@@ -1,4 +1,4 @@
-"""Ready platforms of machines, by name, each with its sources: `Platform.machine("cielo")`."""
+"""Predefined platforms of machines with their sources, by name: `Platform.machine("cielo")`."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ _OBAIDA = (
 
 @dataclass(frozen=True)
 class Machine:
-    """A ready platform.
+    """A predefined platform.
 
     Parameters
     ----------
     summary
-        What the machine is, or was, and where.
+        The machine and its site.
     topology
-        How its nodes are connected.
+        The topology of its nodes.
     bandwidth, latency
         Of each cable: bytes per second, seconds.
     cores
-        Cores of a node.
+        Cores per node.
     source
-        Where the numbers are from.
+        The source of the numbers.
     notes
-        What is assumed, left out, or from memory.
+        Assumptions, simplifications, and values without a source.
     """
 
     summary: str
@@ -49,7 +49,7 @@ class Machine:
 
 
 def _gemini(x: int, y: int, z: int) -> Torus:
-    """Make a torus of Cray's Gemini: two nodes at a router, cables doubled in x and z."""
+    """Create a torus of Cray's Gemini: two nodes per router, double cables in x and z."""
     link: Any = "20GBps"
     latency: Any = "0.635us"
     return Torus((x, y, z), None, 2, (2, 1, 2), link, latency)
@@ -134,16 +134,16 @@ MACHINES: Mapping[str, Machine] = {
         "memory.",
     ),
 }
-"""The ready platforms."""
+"""The predefined platforms."""
 
 
 def find(name: str) -> Machine:
-    """Give a ready platform's description.
+    """Return the description of a predefined platform.
 
     Raises
     ------
     PlatformError
-        If there is none of this name; the message suggests the nearest.
+        If the name is unknown; the message suggests the nearest.
     """
     if name not in MACHINES:
         raise PlatformError(f"no machine named {shown(name)}.{suggest(name, MACHINES)}")

@@ -1,4 +1,4 @@
-"""Network models: by which rule flows and parallel tasks share a platform, and with which parameters."""
+"""Network models: how flows and parallel tasks share a platform, and the parameters of the models."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["MODELS", "NetworkModel"]
 
 
 class _Model(NamedTuple):
-    """What the kernel says of a model."""
+    """A model as described by the kernel."""
 
     name: str
     about: str
@@ -33,7 +33,7 @@ _KNOWN = {
     for name, about, knows_tasks, parameters in _kernel.network_models()
 }
 MODELS: Mapping[str, str] = {model.name: model.about for model in _KNOWN.values()}
-"""The models, and what they are."""
+"""The models, with a description of each."""
 
 _UNITS: Mapping[str, Unit] = {"loopback_bandwidth": BANDWIDTH, "loopback_latency": TIME}
 _POSITIVE = frozenset({"bandwidth_factor", "loopback_bandwidth"})
@@ -41,37 +41,37 @@ _POSITIVE = frozenset({"bandwidth_factor", "loopback_bandwidth"})
 
 @dataclass(frozen=True)
 class NetworkModel:
-    """By which rule flows and parallel tasks share links and cores, and what is different from it.
+    """How flows and parallel tasks share links and cores: a model, and changes of its parameters.
 
-    `share` and `simulate` both take one; a name stands for the model with its own parameters. What the
-    parameters do is in docs/sharing.md, and which model takes which.
+    `share` and `simulate` accept one; a name stands for the model with its default parameters.
+    docs/sharing.md describes the parameters and the models that have them.
 
     Parameters
     ----------
     model
         A key of `MODELS`.
     bandwidth_factor
-        The part of the bandwidth that payloads can have.
+        The fraction of the bandwidth available to payloads.
     latency_factor
-        How many latencies pass before the first byte.
+        Number of latencies before the first byte arrives.
     weight
-        Bytes whose time on each link adds to the round trip that shares are weighted by.
+        Bytes whose transfer time on each link is added to the round-trip time, which weights the shares.
     window
-        The greatest window, bytes: twice what a message may send per latency; 0: none.
+        The maximum window, bytes: twice the bytes that a message may send per latency; 0: unlimited.
     cross_traffic
-        Whether 5 % of a message's rate load the links back.
+        Whether 5 % of the rate of a message loads the links of the reverse route.
     loopback_bandwidth, loopback_latency
-        Bytes per second, and seconds, from a host to itself where the platform has no such route; texts with
-        units will do.
+        Bytes per second, and seconds, from a host to itself if the platform has no such route; numbers or
+        texts with units.
 
     Raises
     ------
     PlatformError
-        If there is no such model, the model does not take a parameter, or a value breaks its rule.
+        If the model is unknown, it has no such parameter, or a value breaks its rule.
 
     Notes
     -----
-    None: the model's own. `from_simgrid` takes the same by SimGrid's names.
+    None stands for the default of the model. `from_simgrid` accepts SimGrid's names.
 
     Examples
     --------
@@ -109,22 +109,22 @@ class NetworkModel:
 
     @classmethod
     def of(cls, value: object) -> NetworkModel:
-        """Take a model, the name of one, or a mapping of the parameters here.
+        """Convert a model, the name of a model, or a mapping of parameters to a `NetworkModel`.
 
         Parameters
         ----------
         value
-            What a user gave.
+            The value to convert.
 
         Returns
         -------
         NetworkModel
-            The same object if it is one.
+            The argument itself if it is a `NetworkModel`.
 
         Raises
         ------
         PlatformError
-            If it is none of these, or breaks a rule.
+            If the value is none of these, or breaks a rule.
         """
         if isinstance(value, cls):
             return value
@@ -141,16 +141,16 @@ class NetworkModel:
     def from_simgrid(
         cls, options: Mapping[str, float | bool | str], model: str | NetworkModel | None = None
     ) -> NetworkModel:
-        """Take SimGrid's options over; a whole configuration will do.
+        """Convert options of SimGrid; a complete configuration is accepted.
 
         Parameters
         ----------
         options
-            Values by SimGrid's names: ``network/TCP-gamma``, … Those that choose among SimGrid's models
-            (``host/model``, ``host/solver``, ``network/model``) choose the model; those that the model does
-            not take change nothing, as in SimGrid.
+            Values by SimGrid's names: ``network/TCP-gamma``, … Options that select one of SimGrid's models
+            (``host/model``, ``host/solver``, ``network/model``) select the model; options that the model does
+            not have are ignored, as in SimGrid.
         model
-            The model, or the name of one; ``"max_min"`` unless given, or chosen by the options.
+            The model or its name; by default the one selected by the options, else ``"max_min"``.
 
         Returns
         -------
@@ -159,8 +159,8 @@ class NetworkModel:
         Raises
         ------
         PlatformError
-            If an option is not known, a value breaks its rule, or the options choose another model than is
-            given.
+            If an option is unknown, a value breaks its rule, or the options select another model than
+            `model`.
 
         Examples
         --------
@@ -178,27 +178,27 @@ class NetworkModel:
 
     @property
     def changed(self) -> dict[str, float | bool]:
-        """The parameters that are not the model's own, by name."""
+        """The parameters that differ from the model's defaults, by name."""
         return dict(self._given())
 
     @property
     def knows_tasks(self) -> bool:
-        """Whether the model is defined for parallel tasks, and not for flows alone."""
+        """Whether the model supports parallel tasks, and not only flows."""
         return _KNOWN[self.model].knows_tasks
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The names of the parameters that the model takes."""
+        """The names of the model's parameters."""
         return _KNOWN[self.model].parameters
 
     @property
     def plain(self) -> str | dict[str, str | float | bool]:
-        """The name where nothing is changed, else a mapping for JSON and TOML; `of` takes both back."""
+        """The name for default parameters, else a mapping for JSON and TOML; `of` accepts both."""
         return {"model": self.model, **self.changed} if self.changed else self.model
 
     @property
     def kernel(self) -> tuple[str, list[tuple[str, float]]]:
-        """The model as the kernel takes it."""
+        """The model in the kernel's format."""
         return self.model, [(name, float(value)) for name, value in self._given()]
 
     def _given(self) -> Iterator[tuple[str, float | bool]]:

@@ -1,7 +1,7 @@
-"""What platforms are put together from: routes, clusters and zones.
+"""The composite parts of platforms: routes, clusters and zones.
 
-Speeds are flops per second, bandwidths bytes per second, times seconds; each may be a text with a unit, as
-`batchlab.platform.quantities` reads it, and is held as a float.
+Speeds are in flops per second, bandwidths in bytes per second, times in seconds. Each may be a text with a
+unit (see `batchlab.platform.quantities`), and is stored as a float.
 """
 
 from __future__ import annotations
@@ -34,11 +34,12 @@ class Route:
     source, target
         Names of hosts, routers or zones directly in the zone.
     links
-        Names of the links, in order; ``NAME_UP`` or ``NAME_DOWN`` of split-duplex ones.
+        Names of the links, in order; ``NAME_UP`` or ``NAME_DOWN`` for split-duplex links.
     source_gateway, target_gateway
-        The host or router through which the route leaves a zone, and enters one.
+        The host or router at which the route leaves the source zone, and enters the target zone.
     symmetrical
-        Whether the way back is the same in the other order (on split-duplex links, in the other direction).
+        Whether the reverse route has the same links in reverse order (split-duplex links in the other
+        direction).
 
     Raises
     ------
@@ -70,7 +71,7 @@ class Ray:
     Parameters
     ----------
     member
-        Its name.
+        The name of the member.
     up, down
         Names of the links from the member to the centre, and from the centre to the member; in order.
 
@@ -92,16 +93,16 @@ class Ray:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Equal nodes and what connects them; links and routes are named and made as SimGrid 3.34 does.
+    """Equal nodes and their network; links and routes are named and created as in SimGrid 3.34.
 
     Parameters
     ----------
     name
-        Its name; links are called after it.
+        Its name, which prefixes the names of links.
     numbers
-        The nodes' numbers, held as a tuple: each node is called `prefix`, number, `suffix`.
+        The numbers of the nodes, stored as a tuple: the name of a node is `prefix`, number, `suffix`.
     node
-        What each node is like, without a name.
+        The description of each node, without a name.
     bandwidth
         Bytes per second of each cable.
     latency
@@ -111,13 +112,14 @@ class Cluster:
     prefix, suffix
         See `numbers`.
     sharing
-        What a cable is: ``"split_duplex"``, a link for each way; or ``"shared"``, ``"fat_pipe"``.
+        The sharing of cables: ``"split_duplex"``, with one link per direction; or ``"shared"``,
+        ``"fat_pipe"``.
     loopback
-        Each node's link to itself, if it has one; its name and sharing are not looked at.
+        Each node's link to itself, if any; its name and sharing are ignored.
     limiter
-        Bytes per second of a link that everything into and out of a node (and switch) crosses, if any.
+        Bytes per second of a link that all traffic into and out of a node (and switch) crosses, if any.
     router
-        The name of the point in the middle of a crossbar; prefix, name, ``_router``, suffix unless given.
+        The name of the central router of a crossbar; by default prefix, name, ``_router``, suffix.
 
     Raises
     ------
@@ -158,23 +160,23 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Zone:
-    """Hosts, routers, clusters and zones, and how they reach one another.
+    """Hosts, routers, clusters and zones, and the routing between them.
 
     Parameters
     ----------
     name
-        Its name, unique among the platform's hosts, routers and zones.
+        Its name, unique among the hosts, routers and zones of the platform.
     routing
-        ``"full"`` (by the routes that are given), ``"star"`` (each member by its ray to the centre),
-        ``"floyd"`` or ``"dijkstra"`` (by the fewest links over the routes that are given).
+        ``"full"`` (by explicit routes), ``"star"`` (each member by its ray to the centre), ``"floyd"`` or
+        ``"dijkstra"`` (by the fewest links over explicit routes).
     members
         Its zones and clusters.
     hosts, routers, links
-        What it has itself; links may be used in every zone.
+        Its own hosts, routers and links; links may be used in every zone.
     routes
         Routes between its members; none in a star.
     rays
-        The links of the members of a star; a member without a ray is in the centre.
+        The links of the members of a star; a member without a ray is at the centre.
 
     Raises
     ------

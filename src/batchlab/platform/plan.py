@@ -1,4 +1,4 @@
-"""From a description to the kernel's platform: the parts in the order in which the kernel takes them."""
+"""Convert a description to the kernel's platform, with the parts in the order that the kernel requires."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _DEEPEST = 100
 
 
 class MisfitError(PlatformError):
-    """A part that does not fit with the others; who knows where it was written can say so.
+    """A part that does not fit with the others; readers of files catch it to add the position.
 
     Parameters
     ----------
     part
         The part.
     rule
-        What is wrong, and the next step.
+        The broken rule, and the next step.
     """
 
     def __init__(self, part: Part, rule: str) -> None:
@@ -41,17 +41,17 @@ class MisfitError(PlatformError):
 
 
 def build(root: Zone | Cluster) -> Kernel:
-    """Make the kernel's platform.
+    """Create the kernel's platform.
 
     Parameters
     ----------
     root
-        What holds everything.
+        The root zone or cluster.
 
     Returns
     -------
     Platform
-        The kernel's.
+        The kernel's platform.
 
     Raises
     ------
@@ -77,14 +77,14 @@ def build(root: Zone | Cluster) -> Kernel:
 
 
 def _zones(steps: list[_Step]) -> Iterator[Zone | Cluster]:
-    """Give the zones and clusters in the order in which the kernel numbers them."""
+    """Yield the zones and clusters in the order in which the kernel numbers them."""
     for _, _, part in steps:
         if isinstance(part, Zone | Cluster):
             yield part
 
 
 def _things(root: Zone | Cluster) -> Iterator[_Step]:
-    """Give what there is, zone by zone; each with the number of the zone that it is in."""
+    """Yield all parts, zone by zone, each with the number of its zone."""
     waiting: list[tuple[Zone | Cluster, int | None, int]] = [(root, None, 0)]
     number = 0
     while waiting:
@@ -101,7 +101,7 @@ def _things(root: Zone | Cluster) -> Iterator[_Step]:
 
 
 def _check_targets(steps: list[_Step]) -> None:
-    """Refuse storage targets that are no hosts: the kernel no longer knows who named them."""
+    """Raise for storage targets that are no hosts: the kernel could not name the part that refers to them."""
     named = [(part.node if isinstance(part, Cluster) else part, part) for part in _with_hosts(steps)]
     wanted = [(target, part) for host, part in named for target in host.storage_targets or ()]
     if not wanted:
@@ -127,7 +127,7 @@ def _host_names(part: Cluster | Host) -> Iterator[str]:
 
 
 def _described(part: Part) -> str:
-    """Name a part in an error."""
+    """Return the name of a part in error messages."""
     if isinstance(part, Route):
         return f"route from {shown(part.source)} to {shown(part.target)}"
     if isinstance(part, Ray):

@@ -1,4 +1,4 @@
-"""The described platform: what there is, which routes lead over it, and short ways to describe it."""
+"""The platform: its parts, the routes between hosts, and short constructors."""
 
 from __future__ import annotations
 
@@ -39,18 +39,19 @@ class Way(NamedTuple):
 class Platform:
     """Hosts, links, and the routes between hosts.
 
-    Routes are computed when they are asked for: thousands of hosts cost no more than their parts.
+    Routes are computed on demand, so the cost of thousands of hosts is proportional to the parts of the
+    description.
 
     Parameters
     ----------
     root
-        The zone or cluster that holds everything.
+        The root zone or cluster.
     name
-        What the platform is called; as the root unless given.
+        The name of the platform; by default that of the root.
     read_links, write_links
-        Names of links whose load is that of reading from the parallel file system, and of writing to it.
+        Names of the links that count as load of reading from the parallel file system, and of writing to it.
     options
-        SimGrid's options that a file sets, by name; nothing here looks at them.
+        SimGrid's options in a file, by name; not used by the platform.
 
     Raises
     ------
@@ -96,13 +97,13 @@ class Platform:
 
     @property
     def kernel(self) -> Kernel:
-        """The kernel's platform, made once."""
+        """The kernel's platform, created once."""
         kernel: Kernel = self.__dict__["_kernel"]
         return kernel
 
     @cached_property
     def hosts(self) -> tuple[Host, ...]:
-        """All hosts, in the order of the description; links and jobs know them by their places."""
+        """All hosts, in the order of the description; links and jobs refer to them by index."""
         return tuple(_hosts(self.root))
 
     @cached_property
@@ -112,7 +113,7 @@ class Platform:
 
     @cached_property
     def links(self) -> tuple[Link, ...]:
-        """All links; split-duplex ones are two, ``NAME_UP`` and ``NAME_DOWN``."""
+        """All links; split-duplex links count as two, ``NAME_UP`` and ``NAME_DOWN``."""
         return tuple(_link(*each) for each in self._link_facts)
 
     @cached_property
@@ -132,7 +133,7 @@ class Platform:
         return {name: number for number, name in enumerate(self._link_names)}
 
     def number(self, host: str) -> int:
-        """Give a host's place among the hosts.
+        """Return the index of a host.
 
         Raises
         ------
@@ -142,7 +143,7 @@ class Platform:
         return _place(host, self._host_numbers, "host")
 
     def link_number(self, link: str) -> int:
-        """Give a link's place among the links.
+        """Return the index of a link.
 
         Raises
         ------
@@ -152,7 +153,7 @@ class Platform:
         return _place(link, self._link_numbers, "link")
 
     def link(self, name: str) -> Link:
-        """Give a link by its name, without making all of them.
+        """Return a link by name, without creating all links.
 
         Raises
         ------
@@ -162,34 +163,34 @@ class Platform:
         return _link(*self._link_facts[self.link_number(name)])
 
     def in_whole_bytes(self) -> Platform:
-        """Let all disks progress in whole bytes, as SimGrid's do (`Disk`).
+        """Make all disks progress in whole bytes, as in SimGrid (`Disk`).
 
         Returns
         -------
         Platform
-            The same platform but for its disks; itself if it has none.
+            The platform with changed disks; the platform itself if it has none.
         """
         if all(host.disk is None for host in self.hosts):
             return self
         return replace(self, root=_in_whole_bytes(self.root))
 
     def with_storage_links(self, read: Iterable[str], write: Iterable[str]) -> Platform:
-        """Say which links lead from the parallel file system, and which to it.
+        """Set the links from and to the parallel file system.
 
         Parameters
         ----------
         read, write
-            The names of the links whose load is that of reading, and of writing.
+            The names of the links that count as load of reading, and of writing.
 
         Returns
         -------
         Platform
-            The same platform with these as `read_links` and `write_links`.
+            The platform with these `read_links` and `write_links`.
 
         Raises
         ------
         PlatformError
-            If the platform has no link of a name.
+            If a link is unknown.
         """
         read, write = tuple(read), tuple(write)
         if (read, write) == (self.read_links, self.write_links):
@@ -197,22 +198,22 @@ class Platform:
         return replace(self, read_links=read, write_links=write)
 
     def route(self, source: str, target: str) -> Way:
-        """Find the way from one host to another.
+        """Return the route from one host to another.
 
         Parameters
         ----------
         source, target
-            The hosts' names.
+            The names of the hosts.
 
         Returns
         -------
         Way
-            The links' names, in order, and their latency in seconds.
+            The names of the links, in order, and their total latency in seconds.
 
         Raises
         ------
         PlatformError
-            If there is no such host, or no route.
+            If a host is unknown, or there is no route.
         """
         found = self.kernel.route(self.number(source), self.number(target))
         if found is None:
@@ -224,7 +225,7 @@ class Platform:
 
     @classmethod
     def machine(cls, name: str) -> Platform:
-        """Describe a machine that is ready; `batchlab.platform.machines` has them with their sources.
+        """Create a predefined platform; `batchlab.platform.machines` lists them with their sources.
 
         Parameters
         ----------
@@ -235,12 +236,12 @@ class Platform:
         Returns
         -------
         Platform
-            One cluster, called after the machine.
+            A platform of one cluster, named after the machine.
 
         Raises
         ------
         PlatformError
-            If there is none of this name.
+            If the name is unknown.
         """
         found = machines.find(name)
         options: presets.ClusterOptions = {"name": name, "cores": found.cores}
@@ -256,23 +257,23 @@ class Platform:
         backbone: Link | None = None,
         **options: Unpack[presets.ClusterOptions],
     ) -> Platform:
-        """Describe nodes around one switch; with a backbone, everything crosses one more link.
+        """Create a platform of nodes around one switch; all traffic crosses the backbone, if there is one.
 
         Parameters
         ----------
         nodes
-            How many there are, or their numbers.
+            The number of nodes, or their numbers.
         bandwidth, latency
             Of each cable: bytes per second, seconds.
         backbone
             The link in the switch.
         **options
-            As `Cluster` and `Host` take them; `storage` adds a parallel file system or shared burst buffer.
+            As for `Cluster` and `Host`; `storage` adds a parallel file system or a shared burst buffer.
 
         Returns
         -------
         Platform
-            One cluster, called ``"cluster"`` unless told.
+            A platform of one cluster, by default named ``"cluster"``.
         """
         numbers = range(nodes) if isinstance(nodes, int) else tuple(nodes)
         return cls(*presets.clustered(Crossbar(backbone), numbers, bandwidth, latency, options))
@@ -288,12 +289,12 @@ class Platform:
         latency: float | str = 0.0,
         **options: Unpack[presets.ClusterOptions],
     ) -> Platform:
-        """Describe nodes at the leaves of a fat tree.
+        """Create a platform of nodes at the leaves of a fat tree.
 
         Parameters
         ----------
         down, up, cables
-            As `FatTree` takes them, lowest level first; single cables unless given.
+            As for `FatTree`, lowest level first; single cables by default.
         bandwidth, latency
             Of each cable: bytes per second, seconds.
         **options
@@ -302,7 +303,7 @@ class Platform:
         Returns
         -------
         Platform
-            One cluster of as many nodes as the product of `down`.
+            A platform of one cluster; its number of nodes is the product of `down`.
         """
         topology = FatTree(tuple(down), tuple(up), (1,) * len(down) if cables is None else tuple(cables))
         return cls(*presets.clustered(topology, None, bandwidth, latency, options))
@@ -320,7 +321,7 @@ class Platform:
         node_latency: float | str = 0.0,
         **options: Unpack[presets.ClusterOptions],
     ) -> Platform:
-        """Describe nodes at the routers of a torus.
+        """Create a platform of nodes at the routers of a torus.
 
         Parameters
         ----------
@@ -331,15 +332,16 @@ class Platform:
         latency
             Seconds.
         nodes_per_router, cables, node_bandwidth, node_latency
-            As `Torus` takes them: nodes at each router, parallel cables along each dimension, and each node's
-            own link to its router.
+            As for `Torus`: nodes per router, parallel cables along each dimension, and each node's link to
+            its router.
         **options
             As for `crossbar`.
 
         Returns
         -------
         Platform
-            One cluster of as many nodes as the product of `dimensions` and `nodes_per_router`.
+            A platform of one cluster; its number of nodes is the product of `dimensions` and
+            `nodes_per_router`.
         """
         each = (
             [bandwidth] if isinstance(bandwidth, str) or not isinstance(bandwidth, Sequence) else [*bandwidth]
@@ -369,12 +371,12 @@ class Platform:
         latency: float | str = 0.0,
         **options: Unpack[presets.ClusterOptions],
     ) -> Platform:
-        """Describe nodes in a dragonfly.
+        """Create a platform of nodes in a dragonfly.
 
         Parameters
         ----------
         groups, chassis, blades, nodes_per_blade, blue, black, green
-            As `Dragonfly` takes them.
+            As for `Dragonfly`.
         bandwidth, latency
             Of each cable: bytes per second, seconds.
         **options
@@ -383,7 +385,7 @@ class Platform:
         Returns
         -------
         Platform
-            One cluster.
+            A platform of one cluster.
         """
         topology = Dragonfly(groups, chassis, blades, nodes_per_blade, blue, black, green)
         return cls(*presets.clustered(topology, None, bandwidth, latency, options))
@@ -398,25 +400,26 @@ class Platform:
         routing: GraphRouting = "dijkstra",
         **options: Unpack[presets.HostOptions],
     ) -> Platform:
-        """Describe hosts and routers joined by links; routes take the fewest links.
+        """Create a platform of hosts and routers joined by links; routes have the fewest links.
 
         Parameters
         ----------
         edges
-            Two ends and the link between them, which goes both ways; ends that are no hosts are routers.
+            Tuples of two ends and their link, which is used in both directions; ends that are no hosts are
+            routers.
         hosts
-            The hosts; for those given by name `options` says what they are like.
+            The hosts; `options` describes those that are given by name.
         name
-            What the platform is called.
+            The name of the platform.
         routing
-            Which of equally short ways is taken: Dijkstra's or Floyd's, as SimGrid does under these names.
+            The algorithm that selects among equally short routes: Dijkstra's or Floyd's, as in SimGrid.
         **options
-            What the hosts given by name are like, as `Host` takes it.
+            The description of hosts that are given by name, as for `Host`.
 
         Returns
         -------
         Platform
-            One zone.
+            A platform of one zone.
         """
         return cls(*presets.graph(edges, hosts, name, routing, options))
 
@@ -431,36 +434,36 @@ class Platform:
         symmetrical: bool = True,
         **options: Unpack[presets.HostOptions],
     ) -> Platform:
-        """Describe hosts by every route between them.
+        """Create a platform of hosts with explicit routes between them.
 
         Parameters
         ----------
         links
             The links.
         routes
-            For each pair of a source and a target the names of the links, in order.
+            The names of the links in order, for each pair of a source and a target.
         hosts
-            The hosts; unless given, whatever the routes join.
+            The hosts; by default all ends of routes.
         name
-            What the platform is called.
+            The name of the platform.
         symmetrical
-            Whether each route goes both ways.
+            Whether each route is valid in both directions.
         **options
-            What the hosts given by name are like, as `Host` takes it.
+            The description of hosts that are given by name, as for `Host`.
 
         Returns
         -------
         Platform
-            One zone.
+            A platform of one zone.
         """
         return cls(*presets.given(links, routes, hosts, name, options, symmetrical=symmetrical))
 
 
 def _hosts(zone: Zone | Cluster) -> Iterable[Host]:
-    """Give the hosts of a zone in the kernel's order."""
+    """Yield the hosts of a zone in the kernel's order."""
     if isinstance(zone, Cluster):
         for number in zone.numbers:
-            # What was checked once is not checked again for each of thousands of nodes.
+            # Skip the checks, which would be repeated for each of thousands of nodes.
             host = object.__new__(Host)
             host.__dict__.update(zone.node.__dict__, name=f"{zone.prefix}{number}{zone.suffix}")
             yield host
@@ -475,7 +478,7 @@ def _link(name: str, bandwidth: float, latency: float, fat: bool) -> Link:  # as
 
 
 def _in_whole_bytes(zone: Zone | Cluster) -> Zone | Cluster:
-    """Give the same zone, whose disks progress in whole bytes."""
+    """Return the zone with disks that progress in whole bytes."""
     if isinstance(zone, Cluster):
         return replace(zone, node=_with_whole_bytes(zone.node))
     hosts = tuple(map(_with_whole_bytes, zone.hosts))

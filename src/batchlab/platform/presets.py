@@ -1,4 +1,4 @@
-"""Short ways to describe the usual platforms: one cluster with its storage, a graph, given routes."""
+"""Short constructors of common platforms: a cluster with storage, a graph, explicit routes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["ClusterOptions", "HostOptions", "Outline", "clustered", "given", "gr
 
 
 class HostOptions(TypedDict, total=False):
-    """What may be said of all nodes at once; as `Host` takes it."""
+    """Options for all nodes, as for `Host`."""
 
     speed: float | str
     cores: int
@@ -32,7 +32,7 @@ class HostOptions(TypedDict, total=False):
 
 
 class ClusterOptions(HostOptions, total=False):
-    """What may be said of a cluster beside its topology, and of its nodes."""
+    """Options of a cluster other than its topology, and options of its nodes."""
 
     name: str
     prefix: str
@@ -44,7 +44,7 @@ class ClusterOptions(HostOptions, total=False):
 
 
 class Outline(NamedTuple):
-    """What a `Platform` is made of."""
+    """The arguments of `Platform`."""
 
     root: Zone | Cluster
     name: str
@@ -59,7 +59,7 @@ def clustered(
     latency: float | str,
     options: ClusterOptions,
 ) -> Outline:
-    """Describe one cluster, and the storage beside it."""
+    """Create a cluster with optional shared storage."""
     for key in options:
         if key not in _OF_CLUSTER | _OF_HOST:
             raise TypeError(f"there is no argument {key!r}.{suggest(key, _OF_CLUSTER | _OF_HOST)}")
@@ -86,7 +86,7 @@ def graph(
     routing: GraphRouting,
     options: HostOptions,
 ) -> Outline:
-    """Describe hosts and routers joined by links."""
+    """Create hosts and routers joined by links."""
     taken, joined = _named(hosts, options), [*edges]
     known = {host.name for host in taken}
     ends = dict.fromkeys(end for source, target, _ in joined for end in (source, target))
@@ -110,7 +110,7 @@ def given(
     *,
     symmetrical: bool,
 ) -> Outline:
-    """Describe hosts by every route between them."""
+    """Create hosts with explicit routes between them."""
     ends = dict.fromkeys(end for pair in routes for end in pair)
     listed = tuple(
         Route(source, target, tuple(names), symmetrical=symmetrical)
@@ -121,12 +121,12 @@ def given(
 
 
 def _named(hosts: Iterable[Host | str], options: HostOptions) -> tuple[Host, ...]:
-    """Make hosts of those that are given by name."""
+    """Create the hosts that are given by name."""
     return tuple(host if isinstance(host, Host) else Host(host, **options) for host in hosts)
 
 
 def _forth(link: Link) -> str:
-    """Name a link as it is used from the first end of an edge to the second."""
+    """Return the name of a link in the direction from the first end of an edge to the second."""
     return f"{link.name}_UP" if link.sharing == "split_duplex" else link.name
 
 

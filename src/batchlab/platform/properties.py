@@ -1,16 +1,16 @@
-"""What the properties of hosts mean: ElastiSim's, and one of our own.
+"""The properties of hosts: those of ElastiSim, and an additional one.
 
 | property | meaning |
 |---|---|
 | `batch_system` | true: the host runs the batch system, and no job |
 | `pfs_host` | true: the host is an end point of the parallel file system |
-| `pfs_targets` | names of such hosts, with commas between: where the traffic of this host goes |
+| `pfs_targets` | comma-separated names of such hosts: the destinations of this host's traffic |
 | `num_gpus`, `flops_per_gpu`, `gpu_to_gpu_bw` | GPUs per node; as ElastiSim does, fractions are cut off |
 | `node_local_bb`, `bb_read_bw`, `bb_write_bw` | true: the node has a burst buffer with these bandwidths |
 | `wide_striping`, `flops_per_byte` | true: burst buffers are striped over a job's nodes, at this cost |
-| `burst_buffer_host` | true: the host is a burst buffer that all nodes share (batchlab's own) |
+| `burst_buffer_host` | true: the host is a burst buffer shared by all nodes (batchlab only) |
 
-All other properties are kept as they are.
+All other properties are kept unchanged.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ class _Broken(Exception):  # noqa: N818  # caught in this module
 def host_fields(
     properties: Mapping[str, str], disk: Disk | None
 ) -> tuple[dict[str, Any], tuple[str, str] | None]:
-    """Turn properties into fields of a `Host`.
+    """Convert properties to fields of a `Host`.
 
     Parameters
     ----------
     properties
-        By name.
+        The properties by name.
     disk
-        The disk that the host has already.
+        The disk of the host, if any.
 
     Returns
     -------
     tuple
-        The fields, and None; or, where a property breaks a rule, nothing of use, its name and the rule.
+        The fields and None; if a property breaks a rule, an empty dictionary, and its name with the rule.
     """
     try:
         fields: dict[str, Any] = {**_gpus(properties), **_burst_buffer(properties, disk)}
@@ -110,7 +110,7 @@ def _burst_buffer(properties: Mapping[str, str], disk: Disk | None) -> dict[str,
 
 
 def _needed(properties: Mapping[str, str], name: str, unit: Unit) -> float:
-    """Read a quantity that must be there."""
+    """Parse a required quantity."""
     if name not in properties:
         raise _Broken(name, "is missing; the properties that are there need it")
     try:

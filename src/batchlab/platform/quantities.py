@@ -1,4 +1,4 @@
-"""Quantities with units, as SimGrid writes them: ``"12.5GBps"``, ``"1Tf"``, ``"50us"``; inside, SI units."""
+"""Quantities with SimGrid's units: ``"12.5GBps"``, ``"1Tf"``, ``"50us"``; values are in SI units."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi")
 
 
 def _powers(prefixes: tuple[str, ...], unit: str, base: float, factor: float) -> dict[str, float]:
-    """Give every multiple of a unit; products are made step by step, as SimGrid does."""
+    """Return all multiples of a unit, with the rounding of SimGrid's step-by-step products."""
     multiples = {}
     for prefix in prefixes:
         multiples[prefix + unit] = base
@@ -32,16 +32,16 @@ def _powers(prefixes: tuple[str, ...], unit: str, base: float, factor: float) ->
 
 @dataclass(frozen=True)
 class Unit:
-    """What can be measured, and in which units.
+    """A physical quantity and its units.
 
     Parameters
     ----------
     name
-        What is measured.
+        The name of the quantity.
     example
-        How it may be written.
+        An example of the notation.
     factors
-        The units, in SI units.
+        The units, as multiples of the SI unit.
     """
 
     name: str
@@ -49,24 +49,24 @@ class Unit:
     factors: Mapping[str, float] = field(repr=False, hash=False)
 
     def read(self, value: object, *, positive: bool = False) -> float:
-        """Take a number in SI units, or a text of a number and its unit.
+        """Convert a number in SI units, or a text of a number and a unit.
 
         Parameters
         ----------
         value
-            The number or text. A text without a unit is in SI units too.
+            The number or text. A text without a unit is in SI units.
         positive
-            Whether 0 is none.
+            Whether 0 is invalid.
 
         Returns
         -------
         float
-            In SI units.
+            The value in SI units.
 
         Raises
         ------
         ValueError
-            With the rule and the next step.
+            If the value is invalid; the message has the rule and the next step.
         """
         amount = self._parsed(value) if isinstance(value, str) else _number(value)
         if amount is None:
@@ -88,7 +88,7 @@ class Unit:
 
 
 def _number(value: object) -> float | None:
-    """Take a number of Python's or NumPy's kind; truth values are none."""
+    """Convert a number of Python or NumPy; None for other values, including Booleans."""
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         return None
     try:
@@ -130,16 +130,16 @@ TIME = Unit(
 
 
 class Quantity:
-    """A field of a frozen dataclass that takes a number or a text with a unit, and holds a float in SI units.
+    """A dataclass field that accepts a number or a text with a unit, and stores a float in SI units.
 
     Parameters
     ----------
     unit
-        What the field measures.
+        The unit of the field.
     default
-        What it is unless given; None for a field that must be given.
+        The default; None for a required field.
     positive
-        Whether 0 is refused.
+        Whether 0 is invalid.
     """
 
     def __init__(self, unit: Unit, default: float | None = None, *, positive: bool = False) -> None:
@@ -159,7 +159,7 @@ class Quantity:
             value: float = instance.__dict__[self._name]
             return value
         if self._default is None:
-            # So that the dataclass knows that there is no default.
+            # Shows dataclass that the field has no default.
             raise AttributeError(self._name)
         return self._default
 

@@ -1,6 +1,6 @@
-"""Files that describe platforms: `read_platform` finds out which form a file has.
+"""Read platform files; `read_platform` detects the format.
 
-What the forms mean is in `simgrid` (XML) and `own` (TOML); here are the bytes.
+`simgrid` (XML) and `toml_format` (TOML) parse the formats.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ def read_platform(
     read_links: Iterable[str] | None = None,
     write_links: Iterable[str] | None = None,
 ) -> Platform:
-    """Read the description of a platform.
+    """Read a platform from a file.
 
     Parameters
     ----------
     source
         A file in SimGrid's XML (versions 4 and 4.1, with ElastiSim's properties; see
         `batchlab.platform.simgrid`), or in batchlab's TOML (see `batchlab.platform.toml_format`): its path,
-        or the open file. Names that end in ``.xml`` or ``.toml`` are believed; otherwise the content decides.
+        or the open file. The suffixes ``.xml`` and ``.toml`` determine the format, otherwise the content.
     read_links, write_links
-        Names of links whose load is that of reading from the parallel file system, and of writing to it: XML
-        has no place for them (an ElastiSim project has them in its configuration). What the file says itself
-        (TOML) unless given.
+        Names of the links that count as load of reading from the parallel file system, and of writing to it.
+        XML cannot specify them (an ElastiSim project has them in its configuration); by default, those of the
+        TOML file.
 
     Returns
     -------
@@ -49,10 +49,10 @@ def read_platform(
     Raises
     ------
     PlatformError
-        If there is no such file, or it is not what it should be; the message names file and line (in TOML the
-        path into the document), the value, the rule and the next step.
+        If the file does not exist or is invalid; the message names file and line (in TOML the path in the
+        document), the value, the rule and the next step.
     """
-    # `--help` does without either.
+    # Imported late, since `--help` needs neither.
     from batchlab.platform import simgrid, toml_format  # noqa: PLC0415
 
     name, content = _content(source)
@@ -68,7 +68,7 @@ def read_platform(
 
 
 def _content(source: str | os.PathLike[str] | TextIO | BinaryIO) -> tuple[str, bytes]:
-    """Read everything; say what the file is called."""
+    """Return the name and the content of a file."""
     try:
         if isinstance(source, str | os.PathLike):
             name = shown_path(os.fspath(source))

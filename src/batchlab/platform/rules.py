@@ -1,4 +1,4 @@
-"""What every described platform must fulfil; a broken rule is a `PlatformError` that names its place."""
+"""The checks of platform parts; a broken rule raises a `PlatformError` that names the part and the field."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _T = TypeVar("_T")
 
 
 def set_field(instance: object, field: str, value: object) -> None:
-    """Give a frozen dataclass the normalised value."""
+    """Set a field of a frozen dataclass to its normalised value."""
     object.__setattr__(instance, field, value)
 
 
 def refusal(instance: object, field: str, value: object, rule: str) -> PlatformError:
-    """Make the error about one field of a part."""
+    """Return the error for a field of a part."""
     called = getattr(instance, "name", "")
     owner = type(instance).__name__
     where = f"{owner} {shown(called)}" if called and isinstance(called, str) and field != "name" else owner
@@ -46,7 +46,7 @@ def refusal(instance: object, field: str, value: object, rule: str) -> PlatformE
 
 
 def name(instance: object, field: str = "name", *, empty: bool = False) -> None:
-    """Hold a field to being a name."""
+    """Check that a field is a name."""
     value = getattr(instance, field)
     if value == "" and empty:
         return
@@ -56,7 +56,7 @@ def name(instance: object, field: str = "name", *, empty: bool = False) -> None:
 
 
 def count(instance: object, field: str, least: int = 0) -> None:
-    """Hold a field to being a whole number."""
+    """Check that a field is a whole number, and normalise it."""
     value = getattr(instance, field)
     if not isinstance(value, bool):
         with suppress(TypeError):
@@ -68,7 +68,7 @@ def count(instance: object, field: str, least: int = 0) -> None:
 
 
 def amount(instance: object, field: str, unit: str) -> None:
-    """Hold a field to being a number > 0."""
+    """Check that a field is a number > 0, and normalise it."""
     value = getattr(instance, field)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 < value <= sys.float_info.max:
@@ -77,7 +77,7 @@ def amount(instance: object, field: str, unit: str) -> None:
 
 
 def choice(instance: object, field: str, known: Iterable[str]) -> None:
-    """Hold a field to being one of some words."""
+    """Check that a field is a known word."""
     value, words = getattr(instance, field), tuple(known)
     if not isinstance(value, str) or value not in words:
         question = suggest(value, words) if isinstance(value, str) else f" Known: {', '.join(words)}."
@@ -85,7 +85,7 @@ def choice(instance: object, field: str, known: Iterable[str]) -> None:
 
 
 def all_of(instance: object, field: str, kinds: type[_T] | tuple[type[_T], ...], what: str) -> None:
-    """Hold a field to being a tuple of parts of some kinds; lists are taken as tuples."""
+    """Check that a field is a tuple of parts of some types; lists are converted."""
     value = getattr(instance, field)
     if not isinstance(value, tuple | list) or not all(isinstance(each, kinds) for each in value):
         raise refusal(instance, field, value, f"must be a tuple of {what}")
@@ -93,7 +93,7 @@ def all_of(instance: object, field: str, kinds: type[_T] | tuple[type[_T], ...],
 
 
 def the(instance: object, field: str, kind: type[object], *, none: bool = False) -> None:
-    """Hold a field to being a part of some kind."""
+    """Check that a field is an instance of a type."""
     value = getattr(instance, field)
     if not (isinstance(value, kind) or (none and value is None)):
         allowed = f"a {kind.__name__} or None" if none else f"a {kind.__name__}"
@@ -101,7 +101,7 @@ def the(instance: object, field: str, kind: type[object], *, none: bool = False)
 
 
 def names(instance: object, field: str) -> None:
-    """Hold a field to being a tuple of names."""
+    """Check that a field is a tuple of names."""
     value = getattr(instance, field)
     valid = isinstance(value, tuple | list) and all(
         isinstance(each, str) and 0 < len(each) <= _LONGEST_NAME and each.isprintable() for each in value
@@ -112,7 +112,7 @@ def names(instance: object, field: str) -> None:
 
 
 def numbers(instance: object, field: str, least: int = 0) -> None:
-    """Hold a field to being a tuple of whole numbers, one at least; ranges and lists are taken too."""
+    """Check that a field is a non-empty tuple of whole numbers; ranges and lists are converted."""
     value = getattr(instance, field)
     with suppress(TypeError, OverflowError):
         if isinstance(value, Sequence) and not isinstance(value, str | bytes) and len(value) <= MOST_NUMBERS:
@@ -125,7 +125,7 @@ def numbers(instance: object, field: str, least: int = 0) -> None:
 
 
 def texts(instance: object, field: str) -> None:
-    """Hold a field to being a mapping of texts to texts, and make it read-only."""
+    """Check that a field is a mapping of texts to texts, and make it read-only."""
     value = getattr(instance, field)
     valid = isinstance(value, Mapping) and all(
         isinstance(key, str) and isinstance(text, str) for key, text in value.items()

@@ -27,7 +27,7 @@ def share(
     model: str | NetworkModel | None = None,
     options: Mapping[str, float | bool | str] | None = None,
 ) -> NDArray[np.float64]:
-    """Say when flows and parallel tasks that share a platform are done.
+    """Compute the completion times of flows and parallel tasks that share a platform.
 
     Parameters
     ----------
@@ -35,30 +35,30 @@ def share(
         Hosts, links and routes.
     flows
         `Flow` and `ParallelTask`; or tuples and mappings ``src, dst, bytes, start`` for flows; or a table of
-        flows: a data frame or a mapping of columns, which is the fast way for many.
+        flows: a data frame or a mapping of columns, which is fast for many flows.
     model
-        How they share: a `NetworkModel`, or the name of one; ``"max_min"`` unless given, or chosen by the
-        options.
+        The network model: a `NetworkModel` or its name; by default the one selected by the options, else
+        ``"max_min"``.
     options
-        What is different from that, by SimGrid's names: keys of `OPTIONS`; those that the model does not take
-        change nothing, as in SimGrid. A whole configuration of SimGrid will do
+        Changes of parameters under SimGrid's names: keys of `OPTIONS`. Options that the model does not have
+        are ignored, as in SimGrid. A complete configuration of SimGrid is accepted
         (`NetworkModel.from_simgrid`).
 
     Returns
     -------
     numpy.ndarray
-        Shape (flows,): seconds, in the order of the flows. Infinite where something is never done, because a
-        host has no speed.
+        Shape (flows,): seconds, in the order of the flows. Infinite for an activity that never ends because a
+        host has speed 0.
 
     Raises
     ------
     PlatformError
-        If a model, option or host is not known, a number is not as it must be, the options choose another
-        model than is given, or there is no route.
+        If a model, option or host is unknown, a number is invalid, the options select another model than
+        `model`, or there is no route.
 
     Notes
     -----
-    The rules are those of SimGrid 3.34, and each time agrees with its to rounding where SimGrid updates fully
+    The rules are those of SimGrid 3.34. Times agree with SimGrid's up to rounding if SimGrid updates fully
     (``network/optim:Full``); docs/sharing.md has the formulas.
 
     Examples

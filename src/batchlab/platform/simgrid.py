@@ -1,10 +1,10 @@
-"""SimGrid's form of a described platform: XML of version 4 or 4.1, with ElastiSim's properties.
+"""Read platforms in SimGrid's XML, versions 4 and 4.1, with ElastiSim's properties.
 
-Understood are zones (``zone``, or ``AS`` as it used to be called) of the routings Full, None, Floyd,
-Dijkstra, DijkstraCache and Cluster; in them ``host`` (with ``disk``), ``router``, ``link``, ``cluster`` of
-every topology, ``host_link``, ``backbone``, ``cabinet``, ``route`` and ``zoneRoute``; and ``prop``. Elements
-about deployments, profiles over time, coordinates and bypasses are refused by name. What hosts' properties
-mean is in `properties`; properties of zones, links and disks are passed over.
+Supported are zones (``zone``, or ``AS`` in older files) with the routings Full, None, Floyd, Dijkstra,
+DijkstraCache and Cluster; in zones ``host`` (with ``disk``), ``router``, ``link``, ``cluster`` with every
+topology, ``host_link``, ``backbone``, ``cabinet``, ``route`` and ``zoneRoute``; and ``prop``. Elements for
+deployments, profiles over time, coordinates and bypasses are refused by name. `properties` describes the
+properties of hosts; properties of zones, links and disks are ignored.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _BY_LOWER = {name.lower(): routing for name, routing in _ROUTINGS.items()}
 
 
 def platform(content: bytes, name: str) -> Platform:
-    """Build the platform that a document describes.
+    """Create the platform of a document.
 
     Parameters
     ----------
     content
-        The file.
+        The content of the file.
     name
-        What it is called, for messages.
+        The name of the file in messages.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def platform(content: bytes, name: str) -> Platform:
     Raises
     ------
     PlatformError
-        Naming file and line, the value, the rule and the next step.
+        If the document is invalid; the message names file and line, the value, the rule and the next step.
     """
     builder = SimgridBuilder(name)
     document = parsed(content, name)
@@ -122,7 +122,7 @@ def _zone(builder: SimgridBuilder, element: Element) -> Zone:
 
 
 def _check_linked(builder: SimgridBuilder, zone: Element) -> None:
-    """Refuse a zone around a centre with a host that no link joins to it: its traffic would be free."""
+    """Raise for a host in a star that has no link to the centre, since its traffic would be unlimited."""
     linked = {each.attributes["id"] for each in zone.each("host_link")}
     for each in zone.each("host"):
         name = each.attributes["id"]

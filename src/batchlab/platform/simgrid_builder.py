@@ -1,4 +1,4 @@
-"""What the readers of SimGrid's elements share: errors with lines, and attributes as values."""
+"""Functions shared by the readers of SimGrid's elements: errors with lines, and parsing of attributes."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _FILES = ("bandwidth_file", "latency_file", "state_file", "speed_file", "availab
 
 
 class SimgridBuilder:
-    """Makes parts of elements, and remembers the line of each.
+    """Creates parts from elements, and records the line of each.
 
     Parameters
     ----------
     name
-        What the file is called.
+        The name of the file in messages.
     """
 
     def __init__(self, name: str) -> None:
@@ -45,16 +45,16 @@ class SimgridBuilder:
         self.split_links: set[str] = set()
 
     def refusal(self, line: int, message: str) -> PlatformError:
-        """Say where something is wrong."""
+        """Return an error with its position."""
         return PlatformError(f"{self.name}:{line}: {message}")
 
     def wrong(self, element: Element, attribute: str, value: object, rule: str) -> PlatformError:
-        """Say what is wrong with an attribute."""
+        """Return the error for an attribute."""
         end = "" if rule.endswith(".") else "."
         return self.refusal(element.line, f"{attribute} = {shown(value)}; {rule}{end}")
 
     def made(self, element: Element, kind: Callable[..., _T], *values: object, **named: object) -> _T:
-        """Make a part, and remember its line."""
+        """Create a part, and record its line."""
         try:
             part = kind(*values, **named)
         except PlatformError as error:
@@ -63,7 +63,7 @@ class SimgridBuilder:
         return part
 
     def node_fields(self, element: Element, disk: Disk | None) -> dict[str, Any]:
-        """Read the properties of a host, or those that a cluster gives to its hosts."""
+        """Parse the properties of a host, or those that a cluster defines for its hosts."""
         properties = {prop.attributes["id"]: prop.attributes["value"] for prop in element.each("prop")}
         lines = {prop.attributes["id"]: prop.line for prop in element.each("prop")}
         fields, problem = host_fields(properties, disk)
@@ -73,7 +73,7 @@ class SimgridBuilder:
         return fields
 
     def speed(self, element: Element) -> str:
-        """Give the speed in the state that a host begins in."""
+        """Return the speed of a host in its initial state."""
         speeds = element.attributes["speed"].split(",")
         state = element.attributes.get("pstate", "0").partition(".")[0]
         if not WHOLE.fullmatch(state) or int(state) >= len(speeds):
@@ -82,17 +82,17 @@ class SimgridBuilder:
         return speeds[int(state)].strip()
 
     def cores(self, element: Element) -> int:
-        """Read the number of cores."""
+        """Parse the number of cores."""
         return self.whole(element, "core", element.attributes.get("core", "1"))
 
     def whole(self, element: Element, attribute: str, text: str) -> int:
-        """Read a whole number."""
+        """Parse a whole number."""
         if not WHOLE.fullmatch(text) or int(text) > LARGEST_COUNT:
             raise self.wrong(element, attribute, text, f"must be a whole number from 0 to {LARGEST_COUNT}")
         return int(text)
 
     def radical(self, element: Element) -> tuple[int, ...]:
-        """Read the numbers of hosts: ``"0-3,7"``."""
+        """Parse the numbers of hosts: ``"0-3,7"``."""
         text, numbers = element.attributes["radical"], list[int]()
         for part in text.split(","):
             ends = part.split("-")
@@ -106,7 +106,7 @@ class SimgridBuilder:
         return tuple(numbers)
 
     def check_files(self, element: Element) -> None:
-        """Refuse what changes over time."""
+        """Raise for profiles over time."""
         for name in _FILES:
             if element.attributes.get(name):
                 rule = "profiles over time are not simulated; remove it"
@@ -115,14 +115,14 @@ class SimgridBuilder:
     def sharing(
         self, element: Element, attribute: str, default: str, known: dict[str, Sharing] = SHARINGS
     ) -> Sharing:
-        """Read how flows share a link."""
+        """Parse the sharing policy of a link."""
         word = element.attributes.get(attribute, default)
         if word not in known:
             raise self.wrong(element, attribute, word, f"is not simulated.{suggest(word, known)}")
         return known[word]
 
     def quantity(self, element: Element, attribute: str, read: Callable[[object], float]) -> float:
-        """Read an attribute that is 0 where it is empty or absent."""
+        """Parse a quantity; 0 if the attribute is empty or missing."""
         text = element.attributes.get(attribute, "")
         try:
             return read(text) if text else 0.0
@@ -132,7 +132,7 @@ class SimgridBuilder:
     def optional_link(
         self, element: Element, prefix: str, name: str, sharing: Sharing = "shared"
     ) -> Link | None:
-        """Make a link that is there if it has a bandwidth or a latency."""
+        """Create a link if the element has a bandwidth or a latency for it."""
         bandwidth = self.quantity(element, f"{prefix}_bw", BANDWIDTH.read)
         latency = self.quantity(element, f"{prefix}_lat", TIME.read)
         if not bandwidth and not latency:

@@ -1,4 +1,4 @@
-"""SimGrid's options of models, by its names: which model they choose, and what they change of it."""
+"""SimGrid's options of models: the model that they select, and the parameters that they change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OPTIONS: Mapping[str, str] = {
     "network/loopback-bw": "bytes per second from a host to itself where the platform has no such route",
     "network/loopback-lat": "its latency, seconds",
 }
-"""The options, under SimGrid's names, and what they are."""
+"""The options under SimGrid's names, with descriptions."""
 
 CHOOSING: Mapping[str, tuple[str, ...]] = {
     "host/model": ("default", "compound", "ptask_L07"),
@@ -31,7 +31,7 @@ CHOOSING: Mapping[str, tuple[str, ...]] = {
     "network/optim": ("Full", "Lazy", "TI"),
     "cpu/model": ("Cas01",),
 }
-"""Options that say which model is meant, or how SimGrid computes it, which changes nothing here."""
+"""Options that select a model, or SimGrid's algorithms, which have no effect on results."""
 
 _PARALLEL = {"fairbottleneck": "fair_bottleneck", "bmf": "bottleneck_max_min"}
 _FIELDS = {
@@ -49,22 +49,23 @@ _WORDS = {"yes": 1.0, "no": 0.0, "on": 1.0, "off": 0.0, "true": 1.0, "false": 0.
 
 
 def read_options(options: Mapping[str, float | bool | str]) -> tuple[str | None, dict[str, float | bool]]:
-    """Find out which model options choose, and which of its parameters they change.
+    """Return the model that options select, and the parameters that they change.
 
     Parameters
     ----------
     options
-        Values by SimGrid's names: keys of `OPTIONS` and `CHOOSING`. Numbers may be texts, as in its files.
+        Values by SimGrid's names: keys of `OPTIONS` and `CHOOSING`. Numbers may be texts, as in SimGrid's
+        files.
 
     Returns
     -------
     tuple
-        The name of the model, None where they choose none; and values by the names of `NetworkModel`.
+        The name of the model, None if no option selects one; and values under the names of `NetworkModel`.
 
     Raises
     ------
     PlatformError
-        If an option is not known, or its value breaks its rule.
+        If an option is unknown, or its value breaks its rule.
     """
     chosen = _chosen({name: value for name, value in options.items() if name in CHOOSING})
     others = [(name, value) for name, value in options.items() if name not in CHOOSING]
@@ -72,7 +73,7 @@ def read_options(options: Mapping[str, float | bool | str]) -> tuple[str | None,
 
 
 def _chosen(choosing: Mapping[str, object]) -> str | None:
-    """Find the model that SimGrid's options choose."""
+    """Return the model that SimGrid's options select."""
     for name, value in choosing.items():
         if value not in CHOOSING[name]:
             known = ", ".join(CHOOSING[name])

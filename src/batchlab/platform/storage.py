@@ -1,4 +1,4 @@
-"""Storage that all nodes share, beside a cluster: a parallel file system, or a remote burst buffer."""
+"""Shared storage of a cluster: a parallel file system, or a remote burst buffer."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ StorageRole = Literal["storage", "burst_buffer"]
 
 @dataclass(frozen=True)
 class SharedStorage:
-    """Storage at the other end of two links: one for what is read, one for what is written.
+    """Storage connected by two links: one for reading, one for writing.
 
     Parameters
     ----------
     name
-        The name of its host; the links are called after it, ``NAME_read`` and ``NAME_write``.
+        The name of its host, which prefixes the names of the links, ``NAME_read`` and ``NAME_write``.
     read, write
         Bandwidths of the links, bytes per second.
     latency
@@ -32,8 +32,9 @@ class SharedStorage:
     role
         ``"storage"``, a parallel file system, or ``"burst_buffer"``.
     gateway
-        The node at which the links leave the cluster. Unless given it is the switch of a crossbar, and the
-        first node of any other topology (as in SimGrid, whose other topologies have no point between nodes).
+        The node at which the links are attached to the cluster. By default the switch of a crossbar, or the
+        first node of any other topology (as in SimGrid, where the other topologies have no point between
+        nodes).
 
     Raises
     ------
@@ -56,19 +57,19 @@ class SharedStorage:
 
 
 def beside(cluster: Cluster, storage: tuple[SharedStorage, ...]) -> Zone:
-    """Put storage beside a cluster.
+    """Create a zone of a cluster and its shared storage.
 
     Parameters
     ----------
     cluster
         The cluster.
     storage
-        What it shares.
+        The storage shared by its nodes.
 
     Returns
     -------
     Zone
-        What holds both.
+        The zone.
     """
     return Zone(
         f"{cluster.name}_platform",
@@ -86,7 +87,7 @@ def beside(cluster: Cluster, storage: tuple[SharedStorage, ...]) -> Zone:
 
 
 def _routes(cluster: Cluster, storage: SharedStorage) -> tuple[Route, Route]:
-    """Give the way from the storage, and the way to it."""
+    """Return the routes from and to the storage."""
     gateway, zone = storage.gateway or _door(cluster), f"{storage.name}_zone"
     reading = Route(zone, cluster.name, (f"{storage.name}_read",), storage.name, gateway, symmetrical=False)
     writing = Route(cluster.name, zone, (f"{storage.name}_write",), gateway, storage.name, symmetrical=False)
@@ -94,7 +95,7 @@ def _routes(cluster: Cluster, storage: SharedStorage) -> tuple[Route, Route]:
 
 
 def _door(cluster: Cluster) -> str:
-    """Name the point through which the world is reached."""
+    """Return the name of the gateway of a cluster."""
     if isinstance(cluster.topology, Crossbar):
         return cluster.router or f"{cluster.prefix}{cluster.name}_router{cluster.suffix}"
     return f"{cluster.prefix}{cluster.numbers[0]}{cluster.suffix}"

@@ -1,7 +1,7 @@
-"""batchlab's own form of a described platform, in TOML.
+"""Read and describe batchlab's TOML format of platforms.
 
 The document is a zone: its keys are those of `batchlab.platform.Zone`, and each table has the keys of the
-part that it describes (`Host`, `Link`, `Cluster`, `Route`, `Ray`, `Zone`). Beside them stand `read_links`,
+part that it describes (`Host`, `Link`, `Cluster`, `Route`, `Ray`, `Zone`). Further keys are `read_links`,
 `write_links`, and `storage`, which adds shared storage to the document's only cluster (`SharedStorage`)::
 
     name = "example"
@@ -20,8 +20,8 @@ part that it describes (`Host`, `Link`, `Cluster`, `Route`, `Ray`, `Zone`). Besi
     write = "50GBps"
     latency = "5us"
 
-Topologies are ``crossbar`` (with a `backbone`, a link, if there is one), ``fat_tree``, ``torus``,
-``dragonfly``. A cluster has as many nodes as its topology where neither `nodes` nor `numbers` is given.
+Topologies are ``crossbar`` (optionally with a `backbone` link), ``fat_tree``, ``torus``, ``dragonfly``.
+Without `nodes` and `numbers`, a cluster has as many nodes as its topology.
 """
 
 from __future__ import annotations
@@ -60,19 +60,19 @@ _MOST_NODES = 2**20
 
 
 def recognises(document: Mapping[str, object]) -> bool:
-    """Tell whether a parsed document says what a platform has: no other form has these keys."""
+    """Return whether a parsed document is a platform: other formats do not have these keys."""
     return bool(document.keys() & {"clusters", "zones", "hosts", "links"})
 
 
 def platform(content: bytes, name: str) -> Platform:
-    """Build the platform that a document describes.
+    """Create the platform of a document.
 
     Parameters
     ----------
     content
-        The file.
+        The content of the file.
     name
-        What it is called, for messages.
+        The name of the file in messages.
 
     Returns
     -------
@@ -82,7 +82,8 @@ def platform(content: bytes, name: str) -> Platform:
     Raises
     ------
     PlatformError
-        Naming the file, the path into the document, the value and the rule.
+        If the document is invalid; the message names the file, the path in the document, the value and the
+        rule.
     """
     reader = _Reader()
     try:
@@ -97,13 +98,13 @@ def platform(content: bytes, name: str) -> Platform:
 
 
 class _Reader:
-    """Makes parts of tables, and remembers where each was written."""
+    """Creates parts from tables, and records the path of each."""
 
     def __init__(self) -> None:
         self.places: dict[int, str] = {}
 
     def platform(self, document: _Table) -> Platform:
-        """Make the platform."""
+        """Create the platform."""
         beside_root = {key: document.pop(key) for key in _OF_PLATFORM if key in document}
         _check_keys(document, {*_keys(Zone), *_OF_PLATFORM}, "")
         document.setdefault("name", "platform")
@@ -192,7 +193,7 @@ class _Reader:
         return self._made(Host, parts, path)
 
     def _link(self, name: str, value: object, path: str) -> Link:
-        """Make a link that is called after its cluster."""
+        """Create a link that is named after its cluster."""
         return self._plain(Link)({"name": name, **_table(value, path)}, path)
 
     def _plain(self, kind: type[_T]) -> Callable[[_Table, str], _T]:
@@ -209,7 +210,7 @@ class _Reader:
         return tuple(make(_table(each, f"{path}[{at}]"), f"{path}[{at}]") for at, each in enumerate(value))
 
     def _made(self, kind: type[_T], table: _Table, path: str) -> _T:
-        """Make a part of a table whose keys are fields of the part."""
+        """Create a part from a table whose keys are its fields."""
         try:
             part = kind(**table)
         except PlatformError as error:
@@ -228,7 +229,7 @@ def _table(value: object, path: str) -> _Table:
 
 
 def _keys(kind: type[object]) -> set[str]:
-    """Give the keys of a part's table."""
+    """Return the keys in the table of a part."""
     keys = {field.name for field in fields(kind)}  # type: ignore[arg-type]  # all are dataclasses
     if kind is Zone:
         return keys - {"members"} | {"clusters", "zones"}

@@ -1,4 +1,4 @@
-"""How the nodes of a cluster are connected."""
+"""The topologies of clusters."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ __all__ = ["Crossbar", "Dragonfly", "FatTree", "Topology", "Torus"]
 
 
 class Topology:
-    """The base of the topologies."""
+    """Base class of topologies."""
 
     @property
     def nodes(self) -> int | None:
-        """The number of nodes that it connects; None for any."""
+        """The number of nodes that it connects; None for any number."""
         return None
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """The sizes of the levels, the lowest first; the product is `nodes`. None for a crossbar.
+        """The sizes of the levels, lowest first; the product is `nodes`. Empty for a crossbar.
 
-        A torus has nodes of a router and then its dimensions, a fat tree its levels, a dragonfly the nodes
-        of a blade, the blades of a chassis, the chassis of a group, and the groups.
+        A torus has the nodes of a router followed by its dimensions, a fat tree its levels, a dragonfly the
+        nodes of a blade, the blades of a chassis, the chassis of a group, and the groups.
         """
         return ()
 
     def coordinates(self, place: int) -> tuple[int, ...]:
-        """Give the coordinates of the node at a place, the lowest level first."""
+        """Return the coordinates of the node with an index, lowest level first."""
         found = []
         for size in self.levels:
             place, digit = divmod(place, size)
@@ -44,12 +44,12 @@ class Topology:
 
 @dataclass(frozen=True)
 class Crossbar(Topology):
-    """Every node has a cable to one switch.
+    """A topology in which every node has a cable to one switch.
 
     Parameters
     ----------
     backbone
-        A link in the switch that everything crosses, if there is one; called after the cluster.
+        A link in the switch that all traffic crosses, if any; named after the cluster.
     """
 
     backbone: Link | None = None
@@ -59,7 +59,7 @@ class Crossbar(Topology):
 class FatTree(Topology):
     """A parallel-ports generalised fat tree (Zahavi 2010), routed D-mod-K.
 
-    Each parameter has one number per level, the lowest first.
+    Each parameter has one number per level, lowest first.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class FatTree(Topology):
     Raises
     ------
     PlatformError
-        If a number is not >= 1, or they are not as many.
+        If a number is < 1, or the parameters differ in length.
     """
 
     down: tuple[int, ...]
@@ -95,33 +95,32 @@ class FatTree(Topology):
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """The nodes or switches below a switch of each level, the lowest first."""
+        """The nodes or switches below a switch of each level, lowest first."""
         return self.down
 
 
 @dataclass(frozen=True)
 class Torus(Topology):
-    """A torus of any number of dimensions, routed dimension by dimension, the shorter way round.
+    """A torus with any number of dimensions, routed dimension by dimension in the shorter direction.
 
     Parameters
     ----------
     dimensions
-        Routers along each dimension; numbers of routers run fastest along the first.
+        Routers along each dimension; router numbers increase fastest along the first.
     bandwidths
-        Bytes per second of the cables along each dimension, where they differ from one another.
+        Bytes per second of the cables along each dimension, if they differ.
     nodes_per_router
-        Nodes at each router, numbered one after the other.
+        Nodes per router, numbered consecutively.
     cables
-        Parallel cables along each dimension, bundled into one of so many times the bandwidth; single ones
-        unless given.
+        Parallel cables along each dimension, combined to one link with the total bandwidth; by default single
+        cables.
     node_bandwidth, node_latency
-        Bytes per second and seconds of each node's own link to its router, one for each way; none unless
-        given.
+        Bytes per second and seconds of each node's link to its router, one per direction; by default none.
 
     Raises
     ------
     PlatformError
-        If a number is not >= 1, or a bandwidth not > 0, or these are not as many.
+        If a number is < 1, a bandwidth is not > 0, or the parameters differ in length.
     """
 
     dimensions: tuple[int, ...]
@@ -154,7 +153,7 @@ class Torus(Topology):
         rules.set_field(self, "bandwidths", taken)
 
     def _take(self, field: str, value: float | str | None, kind: Unit, *, positive: bool = False) -> None:
-        """Read a quantity into a field."""
+        """Parse a quantity, and store it in a field."""
         try:
             taken = None if value is None else kind.read(value, positive=positive)
         except ValueError as broken:
@@ -168,28 +167,29 @@ class Torus(Topology):
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """The nodes of a router, then the routers along each dimension."""
+        """The nodes of a router, followed by the routers along each dimension."""
         return (self.nodes_per_router, *self.dimensions)
 
 
 @dataclass(frozen=True)
 class Dragonfly(Topology):
-    """A dragonfly in the manner of the Cray XC, routed minimally.
+    """A dragonfly like the Cray XC, with minimal routing.
 
-    Cables of one colour between the same two ends are bundled into one of so many times the bandwidth.
+    Parallel cables of one colour between the same two ends are combined to one link with the total bandwidth.
 
     Parameters
     ----------
     groups, chassis, blades, nodes_per_blade
         The number of groups; of chassis per group; of blades per chassis, with one router each; of nodes per
-        blade. There are at most as many groups as routers in a group.
+        blade. The number of groups must not exceed the number of routers per group.
     blue, black, green
-        Cables between two groups; between blades of one number in two chassis; between blades of a chassis.
+        Cables between two groups; between blades with the same number in two chassis; between blades of a
+        chassis.
 
     Raises
     ------
     PlatformError
-        If a number is not >= 1.
+        If a number is < 1.
     """
 
     groups: int
