@@ -108,7 +108,7 @@ class Host:
         rules.name(self, empty=True)
         rules.count(self, "cores", 1)
         rules.count(self, "gpus")
-        rules.the(self, "disk", Disk, none=True)
+        rules.check_instance(self, "disk", Disk, none=True)
         rules.choice(self, "role", _ROLES)
         if self.striping is not None:
             try:

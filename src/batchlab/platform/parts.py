@@ -61,7 +61,7 @@ class Route:
         for gateway in ("source_gateway", "target_gateway"):
             if getattr(self, gateway) is not None:
                 rules.name(self, gateway)
-        rules.the(self, "symmetrical", bool)
+        rules.check_instance(self, "symmetrical", bool)
 
 
 @dataclass(frozen=True)
@@ -143,12 +143,12 @@ class Cluster:
     def __post_init__(self) -> None:
         rules.name(self)
         rules.numbers(self, "numbers")
-        rules.the(self, "node", Host)
-        rules.the(self, "topology", Topology)
+        rules.check_instance(self, "node", Host)
+        rules.check_instance(self, "topology", Topology)
         rules.name(self, "prefix", empty=True)
         rules.name(self, "suffix", empty=True)
         rules.choice(self, "sharing", SHARINGS)
-        rules.the(self, "loopback", Link, none=True)
+        rules.check_instance(self, "loopback", Link, none=True)
         if self.limiter is not None:
             try:
                 rules.set_field(self, "limiter", BANDWIDTH.read(self.limiter, positive=True))
@@ -196,9 +196,9 @@ class Zone:
     def __post_init__(self) -> None:
         rules.name(self)
         rules.choice(self, "routing", _ROUTINGS)
-        rules.all_of(self, "members", (Zone, Cluster), "Zone and Cluster")
-        rules.all_of(self, "hosts", Host, "Host")
+        rules.check_tuple(self, "members", (Zone, Cluster), "Zone and Cluster")
+        rules.check_tuple(self, "hosts", Host, "Host")
         rules.names(self, "routers")
-        rules.all_of(self, "links", Link, "Link")
-        rules.all_of(self, "routes", Route, "Route")
-        rules.all_of(self, "rays", Ray, "Ray")
+        rules.check_tuple(self, "links", Link, "Link")
+        rules.check_tuple(self, "routes", Route, "Route")
+        rules.check_tuple(self, "rays", Ray, "Ray")

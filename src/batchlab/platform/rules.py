@@ -14,7 +14,8 @@ from batchlab.errors import PlatformError, shown, suggest
 __all__ = [
     "LARGEST_COUNT",
     "MOST_NUMBERS",
-    "all_of",
+    "check_instance",
+    "check_tuple",
     "choice",
     "count",
     "name",
@@ -23,7 +24,6 @@ __all__ = [
     "refusal",
     "set_field",
     "texts",
-    "the",
 ]
 
 LARGEST_COUNT = 2**32 - 1
@@ -84,7 +84,7 @@ def choice(instance: object, field: str, known: Iterable[str]) -> None:
         raise refusal(instance, field, value, f"is not known.{question}".rstrip("."))
 
 
-def all_of(instance: object, field: str, kinds: type[_T] | tuple[type[_T], ...], what: str) -> None:
+def check_tuple(instance: object, field: str, kinds: type[_T] | tuple[type[_T], ...], what: str) -> None:
     """Check that a field is a tuple of parts of some types; lists are converted."""
     value = getattr(instance, field)
     if not isinstance(value, tuple | list) or not all(isinstance(each, kinds) for each in value):
@@ -92,7 +92,7 @@ def all_of(instance: object, field: str, kinds: type[_T] | tuple[type[_T], ...],
     set_field(instance, field, tuple(value))
 
 
-def the(instance: object, field: str, kind: type[object], *, none: bool = False) -> None:
+def check_instance(instance: object, field: str, kind: type[object], *, none: bool = False) -> None:
     """Check that a field is an instance of a type."""
     value = getattr(instance, field)
     if not (isinstance(value, kind) or (none and value is None)):
