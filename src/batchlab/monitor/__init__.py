@@ -1,4 +1,4 @@
-"""Looking at a run while it goes on: in the terminal, from another terminal, and in the browser."""
+"""Live views of a run: in the terminal, from another terminal, and in the browser."""
 
 from batchlab.lazy import listing
 from batchlab.monitor.monitor import Monitor

@@ -1,4 +1,4 @@
-"""The run's own end of `batchlab.monitor.runs`: a thread that answers questions on the loopback interface."""
+"""The server side of `batchlab.monitor.runs`: a thread answers questions on the loopback interface."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Endpoint:
     Parameters
     ----------
     exchange
-        What is known of the run.
+        Snapshots of the run.
     workload, policy
-        What the list of runs says of it.
+        Entries in the list of runs.
 
     Raises
     ------
     MonitorError, OSError
-        If no socket can be opened, or its file not be written where only the user can read it.
+        If no socket can be opened, or its file cannot be written with access for the user only.
     """
 
     def __init__(self, exchange: SnapshotExchange, *, workload: str, policy: str) -> None:
@@ -55,7 +55,7 @@ class Endpoint:
         self._thread.start()
 
     def close(self) -> None:
-        """Answer no more, and leave no file behind."""
+        """Stop the server and remove its file."""
         self._file.unlink(missing_ok=True)
         self._server.shutdown()
         self._thread.join()
@@ -85,7 +85,7 @@ class Endpoint:
 
 
 class _Server(socketserver.ThreadingTCPServer):
-    """One question and one answer per connection, each a line of JSON."""
+    """Answers one question per connection; question and answer are a line of JSON each."""
 
     daemon_threads = True
 
@@ -101,7 +101,7 @@ class _Handler(socketserver.StreamRequestHandler):
     timeout = _PATIENCE
 
     def handle(self) -> None:
-        """Read a line, write a line."""
+        """Read a line and write the answer."""
         line = self.rfile.readline(_LONGEST_QUESTION)
         if line.endswith(b"\n") and isinstance(self.server, _Server):
             self.wfile.write(json.dumps(self.server.reply(line)).encode() + b"\n")

@@ -1,4 +1,4 @@
-"""What holds for every answer of the page's server, errors included: its names, and its headers."""
+"""Host name check and HTTP headers for every answer of the page's server, including errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MISDIRECTED = 421
 _WILDCARDS = ("0.0.0.0", "::", "")  # noqa: S104  # what the user may have chosen
 _HEADERS = {
     "Cache-Control": "no-store",
-    # The token must not travel on to other pages, and nothing is loaded from anywhere.
+    # The token must not be sent to other sites, and no external content is loaded.
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
@@ -29,17 +29,17 @@ _HEADERS = {
 
 
 class Guard:
-    """Lets requests through that name this server, and puts the headers on whatever is answered.
+    """Accepts only requests that name this server as host, and sets headers on every answer.
 
-    A page elsewhere may give its own name this machine's address, so that a browser takes this server for a
-    part of that page (DNS rebinding); its requests still name the other host.
+    A foreign page may resolve its own name to this machine's address, so that a browser treats this server as
+    part of that page (DNS rebinding). Its requests still name the other host.
 
     Parameters
     ----------
     inner
         The application.
     names
-        The names that the server answers to, besides addresses and ``localhost``.
+        Host names of the server, in addition to addresses and ``localhost``.
     """
 
     def __init__(self, inner: ASGIApp, names: Collection[str]) -> None:
@@ -65,7 +65,7 @@ class Guard:
 
 
 def names_of(host: str) -> tuple[str, ...]:
-    """Give the names under which an address to listen at is reached; for all interfaces, this machine's."""
+    """Return the host names for a listening address; for a wildcard address, the names of this machine."""
     return (socket.gethostname(), socket.getfqdn()) if host in _WILDCARDS else (host,)
 
 

@@ -1,4 +1,4 @@
-"""Queue and utilisation over simulated time, in bounded memory: of too many points, every second one goes."""
+"""Queue and utilisation over simulated time in bounded memory; excess points are thinned out."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ __all__ = ["History", "Stretch"]
 
 @dataclass(frozen=True)
 class Stretch:
-    """Points of a history, from one of them on.
+    """Consecutive points of a history.
 
     Parameters
     ----------
     generation
-        Changes when points were thinned out: what was given before is then no part of it any more.
+        Changes when points were thinned out; earlier stretches are then no longer part of the history.
     start
-        The place of the first point given.
+        The index of the first point.
     time, queued
-        Seconds, and the jobs that waited.
+        Seconds, and the number of waiting jobs.
     utilisation
-        By resource.
+        Shares in use, by resource.
     """
 
     generation: int
@@ -36,14 +36,14 @@ class Stretch:
 
 
 class History:
-    """Points over time; one thread adds to it, others read.
+    """Points over time; one thread adds points, others read them.
 
     Parameters
     ----------
     resources
-        Of the system.
+        The resources of the system.
     limit
-        The number of points that is never exceeded.
+        Maximum number of points; at the limit, every second point is removed.
     """
 
     def __init__(self, resources: tuple[str, ...], *, limit: int = 4000) -> None:
@@ -56,7 +56,7 @@ class History:
         self._skipped = 0
 
     def add(self, point: Gauges) -> None:
-        """Take note of a point; one of the same time as the last replaces it."""
+        """Add a point; it replaces the last one if both have the same time."""
         with self._lock:
             if self._points and self._points[-1].now == point.now:
                 self._points[-1] = point
@@ -72,18 +72,18 @@ class History:
                 self._generation += 1
 
     def since(self, generation: int, start: int) -> Stretch:
-        """Give the points that a reader does not have.
+        """Return the points that a reader does not have.
 
         Parameters
         ----------
         generation, start
-            Those of what the reader has: its generation, and the number of points; if the points were
-            thinned out since, all are given.
+            Generation and number of points that the reader has. All points are returned if points were
+            thinned out since.
 
         Returns
         -------
         Stretch
-            The rest.
+            The missing points.
         """
         with self._lock:
             begin = start if generation == self._generation and 0 <= start <= len(self._points) else 0

@@ -1,4 +1,4 @@
-"""A run that is looked at while it goes on."""
+"""Run a simulation with live views."""
 
 from __future__ import annotations
 
@@ -27,46 +27,46 @@ if TYPE_CHECKING:
 
 __all__ = ["Monitor"]
 
-# Runs that are over before a question could come need no socket.
+# Runs shorter than this cannot be queried, and need no socket.
 _PATIENCE = 1.0
 _POINTS = 500
-# Jobs of the recent past in the page's chart of the schedule.
+# Number of ended jobs in the page's chart of the schedule.
 _LATEST = 400
 
 
 class Monitor:
-    """Runs a simulation to its end, and shows it meanwhile; for a ``with`` block.
+    """Runs a simulation to its end, and shows it meanwhile; use it in a ``with`` block.
 
-    Whatever is shown, ``batchlab watch`` can ask the run after its first second. What comes of the run is not
-    changed by being looked at.
+    In any case, ``batchlab watch`` can query the run after its first second. The result of the run does not
+    depend on the views.
 
     Parameters
     ----------
     simulation
-        What to run.
+        The simulation.
     title
-        What the workload is called, for people.
+        The name of the workload in the views.
     live
-        Whether to show a panel on standard error; plain lines now and then where that is no terminal.
+        True to show a panel on standard error; without a terminal, a line every ten seconds.
     serve
-        Whether, or where, to serve a page for browsers; needs the extra ``serve``.
+        True, or an address, to serve a page for browsers; needs the extra ``serve``.
     pace
-        Simulated seconds per second; None for as fast as can be. The page can change it, and pause the run.
+        Simulated seconds per second; None for no limit. The page can change it, and pause the run.
     memory
-        Tells the memory of this process, bytes.
+        Returns the memory of this process, bytes.
     progress
-        Called now and then with the number of jobs finished and the number of all jobs.
+        Called repeatedly with the number of finished jobs and the number of all jobs.
     stream
-        Where the panel goes; standard error unless given.
+        The stream of the panel. [default: standard error]
     began
-        When the run began: ``time.monotonic()`` and ``time.process_time()`` of then; now unless given.
+        Begin of the run, as ``time.monotonic()`` and ``time.process_time()``. [default: now]
 
     Raises
     ------
     MonitorError
-        If the pace is no positive number, or the page cannot be served there.
+        If the pace is not a positive number, or the page cannot be served at the address.
     MissingExtraError
-        If the page needs packages that are not installed.
+        If packages for the page are not installed.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class Monitor:
 
     @property
     def url(self) -> str | None:
-        """The page's address, token included; None where none is served."""
+        """The page's address including the token; None without a page."""
         return None if self._server is None else self._server.url
 
     def __enter__(self) -> Self:
@@ -121,7 +121,7 @@ class Monitor:
         with contextlib.ExitStack() as stack:
             if serve:
                 self._exchange.publish(self._snapshot("running"))
-                # Only those who serve need starlette and uvicorn.
+                # Imported late: starlette and uvicorn are needed for the page only.
                 from batchlab.monitor.server import Server  # noqa: PLC0415
 
                 self._server = stack.enter_context(
@@ -145,7 +145,7 @@ class Monitor:
         Returns
         -------
         Result
-            What became of every job.
+            The outcome of every job.
         """
         self._began = (time.monotonic(), time.process_time())
         self._begun_at = max(self._simulation.now, self._facts.first_submission)
@@ -165,20 +165,21 @@ class Monitor:
         return self._simulation.result()
 
     def keep(self) -> None:
-        """Go on answering after the end, until Ctrl-C."""
+        """Keep answering after the end, until Ctrl-C."""
         with contextlib.suppress(KeyboardInterrupt):
             while True:
                 time.sleep(3600)
 
     def _note(self) -> None:
-        """Add a point to the curves after a slice, and answer."""
+        """Add a point to the curves after a slice, and answer requests."""
         self._remember()
         self.answer()
 
     def answer(self) -> None:
-        """Show how the run stands where that was asked for; also in the midst of an instant.
+        """Update the views; may be called in the middle of an instant.
 
-        `run` calls it. Who drives the simulation does so, about every 0.1 s, and `finish` in the end.
+        `run` calls it. A caller that drives the simulation itself calls it about every 0.1 s, and `finish` at
+        the end.
         """
         if self._progress is not None:
             self._progress(self._simulation.finished, len(self._facts.workload))
@@ -192,7 +193,7 @@ class Monitor:
                 self._display.show(snapshot)
 
     def finish(self, phase: Phase) -> None:
-        """Let those who look know that the run is over.
+        """Publish the end of the run.
 
         Parameters
         ----------
@@ -201,7 +202,7 @@ class Monitor:
         """
         self._remember()
         if not self._asked:
-            # The run was over before a question could come: no snapshot is made.
+            # The run ended before it could be queried: no snapshot is made.
             return
         last = self._snapshot(phase)
         self._exchange.close(last)
@@ -209,12 +210,12 @@ class Monitor:
             self._display.finish(last)
 
     def _remember(self) -> None:
-        """Add to the page's curves, which begin with the first submission."""
+        """Add a point to the page's curves, which begin with the first submission."""
         if self._server is not None and self._simulation.now >= self._facts.first_submission:
             self._history.add(self._simulation.gauges())
 
     def _listen(self) -> None:
-        """Let others ask; a run that cannot be asked is still a run."""
+        """Start to answer queries; a failure to listen does not stop the run."""
         from batchlab.monitor.endpoint import Endpoint  # noqa: PLC0415  # most runs are over before
 
         self._asked = True
@@ -225,7 +226,7 @@ class Monitor:
             )
 
     def _longest(self) -> float:
-        """Give the longest slice that leaves enough points for a curve."""
+        """Return the maximum length of a slice that yields enough points for a curve."""
         if self._server is None:
             return math.inf
         length = self._facts.last_submission - self._facts.first_submission

@@ -1,4 +1,4 @@
-"""How fast simulated time goes on, which those who look at a run may change."""
+"""The speed of simulated time, which viewers may change."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ __all__ = ["Pace", "PaceControl"]
 
 @dataclass(frozen=True, eq=False)
 class Pace:
-    """How fast simulated time goes on.
+    """The speed of simulated time.
 
     Parameters
     ----------
     rate
-        Simulated seconds per second; None for as fast as can be.
+        Simulated seconds per second; None for no limit.
     is_paused
-        Whether it stands still.
+        True to pause the run.
 
     Raises
     ------
     MonitorError
-        If the rate is no positive number.
+        If the rate is not a positive number.
     """
 
     rate: float | None = None
@@ -36,14 +36,14 @@ class Pace:
 
 
 class PaceControl:
-    """The pace of a run: the run reads it again and again, and any thread may replace it.
+    """The pace of a run: the run reads it repeatedly, and any thread may replace it.
 
     Parameters
     ----------
     pace
-        The first.
+        The initial pace.
     """
 
     def __init__(self, pace: Pace) -> None:
-        # A pace is one value, so that no thread sees half of a change.
+        # A pace is immutable and replaced as a whole, so no thread sees half of a change.
         self.pace = pace

@@ -1,4 +1,4 @@
-"""Running a simulation in slices, short enough for others to see it move."""
+"""Run a simulation in slices that are short enough for live views."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ def drive(
     control: PaceControl,
     longest: float = math.inf,
 ) -> None:
-    """Run a simulation to its end, slice by slice; what comes of it does not depend on the slices.
+    """Run a simulation to its end in slices; the result does not depend on the slices.
 
     Parameters
     ----------
     simulation
-        At any time.
+        The simulation, at any time of its run.
     after_slice
         Called after each slice, and in between while the simulation waits for its pace.
     meanwhile
-        Called within slices that take long, also within one instant; and while the run is paused.
+        Called during long slices, also within an instant, and while the run is paused.
     control
         The pace, which may change.
     longest
-        The most simulated seconds in one slice.
+        Maximum number of simulated seconds in a slice.
     """
 
     def wait() -> None:
@@ -57,7 +57,7 @@ def drive(
 
 
 def _slices(simulation: Simulation, longest: float, control: PaceControl) -> Iterator[float]:
-    """Give slices that keep step with the clock, beginning with the first event; anew after each change."""
+    """Yield ends of slices that follow the clock, starting at the first event; restart on pace changes."""
     kept: Pace | None = None
     began = origin = 0.0
     while (following := simulation.next_time) is not None:

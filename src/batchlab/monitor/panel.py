@@ -1,4 +1,4 @@
-"""A run in the terminal: a panel that is drawn anew, or plain lines where there is no terminal."""
+"""Live view in the terminal: a panel that is redrawn, or plain lines without a terminal."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _ALWAYS = ("queued", "running", "completed")
 
 
 class Display:
-    """Shows snapshots on a stream; for a ``with`` block.
+    """Shows snapshots on a stream; use it in a ``with`` block.
 
     Parameters
     ----------
     stream
-        A terminal gets a panel, anything else a line every ten seconds and one at the end.
+        A terminal gets a panel; any other stream gets a line every ten seconds and one at the end.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -49,7 +49,7 @@ class Display:
         from rich.live import Live  # noqa: PLC0415  # here too
 
         console = Console(file=self._stream)
-        # We draw when there is something new; a thread of its own would draw the same again.
+        # Redrawn on new snapshots only; a refresh thread would redraw the same panel.
         live = Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
         self._live = self._stack.enter_context(live)
         return self
@@ -60,7 +60,7 @@ class Display:
         self._stack.close()
 
     def is_due(self) -> bool:
-        """Tell whether it is time to show something new."""
+        """Return whether it is time for an update."""
         return time.monotonic() >= self._next
 
     def show(self, snapshot: Snapshot) -> None:
@@ -74,13 +74,13 @@ class Display:
             self._next = time.monotonic() + _FRAME
 
     def finish(self, snapshot: Snapshot) -> None:
-        """Show the last snapshot, which stays above whatever is printed next."""
+        """Show the last snapshot, which remains above later output."""
         self.show(snapshot)
         self._stack.close()
 
 
 def line(snapshot: Snapshot) -> str:
-    """Tell in one line how a run stands.
+    """Describe the progress of a run in one line.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def line(snapshot: Snapshot) -> str:
     Returns
     -------
     str
-        Without a line end.
+        The text, without a line end.
     """
     counts, shares = snapshot.status.counts, snapshot.status.utilisation
     used = ", ".join(f"{name} {_percent(share)}" for name, share in shares.items() if not math.isnan(share))
@@ -101,7 +101,7 @@ def line(snapshot: Snapshot) -> str:
 
 
 def panel(snapshot: Snapshot) -> RenderableType:
-    """Draw how a run stands.
+    """Draw the progress of a run.
 
     Parameters
     ----------
@@ -111,9 +111,9 @@ def panel(snapshot: Snapshot) -> RenderableType:
     Returns
     -------
     rich renderable
-        At most 100 columns wide.
+        The panel, at most 100 columns wide.
     """
-    # Lines do without rich, and most runs are over before anything is drawn.
+    # Imported late: lines do not need rich, and most runs end before anything is drawn.
     from rich.constrain import Constrain  # noqa: PLC0415
     from rich.panel import Panel  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
@@ -145,7 +145,7 @@ def _rows(snapshot: Snapshot) -> Iterator[tuple[str, RenderableType]]:
             yield name, _bar(share, f"{_percent(share)} of {total:,} in use", "magenta")
     yield "time", Text(_moment(snapshot))
     counts = snapshot.status.counts
-    # The three that a scheduler works on are always there, what went wrong only if something did.
+    # The main states are always shown, others only if jobs are in them.
     shown = [name for name, number in counts.items() if name != "loaded" and (number or name in _ALWAYS)]
     yield "", Text("   ").join(Text.assemble((f"{counts[name]:,}", "bold"), f" {name}") for name in shown)
     if drained := int(snapshot.status.drained.sum()):
@@ -180,7 +180,7 @@ def _moment(snapshot: Snapshot) -> str:
 
 
 def _costs(snapshot: Snapshot) -> Iterator[str]:
-    """Tell how long it took, at which speed, and what it took."""
+    """Yield the elapsed time, the speed, the CPU time and the memory."""
     yield f"{format_duration(round(snapshot.elapsed, 1))}"
     yield f"{compact(snapshot.speed)} × real time"
     yield f"CPU {format_duration(round(snapshot.cpu_time, 1))}"
@@ -189,7 +189,7 @@ def _costs(snapshot: Snapshot) -> Iterator[str]:
 
 
 def compact(number: float) -> str:
-    """Write a large number in three digits: ``"12.3 k"``, ``"4.56 M"``."""
+    """Format a large number with three digits: ``"12.3 k"``, ``"4.56 M"``."""
     for size, unit in ((1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")):
         if number >= size:
             return f"{number / size:.3g}{unit}"

@@ -1,4 +1,4 @@
-"""What the page draws: the run's numbers, its queue, the jobs on each node, and what is new in its curves."""
+"""Data of the page: numbers of the run, its queue, the jobs on nodes, and new points of curves."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def picture(snapshot: Snapshot, news: Stretch) -> dict[str, object]:
     snapshot
         The run.
     news
-        The points of its curves that the page does not have.
+        The points of the curves that the page does not have.
 
     Returns
     -------
     dict
-        Ready for JSON: the numbers of `overview`, the machine, the running jobs, those that ended last, the
+        JSON values: the numbers of `overview`, the machine, the running jobs, the jobs that ended last, the
         queue and the curves.
     """
     status, facts = snapshot.status, snapshot.facts
@@ -69,10 +69,10 @@ def _system(facts: RunFacts) -> dict[str, object]:
 
 
 def _placement(snapshot: Snapshot, place: int) -> list[object]:
-    """Give a job that runs, or one that ended.
+    """Describe a running or ended job.
 
-    The entries: number, row, start, end (of running jobs the expected one, or None), amounts per task (or
-    None for whole nodes), nodes, tasks there, since when.
+    The entries: number, row, start, end (expected end of running jobs, or None), amounts per task (or None
+    for whole nodes), nodes, tasks on them, time since when the job holds them.
     """
     status, facts = snapshot.status, snapshot.facts
     running = len(status.running)
@@ -95,7 +95,7 @@ def _placement(snapshot: Snapshot, place: int) -> list[object]:
 
 
 def _known_since(snapshot: Snapshot) -> float:
-    """Give the time from which on no job that ended is missing, seconds: that of the first one given."""
+    """Return the time (s) since when all ended jobs are included: the end of the first one included."""
     status = snapshot.status
     over = sum(status.counts[state] for state in ("completed", "killed", "cancelled"))
     if over <= len(status.ended):
@@ -104,7 +104,7 @@ def _known_since(snapshot: Snapshot) -> float:
 
 
 def _queued(snapshot: Snapshot, row: int) -> list[object]:
-    """Give a waiting job: number, submission, tasks, requested time."""
+    """Describe a waiting job: number, submission, tasks, requested time."""
     jobs = snapshot.facts.workload.jobs
     asked = float(jobs["requested_time"][row])
     return [

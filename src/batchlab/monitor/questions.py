@@ -1,4 +1,4 @@
-"""What one may ask of a running simulation, and the answers: plain documents, ready for JSON."""
+"""Questions about a running simulation, and their answers as JSON values."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def answer(snapshot: Snapshot, words: Sequence[str]) -> Document:
     snapshot
         The run.
     words
-        One of `QUESTIONS`, and for ``job`` and ``node`` the number.
+        A key of `QUESTIONS`, followed by a number for ``job`` and ``node``.
 
     Returns
     -------
     dict
-        The answer; ``time`` says of when it is.
+        The answer; ``time`` is the simulated time of its data.
 
     Raises
     ------
     MonitorError
-        If there is no such question, job or node.
+        If the question, the job or the node is unknown.
     """
     name, *rest = words or ("status",)
     if name not in QUESTIONS:
@@ -54,7 +54,7 @@ def answer(snapshot: Snapshot, words: Sequence[str]) -> Document:
 
 
 def overview(snapshot: Snapshot) -> Document:
-    """Tell in numbers how a run stands."""
+    """Return the main numbers of a run."""
     status, facts = snapshot.status, snapshot.facts
     date = snapshot.date
     return {
@@ -114,7 +114,7 @@ def _node(snapshot: Snapshot, number: str) -> Document:
     system = snapshot.facts.system
     entries = np.flatnonzero(status.placement_nodes == node)
     holders = np.searchsorted(status.placement_offsets, entries, side="right") - 1
-    # The placements of jobs that ended lately come after those of the running jobs.
+    # The placements of ended jobs follow those of the running jobs.
     holders = holders[holders < len(status.running)]
     return {
         "node": node,
@@ -139,7 +139,7 @@ def _utilisation(snapshot: Snapshot) -> Document:
 
 
 def _waiting(snapshot: Snapshot, row: int) -> Document:
-    """Tell what the scheduler knows of a job before it starts."""
+    """Return what the scheduler knows of a job before its start."""
     jobs = snapshot.facts.workload.jobs
     submitted = float(jobs["submit_time"][row])
     started = float(snapshot.status.start_time[row])
@@ -154,7 +154,7 @@ def _waiting(snapshot: Snapshot, row: int) -> Document:
 
 
 def _placed(snapshot: Snapshot, index: int) -> Document:
-    """Tell of a running job where it is, and until when it may stay."""
+    """Return the nodes of a running job, and its latest end."""
     row = int(snapshot.status.running[index])
     start = float(snapshot.status.start_time[row])
     known = _waiting(snapshot, row)
@@ -167,12 +167,12 @@ def _placed(snapshot: Snapshot, index: int) -> Document:
 
 
 def _limit(time: float) -> float | None:
-    """Give None where there is no limit: JSON has no infinity."""
+    """Replace infinity, which JSON lacks, by None."""
     return None if math.isinf(time) else time
 
 
 def ranges(nodes: npt.NDArray[np.uint32]) -> str:
-    """Write node numbers as ranges: ``"0-3,7"``."""
+    """Format node numbers as ranges: ``"0-3,7"``."""
     return _kernel.node_ranges(np.array([0, len(nodes)], dtype=np.int64), np.ascontiguousarray(nodes))[0]
 
 
@@ -194,4 +194,4 @@ QUESTIONS: dict[str, tuple[Callable[..., Document], str | None]] = {
     "node": (_node, "the node's number, from 0"),
     "utilisation": (_utilisation, None),
 }
-"""What can be asked: how it is answered, and what must follow it."""
+"""Questions, each with the function that answers it, and the name of its argument."""

@@ -1,7 +1,7 @@
-"""HTTP connections of the page's server that end if a request does not arrive whole in time.
+"""HTTP connections that are closed unless a request arrives completely in time.
 
-uvicorn limits only the time between two requests of a connection: a client that sends half a request would
-hold its connection, and with many of them all file descriptors of the run, until it ends.
+uvicorn limits only the time between two requests of a connection. A client that sends half a request would
+keep its connection until the end of the run, and many such clients would use up all file descriptors.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ _REQUEST_TIMEOUT = 10.0
 
 
 class TimedProtocol(H11Protocol):
-    """The protocol of a connection, which is closed 10 s after a request began that is still incomplete."""
+    """Protocol of a connection, which is closed 10 s after the begin of an incomplete request."""
 
     def __init__(self, *args: Any, **named: Any) -> None:  # noqa: ANN401  # those of uvicorn
         super().__init__(*args, **named)
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
-        """Begin to wait for the first request."""
+        """Start the timer for the first request."""
         super().connection_made(transport)
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
+        """Stop the timer."""
         self._stop()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read bytes; the time counts from the first byte of a request to the last."""
+        """Read bytes; the timer runs from the first to the last byte of a request."""
         super().data_received(data)
         if self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
             self._wait()
@@ -55,5 +55,5 @@ class TimedProtocol(H11Protocol):
 
     def _close(self) -> None:
         self._timer = None
-        # Nothing that waits to be sent is worth keeping the connection for.
+        # Discard unsent data.
         self.transport.abort()

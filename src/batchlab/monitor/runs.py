@@ -1,7 +1,7 @@
-"""Runs of this user on this machine: a file of each says where it can be asked, and with which token.
+"""Runs of this user on this machine: each has a file with its port and token.
 
-The files lie in a directory that only the user may enter, and only the user may read them. What a killed run
-left behind is removed by the next look at the directory; other files in it stay.
+The files are in a directory that only the user can enter, and only the user can read them. Files of killed
+runs are removed when runs are listed; other files in the directory are kept.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["RUNTIME_VARIABLE", "Run", "announce", "ask", "choose", "directory", "runs"]
 
 RUNTIME_VARIABLE = "BATCHLAB_RUNTIME"
-"""The environment variable that names the directory of runs."""
+"""Environment variable with the directory of runs."""
 
 _PATIENCE = 10.0
 _PRIVATE = 0o700
@@ -34,20 +34,20 @@ _LARGEST_FILE = 1 << 16
 
 @dataclass(frozen=True)
 class Run:
-    """A run that can be asked.
+    """A run that can be queried.
 
     Parameters
     ----------
     name
-        The process's number; the further runs of one process have a suffix, as in ``"4711-2"``.
+        The process ID; further runs of one process have a suffix, as in ``"4711-2"``.
     process
-        The process's number.
+        The process ID.
     port
-        Where it listens, on 127.0.0.1.
+        The port on 127.0.0.1.
     token
-        What it wants to be told before it answers.
+        The secret that requests must contain.
     workload, policy
-        What is simulated.
+        The workload and the policy of the run.
     """
 
     name: str
@@ -59,20 +59,20 @@ class Run:
 
 
 def directory() -> Path:
-    """Give the directory of runs, made if it is not there.
+    """Return the directory of runs, and create it if missing.
 
     Returns
     -------
     Path
         ``$BATCHLAB_RUNTIME``, else ``$XDG_RUNTIME_DIR/batchlab``, else ``batchlab-<user>`` in the directory
-        for temporary files.
+        of temporary files.
 
     Raises
     ------
     MonitorError
-        If others may enter it: tokens would be theirs too.
+        If other users can enter the directory: they could read the tokens.
     OSError
-        If it cannot be made.
+        If it cannot be created.
     """
     if chosen := os.environ.get(RUNTIME_VARIABLE):
         path = Path(chosen)
@@ -93,7 +93,7 @@ def directory() -> Path:
 
 
 def announce(port: int, token: str, *, workload: str, policy: str) -> Path:
-    """Write the file that tells where this process can be asked.
+    """Write the file with the port and the token of this process.
 
     Parameters
     ----------
@@ -103,12 +103,12 @@ def announce(port: int, token: str, *, workload: str, policy: str) -> Path:
     Returns
     -------
     Path
-        The file, to be removed at the end.
+        The file, to be removed at the end of the run.
 
     Raises
     ------
     MonitorError, OSError
-        As `directory`, or if it cannot be written.
+        As for `directory`, or if the file cannot be written.
     """
     place, process = directory(), os.getpid()
     for name in _names(process):
@@ -121,17 +121,17 @@ def announce(port: int, token: str, *, workload: str, policy: str) -> Path:
 
 
 def runs() -> list[Run]:
-    """List the runs that can be asked, and remove the files of those that are no more.
+    """List the runs that can be queried, and remove the files of ended runs.
 
     Returns
     -------
     list of Run
-        By name.
+        Sorted by name.
 
     Raises
     ------
     MonitorError, OSError
-        As `directory`.
+        As for `directory`.
     """
     found = []
     for path in directory().glob("*.json"):
@@ -147,12 +147,12 @@ def runs() -> list[Run]:
 
 
 def choose(name: str | None = None) -> Run:
-    """Find the run that is meant.
+    """Return the run with a name.
 
     Parameters
     ----------
     name
-        Its name; the only run there is unless given.
+        Its name. [default: the only run]
 
     Returns
     -------
@@ -162,7 +162,7 @@ def choose(name: str | None = None) -> Run:
     Raises
     ------
     MonitorError
-        If there is none, or there are several and no name; the message lists them.
+        If no run exists, or several exist and no name is given; the message lists them.
     """
     found = runs()
     chosen = [run for run in found if name in (None, run.name)]
@@ -182,7 +182,7 @@ def choose(name: str | None = None) -> Run:
 
 
 def ask(run: Run, words: Sequence[str]) -> dict[str, Any]:
-    """Put a question to a run.
+    """Send a question to a run.
 
     Parameters
     ----------
@@ -194,12 +194,12 @@ def ask(run: Run, words: Sequence[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        The answer; ``age`` is how many seconds old it is.
+        The answer; ``age`` is its age in seconds.
 
     Raises
     ------
     MonitorError
-        If the run does not answer, or refuses to.
+        If the run does not answer, or rejects the question.
     """
     question = json.dumps({"token": run.token, "words": list(words)}) + "\n"
     try:
@@ -235,7 +235,7 @@ def _write(place: Path, run: Run) -> Path:
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             json.dump(asdict(run), file)
-        # A link, unlike a renaming, fails where the name is taken; and half a file is never read.
+        # Unlike renaming, a link fails if the name exists. The file is never visible in part.
         os.link(temporary, path)
     finally:
         temporary.unlink()
@@ -243,7 +243,7 @@ def _write(place: Path, run: Run) -> Path:
 
 
 def _read(path: Path) -> Run | None:
-    """Read the file of a run; None for any other file, which is none of ours to remove."""
+    """Read the file of a run; None for other files, which must not be removed."""
     try:
         if not path.is_file() or path.is_symlink() or path.stat().st_size > _LARGEST_FILE:
             return None
@@ -258,7 +258,7 @@ def _read(path: Path) -> Run | None:
 
 
 def _listens(run: Run) -> bool:
-    """Tell whether the run takes calls; a refused one, which says that it is no more, is raised."""
+    """Return whether the run accepts connections. A refused connection means that it ended; re-raise it."""
     try:
         with socket.create_connection(("127.0.0.1", run.port), timeout=1.0):
             return True

@@ -1,7 +1,7 @@
-"""A page for browsers about a run, and the numbers that it asks for; starlette and uvicorn in a thread.
+"""Web server for a page on a run and its data: starlette and uvicorn in a thread.
 
-Requests without the token, which is part of the page's address, get no answer. The server listens on the
-loopback interface unless another is given.
+Requests need the token, which is part of the page's address. The server listens on the loopback interface
+by default.
 """
 
 from __future__ import annotations
@@ -56,23 +56,23 @@ it when it began; it ends in <code>?token=…</code></p>
 def application(
     exchange: SnapshotExchange, history: History, control: PaceControl, token: str, names: Collection[str]
 ) -> ASGIApp:
-    """Make the web application.
+    """Build the web application.
 
     Parameters
     ----------
     exchange, history
-        What is known of the run.
+        Snapshots and curves of the run.
     control
-        Its pace.
+        The pace of the run.
     token
-        What every request must have.
+        The token that every request must contain.
     names
-        Under which the server is reached.
+        Host names of the server.
 
     Returns
     -------
     ASGI application
-        ``/`` is the page, ``/state`` its numbers; what is posted to ``/pace`` changes the run's pace.
+        ``/`` is the page, ``/state`` its data; a POST to ``/pace`` changes the run's pace.
     """
     whole = _page()
 
@@ -96,21 +96,21 @@ def application(
 
 
 class Server:
-    """Serves the page from a thread; for a ``with`` block.
+    """Serves the page from a thread; use it in a ``with`` block.
 
     Parameters
     ----------
     exchange, history
-        What is known of the run.
+        Snapshots and curves of the run.
     place
-        Where to listen.
+        The listening address.
     control
         The pace of the run.
 
     Raises
     ------
     MonitorError
-        If it cannot listen there.
+        If the server cannot listen at the address.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Server:
             uvicorn.Config(
                 application(exchange, history, control, token, names),
                 log_config=None,
-                # Else what strangers send would be told in the terminal of the run.
+                # Otherwise invalid requests would be reported in the terminal of the run.
                 log_level="critical",
                 access_log=False,
                 lifespan="off",
@@ -152,7 +152,7 @@ class Server:
 
 
 def _page() -> str:
-    """Give the page with its scripts in it, so that it loads nothing."""
+    """Return the page with its scripts inline, so that it loads no other files."""
     folder = files("batchlab.monitor")
     page = folder.joinpath("page.html").read_text("utf-8")
     for part in _PARTS:
@@ -161,7 +161,7 @@ def _page() -> str:
 
 
 def _guarded(answer: Callable[[Request], Response], token: str) -> Callable[[Request], Response]:
-    """Answer only those who know the token, and keep it from all others."""
+    """Wrap an endpoint so that requests without the token are rejected."""
 
     @functools.wraps(answer)
     def guarded(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""Where the page for browsers is served."""
+"""The address of the page for browsers."""
 
 import ipaddress
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ __all__ = ["Serving"]
 
 @dataclass(frozen=True)
 class Serving:
-    """Where the page is served.
+    """The address of the page.
 
     Parameters
     ----------
     host
-        The address to listen at; only this machine can reach the usual one.
+        The listening address. The default can be reached from this machine only.
     port
-        0 for any that is free.
+        The port; 0 for any free port.
     """
 
     host: str = "127.0.0.1"
@@ -23,7 +23,7 @@ class Serving:
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine can reach it."""
+        """True if only this machine can reach the address."""
         try:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:

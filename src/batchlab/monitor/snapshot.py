@@ -1,4 +1,4 @@
-"""What is known of a run at one moment: the simulation's status, and what the run costs."""
+"""A run at one moment: the status of the simulation, and the cost of the run."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ Phase = Literal["running", "done", "stopped"]
 
 @dataclass(frozen=True, eq=False)
 class RunFacts:
-    """What does not change during a run.
+    """Constant facts of a run.
 
     Parameters
     ----------
     workload, system
-        What is simulated, and on what.
+        The simulated workload and system.
     policy
         The policy's spec string.
     title
-        What the workload is called, for people.
+        The name of the workload in the views.
     """
 
     workload: Workload
@@ -47,38 +47,38 @@ class RunFacts:
 
     @classmethod
     def of(cls, simulation: Simulation, title: str) -> RunFacts:
-        """Read them off a simulation."""
+        """Collect the facts of a simulation."""
         return cls(simulation.workload, simulation.system, str(simulation.policy), title)
 
     @cached_property
     def job_ids(self) -> npt.NDArray[np.int64]:
-        """The jobs' numbers, by row."""
+        """Job numbers, by row."""
         return self.workload.jobs["job_id"].to_numpy()
 
     @cached_property
     def requested_time(self) -> npt.NDArray[np.float64]:
-        """How long the jobs may run at most, seconds, by row."""
+        """Requested times of the jobs, seconds, by row."""
         return self.workload.jobs["requested_time"].to_numpy()
 
     @cached_property
     def amounts(self) -> list[int | npt.NDArray[np.int64]]:
-        """What each task asks of each of the system's resources: one number for all jobs, or one per row."""
+        """Amount per task of each resource of the system: one number for all jobs, or one per row."""
         return amounts(self.workload, self.system)
 
     @cached_property
     def exclusive(self) -> npt.NDArray[np.bool_] | None:
-        """Whether a job has its nodes for itself, by row; None if no job has."""
+        """True if the job has its nodes exclusively, by row; None without exclusive jobs."""
         jobs = self.workload.jobs
         return jobs["exclusive"].to_numpy() if "exclusive" in jobs.columns else None
 
     @cached_property
     def first_submission(self) -> float:
-        """When the first job is submitted, seconds; 0 without jobs."""
+        """Submit time of the first job, seconds; 0 without jobs."""
         return self.workload.first_submission
 
     @cached_property
     def last_submission(self) -> float:
-        """When the last job is submitted, seconds; 0 without jobs."""
+        """Submit time of the last job, seconds; 0 without jobs."""
         return self.workload.last_submission
 
     @cached_property
@@ -87,11 +87,11 @@ class RunFacts:
 
     @property
     def origin(self) -> dt.datetime | None:
-        """When the workload's time 0 was, in the log's time zone where it names one; None if unknown."""
+        """Date of the workload's time 0, in the log's time zone if known; None if the date is unknown."""
         return self._dates.beginning
 
     def date(self, time: float) -> dt.datetime | None:
-        """Give the date of a simulated time; None if the log does not tell, or it is out of the calendar."""
+        """Return the date of a simulated time; None if unknown, or beyond the calendar."""
         return self._dates.date(time)
 
 
@@ -102,20 +102,20 @@ class Snapshot:
     Parameters
     ----------
     facts
-        What does not change.
+        Constant facts.
     status
         The state of the simulation.
     phase
         ``"running"``, ``"done"``, or ``"stopped"`` before its end.
     begun_at
-        The simulated time at which the run began, seconds: that of the first submission, unless it was forked
-        or had been run before.
+        Simulated time at which the run began, seconds: the first submission, unless the simulation was forked
+        or driven before.
     elapsed, cpu_time
-        Since the run began, seconds: on the clock, and of this process on processors.
+        Seconds since the run began: wall-clock time, and CPU time of this process.
     memory
-        What the process has or had at most, bytes; None where that is not known.
+        Present or peak memory of the process, bytes; None if unknown.
     pace
-        How fast simulated time is to go on.
+        Speed of simulated time.
     """
 
     facts: RunFacts
@@ -130,22 +130,22 @@ class Snapshot:
 
     @property
     def age(self) -> float:
-        """How long ago it was taken, seconds on the clock: a policy in Python may think for long."""
+        """Age in seconds of wall-clock time; it grows while a policy written in Python decides."""
         return time.monotonic() - self.taken_at
 
     @property
     def jobs(self) -> int:
-        """How many jobs there are in all."""
+        """Number of jobs of the workload."""
         return len(self.status.state)
 
     @property
     def share_done(self) -> float:
-        """The share of the jobs that are done, 1 if there is none."""
+        """Share of finished jobs; 1 for a workload without jobs."""
         return self.status.finished / self.jobs if self.jobs else 1.0
 
     @cached_property
     def simulated(self) -> float:
-        """How far the run has come from the first submission, seconds."""
+        """Simulated time since the first submission, seconds."""
         return max(self.status.now - self.facts.first_submission, 0.0)
 
     @property
@@ -155,5 +155,5 @@ class Snapshot:
 
     @property
     def date(self) -> dt.datetime | None:
-        """The date of the simulated time; None if the log does not tell."""
+        """Date of the simulated time; None if unknown."""
         return self.facts.date(self.status.now)

@@ -1,8 +1,8 @@
-"""Where the thread that simulates publishes what others may read.
+"""Exchange of snapshots between the simulating thread and other threads.
 
-The simulation belongs to one thread while it runs, and no other may call it. Other threads put
-their questions to the exchange, and the simulating thread looks, between two slices, whether there is one.
-A snapshot that was not asked for is never made.
+A running simulation belongs to one thread, and no other thread may call it. Other threads request a snapshot
+at the exchange. The simulating thread checks for requests between two slices. Snapshots are made only on
+request.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ __all__ = ["SnapshotExchange"]
 
 
 class SnapshotExchange:
-    """The newest snapshot of a run; the first must be there before others are let in.
+    """The latest snapshot of a run; the first one must exist before other threads use the exchange.
 
     Parameters
     ----------
     first
-        What is shown until a newer one is wanted.
+        The initial snapshot.
     """
 
     def __init__(self, first: Snapshot | None = None) -> None:
@@ -35,40 +35,40 @@ class SnapshotExchange:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether a thread waits for a new snapshot."""
+        """True if a thread waits for a new snapshot."""
         return self._wanted
 
     def publish(self, snapshot: Snapshot) -> None:
-        """Publish a snapshot; for the simulating thread."""
+        """Publish a snapshot; called by the simulating thread."""
         with self._changed:
             self._newest = snapshot
             self._wanted = False
             self._changed.notify_all()
 
     def close(self, last: Snapshot) -> None:
-        """Publish the last snapshot; no thread waits any more."""
+        """Publish the last snapshot; afterwards no thread waits."""
         with self._changed:
             self._closed = True
         self.publish(last)
 
     def latest(self, *, patience: float = 0.2) -> Snapshot:
-        """Ask for a new snapshot, and wait for it; for any thread but the simulating one.
+        """Request a new snapshot, and wait for it; must not be called by the simulating thread.
 
         Parameters
         ----------
         patience
-            How long to wait, seconds; after that the newest there is must do. A policy in Python may think
-            for long, and nothing can be asked meanwhile.
+            Maximum wait, seconds; after it, the latest snapshot is returned. A policy written in Python may
+            decide for a long time, during which no snapshot can be made.
 
         Returns
         -------
         Snapshot
-            The newest.
+            The latest snapshot.
 
         Raises
         ------
         MonitorError
-            If there is none yet.
+            If no snapshot exists yet.
         """
         with self._changed:
             before = self._newest

@@ -38,17 +38,17 @@ _MOST = 10**9
 
 @runtime_checkable
 class ArrivalProcess(Protocol):
-    """Something that arrivals can be sampled from."""
+    """A process that can be sampled for arrivals."""
 
     def sample(self, n: SupportsIndex, rng: np.random.Generator) -> Floats:
-        """Give the times of the first n arrivals, seconds, ascending.
+        """Return the times of the first n arrivals, seconds, ascending.
 
         Parameters
         ----------
         n
-            How many.
+            The number of arrivals.
         rng
-            The source of chance: the same arrivals for the same state of it.
+            The random generator; equal states result in equal arrivals.
 
         Returns
         -------
@@ -60,10 +60,10 @@ class ArrivalProcess(Protocol):
 
 @runtime_checkable
 class IntervalDistribution(Protocol):
-    """A distribution of times between arrivals, as those of `scipy.stats` with their parameters."""
+    """A distribution of times between arrivals, such as a frozen distribution of `scipy.stats`."""
 
     def rvs(self, *, size: int, random_state: np.random.Generator) -> object:
-        """Give so many independent values."""
+        """Return `size` independent values."""
         ...
 
 
@@ -74,7 +74,7 @@ class Renewal:
     Parameters
     ----------
     distribution
-        Of the seconds between two arrivals, and before the first.
+        Distribution of the seconds between two arrivals, and before the first.
     """
 
     distribution: IntervalDistribution | Distribution
@@ -87,7 +87,7 @@ class Renewal:
             )
 
     def sample(self, n: SupportsIndex, rng: np.random.Generator) -> Floats:
-        """Give the times of the first n arrivals, seconds; see `ArrivalProcess.sample`."""
+        """Return the times of the first n arrivals, seconds; see `ArrivalProcess.sample`."""
         if isinstance(self.distribution, IntervalDistribution):
             values = self.distribution.rvs(size=_count(n), random_state=rng)
         else:
@@ -103,23 +103,23 @@ class Renewal:
 
 
 def renewal(distribution: IntervalDistribution | Distribution | str) -> Renewal:
-    """Make arrivals with independent times between them, all of one distribution.
+    """Build an arrival process with independent, identically distributed times between arrivals.
 
     Parameters
     ----------
     distribution
-        Of the seconds between two arrivals, and before the first, all >= 0: the spec of a distribution, as
-        for overheads; one of `batchlab.generate`; or one of `scipy.stats` with its parameters.
+        Distribution of the seconds between two arrivals, and before the first, all >= 0: a spec as for
+        overheads, a distribution of `batchlab.generate`, or a frozen one of `scipy.stats`.
 
     Returns
     -------
     Renewal
-        With ``sample(n, rng)``.
+        A process with ``sample(n, rng)``.
 
     Raises
     ------
     QueueingError
-        If it cannot be sampled; when sampled, if a value is below 0.
+        If it cannot be sampled, or (when sampled) a value is below 0.
 
     Examples
     --------
@@ -136,14 +136,14 @@ def renewal(distribution: IntervalDistribution | Distribution | str) -> Renewal:
 
 @dataclass(frozen=True)
 class MarkovModulated:
-    """Poisson arrivals whose rate follows a Markov chain; see `mmpp`.
+    """Poisson arrivals with a rate that follows a Markov chain; see `mmpp`.
 
     Parameters
     ----------
     rates
         The arrival rate in each state, per second.
     generator
-        Row by row the rates from each state to each other one, per second.
+        The transition rates from each state (row) to each other state, per second.
     """
 
     rates: tuple[float, ...]
@@ -151,7 +151,7 @@ class MarkovModulated:
 
     @property
     def stationary(self) -> Floats:
-        """Shape (states,): the share of time in each state, in which a sample begins."""
+        """Shape (states,): the share of time in each state, and the distribution of the initial state."""
         return stationary(np.array(self.generator))
 
     @property
@@ -160,14 +160,14 @@ class MarkovModulated:
         return float(self.stationary @ np.array(self.rates))
 
     def sample(self, n: SupportsIndex, rng: np.random.Generator) -> Floats:
-        """Give the times of the first n arrivals, seconds; see `ArrivalProcess.sample`."""
+        """Return the times of the first n arrivals, seconds; see `ArrivalProcess.sample`."""
         count, rates = _count(n), np.array(self.rates)
         leaving = [sum(row) for row in self.generator]
         state = int(rng.choice(len(rates), p=np.clip(self.stationary, 0, None) / self.stationary.sum()))
         now, there, times = 0.0, 0, []
         while there < count:
             stay = rng.exponential(1 / leaving[state]) if leaving[state] else np.inf
-            # No more than are still asked for, however long the stay.
+            # Draw no more than the remaining number, even for a long stay.
             found = now + _poisson(rates[state], stay, count - there, rng)
             times.append(found)
             now, there = now + stay, there + len(found)
@@ -177,7 +177,7 @@ class MarkovModulated:
 
 
 def _poisson(rate: float, length: float, most: int, rng: np.random.Generator) -> Floats:
-    """Give the first arrivals at a rate within a length of time, from its beginning."""
+    """Return the first arrivals at a rate within a time span, from its beginning."""
     if rate == 0:
         return np.empty(0)
     if rate * length > most:
@@ -188,25 +188,25 @@ def _poisson(rate: float, length: float, most: int, rng: np.random.Generator) ->
 
 
 def mmpp(rates: Sequence[float], generator: Sequence[Sequence[float]]) -> MarkovModulated:
-    """Make a Markov-modulated Poisson process: bursts and calm.
+    """Build a Markov-modulated Poisson process, with bursts and calm periods.
 
     Parameters
     ----------
     rates
         Shape (states,): the arrival rate in each state, per second, >= 0, not all 0.
     generator
-        Shape (states, states): the rates from the row's state to the column's, per second, >= 0; what stands
-        in the diagonal does not matter. Each state must lead to every other.
+        Shape (states, states): transition rates from the row's state to the column's, per second, >= 0. The
+        diagonal is ignored. Each state must be reachable from every other state.
 
     Returns
     -------
     MarkovModulated
-        With ``sample(n, rng)``; it begins in a state of the chain's stationary distribution.
+        A process with ``sample(n, rng)``; its initial state has the chain's stationary distribution.
 
     Raises
     ------
     QueueingError
-        If a rate or a shape breaks a rule above.
+        If a rate or a shape is invalid.
 
     Notes
     -----
@@ -242,14 +242,14 @@ def mmpp(rates: Sequence[float], generator: Sequence[Sequence[float]]) -> Markov
 
 @dataclass(frozen=True)
 class DailyCycle:
-    """Poisson arrivals at a rate that depends on the time of day; see `daily_cycle`.
+    """Poisson arrivals with a rate that depends on the time of day; see `daily_cycle`.
 
     Parameters
     ----------
     base
-        Arrivals per second where the profile is 1.
+        Arrivals per second if the profile is 1.
     profile
-        By how much the rate is greater in each of the equal parts of a day.
+        Factor of the rate in each of the equal parts of a day.
     """
 
     base: float
@@ -261,12 +261,12 @@ class DailyCycle:
         return self.base * sum(self.profile) / len(self.profile)
 
     def sample(self, n: SupportsIndex, rng: np.random.Generator) -> Floats:
-        """Give the times of the first n arrivals, seconds since a midnight; see `ArrivalProcess.sample`."""
+        """Return the times of the first n arrivals, seconds since a midnight; see `ArrivalProcess.sample`."""
         count, profile = _count(n), np.array(self.profile)
         peak, parts = profile.max(), len(self.profile)
         times, there, now = [], 0, 0.0
         while there < count:
-            # As many candidates as should do, and some more.
+            # The expected number of candidates, and some more.
             wanted = int((count - there) * peak / profile.mean() * 1.1) + 16
             candidates = now + np.cumsum(rng.exponential(1 / (self.base * peak), wanted))
             now = candidates[-1]
@@ -278,29 +278,29 @@ class DailyCycle:
 
 
 def daily_cycle(base: float, profile: Sequence[float]) -> DailyCycle:
-    """Make Poisson arrivals whose rate has a cycle of a day.
+    """Build Poisson arrivals with a daily cycle of the rate.
 
     Parameters
     ----------
     base
-        Arrivals per second where the profile is 1, > 0.
+        Arrivals per second if the profile is 1, > 0.
     profile
-        Shape (parts,): by how much the rate is greater in each of so many equal parts of a day, as 24 for its
-        hours; >= 0, not all 0. With a mean of 1, `base` is the mean rate.
+        Shape (parts,): factor of the rate in each of the equal parts of a day, e.g. 24 factors for its hours;
+        >= 0, not all 0. If their mean is 1, `base` is the mean rate.
 
     Returns
     -------
     DailyCycle
-        With ``sample(n, rng)``; it begins at midnight.
+        A process with ``sample(n, rng)``; it begins at midnight.
 
     Raises
     ------
     QueueingError
-        If a number breaks a rule above.
+        If an argument is invalid.
 
     Notes
     -----
-    By thinning arrivals at the greatest rate: P. A. W. Lewis and G. S. Shedler, "Simulation of nonhomogeneous
+    Arrivals at the maximum rate are thinned: P. A. W. Lewis and G. S. Shedler, "Simulation of nonhomogeneous
     Poisson processes by thinning", Naval Research Logistics Quarterly 26, 1979.
 
     Examples
@@ -325,14 +325,14 @@ class LogArrivals:
     times
         Shape (jobs,): seconds since the first, ascending.
     random_start
-        Whether a sample begins at a job by chance, and goes round the log.
+        True if a sample begins at a random job and wraps around the log.
     """
 
     times: Floats
     random_start: bool = False
 
     def sample(self, n: SupportsIndex, rng: np.random.Generator) -> Floats:
-        """Give the times of the first n arrivals, seconds; see `ArrivalProcess.sample`."""
+        """Return the times of the first n arrivals, seconds; see `ArrivalProcess.sample`."""
         count, jobs = _count(n), len(self.times)
         if not self.random_start:
             if count > jobs:
@@ -341,7 +341,7 @@ class LogArrivals:
                     "Pass random_start=True to go round it."
                 )
             return self.times[:count].copy()
-        # From the last job to the first one again as long as from one to the next in the mean.
+        # Use the mean interarrival time between the last job and the first one of the next turn.
         last = self.times[-1] / (jobs - 1) if jobs > 1 else 0.0
         rows = int(rng.integers(jobs)) + np.arange(count)
         turns = (self.times[-1] + last) * (rows // jobs)
@@ -350,25 +350,26 @@ class LogArrivals:
 
 
 def from_log(workload: Workload | npt.ArrayLike, *, random_start: bool = False) -> LogArrivals:
-    """Take the arrivals of a log as they are.
+    """Use the arrivals of a log unchanged.
 
     Parameters
     ----------
     workload
-        The log; or its times of submission, seconds, ascending.
+        The log, or its submit times, seconds, ascending.
     random_start
-        By default the first n arrivals, the same at each replication. With True a sample begins at a job by
-        chance and goes round the log, so that replications differ and the dependence within the log is kept.
+        By default, a sample is the first n arrivals, equal in each replication. With True, a sample begins at
+        a random job and wraps around the log, so that replications differ but dependences in the log are
+        kept.
 
     Returns
     -------
     LogArrivals
-        With ``sample(n, rng)``; the first arrival is at 0.
+        A process with ``sample(n, rng)``; the first arrival is at 0.
 
     Raises
     ------
     QueueingError
-        If there is no job, or times are not ascending.
+        If the log has no job, or times are not ascending.
     """
     from batchlab.workload import Workload  # noqa: PLC0415  # needs polars, which processes by hand do not
 

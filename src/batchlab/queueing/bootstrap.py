@@ -1,4 +1,4 @@
-"""Confidence intervals of any statistic of jobs over time, by a bootstrap of blocks of time."""
+"""Confidence intervals of any statistic of jobs over time, by a block bootstrap."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class Bootstrap:
     Parameters
     ----------
     estimate
-        float64, of any shape: the statistics of what was observed.
+        float64, of any shape: the statistics of the observed jobs.
     low, high
-        Of the same shape: the ends of the intervals; NaN where no resample has the statistic.
+        Same shape: the ends of the intervals; NaN if no resample has the statistic.
     confidence
-        The probability with which such intervals hold the true value.
+        The probability that such intervals contain the true value.
     block
         The length of the blocks, seconds.
     resamples
-        How often blocks were drawn.
+        Number of resamples.
     """
 
     estimate: Floats
@@ -57,39 +57,39 @@ def block_bootstrap(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Bootstrap:
-    """Give statistics of jobs with confidence intervals that allow for jobs that depend on their neighbours.
+    """Compute statistics of jobs with confidence intervals that allow for dependence between neighbours.
 
-    Waits of jobs that are submitted after one another are much alike: to draw single jobs would give
-    intervals that are far too short. Blocks of time are drawn instead, with all the jobs submitted in them.
-    To compare alternatives let one statistic give all of them, and their differences: the same blocks are
-    drawn for all.
+    Waits of jobs with close submit times are similar: drawing single jobs would result in intervals that are
+    far too short. Therefore blocks of time are drawn, with all the jobs submitted in them. To compare
+    alternatives, return all of them and their differences from one statistic: the same blocks are used for
+    all.
 
     Parameters
     ----------
     times
-        Shape (n,): when each job was submitted, seconds, in any order.
+        Shape (n,): submit time of each job, seconds, in any order.
     statistic
-        Gives an array of float64 for the counts of all jobs, int64 of shape (n,): how often each is there.
-        NaN where a statistic is not defined.
+        Returns an array of float64 for the counts of all jobs, int64 of shape (n,): the multiplicity of each
+        job. NaN if a statistic is undefined.
     block
-        The length of the blocks, seconds; `usual_block` unless given. It must be much longer than the time
-        over which waits depend on one another, and much shorter than the period.
+        The length of the blocks, seconds. It must be much longer than the time over which waits are
+        dependent, and much shorter than the period. [default: `usual_block`]
     resamples
-        How often blocks are drawn, >= 2.
+        The number of resamples, >= 2.
     confidence
-        The level, between 0 and 1.
+        The confidence level, between 0 and 1.
     seed
-        Of the draws; the same seed gives the same intervals.
+        Seed of the draws; the same seed results in the same intervals.
 
     Returns
     -------
     Bootstrap
-        The intervals lie between the quantiles (1 ± confidence) / 2 of the resampled statistics.
+        The ends of the intervals are the quantiles (1 ± confidence) / 2 of the resampled statistics.
 
     Raises
     ------
     QueueingError
-        If there are fewer than two times, or a value breaks its rule.
+        If there are fewer than two times, or an argument is invalid.
 
     References
     ----------
@@ -117,21 +117,21 @@ def block_bootstrap(
 
 
 def block_counts(times: Floats, block: float, resamples: int, seed: int) -> Iterator[Integers]:
-    """Draw blocks of time, again and again, and give how often each job is in them.
+    """Draw blocks of time repeatedly, and yield the multiplicity of each job in them.
 
-    The period is closed to a circle, so that jobs at its ends are drawn as often as others. As many blocks
-    are drawn as cover the period. O(n) for each resample.
+    The period is closed to a circle, so that jobs at its ends are drawn as often as others. The number of
+    blocks is chosen to cover the period. O(n) for each resample.
 
     Parameters
     ----------
     times
-        Shape (n,): when each job was submitted, seconds.
+        Shape (n,): submit time of each job, seconds.
     block
-        The length of a block, seconds; cut to the period.
+        The length of a block, seconds; at most the period is used.
     resamples
-        How often.
+        The number of resamples.
     seed
-        Of the draws.
+        Seed of the draws.
 
     Yields
     ------
@@ -141,7 +141,7 @@ def block_counts(times: Floats, block: float, resamples: int, seed: int) -> Iter
     Raises
     ------
     QueueingError
-        If there are fewer than two jobs, or all were submitted at one time.
+        If there are fewer than two jobs, or all have the same submit time.
     """
     order = np.argsort(times, kind="stable")
     ordered = times[order]
@@ -157,12 +157,12 @@ def block_counts(times: Floats, block: float, resamples: int, seed: int) -> Iter
 
 
 def usual_block(times: Floats) -> float:
-    """Give the usual length of a block, seconds: a day, since load goes by days; at most a tenth of all."""
+    """Return the default length of a block, seconds: a day, as load has a daily cycle; at most a tenth of all."""
     return min(_DAY, _period(np.sort(times))[1] / _LEAST_BLOCKS)
 
 
 def _period(ordered: Floats) -> tuple[float, float]:
-    """Give when a circle begins, and how long it is: from the first job to the last, and one gap more."""
+    """Return begin and length of the circle: the span of submissions, plus one mean gap."""
     if len(ordered) < 2 or ordered[0] == ordered[-1]:  # noqa: PLR2004  # one job has no period
         raise QueueingError(
             f"times: {len(ordered)} jobs at one time or none; blocks of time need jobs at several times."
@@ -172,7 +172,7 @@ def _period(ordered: Floats) -> tuple[float, float]:
 
 
 def _covered(ordered: Floats, begins: Floats, ends: Floats, period: float) -> Integers:
-    """Count for each time the blocks [begin, end) that cover it, also those that go on at the first time."""
+    """Count the blocks [begin, end) that cover each time, including blocks that wrap around."""
     changes = np.zeros(len(ordered) + 1, np.int64)
     for shift in (0.0, period):
         np.add.at(changes, np.searchsorted(ordered, begins - shift), 1)
@@ -181,7 +181,7 @@ def _covered(ordered: Floats, begins: Floats, ends: Floats, period: float) -> In
 
 
 def _quantiles(drawn: Floats, level: float) -> tuple[Floats, Floats]:
-    """Give the ends of the intervals, of the resamples that have the statistic."""
+    """Return the ends of the intervals, over the resamples that have the statistic."""
     ordered = np.sort(drawn, axis=0)
     known = np.count_nonzero(~np.isnan(ordered), axis=0)
     low, high = (
@@ -192,6 +192,6 @@ def _quantiles(drawn: Floats, level: float) -> tuple[Floats, Floats]:
 
 
 def _place(part: float, known: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-    # NaN is sorted to the end; where there is nothing else, it is what is taken.
+    # NaN sorts last; if all values are NaN, the result is NaN.
     places: npt.NDArray[np.intp] = np.maximum(np.rint(part * (known - 1)), 0).astype(np.intp)
     return places

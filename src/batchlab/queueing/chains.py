@@ -1,4 +1,4 @@
-"""Markov chains in continuous time: finite ones, and queues whose levels are alike from one on."""
+"""Continuous-time Markov chains: finite ones, and queues with repeating levels."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ _MOST_STEPS = 64
 
 
 class Tail(NamedTuple):
-    """Levels 0, 1, … of a queue, of which the probabilities of level i are ``first @ R**i``."""
+    """Levels 0, 1, … of a queue, with probabilities ``first @ R**i`` of level i."""
 
     first: Floats
     rate_matrix: Floats
 
     @property
     def sums(self) -> Floats:
-        """Shape (phases,): the probability of each phase, in all levels together."""
+        """Shape (phases,): the probability of each phase, summed over all levels."""
         return _solved(np.eye(len(self.first)) - self.rate_matrix, self.first)
 
     @property
     def weighted_sums(self) -> Floats:
-        """Shape (phases,): the same with each level's probability times its number 0, 1, …."""
+        """Shape (phases,): the same sum, with each level's probabilities weighted by its number 0, 1, …."""
         back = np.eye(len(self.first)) - self.rate_matrix
         return _solved(back, self.sums @ self.rate_matrix)
 
 
 def stationary(rates: Floats) -> Floats:
-    """Give the stationary distribution of a chain.
+    """Compute the stationary distribution of a chain.
 
     Parameters
     ----------
     rates
-        Shape (states, states): rates from the row's state to the column's, per second; what stands in the
-        diagonal does not matter. From each state one and the same set of states must be reached.
+        Shape (states, states): transition rates from the row's state to the column's, per second. The
+        diagonal is ignored. The same set of recurrent states must be reachable from each state.
 
     Returns
     -------
@@ -51,22 +51,22 @@ def stationary(rates: Floats) -> Floats:
 
 
 def with_tail(boundary: Floats, up: Floats, local: Floats, down: Floats) -> tuple[Floats, Tail]:
-    """Give the stationary distribution of a queue whose levels are alike from one on.
+    """Compute the stationary distribution of a queue with repeating levels.
 
     Parameters
     ----------
     boundary
-        Shape (b + phases, b + phases): rates among the states of the boundary and the phases of level 0.
+        Shape (b + phases, b + phases): rates between the boundary states and the phases of level 0.
     up, local, down
-        As for `rate_matrix`, of the levels 0, 1, ….
+        As for `rate_matrix`, for the levels 0, 1, ….
 
     Returns
     -------
     tuple
-        The probabilities of the b states of the boundary; and the levels.
+        The probabilities of the b boundary states; and the levels.
     """
     matrix, phases = rate_matrix(up, local, down), len(up)
-    # Watched at levels up to 0 only, the queue comes back from level 1 at the rates R A2.
+    # Observed at levels up to 0 only, the queue returns from level 1 at the rates R A2.
     rates = boundary.copy()
     rates[-phases:, -phases:] += matrix @ down
     sums = np.linalg.solve(np.eye(phases) - matrix, np.ones(phases))
@@ -75,10 +75,10 @@ def with_tail(boundary: Floats, up: Floats, local: Floats, down: Floats) -> tupl
 
 
 def _balanced(rates: Floats, weights: Floats) -> Floats:
-    """Solve x G = 0 and x · weights = 1, with these rates in G off its diagonal, its rows adding up to 0."""
+    """Solve x G = 0 and x · weights = 1. G has these rates off its diagonal, and rows with sum 0."""
     away = rates - np.diag(np.diag(rates))
     generator = away - np.diag(away.sum(axis=1))
-    # The equations of balance add up to 0 = 0, so that one of them says nothing.
+    # The balance equations are linearly dependent, so one of them is replaced.
     generator[:, 0] = weights
     wanted = np.zeros(len(rates))
     wanted[0] = 1.0
@@ -86,18 +86,18 @@ def _balanced(rates: Floats, weights: Floats) -> Floats:
 
 
 def rate_matrix(up: Floats, local: Floats, down: Floats) -> Floats:
-    """Give R, by which the probabilities of a level make those of the next one.
+    """Compute R, which maps the probabilities of a level to the probabilities of the next level.
 
     Parameters
     ----------
     up, local, down
-        Shape (phases, phases): rates from a level to the next, within it and to the one below, per second;
-        the diagonal of `local` does not matter.
+        Shape (phases, phases): transition rates to the next level, within a level, and to the level below,
+        per second. The diagonal of `local` is ignored.
 
     Returns
     -------
     numpy.ndarray
-        Shape (phases, phases): the least non-negative solution of A0 + R A1 + R² A2 = 0.
+        Shape (phases, phases): the minimal non-negative solution of A0 + R A1 + R² A2 = 0.
 
     Notes
     -----

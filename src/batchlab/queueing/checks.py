@@ -1,4 +1,4 @@
-"""The rules of arguments: columns, rates, probabilities, whole numbers."""
+"""Checks of arguments: columns, rates, probabilities, integers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LARGEST = 2**63 - 1
 
 
 def positive(name: str, value: float, *, zero: bool = False) -> float:
-    """Give a finite number above 0; with `zero` at least 0."""
+    """Check and return a finite number above 0; with `zero`, at least 0."""
     number = _number(value)
     if math.isfinite(number) and (number > 0 or (zero and number == 0)):
         return number
@@ -29,7 +29,7 @@ def positive(name: str, value: float, *, zero: bool = False) -> float:
 
 
 def probability(name: str, value: float) -> float:
-    """Give a number from 0 to 1."""
+    """Check and return a number from 0 to 1."""
     number = _number(value)
     if 0 <= number <= 1:
         return number
@@ -37,7 +37,7 @@ def probability(name: str, value: float) -> float:
 
 
 def whole(name: str, value: SupportsIndex, least: int = 1) -> int:
-    """Give a whole number that is at least this."""
+    """Check and return an integer that is at least `least`."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -48,7 +48,7 @@ def whole(name: str, value: SupportsIndex, least: int = 1) -> int:
 
 
 def numbers(name: str, values: npt.ArrayLike) -> Floats:
-    """Give a column of numbers; it is not copied where it is one of float64 already."""
+    """Check and return a column of numbers; a column of float64 is not copied."""
     try:
         column = np.ascontiguousarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -59,7 +59,7 @@ def numbers(name: str, values: npt.ArrayLike) -> Floats:
 
 
 def whole_numbers(name: str, values: npt.ArrayLike) -> Integers:
-    """Give a column of whole numbers; it is not copied where it is one of int64 already."""
+    """Check and return a column of integers; a column of int64 is not copied."""
     given = np.asarray(values)
     if given.ndim == 1 and given.dtype.kind in "iu":
         return np.ascontiguousarray(given, dtype=np.int64)
@@ -72,7 +72,7 @@ def whole_numbers(name: str, values: npt.ArrayLike) -> Integers:
 
 
 def unstable(load: str, value: float, limit: str, bound: float) -> QueueingError:
-    """Make the error of a queue that grows without bound."""
+    """Return the error for a queue that grows without bound."""
     return QueueingError(
         f"{load} = {value:g} is not below {limit} = {bound:g}: the queue grows without bound and has no "
         "stationary mean. Lower the arrival rate, or serve faster."

@@ -1,4 +1,4 @@
-"""From columns of a queueing model to workloads, and back."""
+"""Convert columns of a queueing model to workloads, and back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Columns", "from_workload", "to_workload"]
 
 
 class Columns(NamedTuple):
-    """The jobs of a multiserver-job queue, column by column, by arrival.
+    """The jobs of a multiserver-job queue as columns, sorted by arrival.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Columns(NamedTuple):
     service
         Shape (jobs,): service times, seconds.
     servers
-        Shape (jobs,): how many servers each needs at once.
+        Shape (jobs,): the number of servers that each job needs simultaneously.
     """
 
     arrival: Floats
@@ -37,27 +37,28 @@ class Columns(NamedTuple):
 
 
 def to_workload(arrival: npt.ArrayLike, service: npt.ArrayLike, servers: npt.ArrayLike) -> Workload:
-    """Make a workload of the columns of a multiserver-job queue.
+    """Build a workload from the columns of a multiserver-job queue.
 
     Parameters
     ----------
     arrival, service
-        Shape (jobs,): when each job arrives and for how long it is served, seconds.
+        Shape (jobs,): arrival and service time of each job, seconds.
     servers
-        Shape (jobs,): how many servers it needs at once: its tasks, of one core each; or one number for all.
+        Shape (jobs,): the number of servers that each job needs simultaneously, which is the number of its
+        tasks with one core each; or one number for all jobs.
 
     Returns
     -------
     Workload
-        A job for each row, numbered from 1. On ``System.homogeneous(nodes=c, resources={"core": 1})`` the
-        policy ``fcfs`` gives the waits that `delays` gives.
+        A job for each row, numbered from 1. On ``System.homogeneous(nodes=c, resources={"core": 1})``, waits
+        under the policy ``fcfs`` equal the result of `delays`.
 
     Raises
     ------
     QueueingError
         If the columns differ in length.
     WorkloadError
-        If a job breaks a rule of workloads.
+        If a job is invalid in a workload.
 
     Examples
     --------
@@ -80,24 +81,25 @@ def to_workload(arrival: npt.ArrayLike, service: npt.ArrayLike, servers: npt.Arr
 
 
 def from_workload(workload: Workload, resource: str = "core") -> Columns:
-    """Take the columns of a multiserver-job queue from a workload.
+    """Extract the columns of a multiserver-job queue from a workload.
 
     Parameters
     ----------
     workload
         Jobs with run times.
     resource
-        What a server is: a resource of the workload; or ``"task"``, a server for each task.
+        The resource that counts as a server: a resource of the workload; or ``"task"`` for one server per
+        task.
 
     Returns
     -------
     Columns
-        arrival, service and servers: the tasks times what each asks of the resource.
+        arrival, service and servers: the number of tasks times the request of each task.
 
     Raises
     ------
     QueueingError
-        If the workload does not have the resource, or a job has an application in place of a run time.
+        If the workload does not have the resource, or a job has an application instead of a run time.
 
     Examples
     --------

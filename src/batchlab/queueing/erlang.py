@@ -12,14 +12,14 @@ __all__ = ["MMC", "erlang_b", "erlang_c", "mmc"]
 
 
 def erlang_b(load: float, c: SupportsIndex) -> float:
-    """Give the probability that all of c servers are busy where jobs that find them so are lost.
+    """Compute the probability that all of c servers are busy, if jobs that arrive then are lost.
 
     Parameters
     ----------
     load
         The offered load a = λ/μ, in Erlang, >= 0.
     c
-        How many servers there are.
+        The number of servers.
 
     Returns
     -------
@@ -29,7 +29,7 @@ def erlang_b(load: float, c: SupportsIndex) -> float:
     Raises
     ------
     QueueingError
-        If an argument breaks a rule above.
+        If an argument is invalid.
 
     Notes
     -----
@@ -49,14 +49,14 @@ def erlang_b(load: float, c: SupportsIndex) -> float:
 
 
 def erlang_c(load: float, c: SupportsIndex) -> float:
-    """Give the probability that a job waits where c servers have one queue.
+    """Compute the probability that a job waits, for c servers with one queue.
 
     Parameters
     ----------
     load
         The offered load a = λ/μ, in Erlang, >= 0 and below c.
     c
-        How many servers there are.
+        The number of servers.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def erlang_c(load: float, c: SupportsIndex) -> float:
     Raises
     ------
     QueueingError
-        If an argument breaks a rule above.
+        If an argument is invalid.
 
     Notes
     -----
@@ -95,7 +95,7 @@ class MMC:
     service_rate
         μ, jobs per second and server.
     c
-        How many servers there are.
+        The number of servers.
     """
 
     arrival_rate: float
@@ -104,7 +104,7 @@ class MMC:
 
     @property
     def utilisation(self) -> float:
-        """ρ = λ / (c μ): the share of servers that are busy."""
+        """ρ = λ / (c μ): the share of busy servers."""
         return self.arrival_rate / (self.c * self.service_rate)
 
     @property
@@ -124,16 +124,16 @@ class MMC:
 
     @property
     def mean_waiting(self) -> float:
-        """Lq = λ Wq: the mean number of jobs that wait (J. D. C. Little, Operations Research 9, 1961)."""
+        """Lq = λ Wq: the mean number of waiting jobs (J. D. C. Little, Operations Research 9, 1961)."""
         return self.arrival_rate * self.mean_wait
 
     @property
     def mean_present(self) -> float:
-        """L = λ W: the mean number of jobs that wait or are served."""
+        """L = λ W: the mean number of jobs waiting or in service."""
         return self.arrival_rate * self.mean_turnaround
 
     def probability_of_waiting_over(self, seconds: float) -> float:
-        """Give the probability that a job waits longer than this, under first come, first served.
+        """Compute the probability that a job waits longer than a time, under first come, first served.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class MMC:
 
 
 def mmc(arrival_rate: float, service_rate: float, c: SupportsIndex = 1) -> MMC:
-    """Give the measures of the queue M/M/c.
+    """Compute the measures of the queue M/M/c.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def mmc(arrival_rate: float, service_rate: float, c: SupportsIndex = 1) -> MMC:
     service_rate
         μ, jobs per second and server, > 0.
     c
-        How many servers there are.
+        The number of servers.
 
     Returns
     -------
@@ -169,7 +169,7 @@ def mmc(arrival_rate: float, service_rate: float, c: SupportsIndex = 1) -> MMC:
     Raises
     ------
     QueueingError
-        If an argument breaks a rule above, or λ is not below c μ.
+        If an argument is invalid, or λ is not below c μ.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Confidence intervals of means, and means of batches."""
+"""Confidence intervals of means, and batch means."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Interval:
     low, high
         The ends of the interval.
     confidence
-        The probability with which such intervals hold the true value.
+        The probability that such intervals contain the true value.
     count
-        Of how many numbers it was made.
+        The number of values.
     """
 
     mean: float
@@ -45,7 +45,7 @@ class Interval:
 
     @property
     def relative_precision(self) -> float:
-        """The half width in parts of the estimate; infinite where that is 0 and the half width is not."""
+        """The half width over the absolute value of the mean; infinite if only the mean is 0."""
         if self.half_width == 0:
             return 0.0
         return self.half_width / abs(self.mean) if self.mean else math.inf
@@ -55,21 +55,21 @@ class Interval:
 
 
 def confidence_level(confidence: float) -> float:
-    """Check the level of a confidence interval."""
+    """Check and return the level of a confidence interval."""
     if isinstance(confidence, float | int) and 0 < confidence < 1:
         return float(confidence)
     raise QueueingError(f"confidence = {shown(confidence)}; must be between 0 and 1. The usual one is 0.95.")
 
 
 def interval(values: Floats, confidence: float = 0.95) -> Interval:
-    """Give the mean of independent values with Student's confidence interval.
+    """Compute the mean of independent values with Student's confidence interval.
 
     Parameters
     ----------
     values
         Shape (n,), n >= 2.
     confidence
-        The level, between 0 and 1.
+        The confidence level, between 0 and 1.
 
     Returns
     -------
@@ -90,19 +90,19 @@ def interval(values: Floats, confidence: float = 0.95) -> Interval:
 
 
 def batch_means(observations: Floats, batches: int) -> Floats:
-    """Give the means of as many batches of consecutive observations, all of the same size.
+    """Compute the means of batches of consecutive observations, all of the same size.
 
     Parameters
     ----------
     observations
-        Shape (n,), n >= batches. The first n mod batches are left out.
+        Shape (n,), n >= batches. The first n mod batches are skipped.
     batches
-        How many.
+        The number of batches.
 
     Returns
     -------
     numpy.ndarray
-        Shape (batches,). Nearly independent where batches are much longer than the correlation.
+        Shape (batches,). Nearly independent if batches are much longer than the correlation.
 
     Raises
     ------

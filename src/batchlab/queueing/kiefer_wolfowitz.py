@@ -23,39 +23,38 @@ __all__ = ["delays"]
 def delays(
     arrival: npt.ArrayLike, service: npt.ArrayLike, servers: npt.ArrayLike, c: SupportsIndex
 ) -> Floats:
-    """Say how long jobs wait that are served first come, first served, each on several servers at once.
+    """Compute the waits of jobs served first come, first served, each on several servers at once.
 
-    The jobs wait in one queue whose head blocks: no job starts before the one ahead of it.
+    The jobs wait in one queue with head-of-line blocking: no job starts before the one ahead of it.
 
     Parameters
     ----------
     arrival
-        Shape (jobs,): when each job arrives, seconds, ascending.
+        Shape (jobs,): the arrival of each job, seconds, ascending.
     service
-        Shape (jobs,): for how long each is served, seconds, >= 0.
+        Shape (jobs,): the service time of each job, seconds, >= 0.
     servers
-        Shape (jobs,): how many servers each needs at once, from 1 to c; or one number for all jobs.
+        Shape (jobs,): the number of servers that each job needs at once, from 1 to c; or one number for all.
     c
-        How many servers there are.
+        The number of servers.
 
     Returns
     -------
     numpy.ndarray
-        Shape (jobs,): start minus arrival, seconds. Exact where arrivals and service times are whole
-        numbers.
+        Shape (jobs,): start minus arrival, seconds. Exact if arrivals and service times are integers.
 
     Raises
     ------
     QueueingError
-        If the columns differ in length, or a job breaks a rule above.
+        If the columns differ in length, or a job has an invalid value.
 
     Notes
     -----
-    With F1 ≤ … ≤ Fc the times at which the servers are free, a job starts at max(arrival, FN), and its end
-    takes the place of F1, …, FN: the recursion of J. Kiefer and J. Wolfowitz, "On the theory of queues with
-    many servers", Trans. Amer. Math. Soc. 78, 1955, for simultaneous service (A. Rumyantsev, "Simulating
+    Let F1 ≤ … ≤ Fc be the times at which the servers become free. A job starts at max(arrival, FN), and its
+    end replaces F1, …, FN: the recursion of J. Kiefer and J. Wolfowitz, "On the theory of queues with many
+    servers", Trans. Amer. Math. Soc. 78, 1955, for simultaneous service (A. Rumyantsev, "Simulating
     Supercomputer Workload with hpcwld package for R", PDCAT 2014). O(log c) per job, amortised, and O(c)
-    memory besides the columns; the GIL is released.
+    memory in addition to the columns; the GIL is released.
 
     Examples
     --------
@@ -86,7 +85,7 @@ def _servers(servers: npt.ArrayLike, jobs: int) -> Integers:
 
 
 def _broken(row: int, rule: str, columns: Columns, c: int) -> str:
-    """Say which value of a job breaks which rule."""
+    """Format the error of an invalid value."""
     name = {"order": "arrival", "late": "service"}.get(rule, rule)
     value = columns[name][row]
     before = columns["arrival"][row - 1]

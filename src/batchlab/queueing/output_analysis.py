@@ -22,24 +22,23 @@ if TYPE_CHECKING:
 __all__ = ["Ensemble", "Measure", "ensemble"]
 
 _WIDER = 100
-"""Without a limit of one's own, so many times the replications asked for are made for a precision at most."""
+"""The default maximum of replications for a requested precision is this factor times `replications`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """What replications say about the mean of one series.
+    """Estimates of the mean of one series.
 
     Parameters
     ----------
     means
         Shape (replications,): the mean of each replication after its warm-up.
-    warm_up
+    Shape (replications,): the number of observations skipped at the beginning of each.
         Shape (replications,): how many observations were left out at the beginning of each.
-    by_replication
+    The mean of the means, with Student's interval; replications are independent.
         The mean of the means, with Student's interval: the replications are independent.
-    by_batches
-        The mean of the means of batches within the replications, with Student's interval over all of them;
-        None where a replication has fewer observations than batches.
+    The mean of the batch means in the replications, with Student's interval over all of them; None if a
+    replication has fewer observations than batches.
     """
 
     means: Floats
@@ -60,13 +59,13 @@ class Ensemble:
     Parameters
     ----------
     measures
-        What is known of each series, by its name; ``"value"`` where the model gives one without a name.
+        The estimates for each series, by name; ``"value"`` for a series without a name.
     replications
-        How many were made.
+        The number of replications.
     seed
-        From which the random numbers of all of them come.
+        The seed of all random numbers.
     precise
-        Whether the relative precision that was asked for is reached; True where none was.
+        True if the requested relative precision was reached, or none was requested.
     """
 
     measures: Mapping[str, Measure]
@@ -102,20 +101,20 @@ class Ensemble:
         Parameters
         ----------
         other
-            Made with the same seed and as many replications.
+            An ensemble with the same seed and the same number of replications.
         name
-            Of the series.
+            The name of the series.
 
         Returns
         -------
         Interval
-            The mean of the differences replication by replication, with Student's interval for pairs. It is
-            short where both models follow the random numbers in the same way.
+            The mean of the differences in each replication, with Student's interval for pairs. It is short if
+            both models respond to the random numbers in the same way.
 
         Raises
         ------
         QueueingError
-            If the seeds or the numbers of replications differ, or one has no such series.
+            If the seeds or the numbers of replications differ, or the series does not exist in both.
         """
         mine, theirs = (f"{each.replications} replications of seed {each.seed}" for each in (self, other))
         if mine != theirs:
@@ -144,30 +143,30 @@ def ensemble(
     Parameters
     ----------
     model
-        Any function that takes a `numpy.random.Generator` and gives observations in their order: an array, or
-        a mapping of arrays by name. It runs in several threads at a time, which helps where the GIL is
-        released, as by `delays` and `simulate`.
+        A function that takes a `numpy.random.Generator` and returns observations in order: an array, or a
+        mapping of names to arrays. It runs in several threads, which helps if it releases the GIL, as
+        `delays` and `simulate` do.
     replications
-        How many to make, at least 2.
+        The number of replications, at least 2.
     seed
-        A whole number >= 0. The generator of each replication is spawned from it, and is the same for every
-        model that runs under this seed: common random numbers.
+        An integer >= 0. The generator of each replication is spawned from it, and is equal for every model
+        with this seed: common random numbers.
     warm_up
-        ``"mser5"`` finds for each replication what to leave out at the beginning (`mser5`); a whole number is
-        a number of observations; a number between 0 and 1 a share of them.
+        ``"mser5"`` determines the number of initial observations to skip for each replication (`mser5`); an
+        integer is this number; a number between 0 and 1 is a share of the observations.
     confidence
-        The level of intervals, between 0 and 1.
+        The confidence level of intervals, between 0 and 1.
     batches
-        Into how many batches each replication is cut for the interval by batch means, at least 2.
+        The number of batches of each replication, for the interval by batch means, at least 2.
     relative_precision
-        Where it is given, replications are added until for every series the half width of the interval by
+        If given, replications are added until, for every series, the half width of the interval by
         replication is at most this part of the mean.
     most_replications
-        Where to stop adding; 100 times `replications` unless given.
+        Maximum number of replications for `relative_precision`. [default: 100 times `replications`]
     threads
-        How many replications run at once; one for each processor unless given. It changes no number.
+        Number of parallel replications; it does not change any result. [default: the number of processors]
     progress
-        Whether to show a progress bar on standard error.
+        True to show a progress bar on standard error.
 
     Returns
     -------
@@ -177,13 +176,13 @@ def ensemble(
     Raises
     ------
     QueueingError
-        If an argument breaks a rule, the model gives something else than finite numbers, or the names of its
-        series change. What the model raises comes through.
+        If an argument is invalid, the model returns something other than finite numbers, or the names of its
+        series change. Errors of the model are not caught.
 
     Notes
     -----
-    A. M. Law, "Simulation Modeling and Analysis", chapters 9 and 11. Sequential stopping makes intervals hold
-    the mean a little less often than they say; begin with 10 replications or more.
+    A. M. Law, "Simulation Modeling and Analysis", chapters 9 and 11. Under sequential stopping, intervals
+    contain the mean slightly less often than their level; use at least 10 initial replications.
 
     Examples
     --------
@@ -216,7 +215,7 @@ def ensemble(
 
 
 class _Kept:
-    """What is kept of replications: means, not the observations."""
+    """Data kept of replications: means, but no observations."""
 
     def __init__(self, warm_up: str | float, batches: int) -> None:
         self._warm_up, self._batches = warm_up, batches
@@ -226,7 +225,7 @@ class _Kept:
         self._batch_means: dict[str, list[Floats | None]] = {}
 
     def add(self, series: Series) -> None:
-        """Take one replication."""
+        """Add one replication."""
         if self.replications and series.keys() != self._means.keys():
             raise QueueingError(
                 f"replication {self.replications}: series {', '.join(series)}; must be those of the first: "
@@ -243,11 +242,11 @@ class _Kept:
         self.replications += 1
 
     def worst_precision(self, confidence: float) -> float:
-        """Give the greatest relative half width of all series."""
+        """Return the largest relative half width of all series."""
         return max(interval(np.array(each), confidence).relative_precision for each in self._means.values())
 
     def measures(self, confidence: float) -> dict[str, Measure]:
-        """Sum up each series."""
+        """Summarise each series."""
         return {name: self._measure(name, confidence) for name in self._means}
 
     def _measure(self, name: str, confidence: float) -> Measure:
@@ -259,7 +258,7 @@ class _Kept:
 
 
 def _warm_up(given: str | float) -> str | float:
-    """Check what is said of the warm-up: a rule, a number of observations, or a share of them."""
+    """Check the argument `warm_up`: a rule, a number of observations, or a share of them."""
     if given == "mser5":
         return given
     if isinstance(given, int | np.integer) and given >= 0:
@@ -272,7 +271,7 @@ def _warm_up(given: str | float) -> str | float:
 
 
 def _first(values: Floats, warm_up: str | float) -> int:
-    """Give the place of the first observation after the warm-up."""
+    """Return the index of the first observation after the warm-up."""
     if isinstance(warm_up, str):
         return mser5(values)
     first = int(warm_up * len(values)) if isinstance(warm_up, float) else int(warm_up)

@@ -1,4 +1,4 @@
-"""The queue M/G/1: Poisson arrivals, any service times, one server."""
+"""The queue M/G/1: Poisson arrivals, general service times, one server."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class MG1:
 
     @property
     def utilisation(self) -> float:
-        """ρ = λ E[S]: the share of time in which the server is busy."""
+        """ρ = λ E[S]: the share of time during which the server is busy."""
         return self.arrival_rate * self.mean_service
 
     @property
@@ -47,17 +47,17 @@ class MG1:
 
     @property
     def mean_waiting(self) -> float:
-        """Lq = λ Wq: the mean number of jobs that wait."""
+        """Lq = λ Wq: the mean number of waiting jobs."""
         return self.arrival_rate * self.mean_wait
 
     @property
     def mean_present(self) -> float:
-        """L = λ W: the mean number of jobs that wait or are served."""
+        """L = λ W: the mean number of jobs waiting or in service."""
         return self.arrival_rate * self.mean_turnaround
 
 
 def mg1(arrival_rate: float, mean_service: float, second_moment: float) -> MG1:
-    """Give the measures of the queue M/G/1: the formula of Pollaczek and Khinchine.
+    """Compute the measures of the queue M/G/1 by the Pollaczek–Khinchine formula.
 
     Parameters
     ----------
@@ -76,12 +76,12 @@ def mg1(arrival_rate: float, mean_service: float, second_moment: float) -> MG1:
     Raises
     ------
     QueueingError
-        If an argument breaks a rule above, or λ E[S] is not below 1.
+        If an argument is invalid, or λ E[S] is not below 1.
 
     Notes
     -----
-    F. Pollaczek, Mathematische Zeitschrift 32, 1930; A. Y. Khinchine, Matematicheskii Sbornik 39, 1932. Where
-    every job takes all servers at once, the multiserver-job queue is this one.
+    F. Pollaczek, Mathematische Zeitschrift 32, 1930; A. Y. Khinchine, Matematicheskii Sbornik 39, 1932. If
+    every job needs all servers, the multiserver-job queue is an M/G/1 queue.
 
     Examples
     --------

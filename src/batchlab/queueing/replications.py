@@ -1,4 +1,4 @@
-"""Independent replications of a model in threads, in their order."""
+"""Run independent replications of a model in threads, and return them in order."""
 
 from __future__ import annotations
 
@@ -25,36 +25,36 @@ if TYPE_CHECKING:
 __all__ = ["VALUE", "progress_bar", "replicate", "series_of"]
 
 VALUE = "value"
-"""The name of the observations of a model that gives one series without a name."""
+"""The name of the series of a model that returns a single array."""
 
 
 def replicate(model: Model, seed: int, most: int, threads: int) -> Generator[Series]:
-    """Run a model with one generator after the other, in threads, and give its series in the order of seeds.
+    """Run a model in threads with one generator per replication, and yield its series in order.
 
     Parameters
     ----------
     model
-        Takes a generator, gives observations.
+        A function that takes a generator and returns observations.
     seed
-        From which the generators are spawned: replication r has the same one whatever the model.
+        Seed from which the generators are spawned: the generator of replication r is equal for all models.
     most
-        How many replications at most. Where the caller stops before, those under way are dropped.
+        Maximum number of replications. If the caller stops earlier, current replications are discarded.
     threads
-        How many run at once.
+        The number of parallel replications.
 
     Yields
     ------
     dict
-        The series of a replication by name.
+        The series of a replication, by name.
     """
 
     def run(number: int) -> Series:
-        # As the children that SeedSequence.spawn gives, without a list of them.
+        # The same children as SeedSequence.spawn creates, without a list of them.
         sequence = np.random.SeedSequence(seed, spawn_key=(number,))
         return series_of(model(np.random.Generator(np.random.PCG64(sequence))), number)
 
     running: deque[Future[Series]] = deque()
-    # Threads go on while the first of them is late.
+    # Let threads continue while the oldest replication is late.
     window = 2 * threads
     pool = ThreadPoolExecutor(threads)
     try:
@@ -65,12 +65,12 @@ def replicate(model: Model, seed: int, most: int, threads: int) -> Generator[Ser
         while running:
             yield running.popleft().result()
     finally:
-        # An interrupt, or a caller that has enough, waits for none of those under way.
+        # After an interrupt, or if the caller stops, do not wait for current replications.
         pool.shutdown(wait=False, cancel_futures=True)
 
 
 def series_of(observations: Observations, number: int) -> Series:
-    """Check what a model gave in one replication."""
+    """Check the observations of one replication."""
     named = observations if isinstance(observations, Mapping) else {VALUE: observations}
     if not named:
         raise QueueingError(f"replication {number}: the model gave no series; give an array, or one by name.")
@@ -93,7 +93,7 @@ def series_of(observations: Observations, number: int) -> Series:
 
 @contextmanager
 def progress_bar(most: int, *, shows: bool) -> Iterator[Callable[[int], None]]:
-    """Show on standard error how many replications are done, where this is asked for."""
+    """Show the number of finished replications on standard error, if `shows` is true."""
     if not shows:
         yield lambda _done: None
         return

@@ -1,4 +1,4 @@
-"""The throughput of a multiserver-job queue that never empties, for any service times."""
+"""Throughput of a saturated multiserver-job queue, for any service times."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ def saturated_throughput(
     batches: SupportsIndex = 20,
     confidence: float = 0.95,
 ) -> Interval:
-    """Estimate the arrival rate below which first come, first served is stable: from jobs all there at 0 s.
+    """Estimate the maximum stable arrival rate under first come, first served, from jobs all there at 0 s.
 
     Parameters
     ----------
     service
-        Shape (jobs,): service times, seconds, >= 0; a long sample of independent jobs.
+        Shape (jobs,): service times, seconds, >= 0; a large sample of independent jobs.
     servers
-        Shape (jobs,): how many servers each needs at once; or one number for all jobs.
+        Shape (jobs,): the number of servers that each job needs at once; or one number for all jobs.
     c
-        How many servers there are.
+        The number of servers.
     batches
-        Into how many batches the jobs are cut, at least 2. As many jobs as a batch has are the warm-up.
+        The number of batches, at least 2. The warm-up has the size of a batch.
     confidence
-        The level of the interval, between 0 and 1.
+        The confidence level of the interval, between 0 and 1.
 
     Returns
     -------
     Interval
-        Jobs per second: 1 over the mean time between two starts, with an interval from the batches' means.
+        Jobs per second: 1 over the mean time between two starts, with an interval from batch means.
 
     Raises
     ------
     QueueingError
-        If a job breaks a rule, there are fewer than 2 jobs for each batch, or they take no time.
+        If a job is invalid, there are fewer than 2 jobs for each batch, or all service times are 0.
 
     Notes
     -----
-    Where service times are exponential with one rate, `stability` gives the same without chance. Elsewhere
-    the boundary depends on the law of service times, not on their mean alone.
+    For exponential service times with one rate, `stability` computes the same exactly. Otherwise, the
+    boundary depends on the distribution of service times, not only on their mean.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def saturated_throughput(
             f"need at least {2 * (count + 1)}. Give more jobs, or ask for fewer batches."
         )
     starts = delays(np.zeros(len(times)), times, servers, c)
-    # Batches end at the last job, so that jobs which are left over lengthen the warm-up.
+    # The last batch ends at the last job, so that excess jobs lengthen the warm-up.
     borders = starts[len(times) - 1 - size * np.arange(count, -1, -1)]
     gap = interval(np.diff(borders) / size, confidence)
     if gap.mean == 0:

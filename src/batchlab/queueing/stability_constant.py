@@ -1,4 +1,4 @@
-"""When the multiserver-job queue under first come, first served is stable, where service is exponential."""
+"""Stability of the multiserver-job queue under first come, first served, with exponential service."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Stability", "stability"]
 
 _ROUNDING = 1e-9
-# With fewer nodes than make the quadrature exact, this many times sqrt(c) leave an error below rounding.
+# For fewer nodes than an exact quadrature needs, this number times sqrt(c) keeps the error below rounding.
 _NODES = 4
 
 
@@ -27,7 +27,7 @@ class Stability:
     Parameters
     ----------
     c
-        How many servers there are.
+        The number of servers.
     constant
         C = E[1/K], where K is the number of jobs of random sizes that fit on the servers together.
     """
@@ -36,7 +36,7 @@ class Stability:
     constant: float
 
     def largest_arrival_rate(self, service_rate: float = 1.0) -> float:
-        """Give μ/C, the arrival rate below which the queue is stable.
+        """Compute μ/C, the arrival rate below which the queue is stable.
 
         Parameters
         ----------
@@ -51,7 +51,7 @@ class Stability:
         return positive("service_rate", service_rate) / self.constant
 
     def is_stable(self, arrival_rate: float, service_rate: float = 1.0) -> bool:
-        """Say whether λ C < μ.
+        """Return whether λ C < μ.
 
         Parameters
         ----------
@@ -62,12 +62,12 @@ class Stability:
 
 
 def stability(probabilities: npt.ArrayLike) -> Stability:
-    """Give the stability constant of a multiserver-job queue under first come, first served.
+    """Compute the stability constant of a multiserver-job queue under first come, first served.
 
     Parameters
     ----------
     probabilities
-        Shape (c,): the probability that a job needs 1, 2, …, c servers, where there are c.
+        Shape (c,): the probability that a job needs 1, 2, …, c servers, out of c.
 
     Returns
     -------
@@ -77,17 +77,19 @@ def stability(probabilities: npt.ArrayLike) -> Stability:
     Raises
     ------
     QueueingError
-        If there is no probability, one is below 0, or they do not add up to 1.
+        If it is empty, a probability is below 0, or they do not sum to 1.
 
     Notes
     -----
     C = E[1/K], where N1 + … + NK <= c < N1 + … + N(K+1) for independent sizes: A. Rumyantsev and E. Morozov,
-    "Stability criterion of a multiserver model with simultaneous service", Ann. Oper. Res. 252, 2017. For
-    exponential service with one rate for all sizes; elsewhere `saturated_throughput` estimates the boundary.
+    "Stability criterion of a multiserver model with simultaneous service", Ann. Oper. Res. 252, 2017. Valid
+    for exponential service with one rate for all sizes; otherwise, `saturated_throughput` estimates the
+    boundary.
 
-    With K(n) the number that fits on n servers, E[1/K] is the integral of E[z^(K−1)] over z from 0 to 1, and
-    f(n) = E[z^K(n)] follows by f(n) = P(N > n) + z Σ P(N = m) f(n − m), a convolution of numbers >= 0 that
-    loses no digits. The integral is Gauss's, exact for polynomials of the degree c − 1, and O(c² √c) in all.
+    Let K(n) be the number of jobs that fit on n servers. E[1/K] is the integral of E[z^(K−1)] over z from 0
+    to 1, and f(n) = E[z^K(n)] satisfies f(n) = P(N > n) + z Σ P(N = m) f(n − m), a convolution of numbers >=
+    0 without cancellation. The integral uses Gaussian quadrature, exact for polynomials of degree c − 1. The
+    total cost is O(c² √c).
 
     Examples
     --------
@@ -104,11 +106,11 @@ def stability(probabilities: npt.ArrayLike) -> Stability:
 
 
 def _expected_powers(sizes: Floats, z: Floats) -> Floats:
-    """E[z^K], where at least one job fits."""
+    """Return E[z^K], where at least one job fits."""
     c = len(sizes)
     too_large = np.concatenate([np.cumsum(sizes[::-1])[::-1], [0.0]])
     powers = np.empty((c + 1, len(z)))
-    # Size m stands at the place m - 1; the product takes f(0), …, f(n - 1) with the sizes n, …, 1.
+    # Size m is at index m - 1. The product pairs f(0), …, f(n - 1) with the sizes n, …, 1.
     backwards = sizes[::-1].copy()
     for n in range(c + 1):
         powers[n] = too_large[n] + z * (backwards[c - n :] @ powers[:n])

@@ -1,4 +1,4 @@
-"""The multiserver-job queue with two servers: jobs that need one of them, and jobs that need both."""
+"""The multiserver-job queue with two servers: some jobs need one server, others both."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class TwoServers:
     max_throughput
         The arrival rate below which the queue is stable, jobs per second.
     mean_waiting
-        The mean number of jobs that wait.
+        The mean number of waiting jobs.
     mean_present
-        The mean number of jobs that wait or are served.
+        The mean number of jobs waiting or in service.
     probability_of_empty
-        The share of time in which there is no job.
+        The share of time without jobs.
     """
 
     arrival_rate: float
@@ -43,7 +43,7 @@ class TwoServers:
 
     @property
     def mean_wait(self) -> float:
-        """Wq, the mean time from arrival to start, seconds: the mean number waiting over λ."""
+        """Wq, the mean time from arrival to start, seconds: the mean number of waiting jobs over λ."""
         return self.mean_waiting / self.arrival_rate
 
     @property
@@ -55,14 +55,14 @@ class TwoServers:
 def simultaneous_two_servers(
     arrival_rate: float, p1: float, service_rates: tuple[float, float]
 ) -> TwoServers:
-    """Give the measures of two servers under first come, first served, where some jobs need both at once.
+    """Compute the measures of two servers under first come, first served, if some jobs need both.
 
     Parameters
     ----------
     arrival_rate
         λ of the Poisson arrivals, jobs per second, > 0.
     p1
-        The probability that a job needs one server; else it needs both.
+        The probability that a job needs one server; otherwise it needs both.
     service_rates
         μ1 and μ2, > 0, of the exponential service times of jobs that need one server and both, per second.
 
@@ -74,12 +74,12 @@ def simultaneous_two_servers(
     Raises
     ------
     QueueingError
-        If an argument breaks a rule above, or λ is not below the throughput that is possible.
+        If an argument is invalid, or λ is not below the maximum throughput.
 
     Notes
     -----
-    The chain of (number of jobs present, what is served: two jobs on a server each, one on both, or one
-    on one server before a head that needs both) is a quasi-birth-death process, solved exactly. Stable where
+    The chain of (number of jobs present, jobs in service: two with one server each, one with both, or one
+    with one server before a head that needs both) is a quasi-birth-death process, solved exactly. Stable if
     λ < 1 / (p2/μ2 + (p1/μ1) (1 − p1/2)), p2 = 1 − p1: A. Rumyantsev and E. Morozov, "Stability criterion of a
     multiserver model with simultaneous service", Ann. Oper. Res. 252, 2017.
 
@@ -98,14 +98,14 @@ def simultaneous_two_servers(
     up, local, down = rate * np.eye(3), np.zeros((3, 3)), _departures(narrow, mu1, mu2)
     edge, tail = with_tail(_few_jobs(rate, narrow, mu1, mu2), up, local, down)
     pairs, above = tail.sums, float(tail.weighted_sums.sum())
-    # Of n jobs present n - 2 wait where two are served, else n - 1; level 0 of the tail has two.
+    # Of n jobs, n - 2 wait if two are in service, otherwise n - 1; level 0 of the tail has two jobs.
     waiting = above + float(pairs[1] + pairs[2])
     present = above + 2 * float(pairs.sum()) + float(edge[1] + edge[2])
     return TwoServers(rate, most, waiting, present, float(edge[0]))
 
 
 def _departures(p1: float, mu1: float, mu2: float) -> Floats:
-    """Rates among: two narrow jobs; a wide one; a narrow one before a wide head; where many jobs wait."""
+    """Rates between: two narrow jobs; a wide job; a narrow job before a wide head; with many waiting jobs."""
     p2 = 1 - p1
     return np.array(
         [
@@ -117,7 +117,7 @@ def _departures(p1: float, mu1: float, mu2: float) -> Floats:
 
 
 def _few_jobs(rate: float, p1: float, mu1: float, mu2: float) -> Floats:
-    """Rates among: no job; one that needs one server; one that needs both; the three phases of two jobs."""
+    """Rates between: no job; a job on one server; a job on both; the three phases with two jobs."""
     p2 = 1 - p1
     rates = np.zeros((6, 6))
     rates[0, 1], rates[0, 2] = rate * p1, rate * p2
@@ -137,22 +137,21 @@ def max_throughput(
     up: float = 0.0,
     down: float = 0.0,
 ) -> float:
-    """Give the arrival rate below which the two-server queue is stable, with two speeds switched by chance.
+    """Compute the maximum stable arrival rate of the two-server queue with two random speeds.
 
     Parameters
     ----------
     p1
-        The probability that a job needs one server; else it needs both.
+        The probability that a job needs one server; otherwise it needs both.
     service_rates
-        μ1 and μ2, > 0: the work of jobs that need one server and both is exponential with these rates, per
+        μ1 and μ2, > 0: the work of jobs that need one server or both is exponential with these rates, per
         unit of work.
     speeds
-        f1 and f2, 0 < f1 <= f2: units of work per second at the low and at the high speed.
+        f1 and f2, 0 < f1 <= f2: units of work per second at low and at high speed.
     up
-        The probability that the speed goes up at an arrival.
+        The probability that an arrival switches to the high speed.
     down
-        The probability that the speed goes down at a departure. Where the speed can never go up, it is the
-        low one.
+        The probability that a departure switches to the low speed. If `up` is 0, the speed is always low.
 
     Returns
     -------
@@ -162,13 +161,13 @@ def max_throughput(
     Raises
     ------
     QueueingError
-        If an argument breaks a rule above.
+        If an argument is invalid.
 
     Notes
     -----
-    In a system that always has jobs waiting the chain of (what is served, speed) is finite, and its
-    throughput X depends on the rate λ of arrivals that switch the speed; the boundary is where λ = X(λ). As
-    `MaxThroughput2` of R's hpcwld 0.6-5, and right at p1 = 0 and p1 = 1 too.
+    In a system with an unlimited supply of waiting jobs, the chain of (jobs in service, speed) is finite. Its
+    throughput X depends on the rate λ of arrivals that switch the speed; the boundary satisfies λ = X(λ).
+    Agrees with `MaxThroughput2` of R's hpcwld 0.6-5, and is also correct for p1 = 0 and p1 = 1.
 
     Examples
     --------
@@ -199,7 +198,7 @@ def max_throughput(
 def _throughput(
     rate: float, departures: Floats, speeds: tuple[float, float], chances: tuple[float, float]
 ) -> float:
-    """Jobs per second that leave a system in which jobs always wait, where arrivals switch at this rate."""
+    """Return the throughput of a system with unlimited waiting jobs, if arrivals switch at this rate."""
     (low, high), (p_up, p_down) = speeds, chances
     switched = rate * p_up * np.eye(len(departures))
     rates = np.block(

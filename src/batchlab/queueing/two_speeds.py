@@ -1,4 +1,4 @@
-"""The queue M/M/1 with two speeds of the server, switched by the number of jobs or by chance."""
+"""The queue M/M/1 with two speeds of the server, switched by the number of jobs or at random."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class TwoSpeedMM1:
     arrival_rate
         λ, jobs per second.
     mean_present
-        The mean number of jobs that wait or are served.
+        The mean number of jobs waiting or in service.
     busy
-        The shares of time in which a job is served at the low and at the high speed.
+        The shares of time with a job in service, at low and at high speed.
     idle
-        The shares of time in which there is no job, at the low and at the high speed.
+        The shares of time without jobs, at low and at high speed.
     """
 
     arrival_rate: float
@@ -41,12 +41,12 @@ class TwoSpeedMM1:
 
     @property
     def high_share(self) -> float:
-        """The share of time at the high speed, jobs present or not."""
+        """The share of time at high speed, with or without jobs."""
         return self.busy[1] + self.idle[1]
 
     @property
     def probability_of_empty(self) -> float:
-        """The share of time in which there is no job."""
+        """The share of time without jobs."""
         return sum(self.idle)
 
     @property
@@ -55,12 +55,12 @@ class TwoSpeedMM1:
         return self.mean_present / self.arrival_rate
 
     def mean_power(self, busy: Pair, idle: Pair) -> float:
-        """Give the mean power.
+        """Compute the mean power.
 
         Parameters
         ----------
         busy, idle
-            What the server takes with and without a job, at the low and at the high speed, watts.
+            The power with and without a job in service, at low and at high speed, watts.
 
         Returns
         -------
@@ -78,20 +78,20 @@ def two_speed_mm1(
     count: tuple[SupportsIndex, SupportsIndex] | None = None,
     random: Pair | None = None,
 ) -> TwoSpeedMM1:
-    """Give the measures of the queue M/M/1 whose server has two speeds: its Markov chain, solved exactly.
+    """Compute the measures of the queue M/M/1 with two server speeds by solving its Markov chain exactly.
 
     Parameters
     ----------
     arrival_rate
         λ, jobs per second, > 0.
     service_rates
-        μL and μH, jobs per second at the low and at the high speed, 0 < μL <= μH.
+        μL and μH, jobs per second at low and at high speed, 0 < μL <= μH.
     count
-        k_L and k_H, 0 <= k_L <= k_H: the speed goes up when an arrival finds k_H jobs at the low speed, and
-        down when a departure leaves k_L.
+        k_L and k_H, 0 <= k_L <= k_H: an arrival that finds k_H jobs at low speed switches to high speed, and
+        a departure that leaves k_L jobs switches to low speed.
     random
-        p_up and p_down: the speed goes up at an arrival with the first probability, and down at a departure
-        with the second. Exactly one of `count` and `random` is given.
+        p_up and p_down: an arrival switches to high speed with the first probability, and a departure to low
+        speed with the second. Exactly one of `count` and `random` must be given.
 
     Returns
     -------
@@ -101,14 +101,14 @@ def two_speed_mm1(
     Raises
     ------
     QueueingError
-        If an argument breaks a rule above, the speed can never change, or the queue grows without bound.
+        If an argument is invalid, the speed can never change, or the queue grows without bound.
 
     Notes
     -----
-    Under `count` the chain has the states (number present, speed); above k_H it is that of M/M/1 at the high
-    speed. Under `random` it is a quasi-birth-death process with two phases (M. F. Neuts, "Matrix-Geometric
-    Solutions in Stochastic Models", 1981); it is stable where λ < αL μL + αH μH with
-    αH = λ p_up / (λ p_up + μH p_down) = 1 − αL. An empty system keeps the speed that it had.
+    Under `count`, the chain has the states (number of jobs, speed); above k_H it equals M/M/1 at high speed.
+    Under `random`, it is a quasi-birth-death process with two phases (M. F. Neuts, "Matrix-Geometric
+    Solutions in Stochastic Models", 1981); it is stable if λ < αL μL + αH μH with
+    αH = λ p_up / (λ p_up + μH p_down) = 1 − αL. An empty system keeps its speed.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def _thresholds(count: object) -> tuple[int, int]:
 
 
 def _by_count(rate: float, speeds: Pair, thresholds: tuple[int, int]) -> TwoSpeedMM1:
-    """Solve the chain of 0, …, k_H jobs at the low speed, and k_L + 1, … at the high one."""
+    """Solve the chain of 0, …, k_H jobs at low speed, and k_L + 1, … at high speed."""
     (low, high), (lower, upper) = speeds, thresholds
     if rate >= high:
         raise unstable("arrival_rate", rate, "the high service rate", high)

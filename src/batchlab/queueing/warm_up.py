@@ -1,4 +1,4 @@
-"""How much of a series is warm-up: the rule MSER-5."""
+"""The length of the warm-up in a series: the rule MSER-5."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _BATCH = 5
 
 
 def mser5(observations: npt.ArrayLike) -> int:
-    """Say how many observations at the beginning of a series to leave out.
+    """Determine the number of initial observations to skip.
 
     Parameters
     ----------
     observations
-        Shape (n,): a series that begins elsewhere than it settles, as the waits of the first jobs.
+        Shape (n,): a series with an initial transient, such as the waits of the first jobs.
 
     Returns
     -------
@@ -32,13 +32,13 @@ def mser5(observations: npt.ArrayLike) -> int:
     Raises
     ------
     QueueingError
-        If it is no column of numbers.
+        If it is not a column of numbers.
 
     Notes
     -----
-    MSER-5: of the means of batches of five, the first d are left out that make the standard error of the rest
-    least, as if they were independent: Σ (y − ȳ)² / (m − d)², d <= m/2. K. P. White, "An effective truncation
-    heuristic for bias reduction in simulation output", Simulation 69, 1997.
+    MSER-5: of the means of batches of five, skip the first d such that the standard error of the others is
+    minimal, as if they were independent: Σ (y − ȳ)² / (m − d)², d <= m/2. K. P. White, "An effective
+    truncation heuristic for bias reduction in simulation output", Simulation 69, 1997.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def mser5(observations: npt.ArrayLike) -> int:
     if batches < 2:  # noqa: PLR2004  # at most half of them is left out
         return 0
     means = series[: batches * _BATCH].reshape(batches, _BATCH).mean(axis=1)
-    # Sums from the end, around a mean, so that squares of large numbers do not cancel.
+    # Sums from the end of centred values, so that squares of large numbers do not cancel.
     means = means - means.mean()
     left = np.arange(batches, 0, -1)
     sums, squares = (np.cumsum(each[::-1])[::-1] for each in (means, means * means))

@@ -140,7 +140,7 @@ def gantt(result: Result, most: int, weight: int) -> Chart | None:
         "xaxis": axis.layout(first, last),
         "yaxis": {"title": {"text": "node"}, "range": [-0.5, placed.nodes - 0.5]},
     }
-    # The number of rectangles is at least the number of placements / 4, so skip their construction early.
+    # Skip the construction of rectangles for more than 4 × `most` placements, since it takes long.
     boxes = rectangles(placed) if len(placed.row) <= 4 * most else None
     if boxes is not None and len(boxes.row) <= most:
         of_resized = "" if result.resizes.is_empty() else ", or as long as a job kept its nodes"
