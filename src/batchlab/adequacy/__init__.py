@@ -1,4 +1,4 @@
-"""How adequate a model of a job-management system is: the distance of two streams of jobs, and its limits.
+"""Adequacy of a model of a job-management system: the distance of two streams of jobs, and its limits.
 
 A. Baranov, D. Lyakhovets, G. Savin, B. Shabanov and P. Telegin, "Measure of adequacy for the supercomputer
 job management system model". See ``docs/adequacy.md``.

@@ -1,4 +1,4 @@
-"""The difference between a real stream of jobs and a model's: E, P, and all that is said of them."""
+"""The difference between a real stream of jobs and a model's: E, P, and a verdict."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ Verdict: TypeAlias = Literal["completely reliable", "adequate", "not adequate"]
 
 @runtime_checkable
 class Limit(Protocol):
-    """Repetitions of one experiment, from which reference values of P follow."""
+    """Repetitions of one experiment, which determine reference values of P."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Reasons why the reference values may mislead."""
 
     def at(self, jobs: int) -> float:
-        """Return the greatest P of a model that is adequate, over so many jobs; seconds."""
+        """Return the maximum P of an adequate model over this number of jobs; seconds."""
 
 
-# The paper's numbers, and on.
+# The numbers of the paper, continued.
 _TABLE_I = (
     *(50, 100, 250, 500, 750, 1000, 2500, 5000),
     *(10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000),
@@ -47,7 +47,7 @@ _WIDTH = 78
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """How far a model's stream of jobs is from the real one; ``str(comparison)`` is for people.
+    """The distance of a model's stream of jobs from the real one; ``str(comparison)`` is a text for people.
 
     Parameters
     ----------
@@ -57,22 +57,22 @@ class Comparison:
         ``real_residence``, ``model_residence`` and ``residence_difference`` (Float64, s; model - real). The
         residence is the time from submission to end.
     left_out
-        How many jobs are not compared since they did not start, or did not end, in either stream.
+        Number of jobs that are not compared because they did not start, or not end, in either stream.
     fields
-        What was found equal: the names of the columns.
+        Names of the columns that were found equal.
     P_max
-        The reference value of P over as many jobs, seconds; None if there is none.
+        The reference value of P over the same number of jobs, seconds; None if unknown.
     events
         The events that only one of the streams has, if they are counted: ``stream`` ("real" or "model"),
         ``time`` (s), ``event``, ``job_id`` and ``subject``. None if one of the streams is a table of jobs or
-        a log, which has no other events.
+        a log, which have no such events.
     repetitions
-        True if the reference value is that of repetitions.
+        True if the reference value comes from repetitions.
     other_ends
-        How many jobs are left out since they are in one stream only, or did not start or end alike, by what
-        is different.
+        Number of jobs left out because they are in one stream only, or started or ended differently, by the
+        kind of difference.
     warnings
-        Reasons why the reference value may mislead.
+        Reasons why the reference value may be misleading.
     """
 
     differences: pl.DataFrame
@@ -89,7 +89,7 @@ class Comparison:
             raise AdequacyError(f"reference = {shown(self.P_max)} s; must be a number >= 0, or None.")
 
     def __len__(self) -> int:
-        """Count the compared jobs, n."""
+        """Return the number of compared jobs, n."""
         return self.differences.height
 
     @property
@@ -136,8 +136,8 @@ class Comparison:
     def verdict(self) -> Verdict | None:
         """The judgement of the model.
 
-        ``"completely reliable"`` if P = 0 and no stream has an event alone, otherwise ``"adequate"`` if
-        P <= P_max and ``"not adequate"`` if it is above; None without a reference value.
+        ``"completely reliable"`` if P = 0 and each event is in both streams, otherwise ``"adequate"`` if
+        P <= P_max and ``"not adequate"`` if it is larger; None without a reference value.
         """
         if self.P == 0 and not (self.new_events or self.lost_events):
             return "completely reliable"
@@ -146,18 +146,18 @@ class Comparison:
         return "adequate" if self.P <= self.P_max else "not adequate"
 
     def against(self, reference: float | Limit | None) -> Comparison:
-        """Return the same comparison with another reference value.
+        """Return the comparison with another reference value.
 
         Parameters
         ----------
         reference
-            Seconds, or a `Reference`, whose greatest P over as many jobs counts: P grows with the number of
-            jobs.
+            Seconds, or a `Reference`, whose maximum P over the same number of jobs is used, because P grows
+            with the number of jobs.
 
         Raises
         ------
         AdequacyError
-            If the reference was found from fewer jobs, or is no number >= 0.
+            If the reference has fewer jobs, or is not a number >= 0.
         """
         if isinstance(reference, Limit):
             limit, warnings = reference.at(len(self)), reference.warnings
@@ -175,7 +175,7 @@ class Comparison:
         Raises
         ------
         AdequacyError
-            If it is no such number.
+            If the number is out of range.
         """
         self._check_count(jobs)
         return Comparison(
@@ -187,13 +187,13 @@ class Comparison:
         )
 
     def by_first(self, *counts: int) -> pl.DataFrame:
-        """Give the measure over the first k jobs by arrival: Table I.
+        """Return the measure over the first k jobs by arrival: Table I.
 
         Parameters
         ----------
         counts
-            The numbers k, each from 1 to n; unless given, 50, 100, 250, 500, 750, 1000, as in the paper, and
-            on, as far as they go, then n.
+            The numbers k, each from 1 to n. [default: 50, 100, 250, 500, 750, 1000, as in the paper, and
+            larger numbers below n, then n]
 
         Returns
         -------
@@ -237,7 +237,7 @@ class Comparison:
     __repr__ = __str__
 
     def facts(self) -> dict[str, str]:
-        """Describe the comparison in words, by subject."""
+        """Describe the comparison as texts, by subject."""
         warnings = {"warning": " ".join(self.warnings)} if self.warnings else {}
         return {
             "measure P": f"{self.P:.6g} s over {_jobs(len(self))}; distance E = {self.E:.6g} s",

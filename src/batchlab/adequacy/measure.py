@@ -1,4 +1,4 @@
-"""The measure of adequacy: whether two streams can be compared, and how far apart they are."""
+"""The measure of adequacy: whether two streams can be compared, and their distance."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from batchlab.errors import AdequacyError, shown
 __all__ = ["NewEvents", "OtherEnds", "compare", "distance"]
 
 NewEvents: TypeAlias = Literal["refuse", "count"]
-"""What to do with events that only one of two streams has."""
+"""Treatment of events that only one of two streams has."""
 
 OtherEnds: TypeAlias = Literal["refuse", "leave_out"]
-"""What to do with jobs that started or ended otherwise in one of two streams, or are not in both."""
+"""Treatment of jobs that started or ended differently in two streams, or are in one of them only."""
 
 
 def compare(
@@ -30,11 +30,11 @@ def compare(
     new_events: NewEvents = "refuse",
     other_ends: OtherEnds = "refuse",
 ) -> Comparison:
-    """Measure how far a model's stream of jobs is from the real one.
+    """Measure the distance of a model's stream of jobs from the real one.
 
-    With v the residence times of the real stream (start - submission + processing, hence end - submission),
-    in the order of arrival, and V those of the model, E = √Σ(V - v)² and P = E / √n. The real submission
-    counts in both.
+    Let v be the residence times of the real stream (start - submission + processing, hence end - submission),
+    in the order of arrival, and V those of the model. Then E = √Σ(V - v)² and P = E / √n. Both use the real
+    submit times.
 
     Parameters
     ----------
@@ -42,39 +42,39 @@ def compare(
         Each a `Result`, a `Workload` with start times (column ``start_time``, or a log's waits), an
         `EventStream` with submissions, starts and ends, or a polars or pandas data frame, Arrow table or
         mapping with the columns of `Result.jobs`: ``job_id``, ``submit_time``, ``start_time``, ``end_time``,
-        ``requested_time`` (s), ``tasks``, perhaps ``state`` and amounts per task (``core``, ``mem``, ``gpu``,
-        and others that have a column ``allocated_…``). Without ``end_time`` a job ends ``run_time`` after its
-        start. Amounts are compared where both have them. Jobs are twins by their ids where these are the
-        same, else by their places in the order of arrival (submit time, then job id, then row).
+        ``requested_time`` (s), ``tasks``, optionally ``state`` and amounts per task (``core``, ``mem``,
+        ``gpu``, and others with a column ``allocated_…``). Without ``end_time``, a job ends ``run_time``
+        after its start. Amounts are compared if both streams have them. Jobs are matched by their ids if the
+        ids are equal in both streams, otherwise by the order of arrival (submit time, then job id, then row).
     tolerance
-        Seconds by which submit times and requested times may differ; or a mapping of the names of fields,
-        ``tasks`` and amounts included, to how much they may.
+        Seconds by which submit times and requested times may differ; or a mapping of field names (including
+        ``tasks`` and amounts) to the allowed differences.
     reference
-        The reference value of P, seconds; or a `Reference`, whose greatest P over as many jobs counts.
+        The reference value of P, seconds; or a `Reference`, whose maximum P over the same number of jobs is
+        used.
     new_events
         ``"refuse"`` or ``"count"`` other events that only one stream has: changes of nodes, jobs, limits and
-        reservations from outside, interruptions, and second starts. They are compared if both streams are
-        results or streams of events. Times of interruptions and starts may differ, their numbers may not.
+        reservations by external events, interruptions, and second starts. They are compared if both streams
+        are results or streams of events. Times of interruptions and starts may differ, their numbers may not.
 
     other_ends
         ``"refuse"``, or ``"leave_out"`` and count, jobs that started, ended or were killed in one stream
-        only, as those that were cancelled or lost their node in a log, and jobs whose ``job_id`` is in one
-        stream only. A job that reached its limit (state ``timeout``) is compared.
+        only (such as cancelled jobs and node failures in a log), and jobs whose ``job_id`` is in one stream
+        only. A job that reached its limit (state ``timeout``) is compared.
 
     Returns
     -------
     Comparison
-        The measure. Jobs that did not start, or did not end, in either stream are left out of it, and
-        counted.
+        The measure. Jobs that did not start, or not end, in either stream are left out and counted.
 
     Raises
     ------
     AdequacyError
         The measure is not defined: the streams differ in the number of jobs, or a job in its submit time,
         requested resources or requested time; or it was cancelled or killed, or never started or ended, in
-        one stream only ("event not reproduced"), or one stream has other events alone. The first such job by
-        arrival, or event by time, is named. Also if a job starts before its submission, or the reference was
-        found from fewer jobs.
+        one stream only ("event not reproduced"), or one stream has additional events. The message names the
+        first such job by arrival, or event by time. Also if a job starts before its submission, or the
+        reference has fewer jobs.
 
     References
     ----------
@@ -110,7 +110,7 @@ def distance(
     apart = events_of_one(real, model, jobs, tolerance)
     if new_events == "refuse":
         refuse_events(apart, (real.name, model.name))
-    # Of both or of none: what only one stream has is refused before.
+    # Jobs that ended in one stream only have raised an error before.
     compared = jobs.filter(pl.col("ended") >= ENDED)
     if compared.is_empty():
         raise AdequacyError(
@@ -131,7 +131,8 @@ def _differences(jobs: pl.DataFrame) -> pl.DataFrame:
         pl.col(f"{MODEL}start_time").alias("model_start"),
         (pl.col("start_time") - submit).alias("real_wait"),
         (pl.col(f"{MODEL}start_time") - submit).alias("model_wait"),
-        # Start - submission + processing, with one rounding: the same ends are the same residence.
+        # Start - submission + processing with a single rounding, so that equal ends have equal residence
+        # times.
         (pl.col("end_time") - submit).alias("real_residence"),
         (pl.col(f"{MODEL}end_time") - submit).alias("model_residence"),
     )

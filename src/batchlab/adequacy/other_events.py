@@ -1,4 +1,4 @@
-"""Events that only one of two streams has: changes from outside, interruptions, and second starts."""
+"""Events that only one of two streams has: external changes, interruptions, and second starts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def events_apart(real: pl.DataFrame, model: pl.DataFrame, most: float) -> pl.Dat
     Parameters
     ----------
     real, model
-        Their events, of `other_events`; jobs have the same ids in both.
+        Their events, selected by `other_events`; jobs have the same ids in both.
     most
         Seconds by which the times of external events may differ.
 
@@ -42,7 +42,7 @@ def events_apart(real: pl.DataFrame, model: pl.DataFrame, most: float) -> pl.Dat
     """
     common = [each.with_columns(_place()) for each in (real, model)]
     key = ["time", "event", "job_id", "subject", "_place"]
-    # Most events are the same in both.
+    # Most events are equal in both streams.
     apart = [
         one.join(other, on=key, how="anti", nulls_equal=True, maintain_order="left").drop("_place")
         for one, other in (common, common[::-1])
@@ -64,9 +64,9 @@ def events_of_one(
     real, model
         The streams.
     jobs
-        Their jobs, paired.
+        The paired jobs.
     tolerance
-        As for `compare`; external events may differ by as much as submissions.
+        As for `compare`; the tolerance of submit times applies to external events.
 
     Returns
     -------
@@ -85,14 +85,14 @@ def events_of_one(
 
 
 def refuse_events(apart: pl.DataFrame | None, names: tuple[str, str]) -> None:
-    """Raise an error that names the first event that only one stream has.
+    """Raise an error that names the first event in one stream only.
 
     Parameters
     ----------
     apart
-        Of `events_of_one`.
+        The result of `events_of_one`.
     names
-        Of the real stream and the model.
+        Names of the real stream and the model.
 
     Raises
     ------
@@ -114,12 +114,12 @@ def refuse_events(apart: pl.DataFrame | None, names: tuple[str, str]) -> None:
 
 
 def _place() -> pl.Expr:
-    """Count equal events, so that each has its own number."""
+    """Return numbers of equal events, so that each event is unique."""
     return pl.int_range(pl.len()).over("time", "event", "job_id", "subject").alias("_place")
 
 
 def _unmatched(real: pl.DataFrame, model: pl.DataFrame, most: float) -> list[pl.DataFrame]:
-    """Leave out of two tables the events that match within a tolerance, the earliest first."""
+    """Remove events that match within a tolerance from two tables, in order of time."""
     left: tuple[list[int], list[int]] = ([], [])
     groups: defaultdict[tuple[Any, ...], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for side, table in enumerate((real, model)):

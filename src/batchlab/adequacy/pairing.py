@@ -1,4 +1,4 @@
-"""Which job of one stream is which of the other, and whether the two streams can be compared at all."""
+"""Match the jobs of two streams, and check whether the streams can be compared."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["MODEL", "Tolerance", "paired"]
 
 Tolerance: TypeAlias = float | Mapping[str, float]
-"""Seconds by which submit times and requested times may differ; or by how much each named field may."""
+"""Seconds by which submit times and requested times may differ; or the allowed difference of each field."""
 
 MODEL = "model_"
-"""How the names of the model's columns begin."""
+"""Prefix of the model's columns."""
 
 _TIMES = ("submit_time", "requested_time")
 _NOT_REPRODUCED = "event not reproduced"
@@ -35,32 +35,31 @@ _NOT_REPRODUCED = "event not reproduced"
 def paired(
     real: Stream, model: Stream, tolerance: Tolerance, *, leave_out: bool = False
 ) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Put every job of the real stream and its twin in the model's into one row.
+    """Join every job of the real stream with its counterpart in the model's into one row.
 
-    Jobs with the same ids belong together; where the ids are not the same, or there are none, jobs do by
-    their places in the order of arrival.
+    Jobs are matched by their ids if the ids are equal in both streams, otherwise by the order of arrival.
 
     Parameters
     ----------
     real, model
         The streams.
     tolerance
-        By how much submissions may differ.
+        Allowed differences of fields.
     leave_out
-        Whether jobs that are in one stream only, or ended otherwise in the other, are left out.
+        True to leave out jobs that are in one stream only, or ended differently.
 
     Returns
     -------
     jobs : polars.DataFrame
-        In the order in which the real jobs arrived: their columns, then those of the model, whose names begin
-        with `MODEL`.
+        In the order of arrival of the real jobs: their columns, then the columns of the model, with the
+        prefix `MODEL`.
     left_out : dict
-        How many jobs were left out, by what is different.
+        Number of jobs left out, by the kind of difference.
 
     Raises
     ------
     AdequacyError
-        If the submissions differ, or an event of one stream is not in the other; the first such job is named.
+        If the submissions differ, or an event is in one stream only; the message names the first such job.
     """
     fields = ("submit_time", "tasks", *(each for each in real.amounts if each in model.amounts))
     allowed = _allowed(tolerance, (*fields, "requested_time"))
@@ -80,7 +79,7 @@ def paired(
 
 
 def _other_ends(jobs: pl.DataFrame, names: tuple[str, str]) -> pl.Series:
-    """Say of each pair of jobs how they ended, where they did not end alike; null for the others."""
+    """Describe the ends of each pair of jobs that did not end in the same way; null for the others."""
     kinds = len(ENDS)
     texts = {
         one * kinds + other: f"{ENDS[one]} in {names[0]}, {ENDS[other]} in {names[1]}"
@@ -93,7 +92,7 @@ def _other_ends(jobs: pl.DataFrame, names: tuple[str, str]) -> pl.Series:
 
 
 def _in_both(real: Stream, model: Stream) -> tuple[Stream, Stream, dict[str, int]]:
-    """Keep the jobs of which both streams have the number; count the others."""
+    """Keep the jobs whose ids are in both streams; count the others."""
     same_kind = real.jobs.schema["job_id"] == model.jobs.schema["job_id"]
     if not (real.numbered and model.numbered and same_kind):
         return real, model, {}
@@ -109,7 +108,7 @@ def _in_both(real: Stream, model: Stream) -> tuple[Stream, Stream, dict[str, int
 
 
 def _allowed(tolerance: Tolerance, fields: tuple[str, ...]) -> dict[str, float]:
-    """Give by how much each field may differ, in the order in which fields are checked."""
+    """Return the allowed difference of each field, in the order in which fields are checked."""
     given = tolerance if isinstance(tolerance, Mapping) else dict.fromkeys(_TIMES, tolerance)
     for name, value in given.items():
         if name not in fields:
@@ -136,7 +135,7 @@ def _joined(real: Stream, model: Stream) -> pl.DataFrame:
 
 
 def _check_numbers(real: Stream, model: Stream) -> None:
-    """Refuse streams of unequal numbers of jobs, naming the first job that is in one only."""
+    """Raise if the numbers of jobs differ; name the first job that is in one stream only."""
     if real.jobs.height == model.jobs.height:
         return
     longer, other = (real, model) if real.jobs.height > model.jobs.height else (model, real)
@@ -156,7 +155,7 @@ def _check_numbers(real: Stream, model: Stream) -> None:
 
 
 def _alike(longer: Stream, other: Stream) -> int:
-    """Count the first jobs by arrival that are submitted at the same times."""
+    """Count the leading jobs by arrival with equal submit times."""
     count = other.jobs.height
     one, two = (each.jobs["submit_time"].head(count).to_numpy() for each in (longer, other))
     apart = np.flatnonzero(one != two)
@@ -164,13 +163,13 @@ def _alike(longer: Stream, other: Stream) -> int:
 
 
 def _check(jobs: pl.DataFrame, allowed: dict[str, float], names: tuple[str, str]) -> None:
-    """Refuse streams in which a job was not submitted alike, or did not start or end in both."""
+    """Raise if a job differs in its submission, or did not start or end in both streams."""
     wrong = {name: _apart(jobs, name, most) for name, most in allowed.items()}
     wrong["ended"] = _other_event(jobs)
     places = {name: int(mask.argmax()) for name, mask in wrong.items() if mask.any()}
     if not places:
         return
-    # Of several fields of one job the first that is checked is named.
+    # If several fields of a job differ, the field checked first is named.
     name, place = min(places.items(), key=lambda item: item[1])
     job = jobs.row(place, named=True)
     where = f"job {shown(job['job_id'])} (number {place + 1} by arrival)"
@@ -194,17 +193,17 @@ def _apart(jobs: pl.DataFrame, name: str, most: float) -> Mask:
     same = (one == other) | (np.isnan(one) & np.isnan(other))
     if most:
         with np.errstate(invalid="ignore"):
-            # Times are rounded to float64: 10.3 and 10.2 are within 0.1 of each other.
+            # Allow for rounding to float64: 10.3 and 10.2 differ by at most 0.1.
             slack = np.spacing(np.maximum(np.abs(one), np.abs(other)))
             same |= np.abs(one - other) <= most + slack
     return np.asarray(~same, dtype=np.bool_)
 
 
 def _other_event(jobs: pl.DataFrame) -> Mask:
-    """Tell which jobs did not start, or did not end, or were killed, in one stream only."""
+    """Return which jobs did not start, did not end, or were killed, in one stream only."""
     one, other = (jobs[each].to_numpy() for each in ("ended", f"{MODEL}ended"))
     low, high = np.minimum(one, other), np.maximum(one, other)
-    # Of jobs that ended, a stream may not say how.
+    # A stream may not record how a job ended.
     unknown = (low == ENDED) & ((high == COMPLETED) | (high == KILLED))
     return np.asarray((one != other) & ~unknown, dtype=np.bool_)
 

@@ -1,4 +1,4 @@
-"""Streams of jobs in files: what a run wrote, logs, and tables."""
+"""Read streams of jobs from files: output of runs, logs, and tables."""
 
 from __future__ import annotations
 
@@ -39,34 +39,34 @@ def read(
     mapping: str | None = None,
     reading: ReadingOptions = _USUAL,
 ) -> pl.DataFrame | Workload | EventStream | Result:
-    """Read a stream of jobs, as `compare` takes it.
+    """Read a stream of jobs for `compare`.
 
     Parameters
     ----------
     path
-        The folder that a run was written to (``batchlab run --out``, `Result.write`), a table
-        (``jobs.csv``, other CSV, Parquet) with the columns of `Result.jobs`, a stream of events (lines of
-        JSON with the suffix ``.jsonl``, CSV), a log: SWF, Slurm's sacct or jobcomp, PBS, or a data set that
-        `read_mapped` reads.
+        The output folder of a run (``batchlab run --out``, `Result.write`), a table (``jobs.csv``, other CSV,
+        Parquet) with the columns of `Result.jobs`, a stream of events (lines of JSON with the suffix
+        ``.jsonl``, CSV), a log (SWF, Slurm's sacct or jobcomp, PBS), or a data set supported by
+        `read_mapped`.
     overrun
-        Of a log, what to do where a job ran longer than it asked for; by default what the log's reader does,
-        so that a log and a run of it agree.
+        For logs: treatment of jobs that ran longer than requested. [default: as in the log's reader, so that
+        a log and a run of it agree]
     mapping
-        Of a data set, its mapping, as for `read_mapped`; found by its columns unless given.
+        For data sets: the mapping, as for `read_mapped`. [default: found by the columns]
     reading
-        Of a log, all options of reading; the two above come first.
+        For logs: all reading options. The two arguments above take precedence.
 
     Returns
     -------
     polars.DataFrame, Workload, EventStream or Result
-        The jobs; with all events of the run where it was a stream of events, or a folder with ``result.zip``.
+        The jobs; with all events of the run for a stream of events or a folder with ``result.zip``.
 
     Raises
     ------
     AdequacyError
-        If it cannot be read.
+        If the file cannot be read.
     WorkloadError
-        If it is no log.
+        If the file is not a log.
     """
     file = _file(Path(path))
     if Path(path).is_dir() and (file.parent / NAME).exists():
@@ -89,7 +89,7 @@ def read(
         if name.endswith(".parquet"):
             return pl.read_parquet(file, glob=False)
     except WorkloadError as error:
-        # Of an event, whose file and line it names.
+        # The error of an event, with its file and line.
         raise AdequacyError(str(error)) from error
     except (OSError, *UNREADABLE) as error:
         raise AdequacyError(f"{file}: cannot be read: {reason_of(error)}. {_FORMS}.") from error
@@ -97,7 +97,7 @@ def read(
 
 
 def _file(path: Path) -> Path:
-    """Find the file with the jobs."""
+    """Return the file with the jobs."""
     try:
         file = path / _JOBS if path.is_dir() else path
         found = file.exists()

@@ -1,4 +1,4 @@
-"""The events of a stream that are not in a table of jobs."""
+"""Events of a stream that a table of jobs does not contain."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from batchlab.workload.event_stream import EVENT_COLUMNS
 __all__ = ["EVENTS", "OF_SCHEDULER", "no_events", "other_events"]
 
 EVENTS = {"time": pl.Float64, "event": pl.String, "job_id": pl.Int64, "subject": pl.String}
-"""The columns of events: ``subject`` is what an event is about other than a job, and its value."""
+"""Columns of events; ``subject`` is the object of an event other than a job, with its value."""
 
 OF_SCHEDULER = ("start", "interrupted")
-"""The events whose times are the scheduler's choice; how often they happen is not."""
+"""Events whose times are decisions of the scheduler; their numbers are not."""
 
 
 def no_events() -> pl.DataFrame:
@@ -23,25 +23,25 @@ def no_events() -> pl.DataFrame:
 
 
 def other_events(table: pl.DataFrame) -> pl.DataFrame:
-    """Select the events of a stream that are not in a table of jobs.
+    """Select the events of a stream that a table of jobs does not contain.
 
     Parameters
     ----------
     table
-        Of an `EventStream`.
+        The table of an `EventStream`.
 
     Returns
     -------
     polars.DataFrame
-        By time, the columns of `EVENTS`: external events except submissions, interruptions, and the second
-        and later starts of jobs.
+        Sorted by time, with the columns of `EVENTS`: external events except submissions, interruptions, and
+        all starts of a job except the first.
     """
     is_again = pl.col("event").eq("start") & (pl.int_range(pl.len()).over("job_id", "event") > 0)
     external = [event for event in EXTERNAL_EVENTS if event != "submit"]
     chosen = pl.col("event").is_in([*external, "interrupted"]) | is_again
     named = [*SUBJECT_KEYS, *(name for name in EVENT_COLUMNS if name not in EVENTS)]
     about = [pl.col(name).cast(pl.String) for name in named if name in table.columns]
-    # The nodes of starts and interruptions are the scheduler's choice.
+    # The nodes of starts and interruptions are decisions of the scheduler.
     subject = pl.concat_str(about, separator=" ", ignore_nulls=True)
     subject = pl.when(pl.col("event").is_in(OF_SCHEDULER)).then(pl.lit("")).otherwise(subject)
     own = pl.col("time").cast(pl.Float64), "event", pl.col("job_id").cast(pl.Int64)

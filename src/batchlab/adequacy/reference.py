@@ -1,4 +1,4 @@
-"""The reference value of the measure: how far repetitions of one experiment are from each other."""
+"""The reference value of the measure: distances between repetitions of one experiment."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ _QUANTILES = (0.5, 0.95)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reference:
-    """How far repetitions of one experiment are from each other; ``str(reference)`` is for people.
+    """Distances between repetitions of one experiment; ``str(reference)`` is a text for people.
 
     Parameters
     ----------
     pairs
         One row per pair of runs: ``one`` and ``other`` (their names), ``P`` (over all jobs, s), ``maximum``
-        (the greatest P over the first k jobs, k >= least, s), ``jobs`` (the first k at which it is reached),
+        (the maximum P over the first k jobs, k >= least, s), ``jobs`` (the first k that reaches it),
         ``differing_waits`` and ``differing_residences``.
     counts
-        int64, shape (points,): the numbers k of first jobs of the curves; all of them up to 2,000 jobs, else
-        about as many, evenly spaced.
+        int64, shape (points,): the numbers k of first jobs of the curves; every k up to 2,000 jobs, otherwise
+        about 2,000 evenly spaced numbers.
     curves
         float64, shape (pairs, points): P over the first k jobs, seconds.
     least
-        From which number of jobs on the maximum is taken.
+        Minimum number of jobs for the maximum.
     greatest
-        float64, shape (jobs,): the greatest P of any pair over the first k jobs for each k, seconds.
+        float64, shape (jobs,): the maximum P of all pairs over the first k jobs for each k, seconds.
     """
 
     pairs: pl.DataFrame
@@ -64,11 +64,11 @@ class Reference:
     greatest: Floats
 
     def __len__(self) -> int:
-        """Count the jobs of each repetition that are compared, n."""
+        """Return the number of compared jobs of each repetition, n."""
         return len(self.greatest)
 
     def at(self, jobs: int) -> float:
-        """Return the reference value for a comparison over so many jobs.
+        """Return the reference value for a comparison over a number of jobs.
 
         Parameters
         ----------
@@ -78,12 +78,12 @@ class Reference:
         Returns
         -------
         float
-            The greatest P of any pair over the first jobs, seconds.
+            The maximum P of all pairs over the first jobs, seconds.
 
         Raises
         ------
         AdequacyError
-            If repetitions have fewer jobs: P grows with their number.
+            If repetitions have fewer jobs; P grows with the number of jobs.
         """
         if isinstance(jobs, bool) or not is_whole(jobs) or jobs < 1:
             raise AdequacyError(f"jobs = {shown(jobs)}; must be a whole number >= 1.")
@@ -97,7 +97,7 @@ class Reference:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Reasons why the reference values may mislead: pairs of repetitions that are equal."""
+        """Reasons why the reference values may be misleading: pairs of equal repetitions."""
         equal = self.pairs.filter((pl.col("differing_waits") == 0) & (pl.col("differing_residences") == 0))
         if equal.is_empty():
             return ()
@@ -111,14 +111,14 @@ class Reference:
 
     @property
     def P_max(self) -> float:  # noqa: N802  # the paper's name
-        """The greatest P of any pair over the first k jobs, k >= least, as in the paper's Table I; seconds.
+        """The maximum P of all pairs over the first k jobs, k >= least, as in the paper's Table I; seconds.
 
-        A verdict compares with `at`, over as many jobs.
+        Verdicts use `at`, over the same number of jobs.
         """
         return float(self.pairs["maximum"].to_numpy().max())
 
     def quantile(self, level: float, of: Of = "maximum") -> float:
-        """Give a quantile over the pairs.
+        """Return a quantile over the pairs.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class Reference:
         return float(np.quantile(self.pairs[of].to_numpy(), _level(level)))
 
     def band(self, low: float = 0.0, high: float = 1.0) -> tuple[Floats, Floats]:
-        """Give two quantiles of P over the pairs for each k of `counts`: by default the least and greatest P.
+        """Return two quantiles of P over the pairs for each k of `counts`: by default minimum and maximum.
 
         Returns
         -------
@@ -175,18 +175,18 @@ def reference(
     tolerance: Tolerance = 0.0,
     new_events: NewEvents = "refuse",
 ) -> Reference:
-    """Find the reference value of P: how far repetitions of one experiment are from each other.
+    """Determine the reference value of P: the distance between repetitions of one experiment.
 
-    Every pair of runs is compared. They may be natural experiments, runs of a real system on virtual nodes,
-    or simulations with random overheads and different seeds (`repeat`).
+    Every pair of runs is compared. The runs may be repeated real experiments, runs of a real system on
+    virtual nodes, or simulations with random overheads and different seeds (`repeat`).
 
     Parameters
     ----------
     runs
-        At least two, each as `compare` takes it; by their names, or numbered from 1.
+        At least two, each as for `compare`; by name, or numbered from 1.
     least
-        From which number of first jobs on the greatest P is looked for: over few jobs P is that of a single
-        one. All jobs, where there are fewer.
+        Minimum number of first jobs for the maximum P, because P over few jobs depends on single jobs. All
+        jobs, if there are fewer.
     tolerance, new_events
         As for `compare`.
 
@@ -198,12 +198,12 @@ def reference(
     Raises
     ------
     AdequacyError
-        There are less than two runs, or two of them cannot be compared.
+        If there are fewer than two runs, or two of them cannot be compared.
 
     References
     ----------
-    Baranov et al., section VIII: P_ideal, the reference value, is that of two repetitions of the same
-    experiment; a model with P <= P_ideal does not differ from the real system.
+    Baranov et al., section VIII: the reference value P_ideal is P of two repetitions of the same experiment.
+    A model with P <= P_ideal does not differ from the real system.
 
     Examples
     --------

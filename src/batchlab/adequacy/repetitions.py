@@ -1,4 +1,4 @@
-"""Repetitions of one simulation, which differ by chance alone."""
+"""Repetitions of one simulation that differ by random numbers only."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def repeat(
     options: RunOptions | None = None,
     **arguments: Unpack[RunArguments],
 ) -> dict[str, Result]:
-    """Run the same simulation under several seeds, as one repeats a natural experiment.
+    """Run the same simulation under several seeds, like repetitions of a real experiment.
 
     Parameters
     ----------
     workload, system, policy
         As for `simulate`.
     seeds
-        The seeds, or how many: 0, 1, 2 and so on.
+        The seeds, or their number: 0, 1, 2 and so on.
     options, **arguments
-        As for `simulate`, but for the seed. Something in the run must depend on chance, such as `Overheads`,
-        or all runs are alike.
+        As for `simulate`, except the seed. Something in the run must be random, such as `Overheads`;
+        otherwise all runs are equal.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def repeat(
     Raises
     ------
     AdequacyError
-        If the seeds are not these.
+        If `seeds` has another type.
 
     Examples
     --------

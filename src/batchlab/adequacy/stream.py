@@ -1,4 +1,4 @@
-"""What a comparison needs of a run: a row per job in the order of arrival, whatever the run was read from."""
+"""The common form of runs for a comparison: one row per job in the order of arrival."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ Source: TypeAlias = Result | Workload | EventStream | object
 
 NEVER, OPEN, ENDED, COMPLETED, KILLED = range(5)
 ENDS = ("never started", "started, but not ended", "ended", "completed", "killed")
-"""What became of a job. `ENDED` says not how: by itself, or killed."""
+"""Outcome of a job. `ENDED` leaves open whether it completed or was killed."""
 
 _SECONDS = ("submit_time", "requested_time", "start_time", "end_time")
 _USUAL_AMOUNTS = ("core", "mem", "gpu")
-# A job that ends with an error ends by itself; the other words are those of Slurm and of our own runs. A job
-# that reached its limit ended with its run in the log, so that a model may complete it there or kill it.
+# A job that fails ends by itself. The other words are states of Slurm and of batchlab. A job that reached its
+# limit ended with its run in the log, so a model may complete it or kill it at the limit.
 _BY_ITSELF = ("completed", "failed")
 _CUT_SHORT = (
     *("killed", "interrupted", "cancelled", "preempted", "deadline", "revoked"),
@@ -48,17 +48,17 @@ class Stream:
     Parameters
     ----------
     name
-        What it is called in messages.
+        Name of the stream in messages.
     jobs
-        By submit time, then job id, then row: ``job_id``, ``submit_time``, ``requested_time``,
-        ``start_time`` and ``end_time`` (Float64, s; null where there is none), ``tasks`` (Float64), the
-        amounts that each task asks for (Float64), and ``ended``, a place in `ENDS`.
+        Sorted by submit time, then job id, then row: ``job_id``, ``submit_time``, ``requested_time``,
+        ``start_time`` and ``end_time`` (Float64, s; null if missing), ``tasks`` (Float64), the amounts that
+        each task requests (Float64), and ``ended``, an index into `ENDS`.
     amounts
-        The resources whose amounts are there.
+        The resources with amounts.
     numbered
-        Whether the jobs have ids of their own, none of them twice; else ids are rows, counted from 1.
+        True if the jobs have unique ids of their own; otherwise ids are row numbers from 1.
     events
-        The other events of the run, as `other_events` selects them; None if they are not known.
+        The other events of the run, as selected by `other_events`; None if unknown.
     """
 
     name: str
@@ -69,14 +69,14 @@ class Stream:
 
 
 def as_stream(source: Source, name: str) -> Stream:
-    """Take the stream of jobs of whatever has one.
+    """Convert a source to a stream of jobs.
 
     Parameters
     ----------
     source
         A result, a workload with start times, a stream of events, or a table.
     name
-        What it is called in messages.
+        Name of the stream in messages.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def as_stream(source: Source, name: str) -> Stream:
     Raises
     ------
     AdequacyError
-        If there are no start times, a column is missing, or a value is no number.
+        If start times or a column are missing, or a value is not a number.
     """
     if isinstance(source, Result):
         table = jobs_table(source.workload, source.system, source.outcome)
@@ -104,7 +104,7 @@ def as_stream(source: Source, name: str) -> Stream:
 
 
 def _events(result: Result) -> pl.DataFrame:
-    """Select the other events of a run."""
+    """Return the other events of a run."""
     cut = result.outcome.interruptions
     if result.external_events is None and (cut is None or not len(cut["row"])):
         return no_events()
@@ -112,7 +112,7 @@ def _events(result: Result) -> pl.DataFrame:
 
 
 def with_starts(jobs: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Give a workload's jobs the start times that the log has as waits."""
+    """Return a workload's jobs with start times; for logs, computed from waits."""
     start = logged_start(jobs)
     if start is None:
         rule = "must have a column start_time or, from a log, logged_wait_time"
@@ -121,7 +121,7 @@ def with_starts(jobs: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def _amounts(table: pl.DataFrame) -> tuple[str, ...]:
-    """Give the columns of a table that hold amounts per task: those usual, and of resources that it names."""
+    """Return the columns with amounts per task: the usual ones, and those of resources in the table."""
     named = (column.removeprefix(ALLOCATED) for column in table.columns if column.startswith(ALLOCATED))
     found = dict.fromkeys((*_USUAL_AMOUNTS, *named))
     return tuple(each for each in found if each in table.columns and table.schema[each].is_numeric())
@@ -148,7 +148,7 @@ def _stream(table: pl.DataFrame, amounts: Iterable[str], name: str) -> Stream:
 
 
 def _ids(column: pl.Series, name: str) -> pl.Series:
-    """Take ids as whole numbers or as texts, so that those of two tables can be equal."""
+    """Convert ids to integers or texts, so that ids of two tables can be compared."""
     try:
         if column.dtype.is_numeric():
             return column.cast(pl.Int64)
@@ -176,7 +176,7 @@ def _check_times(jobs: pl.DataFrame, name: str) -> None:
 
 
 def _with_ends(table: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Give a table the ends that follow from starts and run times, where it has no ends of its own."""
+    """Add end times computed from starts and run times, if the table has no end times."""
     if "end_time" in table.columns or not {"start_time", "run_time"} <= {*table.columns}:
         return table
     start, run = (_number(table[each], name) for each in ("start_time", "run_time"))
@@ -184,7 +184,7 @@ def _with_ends(table: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def _number(column: pl.Series, name: str) -> pl.Series:
-    """Take a column as float64, null where there is no value."""
+    """Convert a column to float64, with null for missing values."""
     if column.dtype.is_temporal():
         rule = "Give seconds since one origin, the same for both streams"
         raise AdequacyError(f"{name}: column {column.name} has dates or durations. {rule}.")
@@ -192,7 +192,8 @@ def _number(column: pl.Series, name: str) -> pl.Series:
         values = column.cast(pl.Float64).fill_nan(None)
     except UNREADABLE as error:
         raise AdequacyError(f"{name}: column {column.name}: {reason_of(error)}. Give numbers.") from error
-    # A job may have no limit, but nothing happens where float64 has no fractions of seconds.
+    # The requested time may be unlimited. Other times must be in the range where float64 has fractions of
+    # seconds.
     if column.name != "requested_time" and (values.abs() >= _TOO_LARGE).any():
         raise AdequacyError(
             f"{name}: column {column.name} has a value of 1e15 or more; must be less, or null."
@@ -201,7 +202,7 @@ def _number(column: pl.Series, name: str) -> pl.Series:
 
 
 def _ended(state: pl.Series | None) -> pl.Expr:
-    """Say what became of each job: by its times, and by its state where it has one."""
+    """Return the outcome of each job by its times, and by its state if the table has states."""
     how = pl.lit(ENDED)
     if state is not None:
         words = pl.lit(state.cast(pl.String).str.to_lowercase().str.extract(r"^(\w+)"))

@@ -1,4 +1,4 @@
-"""Service-rate control: at which of its rates a machine serves jobs (S19). Needs neither NumPy nor polars."""
+"""Service-rate control: the rate at which a machine serves jobs (S19). Needs neither NumPy nor polars."""
 
 from batchlab.lazy import lazily
 

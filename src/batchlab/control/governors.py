@@ -1,4 +1,4 @@
-"""Governors after those of Linux: the rate follows how busy the processors were."""
+"""Governors modelled on Linux's: the rate follows the load of processors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Ondemand", "Performance", "Powersave", "Schedutil"]
 
 @dataclass(frozen=True)
 class Performance(RateControl):
-    """The highest rate throughout.
+    """Always the highest rate.
 
     Examples
     --------
@@ -25,19 +25,19 @@ class Performance(RateControl):
     name: ClassVar[str] = "performance"
 
     def kernel_rule(self, seed: int) -> KernelControl:
-        """Give its rule as the kernel takes it."""
+        """Return the kernel's settings of the rule."""
         del seed
         return {"rule": "constant", "first": len(self.rates) - 1}
 
 
 @dataclass(frozen=True)
 class Powersave(RateControl):
-    """The lowest rate throughout; it must be > 0.
+    """Always the lowest rate, which must be > 0.
 
     Raises
     ------
     SimulationError
-        If it is 0.
+        If the lowest rate is 0.
 
     Examples
     --------
@@ -54,14 +54,14 @@ class Powersave(RateControl):
             raise SimulationError(f"rates = {shown(self.rates)}; {rule}.")
 
     def kernel_rule(self, seed: int) -> KernelControl:
-        """Give its rule as the kernel takes it."""
+        """Return the kernel's settings of the rule."""
         del seed
         return {"rule": "constant"}
 
 
 @dataclass(frozen=True)
 class _Governor(RateControl):
-    """One that looks at the load at multiples of an interval, as long as jobs are served."""
+    """A governor that samples the load at multiples of an interval while jobs are in service."""
 
     interval: float = 1.0
 
@@ -77,10 +77,10 @@ class _Governor(RateControl):
 
 @dataclass(frozen=True)
 class Ondemand(_Governor):
-    """Linux's ondemand: the highest rate where processors were busier than a threshold, else in proportion.
+    """Linux's ondemand governor: the highest rate if the load exceeds a threshold, otherwise proportional.
 
-    At each look the load is the mean share of processors held by jobs since the look before. Above
-    ``threshold`` the rate is the highest; else it is the least of the ladder that is not below
+    At each sample, the load is the mean share of processors held by jobs since the previous sample. Above
+    ``threshold``, the rate is the highest; otherwise it is the lowest rate of the ladder that is at least
     r_min + load · (r_max − r_min).
 
     Parameters
@@ -88,7 +88,7 @@ class Ondemand(_Governor):
     threshold
         In (0, 1].
     interval
-        Seconds between two looks, > 0.
+        Seconds between two samples, > 0.
 
     Raises
     ------
@@ -109,24 +109,24 @@ class Ondemand(_Governor):
             raise SimulationError(f"threshold = {shown(self.threshold)}; must be in (0, 1].")
 
     def kernel_rule(self, seed: int) -> KernelControl:
-        """Give its rule as the kernel takes it."""
+        """Return the kernel's settings of the rule."""
         del seed
         return {"rule": "ondemand", "threshold": float(self.threshold), "interval": float(self.interval)}
 
 
 @dataclass(frozen=True)
 class Schedutil(_Governor):
-    """After Linux's schedutil: 1.25 times the highest rate times the utilisation, or the next rate above.
+    """Modelled on Linux's schedutil: 1.25 times the highest rate times the utilisation, rounded up to a rate.
 
     The utilisation is the share of processors held by jobs, times the present rate over the highest, as an
-    average that fades by half in ``window`` seconds.
+    exponential average with a half-life of ``window`` seconds.
 
     Parameters
     ----------
     window
         Seconds, > 0.
     interval
-        Seconds between two looks, > 0.
+        Seconds between two samples, > 0.
 
     Raises
     ------
@@ -146,6 +146,6 @@ class Schedutil(_Governor):
         self._check_positive("window")
 
     def kernel_rule(self, seed: int) -> KernelControl:
-        """Give its rule as the kernel takes it."""
+        """Return the kernel's settings of the rule."""
         del seed
         return {"rule": "schedutil", "window": float(self.window), "interval": float(self.interval)}

@@ -1,4 +1,4 @@
-"""Controls as spec strings: ``"workload(1e5, 3e5, rates=[2.0, 2.66])"``."""
+"""Parse controls from spec strings: ``"workload(1e5, 3e5, rates=[2.0, 2.66])"``."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ CONTROLS: Mapping[str, type[RateControl]] = MappingProxyType(
         )
     }
 )
-"""The built-in rules by the names that spec strings use."""
+"""The built-in rules by their names in spec strings."""
 
 
 def parse_control(spec: str) -> RateControl:
-    """Make a control of its spec string.
+    """Parse the spec string of a control.
 
     Parameters
     ----------
     spec
-        A name of `CONTROLS`, with parameters in parentheses: by place, or by name.
+        A name of `CONTROLS`, with parameters in parentheses: by position, or by name.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def parse_control(spec: str) -> RateControl:
     Raises
     ------
     SimulationError
-        If there is no such rule, or it does not take these parameters.
+        If the rule is unknown, or does not have these parameters.
 
     Examples
     --------

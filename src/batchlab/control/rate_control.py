@@ -1,4 +1,4 @@
-"""What all controls of service rates have in common, and what one written in Python goes by."""
+"""The base class of service-rate controls, and the load passed to controls written in Python."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["KernelControl", "RateControl", "RateLoad", "plain"]
 
 KernelControl = dict[str, object]
-"""A control as the kernel takes it: `batchlab._kernel.ControlInput`."""
+"""Settings of a control for the kernel: `batchlab._kernel.ControlInput`."""
 
 _NOTHING: Mapping[str, object] = {
     "rule": "external",
@@ -37,22 +37,22 @@ _NOTHING: Mapping[str, object] = {
 
 @dataclass(frozen=True)
 class RateLoad:
-    """What a control written in Python is told of.
+    """The load of the nodes of a control, passed to rules written in Python.
 
     Parameters
     ----------
     event
-        What happened: ``"arrival"`` or ``"departure"`` of a job.
+        The event: ``"arrival"`` or ``"departure"`` of a job.
     now
-        Seconds.
+        Time, seconds.
     present
-        How many jobs wait or run, after it.
+        Number of jobs that wait or run, after the event.
     served
-        How many of them are served.
+        Number of these jobs in service.
     workload
-        The work that they have left, in units of work.
+        Remaining work of these jobs, in units of work.
     weighted_workload
-        The same with the work of each job times its processors.
+        The same, with the work of each job times its number of processors.
     rate
         The present rate of the nodes of this control: units of work per second.
     """
@@ -68,24 +68,24 @@ class RateLoad:
 
 @dataclass(frozen=True, kw_only=True)
 class RateControl:
-    """At which of its rates a machine, or some of its node groups, serves jobs.
+    """The rate at which a machine, or some of its node groups, serves jobs.
 
     A job has an amount of work: its column ``work``, or its run_time times the run's ``reference_rate``. At
-    rate r it is served r units of it each second; one on nodes of several controls by the slowest. Nodes
-    without a control serve at rate 1. The built-in rules are classes of their own; a rule of your own is a
-    subclass with the method `rate`. It should keep no state: forks share it.
+    rate r, it is served r units per second; a job on nodes of several controls is served at the lowest of
+    their rates. Nodes without a control serve at rate 1. Built-in rules have their own classes; define other
+    rules as a subclass with the method `rate`. It should have no state, because forks share it.
 
     Parameters
     ----------
     rates
-        The ladder: ascending, in units of work per second. A run begins at the first.
+        The ladder of rates: ascending, in units of work per second. A run begins at the first.
     groups
-        The names of the node groups whose rate it sets; all nodes unless given.
+        Names of the node groups that the control applies to. [default: all nodes]
 
     Raises
     ------
     SimulationError
-        If the rates do not ascend, or a parameter is out of its range.
+        If the rates are not ascending, or a parameter is out of its range.
 
     References
     ----------
@@ -103,7 +103,7 @@ class RateControl:
 
     name: ClassVar[str] = ""
     positional: ClassVar[tuple[str, ...]] = ()
-    """The parameters that a spec string may give by their place."""
+    """Parameters that a spec string may list by position."""
     rates: tuple[float, ...] = (1.0, 2.0)
     groups: tuple[str, ...] = ()
 
@@ -138,42 +138,42 @@ class RateControl:
 
     @property
     def first_rate(self) -> float:
-        """The rate before the first event: that of the lowest level, unless the rule begins with another."""
+        """The rate before the first event: the first rate, unless the rule begins at another one."""
         level = self.kernel_rule(0).get("first", 0)
         return self.rates[level] if isinstance(level, int) else self.rates[0]
 
     def rate(self, load: RateLoad) -> float | None:
-        """Give the rate after an arrival or departure.
+        """Return the rate after an arrival or departure.
 
         Parameters
         ----------
         load
-            What happened, and what is there to be served.
+            The event, and the load after it.
 
         Returns
         -------
         float or None
-            Units of work per second, finite and >= 0; None: it stays.
+            Units of work per second, finite and >= 0; None to keep the present rate.
         """
         raise NotImplementedError(f"{type(self).__qualname__} must define rate(load).")
 
     @property
     def is_external(self) -> bool:
-        """Whether its rule is written in Python."""
+        """True if the rule is written in Python."""
         return type(self).rate is not RateControl.rate
 
     def kernel_rule(self, seed: int) -> KernelControl:
-        """Give the parameters of its rule as the kernel takes them; `seed` is that of the run."""
+        """Return the kernel's settings of the rule; `seed` is the seed of the run."""
         del seed
         return {"rule": "external"}
 
     def for_kernel(self, seed: int) -> KernelControl:
-        """Give it as the kernel takes it.
+        """Return the kernel's settings of the control.
 
         Raises
         ------
         SimulationError
-            If it has no rule.
+            If the control has no rule.
         """
         if not self.name and not self.is_external:
             raise SimulationError(f"control = {self}; must define rate(load), or be one of the rules.")
@@ -181,7 +181,7 @@ class RateControl:
 
 
 def plain(value: object) -> object:
-    """Give a value as a spec string has it."""
+    """Convert a value to its form in a spec string."""
     if isinstance(value, tuple):
         return [plain(each) for each in value]
     return plain_number(value) if isinstance(value, float) else value

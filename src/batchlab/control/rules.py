@@ -1,4 +1,4 @@
-"""The rules of Rumyantsev, Morozova and Basmadjian (2018): constant, by coins, jobs or workload."""
+"""The rules of Rumyantsev, Morozova and Basmadjian (2018): constant, random, by jobs, by workload."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Thresholds = float | Sequence[float]
 
 @dataclass(frozen=True, init=False)
 class ConstantRate(RateControl):
-    """One rate throughout.
+    """A constant rate.
 
     Parameters
     ----------
@@ -57,24 +57,24 @@ class ConstantRate(RateControl):
         return f"constant({plain(self.value)!r}{groups})"
 
     def kernel_rule(self, seed: int) -> KernelControl:
-        """Give its rule as the kernel takes it."""
+        """Return the kernel's settings of the rule."""
         del seed
         return {"rule": "constant"}
 
 
 @dataclass(frozen=True)
 class RandomisedRate(RateControl):
-    """A step up at an arrival, and down at a departure, by an independent coin each ([1]_, II).
+    """A step up at an arrival, and down at a departure, each with a probability ([1]_, II).
 
     Parameters
     ----------
     up, down
         The probabilities p_H at arrivals and p_L at departures, in [0, 1].
     coins
-        The coins, numbers in [0, 1), in the order of arrivals and departures: less than the probability is a
-        step. Drawn where they are not given, or have run out.
+        Random numbers in [0, 1) for arrivals and departures, in their order; a number below the probability
+        causes a step. Drawn if missing or used up.
     seed
-        Of the coins that are drawn; that of the run unless given.
+        Seed of the drawn numbers. [default: the seed of the run]
 
     Raises
     ------
@@ -112,8 +112,8 @@ class RandomisedRate(RateControl):
             raise SimulationError(f"seed = {shown(self.seed)}; must be an integer in [0, 2^64), or None.")
 
     def kernel_rule(self, seed: int) -> KernelControl:
-        """Give its rule as the kernel takes it."""
-        # A stream of its own, apart from what else is drawn with the seed of the run.
+        """Return the kernel's settings of the rule."""
+        # A separate random stream, independent of others with the seed of the run.
         own = self.seed if self.seed is not None else (seed + (zlib.crc32(b"rate control") << 32)) % 2**64
         coins = [float(coin) for coin in self.coins]
         return {"rule": "random", "up": float(self.up), "down": float(self.down), "coins": coins, "seed": own}
@@ -121,7 +121,7 @@ class RandomisedRate(RateControl):
 
 @dataclass(frozen=True)
 class _Hysteresis(RateControl):
-    """A pair of thresholds for each step of the ladder."""
+    """Hysteresis with a pair of thresholds for each step of the ladder."""
 
     positional: ClassVar[tuple[str, ...]] = ("low", "high")
     low: Thresholds = 0.0
@@ -142,12 +142,12 @@ class _Hysteresis(RateControl):
                 )
 
     def steps(self, name: str) -> list[float]:
-        """Give the thresholds of one side, one for each step of the ladder.
+        """Return the thresholds of one direction, one for each step of the ladder.
 
         Raises
         ------
         SimulationError
-            If they are not as many, do not ascend, or one is no number >= 0.
+            If their number is wrong, they are not ascending, or one is not a number >= 0.
         """
         given = getattr(self, name)
         values = list(given) if isinstance(given, tuple) else [given]
@@ -160,7 +160,7 @@ class _Hysteresis(RateControl):
         return [float(value) for value in values]
 
     def _is_threshold(self, value: object) -> bool:
-        # Infinite: that step is never taken.
+        # An infinite threshold disables the step.
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         return is_number and float(value) >= 0  # type: ignore[arg-type]  # it is a number
 
@@ -172,19 +172,18 @@ class _Hysteresis(RateControl):
 class CountHysteresis(_Hysteresis):
     """Hysteresis of the number of jobs that wait or run ([1]_, III.A).
 
-    A step up at an arrival after which more than ``high`` jobs are there, a step down at a departure after
-    which at most ``low`` are.
+    An arrival after which more than ``high`` jobs are present causes a step up, a departure after which at
+    most ``low`` jobs are present a step down.
 
     Parameters
     ----------
     low, high
-        Whole numbers k_L <= k_H >= 0, or infinite; with more than two rates a sequence each, one for each
-        step.
+        Integers k_L <= k_H >= 0, or infinite; with more than two rates, a sequence each, one for each step.
 
     Raises
     ------
     SimulationError
-        If the thresholds do not fit the rates.
+        If the thresholds do not match the rates.
 
     References
     ----------
@@ -205,32 +204,32 @@ class CountHysteresis(_Hysteresis):
         return "whole numbers"
 
     def kernel_rule(self, seed: int) -> KernelControl:
-        """Give its rule as the kernel takes it."""
+        """Return the kernel's settings of the rule."""
         del seed
         return {"rule": "count", "low": self.steps("low"), "high": self.steps("high")}
 
 
 @dataclass(frozen=True)
 class WorkloadHysteresis(_Hysteresis):
-    """Hysteresis of the workload, the work that the jobs there have left ([1]_, III.C).
+    """Hysteresis of the workload, the remaining work of the present jobs ([1]_, III.C).
 
-    A step up where the workload is more than ``high`` after an arrival or departure; a step down where it is
-    at most ``low``, and at the very time when it comes down to that.
+    A step up if the workload is more than ``high`` after an arrival or departure; a step down if it is at
+    most ``low``, at the exact time at which it decreases to this value.
 
     Parameters
     ----------
     low, high
-        Thresholds k_L <= k_H >= 0, in units of work; with more than two rates a sequence each.
+        Thresholds k_L <= k_H >= 0, in units of work; with more than two rates, a sequence each.
     weighted
-        Whether the work of a job counts once for each of its processors; in the paper it does not.
+        True to count the work of a job once for each of its processors; the paper does not.
     printed
-        Whether the time of the step down is that of the paper's formula (T + (W − k_L)/R), which has the
-        workload fall at the rate of one job and is late where several are served.
+        True to use the paper's formula for the time of the step down (T + (W − k_L)/R). It assumes that the
+        workload decreases at the rate of one job, and is late if several are in service.
 
     Raises
     ------
     SimulationError
-        If the thresholds do not fit the rates.
+        If the thresholds do not match the rates.
 
     References
     ----------
@@ -253,7 +252,7 @@ class WorkloadHysteresis(_Hysteresis):
                 raise SimulationError(f"{name} = {shown(getattr(self, name))}; must be True or False.")
 
     def kernel_rule(self, seed: int) -> KernelControl:
-        """Give its rule as the kernel takes it."""
+        """Return the kernel's settings of the rule."""
         del seed
         flags = {"weighted": self.weighted, "printed": self.printed}
         return {"rule": "workload", "low": self.steps("low"), "high": self.steps("high"), **flags}

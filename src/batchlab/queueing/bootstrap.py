@@ -157,7 +157,7 @@ def block_counts(times: Floats, block: float, resamples: int, seed: int) -> Iter
 
 
 def usual_block(times: Floats) -> float:
-    """Return the default length of a block, seconds: a day, as load has a daily cycle; at most a tenth of all."""
+    """Return the default block length, seconds: a day (load is periodic), at most a tenth of the period."""
     return min(_DAY, _period(np.sort(times))[1] / _LEAST_BLOCKS)
 
 

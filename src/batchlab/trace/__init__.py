@@ -1,1 +1,1 @@
-"""Logs by name: the catalogue of the Parallel Workloads Archive, and the cache of what was fetched."""
+"""Logs by name: the catalogue of the Parallel Workloads Archive, and the cache of fetched logs."""

@@ -1,4 +1,4 @@
-"""What the archive has: the entries of ``catalogue.toml``, and how one is found by its name."""
+"""The entries of ``catalogue.toml``, which describe the logs of the archive, and their lookup by name."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ _YEAR = re.compile(r"-\d{4}-")
 
 @dataclass(frozen=True)
 class Trace:
-    """A log of the archive; what is None or empty is not known to the catalogue.
+    """A log of the archive. Fields are None or empty if the catalogue lacks the value.
 
     Parameters
     ----------
     name
-        Its file's name without ``.swf.gz``.
+        The file name without ``.swf.gz``.
     folder
-        The folder of the archive that holds it.
+        The folder of the log in the archive.
     computer
-        What the machine was, and where.
+        The machine and its location.
     first, last
-        The months (or the year) in which the log begins and ends, as in ``"2002-07"``.
+        The months (or the year) of the begin and end of the log, as in ``"2002-07"``.
     jobs
-        Jobs in the whole log; a cleaned version has fewer.
+        Number of jobs in the whole log; a cleaned version has fewer.
     processors
-        Of the whole machine.
+        Number of processors of the machine.
     nodes, cores
-        Its equal nodes, and the cores of each.
+        Number of identical nodes, and the cores of each.
     groups
-        Nodes that differ: pairs of a number of nodes and the cores of each.
+        For nodes that differ: pairs of a number of nodes and the cores of each.
     thanks
-        Whom users of the log thank.
+        People to acknowledge when using the log.
     sha256
-        Of the uncompressed log.
+        Checksum of the uncompressed log.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Trace:
 
     @property
     def node_sizes(self) -> tuple[tuple[int, int], ...]:
-        """Pairs of a number of nodes and the cores of each; empty where the catalogue does not know."""
+        """Pairs of a number of nodes and the cores of each; empty if unknown."""
         return ((self.nodes, self.cores),) if self.nodes and self.cores else self.groups
 
     @property
@@ -73,7 +73,7 @@ class Trace:
         return f"{ARCHIVE}/{self.folder}/index.html"
 
     def address(self, mirror: str) -> str:
-        """Give the address of the file below that of the archive or a mirror of it."""
+        """Return the address of the file, given the address of the archive or a mirror."""
         return f"{mirror.rstrip('/')}/{self.folder}/{self.file}"
 
 
@@ -81,14 +81,14 @@ _DOCUMENT = tomllib.loads(files("batchlab.trace").joinpath("catalogue.toml").rea
 ARCHIVE: str = _DOCUMENT["archive"]
 """The archive's address."""
 CITATION: str = _DOCUMENT["citation"]
-"""The paper to cite, whichever log was used."""
+"""The paper to cite for any log."""
 TERMS: str = _DOCUMENT["terms"]
-"""What the archive asks of those who use a log."""
+"""The terms of use of the archive."""
 
 
 @cache
 def entries() -> tuple[Trace, ...]:
-    """Give all logs, by name."""
+    """Return all logs, sorted by name."""
     return tuple(
         Trace(**(entry | {"groups": tuple(map(tuple, entry.get("groups", ())))}))
         for entry in _DOCUMENT["trace"]
@@ -96,18 +96,19 @@ def entries() -> tuple[Trace, ...]:
 
 
 def of_file(name: str) -> Trace | None:
-    """Find the log that a file's name is, whole: ``"HPC2N-2002-2.2-cln.swf.gz"``; None where it is none."""
+    """Return the log with this file name, such as ``"HPC2N-2002-2.2-cln.swf.gz"``; None if unknown."""
     wanted = _stem(name)
     return next((trace for trace in entries() if trace.name.lower() == wanted), None)
 
 
 def find(name: str) -> Trace:
-    """Find a log by its name, or by so much of the name's beginning as no other log has.
+    """Return the log with this name, or with a name that begins with these words.
 
     Parameters
     ----------
     name
-        As ``"HPC2N-2002-2.2-cln"``, ``"hpc2n-2002"`` or ``"hpc2n"``; ``.swf`` or ``.swf.gz`` may follow.
+        For example ``"HPC2N-2002-2.2-cln"``, ``"hpc2n-2002"`` or ``"hpc2n"``; ``.swf`` or ``.swf.gz`` may
+        follow.
 
     Returns
     -------
@@ -117,7 +118,7 @@ def find(name: str) -> Trace:
     Raises
     ------
     TraceError
-        If no log, or more than one, is called so.
+        If no log or several logs match.
 
     Examples
     --------
@@ -137,7 +138,7 @@ def find(name: str) -> Trace:
 
 
 def _nearest(wanted: str) -> str:
-    """Ask whether the nearest name is meant, where one is near."""
+    """Return a suggestion of the nearest name; empty if no name is near."""
     names: dict[str, str] = {}
     for trace in entries():
         name = trace.name.lower()
@@ -152,5 +153,5 @@ def _stem(name: str) -> str:
 
 
 def _begins(name: str, wanted: str) -> bool:
-    """Tell whether a name begins with whole words of another: "sdsc" does not find "sdscx"."""
+    """Return whether a name begins with whole words of another: "sdsc" does not match "sdscx"."""
     return name == wanted or (bool(wanted) and name.startswith(f"{wanted}-"))

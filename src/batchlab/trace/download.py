@@ -1,4 +1,4 @@
-"""Bytes from an address into a file: a transfer that breaks off goes on where it was, if the server can."""
+"""Download to a file. An interrupted transfer is resumed if the server supports it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BLOCK = 1 << 16
 _PATIENCE = 30.0
 _PAUSES = (0.5, 2.0, 5.0)
 _PARTIAL, _SERVER_ERROR = 206, 500
-# Far more than any log has, and less than a disk.
+# Far above the size of any log, and below the size of a disk.
 _LARGEST = 1 << 32
 _MOST_DIGITS = 15
 
@@ -30,22 +30,21 @@ _MOST_DIGITS = 15
 def download(
     address: str, file: IO[bytes], *, progress: Callable[[int, int | None], object] | None = None
 ) -> None:
-    """Write what is at an address into a file.
+    """Download the content of an address to a file.
 
     Parameters
     ----------
     address
-        Of the scheme ``http``, ``https`` or ``file``.
+        An address with the scheme ``http``, ``https`` or ``file``.
     file
-        Open for writing, empty, and able to seek.
+        An empty, seekable file open for writing.
     progress
-        Called now and then with the bytes that are there, and the bytes of the whole where that is known.
+        Called repeatedly with the number of received bytes, and the total size if known.
 
     Raises
     ------
     TraceError
-        If there is nothing at the address, or it cannot be reached; the message is one clause, without a
-        next step.
+        If the address does not exist or cannot be reached; the message is one clause, without a next step.
     """
     if not address.startswith(_SCHEMES):
         raise TraceError(f"{address}: must begin with http://, https:// or file://")
@@ -63,7 +62,7 @@ def download(
 
 @dataclass
 class _Transfer:
-    """What is there already, and by which mark the server knows that the rest belongs to it."""
+    """State of a transfer; `mark` is the validator (ETag or date) for resuming it."""
 
     address: str
     file: IO[bytes]
@@ -75,7 +74,7 @@ class _Transfer:
         return self.file.tell()
 
     def go_on(self) -> None:
-        """Ask for what is missing, and write it; ConnectionError if it breaks off."""
+        """Request the missing bytes, and write them; ConnectionError if the transfer is interrupted."""
         headers = {"User-Agent": f"batchlab/{_kernel.__version__}"}
         if self.received and self.mark:
             headers |= {"Range": f"bytes={self.received}-", "If-Range": self.mark}
@@ -91,7 +90,7 @@ class _Transfer:
 
     def _take(self, response: Any) -> None:  # noqa: ANN401  # the library gives no type
         entity_tag = response.headers.get("ETag", "")
-        # A weak tag does not promise the same bytes.
+        # A weak ETag does not guarantee identical bytes.
         self.mark = entity_tag if entity_tag.startswith('"') else response.headers.get("Last-Modified")
         length = response.headers.get("Content-Length", "")
         total = self.received + int(length) if length.isdecimal() and len(length) <= _MOST_DIGITS else None
@@ -106,7 +105,7 @@ class _Transfer:
 
 
 def _may_pass(error: Exception, transfer: _Transfer) -> bool:
-    """Tell whether to try again: something has come already, or the server takes the blame."""
+    """Return whether to retry: after some bytes were received, or after a server error."""
     if isinstance(error, urllib.error.HTTPError):
         return error.code >= _SERVER_ERROR
     return transfer.received > 0

@@ -1,4 +1,4 @@
-"""Where fetched logs lie, and how one is known to be whole: its checksum, known beforehand or learned."""
+"""The directory of fetched logs, and their verification by checksums."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 __all__ = ["CACHE_VARIABLE", "Record", "check", "checksum", "directory", "read_record", "write_record"]
 
 CACHE_VARIABLE = "BATCHLAB_CACHE"
-"""The environment variable that names the directory of fetched logs."""
+"""Environment variable with the directory of fetched logs."""
 _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
 class Record:
-    """What lies beside a fetched log, in ``<file>.json``.
+    """Record of a fetched log, stored next to it in ``<file>.json``.
 
     Parameters
     ----------
     sha256
-        Of the uncompressed log.
+        Checksum of the uncompressed log.
     address
-        Where it came from; empty where it was put there by hand.
+        The origin; empty if the user placed the file.
     learned
-        Whether the checksum was learned from the file itself, the catalogue having none.
+        True if the checksum was computed from the file itself because the catalogue has none.
     """
 
     sha256: str
@@ -44,38 +44,38 @@ class Record:
 
 
 def directory(cache: str | os.PathLike[str] | None = None) -> Path:
-    """Say where fetched logs lie.
+    """Return the directory of fetched logs.
 
     Parameters
     ----------
     cache
-        The answer, if given; else ``$BATCHLAB_CACHE``, else ``$XDG_CACHE_HOME/batchlab/traces``, else
-        ``~/.cache/batchlab/traces``.
+        The directory, if given. [default: ``$BATCHLAB_CACHE``, else ``$XDG_CACHE_HOME/batchlab/traces``, else
+        ``~/.cache/batchlab/traces``]
 
     Returns
     -------
     Path
-        The directory, which need not exist.
+        The directory; it may not exist.
     """
     if cache is not None:
         return Path(cache)
     if chosen := os.environ.get(CACHE_VARIABLE):
         return Path(chosen)
-    # The specification of XDG has relative paths ignored.
+    # The XDG specification requires relative paths to be ignored.
     base = os.environ.get("XDG_CACHE_HOME", "")
     home = Path(base) if Path(base).is_absolute() else Path.home() / ".cache"
     return home / "batchlab" / "traces"
 
 
 def checksum(path: Path, origin: str) -> str:
-    """Give the SHA-256 of a gzipped log's content, which is the same however it was compressed.
+    """Compute the SHA-256 of a gzipped log's content, independent of its compression.
 
     Parameters
     ----------
     path
         The file.
     origin
-        What the error calls it.
+        Name of the file in the error.
 
     Returns
     -------
@@ -104,30 +104,30 @@ def checksum(path: Path, origin: str) -> str:
 def check(
     trace: Trace, path: Path, *, address: str = "", known: str | None = None, trust: bool = False
 ) -> Record:
-    """Hold a file against what is known of it, and say what is known now.
+    """Check a file against the known checksum, and return its record.
 
     Parameters
     ----------
     trace
-        The log it should be.
+        The expected log.
     path
         The file.
     address
-        Where it came from.
+        The origin of the file.
     known
-        The checksum that was recorded when the file was fetched, if it was; else the catalogue's counts.
+        The checksum recorded when the file was fetched. [default: the catalogue's]
     trust
-        Whether another checksum is taken for the right one from now on.
+        True to accept another checksum from now on.
 
     Returns
     -------
     Record
-        To be kept beside it.
+        The record to store next to the file.
 
     Raises
     ------
     TraceError
-        If the checksum is another one.
+        If the checksum differs.
     """
     expected = known or trace.sha256
     origin = address or str(path)
@@ -142,7 +142,7 @@ def check(
 
 
 def read_record(path: Path) -> Record | None:
-    """Read what lies beside a log; None where nothing does, or nothing that can be read."""
+    """Read the record of a log; None if missing or unreadable."""
     try:
         document = json.loads(_beside(path).read_text("utf-8"))
         return Record(str(document["sha256"]), str(document["address"]), bool(document["learned"]))
@@ -151,7 +151,7 @@ def read_record(path: Path) -> Record | None:
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Put a record beside a log."""
+    """Write the record of a log."""
     with atomic_write(_beside(path)) as file:
         file.write(json.dumps(asdict(record), indent=2) + "\n")
 

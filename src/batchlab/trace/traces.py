@@ -1,4 +1,4 @@
-"""The catalogue of logs, as ``batchlab.traces``: what there is, and how to get it.
+"""The catalogue of logs, as ``batchlab.traces``: list, find and fetch logs.
 
 >>> import batchlab as bl
 >>> bl.traces.find("kth").computer
@@ -44,7 +44,7 @@ __all__ = [
 __dir__ = listing(__name__)
 
 MIRROR_VARIABLE = "BATCHLAB_MIRROR"
-"""The environment variable that names a mirror of the archive."""
+"""Environment variable with a mirror of the archive."""
 
 
 def catalogue(*, cache: str | os.PathLike[str] | None = None) -> pl.DataFrame:
@@ -58,9 +58,9 @@ def catalogue(*, cache: str | os.PathLike[str] | None = None) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        One row per log, by name: ``name``, ``computer``, ``first`` and ``last`` (months, or a year),
-        ``jobs``, ``processors``, ``nodes``, ``cores``, ``thanks``, ``page`` (the archive's about the log) and
-        ``fetched``. What the catalogue does not know is null.
+        One row per log, sorted by name: ``name``, ``computer``, ``first`` and ``last`` (months, or a year),
+        ``jobs``, ``processors``, ``nodes``, ``cores``, ``thanks``, ``page`` (the archive's page on the log)
+        and ``fetched``. Unknown values are null.
     """
     import polars as pl  # noqa: PLC0415  # the command does without
 
@@ -82,25 +82,25 @@ def fetch(
     trust: bool = False,
     progress: Callable[[int, int | None], object] | None = None,
 ) -> Path:
-    """Get a log of the archive, unless it is there already, and check that it is what it should be.
+    """Fetch a log of the archive unless it exists already, and verify its checksum.
 
-    The checksum is the catalogue's; a log of which it has none is trusted the first time, and its checksum
-    kept beside it. A log put into the directory by hand is taken as if it had been fetched.
+    The checksum comes from the catalogue. If the catalogue has none, the log is trusted the first time, and
+    its checksum is stored next to it. A log placed in the directory by the user is treated as fetched.
 
     Parameters
     ----------
     name
-        Its name, or as much of the beginning as is unique: ``"HPC2N-2002-2.2-cln"``, ``"hpc2n"``.
+        Its name, or a unique beginning: ``"HPC2N-2002-2.2-cln"``, ``"hpc2n"``.
     cache
-        The directory of fetched logs; ``$BATCHLAB_CACHE`` unless given, else ``batchlab/traces`` in
-        ``$XDG_CACHE_HOME`` or ``~/.cache``.
+        The directory of fetched logs. [default: ``$BATCHLAB_CACHE``, else ``batchlab/traces`` in
+        ``$XDG_CACHE_HOME`` or ``~/.cache``]
     mirror
-        What to take for the archive: an address, or a directory, with the archive's folders in it.
-        ``$BATCHLAB_MIRROR`` unless given, else the archive itself.
+        A replacement of the archive: an address, or a directory, with the archive's folders. [default:
+        ``$BATCHLAB_MIRROR``, else the archive itself]
     trust
-        Take the file whatever its checksum, and expect this one from now on.
+        True to accept the file with any checksum, and to expect this checksum from now on.
     progress
-        Called now and then with the bytes that are there, and the bytes of the whole or None.
+        Called repeatedly with the number of received bytes, and the total size or None.
 
     Returns
     -------
@@ -110,8 +110,8 @@ def fetch(
     Raises
     ------
     TraceError
-        If there is no such log, it cannot be fetched, or it is not what it should be. The message says what
-        to download, and where to put it.
+        If the log is unknown, cannot be fetched, or has a wrong checksum. The message states the file to
+        download and where to place it.
     OSError
         If the directory cannot be written.
     """
@@ -138,7 +138,7 @@ def fetch(
 
 
 def path(name: str, *, cache: str | os.PathLike[str] | None = None) -> Path:
-    """Say where a log is that was fetched before.
+    """Return the file of a fetched log.
 
     Parameters
     ----------
@@ -148,12 +148,12 @@ def path(name: str, *, cache: str | os.PathLike[str] | None = None) -> Path:
     Returns
     -------
     Path
-        The file, checked again.
+        The file, verified again.
 
     Raises
     ------
     TraceError
-        If there is no such log, it was not fetched, or it has changed since.
+        If the log is unknown, was not fetched, or has changed since.
     """
     trace = find(name)
     target = store.directory(cache) / trace.file
@@ -166,7 +166,7 @@ def path(name: str, *, cache: str | os.PathLike[str] | None = None) -> Path:
 
 
 def is_fetched(trace: Trace, *, cache: str | os.PathLike[str] | None = None) -> bool:
-    """Tell whether a log is in the directory of fetched logs, unchecked."""
+    """Return whether a log is in the directory of fetched logs, without verification."""
     return (store.directory(cache) / trace.file).is_file()
 
 
@@ -181,12 +181,12 @@ def system(name: str, *, cache: str | os.PathLike[str] | None = None) -> System:
     Returns
     -------
     System
-        As the catalogue knows it, with a resource ``core``; else as the header of the fetched log says.
+        As described in the catalogue, with a resource ``core``; otherwise by the header of the fetched log.
 
     Raises
     ------
     TraceError
-        If neither knows, or the log is needed and was not fetched.
+        If neither describes it, or the log is needed and was not fetched.
     """
     trace = find(name)
     sizes = trace.node_sizes or _sizes_by_header(path(name, cache=cache))
@@ -199,16 +199,16 @@ def system(name: str, *, cache: str | os.PathLike[str] | None = None) -> System:
 
 
 def machine_of_sizes(sizes: Sequence[tuple[int, int]], name: str, processor: int = 1) -> System:
-    """Describe a machine by the sizes of its nodes.
+    """Build a machine from the sizes of its nodes.
 
     Parameters
     ----------
     sizes
         Pairs of a number of nodes and the processors of each.
     name
-        What the machine is called.
+        Name of the machine.
     processor
-        So many cores are one processor.
+        Number of cores per processor.
 
     Returns
     -------
@@ -226,7 +226,7 @@ def machine_of_sizes(sizes: Sequence[tuple[int, int]], name: str, processor: int
 
 
 def _adopted(trace: Trace, target: Path, *, trust: bool = False) -> Path:
-    """Check a file that is there, and keep its checksum if there is none beside it yet."""
+    """Check an existing file, and store its checksum if none is recorded."""
     before = store.read_record(target)
     known = None if before is None else before.sha256
     record = store.check(trace, target, known=known, trust=trust)
