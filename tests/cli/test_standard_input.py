@@ -1,4 +1,4 @@
-"""Traces from standard input and pipes: each is read once, by all commands that take a trace."""
+"""Inputs from standard input and pipes: each is read once, by all commands and options that take one."""
 
 from __future__ import annotations
 
@@ -101,6 +101,64 @@ def test_a_named_pipe_is_read_once(folder: Path, *, stream: bool) -> None:
     writer.join(10)
     assert done.returncode == 0, done.stderr
     assert b"3 completed" in done.stdout
+
+
+EVENT = '{"time": 0, "event": "drain", "nodes": "0"}\n'
+PLATFORM = (
+    '<?xml version="1.0"?><platform version="4.1">'
+    '<zone id="z" routing="Full"><host id="a" speed="1Gf"/></zone></platform>'
+)
+RUN = ["run", "small.swf"]
+EXPERIMENT = 'policies = ["fcfs"]\nworkloads.log = "small.swf"\nsystems.small = "{}"\nevents = "{}"\n'
+# Commands, with IN for what is read only once; and its content.
+OTHER_INPUTS = [
+    ([*RUN, "--system", "IN"], SYSTEM),
+    ([*RUN, "--system", "IN", "--stream"], SYSTEM.partition("[[queues]]")[0]),
+    ([*RUN, "--nodes", "8", "--external-events", "IN"], EVENT),
+    (["platform", "IN"], PLATFORM),
+    (["experiment", "system.toml IN"], SYSTEM),
+    (["experiment", "events IN"], EVENT),
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "content"), OTHER_INPUTS, ids=[" ".join(words) for words, _ in OTHER_INPUTS]
+)
+def test_other_inputs_are_read_once(folder: Path, words: list[str], content: str) -> None:
+    """Machines, events and platforms: from standard input, and from a pipe."""
+    (folder / "events").write_text(EVENT)
+    os.mkfifo(folder / "pipe")
+    for name in ("-", "pipe"):
+        filled = [word.replace("IN", name) for word in words]
+        if words[0] == "experiment":
+            system, events = (name, "events") if "system" in words[1] else ("system.toml", name)
+            (folder / "case.toml").write_text(EXPERIMENT.format(system, events))
+            filled = ["experiment", "case.toml", "--store", f"runs of {name}"]
+        writer = Thread(target=lambda: (folder / "pipe").write_text(content), daemon=True)
+        if name == "pipe":
+            writer.start()
+        done = answer(folder, filled, content if name == "-" else "")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "arguments"),
+    [
+        (
+            ["run", "-", "--system", "-"],
+            b"'TRACE': is standard input, which only one of 'TRACE' and --system",
+        ),
+        (["run", "-", "--system", "-", "--stream"], b"which only one of 'TRACE' and --system can be"),
+        (["adequacy", "-", "-"], b"which only one of 'MODEL' and 'REAL' can be"),
+    ],
+    ids=["run", "stream", "adequacy"],
+)
+def test_standard_input_has_one_reader(folder: Path, words: list[str], arguments: bytes) -> None:
+    """Two inputs cannot share it."""
+    done = answer(folder, words, SYSTEM)
+    assert done.returncode == 2
+    assert arguments in done.stderr
 
 
 def test_an_experiment_reads_standard_input(folder: Path) -> None:

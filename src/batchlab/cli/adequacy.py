@@ -85,7 +85,7 @@ def adequacy(
     from batchlab.cli.spooled import spooled  # noqa: PLC0415  # --help does without
 
     sources = {"real": str(real), "model": str(model)}
-    real, model = spooled(real), spooled(model)
+    real, model = spooled(real, "'REAL'"), spooled(model, "'MODEL'")
     for path, name in ((real, "REAL"), (model, "MODEL")):
         check_kind(path, name, "log", "table", "run", "of_run")
     from batchlab import adequacy as measure  # noqa: PLC0415  # --help does without

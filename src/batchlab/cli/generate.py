@@ -268,7 +268,7 @@ def _log(request: _Request) -> Workload:
     from batchlab.cli.spooled import spooled  # noqa: PLC0415  # the library is imported when it is needed
     from batchlab.experiment.source import LogFile  # noqa: PLC0415  # as above
 
-    path = spooled(request.like or Path())
+    path = spooled(request.like or Path(), "--like")
     check_kind(path, "--like", "log", "table")
     workload = LogFile(path, request.reading.given).load(request.seed)
     return workload if request.start_time is None else workload.starting_at(request.start_time)

@@ -50,7 +50,7 @@ def located(given: Path, *, stream: bool = False) -> tuple[Path, str | None]:
     if str(given) == "-" or not (given.is_file() or given.is_dir()):
         from batchlab.cli.spooled import piped, spooled  # noqa: PLC0415  # most logs are files
 
-        given = (piped if stream else spooled)(given)
+        given = (piped if stream else spooled)(given, "'TRACE'")
     check_kind(given, "'TRACE'", "log", "table", "elastisim_jobs", "batsim")
     if given.is_dir():
         raise wrong_usage(f"File {str(given)!r} is a directory", "'TRACE'")

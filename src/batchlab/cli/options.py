@@ -73,12 +73,13 @@ def seed_number(text: str, panel: str | None = None) -> object:
 
 
 def existing_file(text: str, panel: str | None = None, metavar: str = "FILE") -> object:
-    """Describe an option with an existing file."""
+    """Describe an option with an existing file, a pipe, or ``-`` for standard input."""
     return typer.Option(
         metavar=metavar,
         exists=True,
         dir_okay=False,
-        allow_dash=metavar == "TRACE",
+        allow_dash=True,
+        callback=_read_once,
         rich_help_panel=panel,
         help=text,
     )
@@ -123,14 +124,23 @@ def system_file(text: str) -> object:
     )
 
 
-def _located(value: Path | None) -> Path | None:
+def _read_once(parameter: typer.CallbackParam, value: Path | None) -> Path | None:
+    """Return a file that can be read again."""
+    if value is None or (value.is_file() and str(value) != "-"):
+        return value
+    from batchlab.cli.spooled import spooled  # noqa: PLC0415  # most inputs are files
+
+    return spooled(value, parameter.opts[0])
+
+
+def _located(parameter: typer.CallbackParam, value: Path | None) -> Path | None:
     """Return the file of a machine; for a ready machine, look it up by name."""
     if value is None:
         return None
     from batchlab.cli.recognised import check_kind  # noqa: PLC0415  # --help does without
     from batchlab.system.read import located  # noqa: PLC0415  # as above
 
-    file = Path(located(value))
+    file = Path(located(_read_once(parameter, value) or value))
     check_kind(file, "--system", "system", "platform", "slurm")
     return file
 

@@ -34,7 +34,10 @@ def _two_hosts(route: tuple[str, str] | None) -> tuple[str, str] | None:
 
 
 def platform(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="SimGrid's XML, or batchlab's TOML.")],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="SimGrid's XML, or batchlab's TOML; - for standard input."),
+    ],
     *,
     route: Annotated[
         tuple[str, str] | None,
@@ -47,9 +50,10 @@ def platform(
     form: FormatOption = "text",
 ) -> None:
     """Show the hosts, links and zones of a platform file, or a route on it."""
-    from batchlab.platform import read_platform  # noqa: PLC0415  # --help does without
+    from batchlab.cli.spooled import spooled  # noqa: PLC0415  # --help does without
+    from batchlab.platform import read_platform  # noqa: PLC0415  # as above
 
-    described = read_platform(file)
+    described = read_platform(spooled(file, "'FILE'"))
     way = None if route is None else described.route(*route)
     if form == "json":
         typer.echo(as_json(_document(described, way)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from batchlab.cli.options import FormatOption  # noqa: TC001  # typer reads the annotations
+from batchlab.cli.options import FormatOption, existing_file
 from batchlab.cli.output import as_json
 from batchlab.cli.slurm_fit import fit
 from batchlab.cli.slurm_options import Version  # noqa: TC001  # here too
@@ -36,23 +36,9 @@ _Path = Annotated[
         metavar="DIR", exists=True, help="The folder with slurm.conf, or the file; others are read beside it."
     ),
 ]
-_Accounts = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        exists=True,
-        dir_okay=False,
-        help="What sacctmgr dump wrote; found in DIR unless given.",
-    ),
-]
+_Accounts = Annotated[Path | None, existing_file("What sacctmgr dump wrote; found in DIR unless given.")]
 _Qos = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        exists=True,
-        dir_okay=False,
-        help="What sacctmgr show qos --parsable2 printed; found in DIR unless given.",
-    ),
+    Path | None, existing_file("What sacctmgr show qos --parsable2 printed; found in DIR unless given.")
 ]
 _All = Annotated[
     bool, typer.Option("--all", help="List the keys that are used, and those without effect, too.")

@@ -1,7 +1,7 @@
-"""Copies of traces that can be read only once, such as standard input.
+"""Copies of inputs that can be read only once, such as standard input.
 
-The format of a trace is recognised by its beginning, and a fast reader passes unusual logs on to another
-reader. A pipe would be empty by then. Therefore a trace that is not a regular file is copied to a temporary
+The format of an input is recognised by its beginning, and a fast reader passes unusual logs on to another
+reader. A pipe would be empty by then. Therefore an input that is not a regular file is copied to a temporary
 file.
 """
 
@@ -24,6 +24,8 @@ STANDARD_INPUT = "-"
 _DEVICE = "/dev/stdin"
 _copies: dict[Path, SpooledPath] = {}
 _folders = ExitStack()
+# The argument whose value is standard input.
+_takers: set[str] = set()
 
 
 class SpooledPath(type(Path())):  # type: ignore[misc]  # the class of paths of this system
@@ -32,13 +34,15 @@ class SpooledPath(type(Path())):  # type: ignore[misc]  # the class of paths of 
     shown: str
 
 
-def spooled(given: Path) -> Path:
-    """Return a file with the content of a trace.
+def spooled(given: Path, argument: str) -> Path:
+    """Return a file with the content of an input.
 
     Parameters
     ----------
     given
         ``-`` for standard input, or a path.
+    argument
+        The argument or option of which it is the value.
 
     Returns
     -------
@@ -46,6 +50,8 @@ def spooled(given: Path) -> Path:
         The path itself, or a copy for standard input, a pipe or a device. Each trace is copied once.
     """
     is_standard_input = str(given) in {STANDARD_INPUT, _DEVICE}
+    if is_standard_input:
+        _take(argument)
     if given in _copies:
         return _copies[given]
     if not is_standard_input and (given.is_file() or given.is_dir() or not given.exists()):
@@ -64,11 +70,12 @@ def spooled(given: Path) -> Path:
     return copy
 
 
-def piped(given: Path) -> Path:
-    """Return the path of a trace that is read in one pass: for standard input, its device."""
-    if str(given) != STANDARD_INPUT:
+def piped(given: Path, argument: str) -> Path:
+    """Return the path of an input that is read in one pass: for standard input, its device."""
+    if str(given) not in {STANDARD_INPUT, _DEVICE}:
         return given
-    return Path(_DEVICE) if Path(_DEVICE).exists() else spooled(given)
+    _take(argument)
+    return Path(_DEVICE) if Path(_DEVICE).exists() else spooled(given, argument)
 
 
 def named_as_given(message: str) -> str:
@@ -81,7 +88,17 @@ def named_as_given(message: str) -> str:
 def discard_spooled() -> None:
     """Remove the copies."""
     _copies.clear()
+    _takers.clear()
     _folders.close()
+
+
+def _take(argument: str) -> None:
+    """Refuse standard input as the value of a second argument."""
+    _takers.add(argument)
+    if len(_takers) > 1:
+        names = " and ".join(sorted(_takers))
+        rule = f"is standard input, which only one of {names} can be. Give a file."
+        raise typer.BadParameter(rule, param_hint=argument)
 
 
 def _standard_input() -> TextIO:

@@ -77,6 +77,8 @@ if TYPE_CHECKING:
     from batchlab.seam.components import Observer
     from batchlab.vocabulary import ExecutorName
 
+    Spooled = Callable[[Path, str], Path]
+
 __all__ = ["Specification", "read_specification"]
 
 _DOCUMENTS = DocumentReader(ExperimentError, most=1)
@@ -124,9 +126,7 @@ class Specification:
         return {"specification": self.path, **logs, **self.event_files}
 
 
-def read_specification(
-    path: str | os.PathLike[str], *, spooled: Callable[[Path], Path] | None = None
-) -> Specification:
+def read_specification(path: str | os.PathLike[str], *, spooled: Spooled | None = None) -> Specification:
     """Read the description of an experiment.
 
     Parameters
@@ -134,8 +134,8 @@ def read_specification(
     path
         A TOML file, with the keys listed in `batchlab.experiment.specification`.
     spooled
-        Returns a file with the content of a log that can be read only once: standard input (``-``) or a
-        pipe. Without it, such logs are an error.
+        Returns a file with the content of an input that can be read only once: standard input (``-``) or a
+        pipe. The second argument is the key that names the input. Without it, standard input is an error.
 
     Returns
     -------
@@ -155,22 +155,23 @@ def read_specification(
         raise ExperimentError(f"{file}: {error}") from error
 
 
-def _refused(path: Path) -> Path:
+def _refused(path: Path, _key: str) -> Path:
     if str(path) == _STANDARD_INPUT:
         raise ExperimentError("standard input is read by the command batchlab experiment; give a file.")
     return path
 
 
-def _specification(file: Path, said: Description, spooled: Callable[[Path], Path]) -> Specification:
+def _specification(file: Path, said: Description, spooled: Spooled) -> Specification:
     folder, output = file.absolute().parent, said.output
+    events = _events(said.events, folder, spooled)
     experiment = Experiment(
         {label: _workload(label, value, folder, spooled) for label, value in said.workloads.items()},
-        {label: _system(label, value, folder) for label, value in said.systems.items()},
+        {label: _system(label, value, folder, spooled) for label, value in said.systems.items()},
         _policies(said, folder),
         controls=said.controls,
         seeds=said.seeds,
         replications=said.replications,
-        events=_events(said.events, folder),
+        events=events,
         observers=_observers(said, folder),
         options=_options(said.options),
     )
@@ -186,15 +187,19 @@ def _specification(file: Path, said: Description, spooled: Callable[[Path], Path
         _place(folder, output.report),
         output.baseline,
         _plots(said, experiment),
-        _event_files(said.events, folder),
+        _event_files(events),
     )
 
 
-def _events(said: str | Mapping[str, str] | None, folder: Path) -> Path | dict[str, Path] | None:
+def _events(
+    said: str | Mapping[str, str] | None, folder: Path, spooled: Spooled
+) -> Path | dict[str, Path] | None:
     """Return the files of events, by workload label if the events are not the same for all workloads."""
-    if said is None or isinstance(said, str):
-        return _place(folder, said)
-    return {label: folder / name for label, name in said.items()}
+    if said is None:
+        return None
+    if isinstance(said, str):
+        return _input(("events",), said, folder / said, spooled)
+    return {label: _input(("events", label), name, folder / name, spooled) for label, name in said.items()}
 
 
 def _observers(said: Description, folder: Path) -> list[Observer]:
@@ -202,8 +207,7 @@ def _observers(said: Description, folder: Path) -> list[Observer]:
     return [*observers_of(said.observers, power, said.failures, folder=folder).values()]
 
 
-def _event_files(said: str | Mapping[str, str] | None, folder: Path) -> dict[str, Path]:
-    files = _events(said, folder)
+def _event_files(files: Path | dict[str, Path] | None) -> dict[str, Path]:
     if files is None:
         return {}
     if isinstance(files, Path):
@@ -252,7 +256,7 @@ def _place(folder: Path, name: str | None) -> Path | None:
     return None if name is None else folder / name
 
 
-def _workload(label: str, value: object, folder: Path, spooled: Callable[[Path], Path]) -> Source:
+def _workload(label: str, value: object, folder: Path, spooled: Spooled) -> Source:
     if isinstance(value, str):
         return LogFile(_log(label, value, folder, spooled))
     if not isinstance(value, dict):
@@ -268,14 +272,11 @@ def _workload(label: str, value: object, folder: Path, spooled: Callable[[Path],
     return LogFile(_log(label, given.pop("path"), folder, spooled), given)
 
 
-def _log(label: str, text: str, folder: Path, spooled: Callable[[Path], Path]) -> Path:
+def _log(label: str, text: str, folder: Path, spooled: Spooled) -> Path:
     """Find a log: a file relative to the description's folder, or a fetched log of the catalogue."""
-    if text == _STANDARD_INPUT:
-        with within("workloads", label):
-            return spooled(Path(text))
     path = folder / text
-    if path.exists() or Path(text).name != text:
-        return spooled(path)
+    if text == _STANDARD_INPUT or path.exists() or Path(text).name != text:
+        return _input(("workloads", label), text, path, spooled)
     try:
         traces.find(text)
     except TraceError:
@@ -286,9 +287,13 @@ def _log(label: str, text: str, folder: Path, spooled: Callable[[Path], Path]) -
         raise ExperimentError(f"workloads.{label}: {path} does not exist; {error}") from error
 
 
-def _generator(
-    label: str, value: Mapping[str, Any], folder: Path, spooled: Callable[[Path], Path]
-) -> Generator:
+def _input(key: tuple[str, ...], text: str, path: Path, spooled: Spooled) -> Path:
+    """Return a file with the content of an input, which can be read again."""
+    with within(*key):
+        return spooled(Path(text) if text == _STANDARD_INPUT else path, ".".join(key))
+
+
+def _generator(label: str, value: Mapping[str, Any], folder: Path, spooled: Spooled) -> Generator:
     parameters = dict(value)
     name = parameters.pop("generator")
     log = parameters.pop("workload", None)
@@ -296,9 +301,10 @@ def _generator(
     return Generator(str(name), parameters, file)
 
 
-def _system(label: str, value: object, folder: Path) -> System:
+def _system(label: str, value: object, folder: Path, spooled: Spooled) -> System:
     if isinstance(value, str):
-        return read_system(located(value, folder))
+        path = Path(value) if value == _STANDARD_INPUT else Path(located(value, folder))
+        return read_system(_input(("systems", label), value, path, spooled))
     if not isinstance(value, dict):
         raise ExperimentError(
             f"systems.{label} = {shown(value)}; must be a path, the name of a ready machine, or a table "
