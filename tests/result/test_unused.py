@@ -8,9 +8,19 @@ from typing import Any
 import pytest
 
 import batchlab as bl
+from batchlab.application import tasks
 from batchlab.errors import nearest
 from batchlab.result.unused_by_policy import unused_by_policy
-from batchlab.system import Account, FairShare, Limit, Partition, Preemption
+from batchlab.system import (
+    Account,
+    Conditions,
+    FairShare,
+    Limit,
+    Partition,
+    Preemption,
+    QualityOfService,
+    Reservation,
+)
 
 JOBS: dict[str, list[Any]] = {"submit_time": [0, 1], "run_time": [5, 5], "tasks": [1, 1]}
 TWO = (Partition("low", tier=1), Partition("high", tier=2))
@@ -37,6 +47,7 @@ def warnings(
         ({"request_time": [9, 9]}, "column request_time {}. Did you mean 'requested_time'?"),
         ({"cores": [1, 1]}, "column cores {}. Did you mean 'core'?"),
         ({"partition": ["a", None]}, "column partition {}: the system has no partitions"),
+        ({"queue": [None, "batch"]}, "column queue {}: the system has no queues"),
         ({"qos": ["a", "a"], "reservation": ["c", None], "account": ["d", "d"]}, SEVERAL),
     ],
 )
@@ -113,24 +124,117 @@ def test_what_only_some_policies_go_by() -> None:
 
 
 def test_jobs_that_could_change_their_size() -> None:
-    """EASY runs them as they are submitted."""
+    """EASY runs them as they are submitted; without an application no policy changes their sizes."""
     columns: dict[str, list[Any]] = {
         "job_type": ["malleable", "rigid"],
         "tasks_min": [1, 1],
         "tasks_max": [4, 1],
     }
-    found = warnings(columns, "easy")
-    assert [
-        text for text in found if "1 malleable jobs run on the tasks that they ask for under easy" in text
-    ]
-    assert not [text for text in warnings(columns, "malleable") if "tasks that they ask for" in text]
+    said = "the columns tasks_max and job_type of the jobs are not used: no job runs an application"
+    assert warnings(columns, "easy") == warnings(columns, "malleable") == (said,)
+    application = bl.Application([bl.Phase([tasks.Delay(5)])])
+    workload = bl.Workload.from_jobs(
+        [
+            bl.JobDescription(
+                submit_time=0,
+                requested_time=9,
+                application=application,
+                job_type="malleable",
+                tasks_min=1,
+                tasks_max=4,
+            )
+        ]
+    )
+    system = bl.System.of(bl.Platform.torus((4,), bandwidth="1GBps"))
+    found = bl.simulate(workload, system, "easy", task_times=True).warnings
+    assert found[0].startswith("1 malleable jobs run on the tasks that they ask for under easy;")
+    assert not bl.simulate(workload, system, "malleable").warnings
 
 
 def test_options() -> None:
-    """What needs a platform or a control, without one."""
-    found = warnings(sensing=bl.Sensing(1.0), reference_rate=0.5)
+    """What needs a platform, an application, a control or a system's sleep states, without one."""
+    found = warnings(
+        sensing=bl.Sensing(1.0), reference_rate=0.5, sharing="bottleneck_max_min", task_times=True
+    )
     assert found[0].startswith("sensing is not used: the system has no platform")
-    assert found[1].endswith("all nodes serve at rate 1, so that jobs take 0.5 times their run_time")
+    assert found[1].startswith("sharing is not used: the system has no platform")
+    assert found[2].endswith("all nodes serve at rate 1, so that jobs take 0.5 times their run_time")
+    assert found[3] == "task_times is not used: no job runs an application"
+    off = {"sleep_states": (bl.SleepState("off", wake_time=1),)}
+    said = "sleep_states of node group nodes is not used: nodes sleep only with the option sleep"
+    assert warnings(system=off) == (said,)
+    assert not warnings(system=off, sleep="timeout(60)")
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [
+        ("rank_order", {"rank_order": ["natural", None]}),
+        ("arguments", {"arguments": [None, "steps=3"]}),
+        ("app_args", {"app_args": ["size=3", None]}),
+        ("application", {"application": ["training", None]}),
+    ],
+)
+def test_columns_of_applications(name: str, columns: dict[str, list[Any]]) -> None:
+    """They are for jobs that run applications."""
+    assert warnings(columns) == (f"the column {name} of the jobs is not used: no job runs an application",)
+    assert not warnings({name: [None, ""]})
+
+
+LOW = Partition("low")
+NAMED = Conditions(users=("alice",))
+
+
+@pytest.mark.parametrize(
+    ("policy", "system", "said", "column"),
+    [
+        (
+            "fcfs",
+            {"limits": (Limit("few", applies_to=NAMED, running_jobs=1),)},
+            "limit 'few' applies by user, and no job has a user: it applies to no job",
+            "user",
+        ),
+        (
+            "fcfs",
+            {"reservations": (Reservation("alice", start=0, duration=9, nodes="0", admits=Conditions()),)},
+            "reservation 'alice' admits jobs that name it, and no job does: its nodes stay free of jobs",
+            "reservation",
+        ),
+        (
+            "fcfs",
+            {"partitions": (LOW, Partition("alice"))},
+            "no job names a partition: all run in 'low', the first partition of the system",
+            "partition",
+        ),
+        (
+            "multifactor(qos=1)",
+            {"qos": (QualityOfService("alice", priority=1),)},
+            "qos of multifactor(qos=1) is the same for all jobs: no job has a qos",
+            "qos",
+        ),
+        (
+            "easy",
+            {
+                "qos": (QualityOfService("alice", preempts=("low",)), QualityOfService("low")),
+                "preemption": Preemption(by="qos"),
+            },
+            "preemption of the system is not used: it goes by qos, and no job has a qos",
+            "qos",
+        ),
+        ("slurm(bf_max_job_user=1)", {}, "bf_max_job_user of slurm is not used: no job has a user", "user"),
+    ],
+)
+def test_rules_that_go_by_names(policy: str, system: dict[str, Any], said: str, column: str) -> None:
+    """Told if no job has such a name, and not if one has."""
+    assert warnings(None, policy, system=system) == (said,)
+    assert not warnings({column: ["alice", None]}, policy, system=system)
+
+
+def test_predictors_that_go_by_users() -> None:
+    """A log in which the users are unknown (-1) has one user for them."""
+    said = "predictor last_two goes by user, and no job has a user: all jobs count together"
+    assert warnings({"user_id": [-1, -1]}, "easy(predictor=last_two)") == (said,)
+    assert not warnings({"user_id": [1, 2]}, "easy(predictor=last_two)")
 
 
 def test_events() -> None:

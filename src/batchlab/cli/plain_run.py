@@ -138,6 +138,7 @@ def _simulate(
 ) -> None:
     from batchlab.policy.kernel import policy_names  # noqa: PLC0415  # --help does without
     from batchlab.result.summary import blocks, how_it_was_run, submitted  # noqa: PLC0415  # as above
+    from batchlab.result.unused_by_policy import unused_by_policy  # noqa: PLC0415  # as above
     from batchlab.result.warnings import warnings_by  # noqa: PLC0415  # as above
     from batchlab.workload.read_line import read_line  # noqa: PLC0415  # as above
     from batchlab.workload.reasons import ignored_memory  # noqa: PLC0415  # as above
@@ -162,7 +163,7 @@ def _simulate(
         ("", read_line(str(request.log.trace), facts["read"], facts["kept"], facts["mended_jobs"])),
         *how_it_was_run(system, policy, options),
     ]
-    warnings = [*warnings_by(header, system, metrics)]
+    warnings = [*warnings_by(header, system, metrics), *unused_by_policy(system, policy, options)]
     far: list[str] = []
     if near is not None:
         from batchlab.result.unlike_log import unlike_log  # noqa: PLC0415  # most logs have starts

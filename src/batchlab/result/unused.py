@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, get_args
 import polars as pl
 
 from batchlab.errors import nearest, one_line
-from batchlab.result.unused_by_policy import named, shares, unused_by_policy
+from batchlab.result.unused_by_policy import named, unused_by_policy
+from batchlab.result.unused_names import has_values, owners, without_names
 from batchlab.vocabulary import EXTERNAL_EVENTS
 from batchlab.workload.application_columns import COLUMNS as APPLICATION_COLUMNS
 from batchlab.workload.arrays import ARRAY, TASK_COLUMNS
@@ -33,8 +34,11 @@ if TYPE_CHECKING:
 
     from batchlab.options import RunOptions
     from batchlab.policy import Policy
+    from batchlab.result.outcome import Outcome
     from batchlab.system.system import System
     from batchlab.workload import EventStream, Workload
+
+    Run = tuple[Policy, RunOptions]
 
 __all__ = ["ignored_requests", "unused"]
 
@@ -72,12 +76,15 @@ _OTHERS = (
         "job_class",
     ),
 )
+_OF_APPLICATIONS = ("application", "arguments", "app_args", RANK_ORDER)
+_SIZES_OF_JOBS = ("tasks_min", "tasks_max")
 _MEMORY = "requested_memory"
 # A column of jobs of accounting logs.
 _OF_A_LOG = "logged_id"
 # Where the names in a column of the jobs are those of a part of the system.
 _PARTS: dict[Attribute, str] = {
     "partition": "partitions",
+    "queue": "queues",
     "qos": "qos",
     "reservation": "reservations",
     "account": "accounts",
@@ -85,30 +92,33 @@ _PARTS: dict[Attribute, str] = {
 
 
 def unused(
-    workload: Workload, system: System, policy: Policy, options: RunOptions, events: EventStream | None
+    workload: Workload, system: System, outcome: Outcome, events: EventStream | None, how: Run
 ) -> Iterator[str]:
-    """Tell what the parts of a run do not use of each other.
+    """Find what the parts of a run do not use of each other.
 
     Parameters
     ----------
-    workload, system, policy, options, events
+    workload, system, events
         The parts.
+    outcome
+        The outcome of the run.
+    how
+        The policy and the options.
 
     Yields
     ------
     str
         A line for people.
     """
+    policy, options = how
     jobs = workload.jobs
     yield from _near_misses(jobs, workload.resources)
     yield from ignored_requests(workload, system)
     yield from _unused_columns(jobs, system)
     yield from _unknown_accounts(jobs, system)
-    yield from _limits_without_names(jobs, system)
+    yield from without_names(jobs, system, policy)
     yield from unused_by_policy(system, policy, options)
-    yield from _fair_share_without_names(jobs, system, policy)
-    yield from _rigid_jobs(jobs, policy)
-    yield from _unused_options(system, options)
+    yield from _of_applications(jobs, policy, options, are_run=outcome.application_time is not None)
     if events is not None:
         yield from _odd_events(events)
 
@@ -154,23 +164,20 @@ def ignored_requests(workload: Workload, system: System) -> Iterator[str]:
 
 def _unused_columns(jobs: pl.DataFrame, system: System) -> Iterator[str]:
     """Find columns of names for which the system has no part."""
-    counted = {column for limit in system.limits for column in (*limit.per, *_owners(limit.applies_to.given))}
-    admitted = [each.admits.given for each in system.partitions]
-    admitted += [each.admits.given for each in system.queues]
-    counted |= {owner for given in admitted for owner in _owners(given)}
+    counted: set[str] = {column for limit in system.limits for column in limit.per}
+    conditions = [limit.applies_to for limit in system.limits]
+    conditions += [each.admits for each in system.partitions]
+    conditions += [each.admits for each in system.queues]
+    conditions += [each.admits for each in system.reservations if each.admits is not None]
+    counted |= {owner for each in conditions for owner in owners(each)}
     parts_of: dict[str, str] = dict(_PARTS.items())
     missing = [name for name, part in parts_of.items() if not getattr(system, part) and name not in counted]
     missing += [] if any(group.features for group in system.groups) else [CONSTRAINT]
-    found = [name for name in missing if _has_values(jobs, (name,))]
+    found = [name for name in missing if has_values(jobs, (name,))]
     if found:
         parts = [parts_of.get(name, "features of nodes") for name in found]
         said = "column {} of the jobs is" if len(found) == 1 else "columns {} of the jobs are"
         yield f"the {said.format(_and(found))} not used: the system has no {_and(parts, 'or')}"
-
-
-def _owners(given: dict[str, object]) -> Iterator[str]:
-    names = {"users": "user", "groups": "group", "accounts": "account", "qos": "qos"}
-    return (names[key] for key in given if key in names)
 
 
 def _unknown_accounts(jobs: pl.DataFrame, system: System) -> Iterator[str]:
@@ -185,39 +192,29 @@ def _unknown_accounts(jobs: pl.DataFrame, system: System) -> Iterator[str]:
         yield f"jobs name {named('account', unknown)}, unknown to the system{question}"
 
 
-def _limits_without_names(jobs: pl.DataFrame, system: System) -> Iterator[str]:
-    """Find limits that count jobs by names which no job has."""
-    for limit in system.limits:
-        for column in limit.per:
-            if column in {"user", "group", "account", "qos"} and not _has_values(jobs, columns_of(column)):
-                rule = "all jobs count together"
-                yield f"limit {limit.name!r} is per {column}, and no job has a {column}: {rule}"
-
-
-def _fair_share_without_names(jobs: pl.DataFrame, system: System, policy: Policy) -> Iterator[str]:
-    names = (*columns_of("user"), *columns_of("account"))
-    if shares(policy) and system.accounts and not _has_values(jobs, names):
-        yield f"fair share of {policy} is the same for all jobs: no job has a user or an account"
-
-
-def _rigid_jobs(jobs: pl.DataFrame, policy: Policy) -> Iterator[str]:
-    """Find jobs whose size may change, under a policy that changes none."""
-    if policy.scheduler is not None or "job_type" not in jobs.columns:
+def _of_applications(
+    jobs: pl.DataFrame, policy: Policy, options: RunOptions, *, are_run: bool
+) -> Iterator[str]:
+    """Find columns and options for jobs that run applications, and jobs that could change their size."""
+    kinds = pl.DataFrame()
+    if jobs.schema.get("job_type") == pl.String:
+        kinds = jobs["job_type"].value_counts(sort=True).filter(pl.col("job_type").is_in(_SIZES))
+    if are_run:
+        if kinds.height and policy.scheduler is None:
+            counts = [f"{count:,} {kind}" for kind, count in kinds.iter_rows()]
+            step = "the policies malleable and equipartition change sizes"
+            yield f"{_and(counts)} jobs run on the tasks that they ask for under {policy}; {step}"
         return
-    kinds = jobs["job_type"].value_counts(sort=True).filter(pl.col("job_type").is_in(_SIZES))
-    if kinds.height:
-        counts = [f"{count:,} {kind}" for kind, count in kinds.iter_rows()]
-        step = "the policies malleable and equipartition change sizes"
-        yield f"{_and(counts)} jobs run on the tasks that they ask for under {policy}; {step}"
-
-
-def _unused_options(system: System, options: RunOptions) -> Iterator[str]:
-    if options.sensing is not None and system.platform is None:
-        yield "sensing is not used: the system has no platform, whose hosts and links could be looked at"
-    if options.reference_rate != 1 and options.control is None:
-        rate = f"reference_rate = {options.reference_rate:g}"
-        step = f"jobs take {options.reference_rate:g} times their run_time"
-        yield f"{rate} without a control: all nodes serve at rate 1, so that {step}"
+    rule = "no job runs an application"
+    found = [name for name in _OF_APPLICATIONS if has_values(jobs, (name,))]
+    # Jobs of one size say nothing more by these.
+    found += [name for name in _SIZES_OF_JOBS if name in jobs.columns and (jobs[name] != jobs["tasks"]).any()]
+    found += ["job_type"] if kinds.height else []
+    if found:
+        said = "column {} of the jobs is" if len(found) == 1 else "columns {} of the jobs are"
+        yield f"the {said.format(_and(found))} not used: {rule}"
+    if options.task_times:
+        yield f"task_times is not used: {rule}"
 
 
 def _odd_events(events: EventStream) -> Iterator[str]:
@@ -234,17 +231,6 @@ def _odd_events(events: EventStream) -> Iterator[str]:
     if early := int((table["time"] < 0).sum()):
         noun = "external event has a time" if early == 1 else "external events have times"
         yield f"{early:,} {noun} before 0, the origin of the workload's times"
-
-
-def _has_values(jobs: pl.DataFrame, names: tuple[str, ...]) -> bool:
-    """Return whether one of the columns is there and says something of a job."""
-    for name in names:
-        if name in jobs.columns:
-            column = jobs[name]
-            said = column >= 0 if column.dtype.is_numeric() else column.cast(pl.String, strict=False) != ""
-            if said.any():
-                return True
-    return False
 
 
 def _and(names: list[str], word: str = "and") -> str:

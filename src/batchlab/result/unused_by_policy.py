@@ -1,4 +1,4 @@
-"""What a policy does not use of a system, a line each; without tables of jobs, so for streamed runs too."""
+"""What a policy and the options do not use of a system, a line each; without tables of jobs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from batchlab.policy import Policy
     from batchlab.system.system import System
 
-__all__ = ["named", "shares", "unused_by_policy"]
+__all__ = ["named", "never_preempts", "unused_by_policy", "weighs"]
 
 _SHOWN = 3
 
 
 def unused_by_policy(system: System, policy: Policy, options: RunOptions) -> Iterator[str]:
-    """Name the parts of a system that a policy does not use.
+    """Name the parts of a system that a policy and the options do not use, and options without their part.
 
     Parameters
     ----------
@@ -32,28 +32,90 @@ def unused_by_policy(system: System, policy: Policy, options: RunOptions) -> Ite
     str
         A line for people.
     """
-    if system.preemption is not None and _never_preempts(policy):
+    if system.preemption is not None and never_preempts(policy):
         yield f"preemption of the system is not used: {policy} preempts no job"
     blocking = [limit.name for limit in system.limits if limit.blocks]
     if blocking and (policy.backfill == "conservative" or policy.scheduler is not None):
         rule = "jobs pass one that waits for a limit"
         yield f"blocks of {named('limit', blocking)} is not used: under {policy} {rule}"
+    yield from _of_slurm(system, policy)
+    yield from _of_orders(system, policy)
+    yield from _of_usage(system, policy, options)
+    yield from _options(system, options)
+
+
+def _of_slurm(system: System, policy: Policy) -> Iterator[str]:
+    """Find what only the policy slurm goes by."""
+    if policy.slurm is not None:
+        return
+    rule = "only the policy slurm goes by it"
     over = [each.name for each in system.partitions if each.over_time_limit]
-    if over and policy.slurm is None:
-        yield f"over_time_limit of {named('partition', over)} is not used: only the policy slurm goes by it"
-    factors = {each.priority_factor for each in system.partitions}
-    if factors - {1.0} and policy.order_name != "multifactor":
-        yield f"priority_factor of partitions is not used: {policy} does not order by multifactor"
+    if over:
+        yield f"over_time_limit of {named('partition', over)} is not used: {rule}"
+    if len({group.weight for group in system.groups}) > 1:
+        yield f"weight of node groups is not used: {rule}"
+
+
+def _of_orders(system: System, policy: Policy) -> Iterator[str]:
+    """Find priorities that the order of a policy does not go by."""
+    tiers = {each.tier for each in system.partitions}
+    if len(tiers) > 1 and _resizes(policy):
+        yield f"tier of partitions is not used: {policy} has an order of its own"
+    # Jobs may have no queue, no quality of service and no account.
+    queues = {0, *(each.priority for each in system.queues)}
+    if len(queues) > 1 and policy.order_name != "mpp":
+        yield f"priority of queues is not used: {policy} does not order by mpp"
+    by_qos = system.preemption is not None and system.preemption.by == "qos" and not never_preempts(policy)
+    weighed = {
+        "priority_factor of partitions": ("partition", {each.priority_factor for each in system.partitions}),
+        "priority of qos": ("qos", {0.0} if by_qos else {0.0, *(each.priority for each in system.qos)}),
+        "priority of accounts": ("association", {0.0, *(each.priority for each in system.accounts)}),
+    }
+    for what, (weight, values) in weighed.items():
+        if len(values) > 1 and not weighs(policy, weight):
+            is_ordered = policy.order_name == "multifactor"
+            rule = f"gives {weight} no weight" if is_ordered else "does not order by multifactor"
+            yield f"{what} is not used: {policy} {rule}"
+
+
+def _of_usage(system: System, policy: Policy, options: RunOptions) -> Iterator[str]:
+    if options.usage or weighs(policy, "fair_share"):
+        return
+    rule = f"{policy} does not go by usage, which is not recorded either"
     # Slurm's files always say how usage counts; without accounts nobody expects that it matters.
-    is_asked = system.fair_share is not None and (system.accounts or not system.policy)
-    if is_asked and not (options.usage or shares(policy)):
-        rule = "does not go by usage, which is not recorded either"
-        yield f"fair_share of the system is not used: {policy} {rule}"
+    if system.fair_share is not None and (system.accounts or not system.policy):
+        yield f"fair_share of the system is not used: {rule}"
+        return
+    shares = {share for each in system.accounts for share in (each.shares, *each.users.values())}
+    found = ["shares of accounts"] if len(shares) > 1 else []
+    found += ["usage_factor of qos"] if {each.usage_factor for each in system.qos} - {1.0} else []
+    for what in found:
+        yield f"{what} is not used: {rule}"
 
 
-def shares(policy: Policy) -> bool:
-    """Return whether a policy orders jobs by fair share."""
-    return policy.order_name == "multifactor" and "fair_share" in policy.order_argument
+def _options(system: System, options: RunOptions) -> Iterator[str]:
+    """Find options without the part of the system that they need, and a part without its option."""
+    if options.sensing is not None and system.platform is None:
+        yield "sensing is not used: the system has no platform, whose hosts and links could be looked at"
+    if options.sharing != "max_min" and system.platform is None:
+        yield "sharing is not used: the system has no platform, whose hosts and links could be shared"
+    if options.reference_rate != 1 and options.control is None:
+        rate = f"reference_rate = {options.reference_rate:g}"
+        step = f"jobs take {options.reference_rate:g} times their run_time"
+        yield f"{rate} without a control: all nodes serve at rate 1, so that {step}"
+    sleeping = [group.name for group in system.groups if group.sleep_states]
+    if sleeping and options.sleep is None:
+        step = "nodes sleep only with the option sleep"
+        yield f"sleep_states of {named('node group', sleeping)} is not used: {step}"
+
+
+def weighs(policy: Policy, factor: str) -> bool:
+    """Return whether a policy orders jobs by a factor of the multifactor priority."""
+    if policy.order_name != "multifactor":
+        return False
+    from batchlab.policy.orders import Multifactor  # noqa: PLC0415  # other orders do without
+
+    return bool(getattr(Multifactor.of(str(policy.order)), factor))
 
 
 def named(noun: str, names: list[str]) -> str:
@@ -62,10 +124,19 @@ def named(noun: str, names: list[str]) -> str:
     return f"{noun} {shown}" if len(names) == 1 else f"{noun}s {shown}"
 
 
-def _never_preempts(policy: Policy) -> bool:
+def never_preempts(policy: Policy) -> bool:
     """Return whether a policy preempts no job; schedulers of one's own may do so."""
     if policy.scheduler is None:
         return policy.backfill in {"conservative", *DISCIPLINES}
+    from batchlab.policy.accasim import AccasimEasy  # noqa: PLC0415  # other policies do without
+
+    return _resizes(policy) or isinstance(policy.scheduler, AccasimEasy)
+
+
+def _resizes(policy: Policy) -> bool:
+    """Return whether a policy is one of batchlab's that change the sizes of jobs."""
+    if policy.scheduler is None:
+        return False
     from batchlab.policy.malleable import Malleable  # noqa: PLC0415  # other policies do without
 
     return isinstance(policy.scheduler, Malleable)

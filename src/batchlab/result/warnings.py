@@ -130,7 +130,7 @@ def warnings_in(
     yield from _unknown_time_of_day(workload.header, system, how[1])
     if events is not None:
         yield from missed_events(events, workload)
-    yield from unused(workload, system, *how, events)
+    yield from unused(workload, system, outcome, events, how)
 
 
 def _odd_jobs(workload: Workload) -> Iterator[str]:
