@@ -1,6 +1,6 @@
-"""Accounts, usage, fair share and the multifactor priority, as the kernel computes them.
+"""Accounts, usage, fair share and the multifactor priority, computed by the kernel.
 
-What they mean to the letter is S12 of ``docs/semantics.md``.
+S12 of ``docs/semantics.md`` defines them.
 """
 
 from batchlab.accounting.fair_share import RULES, fair_share

@@ -1,4 +1,4 @@
-"""What shares and usage make of each user: the table that a centre shows."""
+"""The fair-share table of accounts and users."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["RULES", "fair_share", "standing"]
 RULES: Mapping[str, str] = MappingProxyType(
     {name: summary for name, summary, _ in _kernel.rules()["fair_share"]}
 )
-"""What each fair-share rule does, in one line."""
+"""Summary of each fair-share rule, in one line."""
 
 
 def fair_share(
@@ -39,39 +39,39 @@ def fair_share(
     damping: float = 1.0,
     least_usage: float = 1.0,
 ) -> pl.DataFrame:
-    """Compare what accounts and users have used with their shares.
+    """Compare the usage of accounts and users with their shares.
 
     Parameters
     ----------
     accounts
         Accounts with shares and users.
     usage
-        What was charged to each, in any unit: a table with the columns account, user and usage, or a mapping
-        of (account, user) to amounts from 0 on. A user of None (null) is the account itself. All of it counts
-        for the accounts above too; users without an entry have used nothing.
+        Usage of each account or user, in any unit: a table with the columns account, user and usage, or a
+        mapping of (account, user) to amounts >= 0. A user of None (null) is the account itself. Usage also
+        counts for all parent accounts. Users without an entry have no usage.
     rule
         ``"fair_tree"``, ``"classic"``, ``"depth_oblivious"`` or ``"pbs"``.
     damping
-        The exponent of the rule ``"classic"`` is divided by it; above 0.
+        Divisor of the exponent in the rule ``"classic"``; above 0.
     least_usage
-        Under the rule ``"pbs"``, usage below this counts as this much.
+        Minimum usage in the rule ``"pbs"``: lower usage is raised to this value.
 
     Returns
     -------
     polars.DataFrame
-        A row for each account (user is null) and for each user in it, the root first, down the tree: account,
-        user, shares (null where the parent's count), normalised_shares, usage, normalised_usage (over the
-        root's), effective_usage, level_fair_share (infinite without usage), factor (0 to 1; null for accounts
-        where a rule ranks users).
+        A row for each account (user is null) and for each of its users, the root first, down the tree:
+        account, user, shares (null if the parent's shares apply), normalised_shares, usage, normalised_usage
+        (relative to the root's), effective_usage, level_fair_share (infinite without usage), factor (0 to 1;
+        null for accounts if the rule ranks users only).
 
     Raises
     ------
     SystemDescriptionError
-        If the accounts are no tree, an account or user is not known, or a number breaks its rule.
+        If the accounts do not form a tree, an account or user is unknown, or a number is invalid.
 
     Notes
     -----
-    The columns are those of Slurm's ``sshare``. The rules are S12 of docs/semantics.md.
+    The columns are those of Slurm's ``sshare``. S12 of docs/semantics.md defines the rules.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def fair_share(
 
 
 def standing(tree: AccountTree, usage: npt.NDArray[np.float64], settings: FairShare) -> pl.DataFrame:
-    """Make the table of the usage of each node, its members' included."""
+    """Build the table from the usage of each node, including the usage of its members."""
     import polars as pl  # noqa: PLC0415  # see above
 
     columns = tree.kernel.standing(usage, settings.rule, settings.damping, settings.least_usage)
@@ -121,7 +121,7 @@ def standing(tree: AccountTree, usage: npt.NDArray[np.float64], settings: FairSh
 def _rows(
     usage: pl.DataFrame | Amounts,
 ) -> Iterable[tuple[object, object, object]]:
-    """Give account, user and amount of each entry."""
+    """Yield account, user and amount of each entry."""
     if not isinstance(usage, Mapping):
         missing = {"account", "user", "usage"} - set(usage.columns)
         if missing:

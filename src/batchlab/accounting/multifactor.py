@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["FACTORS", "priority"]
 
 FACTORS = ("age", "association", "fair_share", "job_size", "partition", "qos")
-"""The factors that have a weight of their own, beside those of resources."""
+"""Factors with their own weights, in addition to weights of resources."""
 
 _GIVEN = ("association", "fair_share", "partition", "qos", "nice", "site")
 _WEEK = 604_800.0
@@ -40,30 +40,30 @@ def priority(
     ----------
     jobs
         A row for each job: eligible_for (s), nodes, processors, requested_time (s); the factors association,
-        fair_share, partition and qos; nice and site; and the part of each resource that `resources` names.
-        What is left out is 0.
+        fair_share, partition and qos; nice and site; and the share of each resource named in `resources`.
+        Missing columns are 0.
     nodes, processors
-        What the machine has.
+        Number of nodes and processors of the machine.
     weights
-        The weights of the factors age, association, fair_share, job_size, partition and qos; 0 unless given.
+        The weights of the factors age, association, fair_share, job_size, partition and qos. [default: 0]
     resources
-        The weights of parts of resources, by the columns that have them.
+        The weights of shares of resources, by the names of their columns.
     max_age
         The age at which its factor is 1, seconds, above 0.
     favour
-        Which jobs have a large factor of the size: ``"large"``, ``"small"``, or either of them
-        for the time that they ask for, ``"large_for_time"`` and ``"small_for_time"``.
+        Which jobs have a large factor of the size: ``"large"``, ``"small"``, or the same relative to the
+        requested time, ``"large_for_time"`` and ``"small_for_time"``.
 
     Returns
     -------
     polars.DataFrame
-        A row for each job: age and job_size (0 to 1; 0 where their weight is 0), total (float64) and priority
-        (the total, at least 1, truncated; unsigned, 32 bits).
+        A row for each job: age and job_size (0 to 1; 0 if their weight is 0), total (float64) and priority
+        (the total, at least 1, truncated to an unsigned 32-bit integer).
 
     Raises
     ------
     PolicyError
-        If a weight, an age or a name breaks its rule.
+        If a weight, an age or a name is invalid.
 
     Notes
     -----
@@ -92,7 +92,7 @@ def priority(
 def _settings(
     weights: Mapping[str, float], resources: Mapping[str, float], max_age: float, favour: str
 ) -> dict[str, object]:
-    """Check what priorities are made of."""
+    """Check the weights, and return the settings of the kernel."""
     for name in weights:
         if name not in FACTORS:
             raise PolicyError(f"weights: {shown(name)} is no factor.{suggest(str(name), FACTORS)}")
@@ -115,7 +115,7 @@ def _is_number(value: object) -> bool:
 
 
 def _column(jobs: pl.DataFrame, name: str) -> npt.NDArray[np.float64]:
-    """Give a column of numbers; zeros where there is none."""
+    """Return a column of numbers; zeros if it is missing."""
     import numpy as np  # noqa: PLC0415  # see above
     import polars as pl  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Accounts as the numbered nodes of the kernel's tree."""
+"""The tree of accounts, with nodes numbered for the kernel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["AccountTree", "Node"]
 
 
 class Node(NamedTuple):
-    """An account, or a user in one (``user`` is None for accounts)."""
+    """An account, or a user in an account (``user`` is None for accounts)."""
 
     account: str
     user: str | None
@@ -26,17 +26,17 @@ class Node(NamedTuple):
 
 
 class AccountTree:
-    """The nodes of a tree, each account followed by its users and then by the accounts that are part of it.
+    """The nodes of the tree. Each account is followed by its users and then by its child accounts.
 
     Parameters
     ----------
     accounts
-        In any order.
+        The accounts, in any order.
 
     Raises
     ------
     SystemDescriptionError
-        If they are no tree.
+        If the accounts do not form a tree.
     """
 
     def __init__(self, accounts: Sequence[Account]) -> None:
@@ -47,7 +47,7 @@ class AccountTree:
                 members.setdefault(account.parent, []).append(account)
         self.nodes = [Node(ROOT, None, 1.0)]
         parents = [0]
-        # An account's place, to be taken from the end: a tree may be deeper than calls can be.
+        # A stack of accounts in place of recursion, because a tree may be deeper than the call stack.
         waiting = [(ROOT, 0)]
         while waiting:
             name, at = waiting.pop()
@@ -66,12 +66,12 @@ class AccountTree:
         )
 
     def node(self, account: object, user: object = None) -> int:
-        """Give the number of an account, or of a user in it.
+        """Return the number of an account, or of a user in it.
 
         Raises
         ------
         SystemDescriptionError
-            If there is no such account or user.
+            If the account or user is unknown.
         """
         number = self.number.get((account, user))  # type: ignore[arg-type]  # that is the question
         if number is not None:

@@ -1,4 +1,4 @@
-"""What accounts and users have used, as time goes on."""
+"""Usage of accounts and users over time."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ __all__ = ["Usage"]
 
 
 class Usage:
-    """The usage of every account and user, which jobs add to and which fades.
+    """The decaying usage of every account and user.
 
-    Calls come in the order of time.
+    Calls must be in order of time.
 
     Parameters
     ----------
     accounts
         Accounts with shares and users.
     settings
-        How usage fades and is compared with shares; the defaults of `FairShare` unless given.
+        Decay of usage and its comparison with shares. [default: `FairShare()`]
     start
-        The time (s) from which on periods count: the first of `slurm`, and those of `steps`.
+        The time (s) from which the periods of ``slurm`` and of ``steps`` are counted.
 
     Raises
     ------
     SystemDescriptionError
-        If the accounts are no tree.
+        If the accounts do not form a tree.
 
     Examples
     --------
@@ -58,62 +58,62 @@ class Usage:
         )
 
     def start(self, account: str, user: str, rate: float, now: float) -> None:
-        """Charge a user from now on.
+        """Start to charge a user.
 
         Parameters
         ----------
         account, user
             An account, and a user in it.
         rate
-            What is charged for each second: billing times usage factor, from 0 on.
+            Charge per second: billing times usage factor, >= 0.
         now
             Seconds.
 
         Raises
         ------
         SystemDescriptionError
-            If the account or user is not known.
+            If the account or user is unknown.
         """
         self._kernel.start(self._tree.node(account, user), rate, now)
 
     def end(self, account: str, user: str, rate: float, started: float, now: float) -> None:
-        """Stop charging what was started so.
+        """Stop a charge.
 
         Parameters
         ----------
         account, user, rate, started
-            As given to `start`, the time too (s).
+            As in the call of `start`, including the time (s).
         now
             Seconds.
 
         Raises
         ------
         SystemDescriptionError
-            If the account or user is not known.
+            If the account or user is unknown.
         """
         self._kernel.end(self._tree.node(account, user), rate, started, now)
 
     def add(self, account: str, user: str | None, amount: float, now: float) -> None:
-        """Add past use, of a user, or of an account itself.
+        """Add past usage of a user, or of an account itself.
 
         Parameters
         ----------
         account, user
             An account, and a user in it or None.
         amount
-            What is charged, from 0 on.
+            The charge, >= 0.
         now
             Seconds.
 
         Raises
         ------
         SystemDescriptionError
-            If the account or user is not known.
+            If the account or user is unknown.
         """
         self._kernel.add(self._tree.node(account, user), now, amount)
 
     def calculate(self, now: float) -> None:
-        """End a period, at which Slurm's usage fades and running jobs are charged; exact usage has none.
+        """End a period: Slurm's usage decays and running jobs are charged; exact usage has no periods.
 
         Parameters
         ----------
@@ -133,6 +133,6 @@ class Usage:
         Returns
         -------
         polars.DataFrame
-            As `fair_share` gives.
+            As the result of `fair_share`.
         """
         return standing(self._tree, self._kernel.usage(now), self.settings)

@@ -1,4 +1,4 @@
-"""Use in windows of time, and targets for it, as Maui and Moab count them."""
+"""Usage in windows of time, and targets for it, as in Maui and Moab."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ _TARGET = re.compile(r"(\d+(?:\.\d+)?)([+-]?)")
 
 
 def window_share(own: Sequence[float], total: Sequence[float], decay: float) -> float:
-    """Say which part of all use was one's own.
+    """Compute the share of one's own usage in the total usage.
 
     Parameters
     ----------
     own, total
-        What was used in each window, the newest first, of one and of all.
+        Usage in each window, the newest first: one's own, and the total.
     decay
-        From 0 to 1: each window counts so much of the one after it.
+        From 0 to 1: weight of each window relative to the next newer one.
 
     Returns
     -------
     float
-        Per cent; 0 where nothing was used.
+        Per cent; 0 without any usage.
 
     Raises
     ------
     SystemDescriptionError
-        If there are not as many windows of both, or a number breaks its rule.
+        If the numbers of windows differ, or a number is invalid.
 
     Notes
     -----
@@ -58,25 +58,25 @@ def window_share(own: Sequence[float], total: Sequence[float], decay: float) -> 
 
 
 def target_delta(target: float | str, usage: float) -> float:
-    """Say how far usage is from its target.
+    """Compute the distance of usage from its target.
 
     Parameters
     ----------
     target
-        Per cent: a number; or text, which may end in ``+`` (a floor: counts only while usage is below) or in
-        ``-`` (a ceiling: counts only while usage is above).
+        Per cent: a number; or a text that may end in ``+`` (a floor: applies only if usage is below it) or in
+        ``-`` (a ceiling: applies only if usage is above it).
     usage
         Per cent.
 
     Returns
     -------
     float
-        Target minus usage, per cent; 0 on the side that does not count.
+        Target minus usage, per cent; 0 if the target does not apply.
 
     Raises
     ------
     SystemDescriptionError
-        If the target is not such a number.
+        If the target is invalid.
 
     Examples
     --------

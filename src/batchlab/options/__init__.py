@@ -1,4 +1,4 @@
-"""The options of a run. Needs neither NumPy nor polars, so that the command line can check them first."""
+"""Options of a run. Needs neither NumPy nor polars, so that commands can check options before imports."""
 
 from batchlab.lazy import lazily
 

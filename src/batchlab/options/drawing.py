@@ -1,4 +1,4 @@
-"""The seconds that are drawn for the jobs of a run, block by block in the order of the workload (S17)."""
+"""Draw overheads of jobs, in blocks in the order of the workload (S17)."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ _LEAST, _MOST = 64, 65_536
 
 
 def sample_blocks(phase: str, delay: Delay, seed: int) -> Iterator[Seconds]:
-    """Draw the seconds of a phase without those that tasks add.
+    """Yield the seconds of a phase, without the part that depends on the number of tasks.
 
     Parameters
     ----------
     phase
-        The phase, which has a stream of random numbers of its own.
+        The phase; each has its own random stream.
     delay
-        What is drawn, from anything but a column.
+        The distribution or values; not a column.
     seed
         The seed of the run.
 
     Yields
     ------
     numpy.ndarray
-        float64, s, for one job after the other without an end. Blocks double from 64 jobs to 65,536: what a
-        job is drawn depends on its place alone, not on how many jobs there are.
+        float64, s, for consecutive jobs, without an end. Blocks double from 64 jobs to 65,536. The value of a
+        job depends only on its position, not on the number of jobs.
     """
     key = zlib.crc32(f"{phase} overhead".encode())
     stream = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(key,))))
@@ -58,7 +58,7 @@ def _block(delay: Delay, count: int, stream: np.random.Generator) -> Seconds:
 
 
 def refuse_infinite(phase: str, drawn: Seconds, job: str) -> None:
-    """Refuse what is not finite; `job` says of which job it is."""
+    """Raise if a value is not finite; `job` names the job in the error."""
     finite = np.isfinite(drawn)
     if not finite.all():
         rule = "must be a finite number of seconds. Use another distribution"

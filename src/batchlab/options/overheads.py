@@ -1,4 +1,4 @@
-"""What jobs spend on their nodes besides their runs: seconds of each phase (S17)."""
+"""Overheads: time that jobs occupy their nodes in addition to their runs, by phase (S17)."""
 
 from __future__ import annotations
 
@@ -17,27 +17,26 @@ __all__ = ["PHASES", "Base", "Delay", "Overheads", "Phase"]
 
 
 Base = float | str | Sequence[float]
-"""What a delay is drawn from: seconds, the text of a distribution or the name of a column, or values."""
+"""Source of a delay: seconds, the spec of a distribution, the name of a column, or values to draw from."""
 
 
 @dataclass(frozen=True)
 class Delay:
-    """A time that is drawn for each job, and may grow with its size.
+    """A time drawn for each job, optionally with a part proportional to its number of tasks.
 
     Parameters
     ----------
     base
-        Seconds: a number; a distribution by its name and parameters, as
-        ``"uniform(low=0, high=2)"`` or ``"gamma(shape=2, scale=0.5)"``; measured values, one of which is
-        drawn for each job; or the name of a column of the jobs. What is below 0 counts as 0, and so does
-        what a column does not have.
+        Seconds: a number; a distribution by name and parameters, such as ``"uniform(low=0, high=2)"`` or
+        ``"gamma(shape=2, scale=0.5)"``; measured values, one of which is drawn for each job; or the name of a
+        column of the jobs. Negative values and missing values of a column count as 0.
     per_task
-        Seconds that each task of the job adds, >= 0.
+        Additional seconds per task of the job, >= 0.
 
     Raises
     ------
     SimulationError
-        If a value is not a number of seconds >= 0, or no such distribution is known.
+        If a value is not a number of seconds >= 0, or the distribution is unknown.
 
     Examples
     --------
@@ -64,12 +63,12 @@ class Delay:
 
     @cached_property
     def distribution(self) -> Distribution:
-        """The distribution that `base` names.
+        """The distribution in `base`.
 
         Raises
         ------
         SimulationError
-            If `base` is no text, or names none.
+            If `base` is not a text, or not the spec of a distribution.
         """
         from batchlab.core.distributions import distribution_of  # noqa: PLC0415  # most runs do without
 
@@ -89,12 +88,12 @@ class Delay:
 
     @property
     def is_none(self) -> bool:
-        """Whether it is no time for any job."""
+        """True if the delay is 0 for all jobs."""
         return self.base == 0 and self.per_task == 0
 
     @classmethod
     def of(cls, value: object) -> Delay:
-        """Make one of a number, a text, values, or the mapping of its fields that a file has."""
+        """Build a delay from a number, a text, values, or a mapping of its fields as in a file."""
         if isinstance(value, cls):
             return value
         if isinstance(value, Mapping):
@@ -107,31 +106,31 @@ class Delay:
 
 @dataclass(frozen=True, kw_only=True)
 class Overheads:
-    """What jobs spend on their nodes before, during and after their runs.
+    """Time that jobs occupy their nodes before, during and after their runs.
 
     Parameters
     ----------
     launch, execution, completion
-        Seconds from the start to the begin of the run, that the run takes longer, and from its end to the
-        release of the nodes: a number, the text of a distribution, values to draw from, or a `Delay`. Each
-        job has its own, drawn with the seed of the run.
+        Seconds from the start of a job to the begin of its run, extra seconds of the run, and seconds from
+        its end to the release of the nodes: a number, the spec of a distribution, values to draw from, or a
+        `Delay`. A value is drawn for each job with the seed of the run.
     suspend, resume
-        Likewise: seconds from the decision to suspend a job to the release of its nodes, and what its next
-        launch takes longer. No limit counts them.
+        The same for suspension: seconds from the decision to suspend a job to the release of its nodes, and
+        extra seconds of its next launch. They do not count towards any limit.
     counted
-        Whether a job's time_limit counts them under ``walltime="kill"``.
+        True if a job's time_limit includes overheads under ``walltime="kill"``.
     billed
-        Whether accounts are charged for what is not the run.
+        True if accounts are charged for overheads too.
 
     Raises
     ------
     SimulationError
-        If one is no time.
+        If a value is not a valid delay.
 
     Notes
     -----
-    A. Baranov et al. (2020) write a, b and c for the times of launch, execution and completion. Here
-    ``execution`` is what comes on top of the job's run_time.
+    A. Baranov et al. (2020) denote the times of launch, execution and completion by a, b and c. Here,
+    ``execution`` is added to the job's run_time.
 
     Examples
     --------
@@ -163,14 +162,14 @@ class Overheads:
         return ", ".join([*(given or ["none"]), *(text for text, usual in flags.items() if not usual)])
 
     def delay(self, phase: Phase) -> Delay:
-        """Give the overhead of a phase."""
+        """Return the delay of a phase."""
         return Delay.of(getattr(self, phase))
 
 
 Phase = Literal["launch", "execution", "completion", "suspend", "resume"]
 
 PHASES: tuple[Phase, ...] = get_args(Phase)
-"""The overheads of a job: those of each run in the order of time, then those of suspended ones."""
+"""The phases of overheads: those of a run in order of time, then those of suspension."""
 
 _DELAY_FIELDS = frozenset(field.name for field in fields(Delay))
 

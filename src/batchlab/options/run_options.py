@@ -1,7 +1,7 @@
-"""The options of a run: one object for every way of running, and its forms as keyword arguments and as text.
+"""Options of a run, as an object, as keyword arguments and as plain values.
 
-`simulate`, `Simulation`, `Experiment`, an experiment's file, the command line and the manifest use it alike.
-An option is added here: as a field, as a key of the keyword arguments below, and with its rule.
+`simulate`, `Simulation`, `Experiment`, experiment files, the command line and the manifest use the same
+options. To add an option, add a field, a key of the keyword arguments below, and a rule.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ExperimentArguments", "RunArguments", "RunOptions"]
 
-# Options whose values are objects, which a file describes by a table of their fields.
+# Options with objects as values, which a file describes by a table of their fields.
 _DESCRIBED = frozenset({"invocation", "overheads", "sensing"})
-# Options that say what is recorded; they do not bear on the schedule.
+# Options that select recorded data; they do not change the schedule.
 _RECORDED = frozenset({"dispatch", "key_events", "reasons", "task_times", "sensing", "usage", "messages"})
 
 
@@ -46,67 +46,67 @@ _RECORDED = frozenset({"dispatch", "key_events", "reasons", "task_times", "sensi
 class RunOptions:
     """The options of a run.
 
-    An object is a value: it can be compared, hashed, pickled and written to a file. Observers keep a state of
-    their own, as policies do, and are passed separately.
+    An object is a value: it can be compared, hashed, pickled and written to a file. Observers have a state,
+    like policies, and are passed separately.
 
     Parameters
     ----------
     seed
-        Of everything random; an integer in [0, 2^64). Same inputs and seed, same result.
+        Seed of all random numbers, an integer in [0, 2^64). Equal inputs and seeds have equal results.
     walltime
-        ``"run"``: every job runs its run_time. ``"kill"``: it is killed at its time_limit (S4).
+        What happens at the time limit. ``"run"``: every job runs its run_time. ``"kill"``: a job is killed at
+        its time_limit (S4).
     order_at_instant
-        ``"completions_first"``: at one instant completions, submissions, one scheduling pass (S2).
-        ``"arrivals_first"``: submissions, completions, a pass after each, as PYSS does.
-        ``"event_by_event"``: completions, submissions, a pass after each, as recursions over events do.
+        Order of events with the same time stamp. ``"completions_first"``: completions, submissions, one
+        scheduling pass (S2). ``"arrivals_first"``: submissions, completions, a pass after each, as in PYSS.
+        ``"event_by_event"``: completions, submissions, a pass after each, as in recursions over events.
     job_check
-        Which jobs are rejected at their submission: ``"nodes"``, those that would not fit on empty nodes;
-        ``"total"``, those that ask for more than the nodes have in all; ``"none"``, no job (S3). A job that
-        never fits and is not rejected waits for ever.
+        Jobs that are rejected at submission: ``"nodes"``, jobs that do not fit on empty nodes; ``"total"``,
+        jobs that request more than the total of all nodes; ``"none"``, no job (S3). A job that never fits and
+        is not rejected waits until the end of the run.
     odd_jobs
-        What happens to jobs that name a partition, queue, reservation, node group, feature, account, user or
-        QOS that the system does not have, or whose constraint is not modelled: ``"reject"`` rejects them,
-        reason ``unknown``; ``"leave_out"`` leaves them out, and the report lists them; ``"error"`` raises at
-        the first. Unless given, those of a log are rejected, and those of other workloads are an error.
+        Treatment of jobs with an unknown partition, queue, reservation, node group, feature, account, user or
+        QOS, or with an unsupported constraint: ``"reject"`` rejects them with the reason ``unknown``;
+        ``"leave_out"`` drops them and lists them in the report; ``"error"`` raises at the first one.
+        [default: reject for logs, error for other workloads]
     overheads
-        What jobs spend on their nodes besides their runs (S17): an `Overheads`; nothing unless given.
+        Time that jobs occupy their nodes in addition to their runs (S17): an `Overheads`. [default: none]
     control
-        At which rates the machine serves jobs (S19): a `RateControl`, its spec string, or a sequence with one
-        for each of several sets of node groups. All serve at rate 1 unless given.
+        The rate at which the machine serves jobs (S19): a `RateControl`, its spec string, or a sequence with
+        one for each set of node groups. [default: all nodes serve at rate 1]
     reference_rate
-        Units of work that jobs without a column ``work`` have for each second of their run_time, > 0.
+        Units of work per second of run_time, for jobs without a column ``work``; > 0.
     sleep
-        When nodes sleep (S21): a `NodeSleep`, or its spec, as ``"timeout(300)"``; never unless given.
+        When nodes sleep (S21): a `NodeSleep`, or its spec such as ``"timeout(300)"``. [default: never]
     dispatch
-        Whether to record the cost of every scheduling pass, for `Result.dispatch`.
+        True to record the cost of every scheduling pass, for `Result.dispatch`.
     reasons
-        Whether to record why each job waited when, for `Result.reasons`.
+        True to record the reasons why jobs wait, for `Result.reasons`.
     invocation
-        Which events a scheduler written in Python is asked about, one by one; unless given, it is asked once
-        an instant.
+        Events for which a scheduler written in Python is called, one by one. [default: one call per instant]
     sharing
-        How what applications do shares the platform: a `NetworkModel` that knows parallel tasks, or the name
-        of one: ``"max_min"``, ``"fair_bottleneck"`` as ElastiSim does, ``"bottleneck_max_min"``.
+        How the activities of applications share the platform: a `NetworkModel` that supports parallel tasks,
+        or its name: ``"max_min"``, ``"fair_bottleneck"`` as in ElastiSim, ``"bottleneck_max_min"``.
     clip_requests
-        Whether an application that asks for other tasks gets what its job's limits admit; else it cannot go
-        on with a request beyond them.
+        True to clip an application's request for another number of tasks to its job's limits; otherwise the
+        application cannot continue after a request beyond them.
     task_times
-        Whether to record when each task of an application began and ended, for `Result.task_times`.
+        True to record begin and end of each task of applications, for `Result.task_times`.
     sensing
-        What of the platform to look at, and how often, for `Result.utilisation`.
+        Quantities of the platform to observe periodically, for `Result.utilisation`.
     key_events
-        Whether to record arrivals, departures and switches of rates, each with what the machine was like
-        after it, for `Result.key_events`; where rates are controlled.
+        True to record arrivals, departures and changes of rates, each with the state of the machine after it,
+        for `Result.key_events`; requires controlled rates.
     usage
-        Whether to record what accounts and users have used, for `Result.usage`.
+        True to record the usage of accounts and users, for `Result.usage`.
     messages
-        Whether to count the messages of jobs that carry skeletons, and to record the load of links, for
-        `Result.messages` and `Result.links`; on a platform.
+        True to count the messages of jobs with skeletons, and to record the load of links, for
+        `Result.messages` and `Result.links`; requires a platform.
 
     Raises
     ------
     SimulationError
-        If an option is not one of its values, or two do not go together.
+        If an option has an invalid value, or two options contradict each other.
 
     Examples
     --------
@@ -151,16 +151,16 @@ class RunOptions:
 
     @classmethod
     def of(cls, options: RunOptions | None, arguments: Mapping[str, Any], *, function: str) -> RunOptions:
-        """Make the options of a call that takes them as an object, by name, or both.
+        """Build the options of a call that accepts them as an object, by name, or both.
 
         Parameters
         ----------
         options
-            The object; the usual options unless given.
+            The object. [default: `RunOptions()`]
         arguments
-            Single options by name, which replace those of the object.
+            Fields by name, which take precedence over the object.
         function
-            What was called, for the error.
+            Name of the called function, for errors.
 
         Returns
         -------
@@ -169,9 +169,9 @@ class RunOptions:
         Raises
         ------
         TypeError
-            If there is no option of a name.
+            If an option is unknown.
         SimulationError
-            If an option is not one of its values.
+            If an option has an invalid value.
         """
         for name in arguments.keys() - _NAMES:
             raise TypeError(f"{function} takes no argument {name!r}.{suggest(name, _NAMES)}")
@@ -183,12 +183,12 @@ class RunOptions:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RunOptions:
-        """Make options of plain values, as a file has them.
+        """Build options from plain values, as in a file.
 
         Parameters
         ----------
         values
-            By the names of the options; what is missing is as usual. Invocation, overheads and sensing are
+            Values by option name; missing options have their defaults. Invocation, overheads and sensing are
             mappings.
 
         Returns
@@ -199,19 +199,19 @@ class RunOptions:
         Raises
         ------
         SimulationError
-            If there is no such option, or it is not one of its values; the message begins with its name.
+            If an option is unknown or has an invalid value; the message begins with its name.
         """
         _refuse_unknown(values, _NAMES)
         return cls(**{name: _read(name, value) for name, value in values.items()})
 
     def to_dict(self) -> dict[str, Any]:
-        """Give every option as a plain value, ready for JSON.
+        """Return every option as a plain value, for JSON.
 
         Returns
         -------
         dict
-            By the names of the options, in their order; invocation, overheads and sensing are dictionaries or
-            None, and sleep is its spec.
+            Values by option name, in the order of the options. Invocation, overheads and sensing are
+            dictionaries or None, and sleep is its spec.
         """
         sharing = self.sharing if isinstance(self.sharing, str) else self.sharing.plain
         control = [str(each) for each in self.controls] or None
@@ -221,25 +221,25 @@ class RunOptions:
 
     @property
     def controls(self) -> tuple[RateControl, ...]:
-        """The controls of the rates, in their order."""
+        """The controls of rates, in order."""
         made = _controls(self.control)
         return made if isinstance(made, tuple) else () if made is None else (made,)
 
     @property
     def schedule_options(self) -> dict[str, Any]:
-        """The options that bear on the schedule, by name; the others say what is recorded."""
+        """Options that affect the schedule, by name; the others select recorded data."""
         names = [field.name for field in fields(self)]
         return {name: getattr(self, name) for name in names if name not in _RECORDED}
 
     @property
     def unusual(self) -> dict[str, Any]:
-        """Those of the options that bear on the schedule that are not as usual."""
+        """Options that affect the schedule and have values other than their defaults."""
         usual = RunOptions().schedule_options
         return {name: value for name, value in self.schedule_options.items() if value != usual[name]}
 
 
 class ExperimentArguments(TypedDict, total=False):
-    """The options of a run as keyword arguments, but for the seed, of which an experiment has several."""
+    """The options of a run as keyword arguments, without the seed: an experiment has several seeds."""
 
     walltime: WalltimeAction
     order_at_instant: OrderAtInstant
@@ -294,7 +294,7 @@ def _check_object(name: str, value: object) -> None:
 
 
 def _described(name: str) -> type[Invocation | Overheads | Sensing]:
-    """Give the class of an option of `_DESCRIBED`."""
+    """Return the class of an option in `_DESCRIBED`."""
     from batchlab import options, seam  # noqa: PLC0415  # plain runs, which import little, have none
 
     kinds = {"invocation": seam.Invocation, "overheads": options.Overheads, "sensing": options.Sensing}
@@ -302,7 +302,7 @@ def _described(name: str) -> type[Invocation | Overheads | Sensing]:
 
 
 def _controls(value: object) -> RateControl | tuple[RateControl, ...] | None:
-    """Make controls of what an option, a file or the command line gives."""
+    """Build controls from the value of an option, a file or the command line."""
     if value is None:
         return None
     from batchlab.control import RateControl, parse_control  # noqa: PLC0415  # as above
@@ -338,7 +338,7 @@ def _one_of(choices: Sequence[str]) -> Callable[[str, object], None]:
 def _check_sharing(name: str, value: object) -> None:
     if isinstance(value, str) and value in SHARING_MODELS:
         return
-    # Streamed runs, which import little, come with a name.
+    # Imported late: streamed runs pass a name and import little.
     from batchlab.platform.network_model import NetworkModel  # noqa: PLC0415
 
     try:
@@ -351,7 +351,7 @@ def _check_sharing(name: str, value: object) -> None:
         raise SimulationError(f"{name} = {shown(value)}; {rule}. Use {known}.")
 
 
-# What each option must be: a function of its name and value that refuses a wrong one.
+# A check for each option: a function of name and value that raises for invalid values.
 _RULES: Mapping[str, Callable[[str, object], None]] = {
     "seed": _check_seed,
     "walltime": _one_of(WALLTIME_ACTIONS),
@@ -389,7 +389,7 @@ def _read_sleep(value: object) -> NodeSleep:
 
 
 def _read(name: str, value: Any) -> Any:  # noqa: ANN401  # the rules look at it
-    """Make an object of the mapping that describes it; other values are as they are."""
+    """Build an object from the mapping that describes it; return other values unchanged."""
     if name == "sleep" and value is not None:
         return _read_sleep(value)
     if name == "sharing" and isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Looking at how much of the platform is used, in equal intervals."""
+"""Periodic observation of the use of the platform."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ __all__ = ["Sensing"]
 
 @dataclass(frozen=True)
 class Sensing:
-    """What to look at during a run, for `Result.utilisation`.
+    """Quantities to observe periodically in a run, for `Result.utilisation`.
 
     Parameters
     ----------
     interval
-        Seconds between two looks, > 0.
+        Seconds between two observations, > 0.
     links
-        The names of links that are looked at one by one; they do not count as the network. Nor do the
-        platform's ``read_links`` and ``write_links``, which are always among them.
+        Names of links that are observed one by one and do not count as part of the network. The platform's
+        ``read_links`` and ``write_links`` are always added.
     since
-        The instant (s) from which the intervals count; the first submission unless given. The first look is
-        the last one that is not after the first submission.
+        The time (s) from which intervals are counted. The first observation is the last multiple that is not
+        after the first submission. [default: the first submission]
 
     Raises
     ------
     SimulationError
-        If the interval is not a finite number > 0, or ``since`` no instant.
+        If the interval is not a finite number > 0, or ``since`` is not a time.
     """
 
     interval: float

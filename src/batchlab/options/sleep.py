@@ -1,4 +1,4 @@
-"""When nodes sleep: after how long, how many stay on, and what they are woken for (S21)."""
+"""When nodes sleep: idle time before it, number of nodes kept on, and reasons to wake them (S21)."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ _FLAGS = ("counted", "prefer_on")
 _SPECS = Grammar("rule", SimulationError, "timeout(300) or timeout(suspend=60, off=1800, keep=4)")
 
 After = float | Mapping[str, float] | Sequence[tuple[str, float]]
-"""Seconds until nodes enter their first sleep state, or those until they enter the states of these names."""
+"""Seconds until nodes enter their first sleep state, or by the names of states."""
 
 Keep = float | Mapping[str, float] | Sequence[tuple[str | float, float]]
-"""A number of nodes, or numbers from each time of day on, or from each time of the simulation on (s)."""
+"""A number of nodes, or numbers by time of day, or by simulated time (s)."""
 
 
 @dataclass(frozen=True)
 class NodeSleep:
-    """When nodes sleep, and what they are woken for.
+    """When nodes sleep, and for which jobs they are woken.
 
     Parameters
     ----------
     after
-        For how many seconds a node is idle before it enters the first of its group's sleep states; or, by the
-        names of states, before it enters these: ``{"suspend": 60, "off": 1800}``.
+        Seconds that a node is idle before it enters the first of its group's sleep states; or seconds by the
+        names of states: ``{"suspend": 60, "off": 1800}``.
     keep
-        How many idle nodes are to stay on, or to be woken where there are fewer: a number; numbers by the
-        time of day, ``{"08:00": 40, "18:00": 2}``, each until the next one; or pairs of a time of the
-        simulation (s) and a number. The time of day is that of ``System.start_time``, else of
-        ``UnixStartTime`` in the header of the log, in the time zone of the log, else UTC. If neither is
-        given, time 0 is midnight UTC, and a warning of the result says so. ``inf`` keeps all nodes on.
+        Number of idle nodes to keep on, or to wake if there are fewer: a number; numbers by the time of day,
+        ``{"08:00": 40, "18:00": 2}``, each valid until the next one; or pairs of a simulated time (s) and a
+        number. The time of day follows from ``System.start_time``, else from ``UnixStartTime`` in the header
+        of the log, in the time zone of the log, else UTC. If both are missing, time 0 is midnight UTC, and
+        the result has a warning. ``inf`` keeps all nodes on.
     wake
-        ``"job"``: a sleeping node is woken when a job is given it. ``"queue"``: also while the first waiting
-        job could use it and has not started.
+        ``"job"``: a sleeping node is woken when it is allocated to a job. ``"queue"``: also while the first
+        waiting job could use it and has not started.
     counted
-        Whether a job's time_limit counts the time in which its nodes wake.
+        True if a job's time_limit includes the time to wake its nodes.
     prefer_on
-        Whether a job that starts goes to nodes that are on, where it fits on these alone.
+        True to start a job on nodes that are on, if it fits on these alone.
 
     Raises
     ------
     SimulationError
-        If a value breaks its rule.
+        If a value is invalid.
 
     Examples
     --------
@@ -83,24 +83,24 @@ class NodeSleep:
 
     @property
     def by_state(self) -> dict[str, float] | None:
-        """Seconds by the names of states; None where they are those of the first state."""
+        """Seconds by the names of states; None if `after` applies to the first state."""
         return dict(self.after) if isinstance(self.after, tuple) else None
 
     @property
     def is_daily(self) -> bool:
-        """Whether `keep` goes by the time of day."""
+        """True if `keep` depends on the time of day."""
         return isinstance(self.keep, tuple) and isinstance(self.keep[0][0], str)
 
     @property
     def steps(self) -> list[tuple[float, float]]:
-        """How many nodes stay on from when: seconds, of the day or of the simulation, in ascending order."""
+        """Numbers of nodes to keep on with their begin times, seconds of the day or simulated, ascending."""
         if not isinstance(self.keep, tuple):
             return [(-inf, float(self.keep))] if isinstance(self.keep, int | float) and self.keep else []
         return sorted((_seconds(time), float(count)) for time, count in self.keep)
 
     @classmethod
     def of(cls, value: object) -> NodeSleep:
-        """Make one of a spec string, seconds, or the mapping of its fields that a file has."""
+        """Build the rules from a spec string, seconds, or a mapping of the fields as in a file."""
         if isinstance(value, cls):
             return value
         if isinstance(value, str):
@@ -116,18 +116,18 @@ class NodeSleep:
 
     @classmethod
     def parse(cls, text: str) -> NodeSleep:
-        """Read a spec: ``timeout(300)``, ``timeout(suspend=60, off=1800, keep=4, wake=queue)``.
+        """Parse a spec: ``timeout(300)``, ``timeout(suspend=60, off=1800, keep=4, wake=queue)``.
 
         Parameters
         ----------
         text
             Seconds, or seconds by the names of states; then the other fields by name. Numbers of nodes by
-            the time of day are text: ``keep="08:00=40 18:00=2"``.
+            time of day are a text: ``keep="08:00=40 18:00=2"``.
 
         Raises
         ------
         SimulationError
-            If the text is no such spec.
+            If the text is not a valid spec.
         """
         _, call = _SPECS.parse(text)
         if call.name != _RULE:
@@ -210,7 +210,7 @@ def _check_number(value: object, where: str) -> None:
 
 
 def _seconds(time: object) -> float:
-    """Give a time of day, or of the simulation, in seconds."""
+    """Return a time of day, or a simulated time, in seconds."""
     if isinstance(time, str):
         found = _TIME_OF_DAY.fullmatch(time)
         if found is None:
@@ -241,5 +241,5 @@ def _steps_of(text: str) -> list[tuple[str | float, float]]:
 
 
 def _text(value: object) -> str:
-    """Write a number as short as it can be read back; a time of day is its own text."""
+    """Format a number without loss of precision; a time of day is returned unchanged."""
     return format_number(value) if isinstance(value, float) else str(value)

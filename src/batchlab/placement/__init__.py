@@ -1,4 +1,4 @@
-"""Placements: orders of the nodes of a machine, ranks on the nodes of a job, and how far apart these are.
+"""Placements: orders of nodes, mappings of ranks to the nodes of a job, and hops between nodes.
 
 >>> import batchlab as bl
 >>> system = bl.System.of(bl.Platform.torus((4, 2, 2), bandwidth="5GBps"))

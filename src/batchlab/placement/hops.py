@@ -1,4 +1,4 @@
-"""Hops of the messages of a job: links between routers, as `batchlab.platform.hops` counts them."""
+"""Hops of the messages of a job: links between routers, as counted by `batchlab.platform.hops`."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["Hops", "distance", "hops"]
 
 
 class Hops(NamedTuple):
-    """Hops of some messages.
+    """Hops of messages.
 
     Attributes
     ----------
     messages
-        How many messages there are.
+        Number of messages.
     total
-        The sum of their hops.
+        Sum of their hops.
     most
-        The most hops of one message.
+        Maximum number of hops of a message.
     """
 
     messages: int
@@ -36,7 +36,7 @@ class Hops(NamedTuple):
 
     @property
     def mean(self) -> Fraction:
-        """The mean, exactly; 0 where there are no messages."""
+        """The exact mean number of hops; 0 without messages."""
         return Fraction(self.total, self.messages) if self.messages else Fraction(0)
 
 
@@ -48,15 +48,15 @@ def hops(system: System, nodes: Sequence[int], messages: Iterable[tuple[int, int
     system
         A system on a platform.
     nodes
-        The node of each rank: the nodes of a job where ranks are one per node, or what `packed` and others
-        give.
+        The node of each rank: the nodes of a job with one rank per node, or the result of `packed` and
+        similar functions.
     messages
-        Pairs of ranks, source and target; each pair of ranks once unless given.
+        Pairs of ranks, source and target. [default: each pair of ranks once]
 
     Returns
     -------
     Hops
-        Messages between ranks of one node, and of nodes at one router, have none.
+        Messages between ranks of one node, or between nodes of one router, have no hops.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def hops(system: System, nodes: Sequence[int], messages: Iterable[tuple[int, int
 
 
 def distance(system: System) -> Callable[[int, int], int]:
-    """Give the function that counts the hops from one node of a system to another (`batchlab.platform.hops`).
+    """Return a function that counts the hops between two nodes of a system (`batchlab.platform.hops`).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Where the nodes of a system are in its network: the topology, and the place of each node in it."""
+"""The positions of nodes in their network: the topology, and the index of each node in it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["Layout", "layout_of", "number_of"]
 
 @dataclass(frozen=True)
 class Layout:
-    """The topology that connects the nodes of a system, and where each node is.
+    """The topology that connects the nodes of a system, and the position of each node.
 
     Parameters
     ----------
     topology
-        How the nodes are connected.
+        The topology.
     places
-        Of each node of the system its place among the nodes of the topology.
+        For each node of the system, its index in the topology.
     """
 
     topology: Topology
@@ -39,16 +39,16 @@ class Layout:
         return self.topology.levels or (max(self.places, default=0) + 1,)
 
     def coordinates(self, node: int) -> tuple[int, ...]:
-        """Give the coordinates of a node, the lowest level first."""
+        """Return the coordinates of a node, the lowest level first."""
         return self.topology.coordinates(self.places[node])
 
     def torus(self) -> Torus:
-        """Give the topology, which must be a torus.
+        """Return the topology, after checking that it is a torus.
 
         Raises
         ------
         PlatformError
-            If it is none.
+            If it is not a torus.
         """
         if not isinstance(self.topology, Torus):
             kind = type(self.topology).__name__
@@ -57,7 +57,7 @@ class Layout:
 
 
 def number_of(coordinates: Sequence[int], sizes: Sequence[int], order: Sequence[int]) -> int:
-    """Give the number of a point of a box; the first dimension named in the order runs fastest."""
+    """Return the index of a point in a box; the first dimension of the order varies fastest."""
     number, weight = 0, 1
     for dimension in order:
         number += weight * coordinates[dimension]
@@ -66,7 +66,7 @@ def number_of(coordinates: Sequence[int], sizes: Sequence[int], order: Sequence[
 
 
 def layout_of(system: System | Platform) -> Layout:
-    """Find out how the nodes of a system, or all compute hosts of a platform, are connected.
+    """Find the topology that connects the nodes of a system, or all compute hosts of a platform.
 
     Raises
     ------

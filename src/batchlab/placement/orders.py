@@ -1,6 +1,6 @@
-"""Orders of nodes: every function gives the numbers of all nodes of a system, each once (S22).
+"""Orders of nodes: each function returns all node numbers of a system, each once (S22).
 
-On a torus the nodes of a router follow one another.
+On a torus, the nodes of a router are adjacent.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 __all__ = ["AXES", "axes_order", "box_order", "hilbert_order", "level_order", "random_order"]
 
 AXES = ("xyz", "abcdefghij")
-"""The names of the dimensions of a torus: of three or fewer, and of more."""
+"""The names of the dimensions of a torus: for up to three dimensions, and for more."""
 
 _WORD = 2**64 - 1
 
 
 def random_order(nodes: int, seed: int) -> list[int]:
-    """Shuffle the nodes: by a hash of the seed and the node.
+    """Shuffle the nodes by a hash of the seed and the node number.
 
     Parameters
     ----------
     nodes
-        How many nodes there are.
+        Number of nodes.
     seed
         From 0 to 2^64 - 1.
     """
@@ -46,12 +46,12 @@ def axes_order(system: System, axes: str) -> list[int]:
     system
         A system on a platform whose nodes are one torus.
     axes
-        Each dimension once, the first one runs fastest: ``"xyz"``, ``"zxy"``; ``"abcde"`` in five dimensions.
+        Each dimension once, the fastest first: ``"xyz"``, ``"zxy"``; ``"abcde"`` in five dimensions.
 
     Raises
     ------
     PlatformError
-        If the nodes are no torus, or the axes are not its dimensions.
+        If the nodes do not form a torus, or the axes are not its dimensions.
     """
     sizes = layout_of(system).torus().dimensions
     order = _dimensions(axes, len(sizes))
@@ -59,7 +59,7 @@ def axes_order(system: System, axes: str) -> list[int]:
 
 
 def box_order(system: System, sides: Sequence[int], axes: str | None = None) -> list[int]:
-    """Order the nodes of a torus by boxes: one box after the other, by node number within a box.
+    """Order the nodes of a torus box by box, and by node number within a box.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def box_order(system: System, sides: Sequence[int], axes: str | None = None) -> 
     sides
         The sides of a box, in routers; each divides the size of its dimension.
     axes
-        How boxes follow one another, as for `axes_order`; in the order of the dimensions unless given.
+        Order of the boxes, as for `axes_order`. [default: the order of the dimensions]
 
     Raises
     ------
@@ -98,9 +98,9 @@ def box_order(system: System, sides: Sequence[int], axes: str | None = None) -> 
 
 
 def hilbert_order(system: System) -> list[int]:
-    """Order the nodes of a torus along a Hilbert curve through the enclosing cube of a power of two.
+    """Order the nodes of a torus along a Hilbert curve through an enclosing cube with a power of two as side.
 
-    Routers that the torus does not have are left out, so that a step may be longer than one hop there.
+    Points of the cube outside the torus are skipped, so a step across them may be longer than one hop.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def hilbert_order(system: System) -> list[int]:
     Raises
     ------
     PlatformError
-        If the nodes are no torus.
+        If the nodes do not form a torus.
 
     Notes
     -----
@@ -128,16 +128,17 @@ def level_order(system: System, levels: Sequence[int] = ()) -> list[int]:
     system
         A system on a platform whose nodes are one cluster.
     levels
-        Levels, the lowest is 1; the first one named runs fastest, those that are not named follow from the
-        lowest on. None: nodes below one switch follow one another, then those of the next switch.
+        Levels, from 1 for the lowest. The first one varies fastest; levels not listed follow from the lowest.
+        An empty sequence: the nodes of one switch are adjacent, followed by those of the next switch.
 
         A fat tree has its own levels; a dragonfly has the nodes of a blade (1), the blades of a chassis (2),
-        the chassis of a group (3) and the groups (4); a torus the nodes of a router (1), and its dimensions.
+        the chassis of a group (3) and the groups (4); a torus has the nodes of a router (1), and its
+        dimensions.
 
     Raises
     ------
     PlatformError
-        If there is no such level, or one is named twice.
+        If a level does not exist, or is listed twice.
     """
     layout = layout_of(system)
     sizes = layout.levels
@@ -152,7 +153,7 @@ def level_order(system: System, levels: Sequence[int] = ()) -> list[int]:
 
 
 def _by_router(system: System, key: Callable[[tuple[int, ...]], object]) -> list[int]:
-    """Sort the nodes by a key of the coordinates of their routers, then by their places."""
+    """Sort the nodes by a key of their routers' coordinates, then by their indices."""
     layout = layout_of(system)
     of_router = cache(key)
 
@@ -163,7 +164,7 @@ def _by_router(system: System, key: Callable[[tuple[int, ...]], object]) -> list
 
 
 def _dimensions(axes: str, count: int) -> list[int]:
-    """Give the numbers of the dimensions that a text names."""
+    """Return the indices of the dimensions in a text."""
     names = next((known for known in AXES if len(known) >= count), AXES[-1])[:count]
     if sorted(axes) != sorted(names):
         example = next("".join(each) for each in itertools.permutations(reversed(names)))
@@ -173,7 +174,7 @@ def _dimensions(axes: str, count: int) -> list[int]:
 
 
 def _hilbert_index(point: list[int], bits: int) -> int:
-    """Give a point's place on the curve; `point` is changed."""
+    """Return the index of a point on the curve; `point` is modified."""
     for shift in reversed(range(1, bits)):
         bit = 1 << shift
         for axis in range(len(point)):
@@ -197,7 +198,7 @@ def _hilbert_index(point: list[int], bits: int) -> int:
 
 
 def _mix(a: int, b: int) -> int:
-    """SplitMix64's finaliser over a + (b + 1)·0x9E3779B97F4A7C15, as the kernel draws."""
+    """SplitMix64's finaliser of a + (b + 1)·0x9E3779B97F4A7C15, as in the kernel."""
     z = (a + (b + 1) * 0x9E3779B97F4A7C15) & _WORD
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _WORD

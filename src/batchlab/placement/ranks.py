@@ -1,4 +1,4 @@
-"""Ranks on the nodes of a job: which rank is on which of its nodes (S22)."""
+"""Mappings of ranks to the nodes of a job (S22)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["custom", "cyclic", "one_per_node", "packed"]
 
 
 def packed(nodes: Sequence[int], ranks: int, per_node: int) -> list[int]:
-    """Put as many ranks on a node as it takes, then go on to the next.
+    """Fill each node with ranks before the next one.
 
     Parameters
     ----------
     nodes
         The nodes of the job, in order.
     ranks
-        How many ranks there are.
+        Number of ranks.
     per_node
-        The most ranks on a node, at least 1.
+        Maximum number of ranks on a node, at least 1.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def packed(nodes: Sequence[int], ranks: int, per_node: int) -> list[int]:
 
 
 def one_per_node(nodes: Sequence[int], ranks: int | None = None) -> list[int]:
-    """Put one rank on each node; on all of them unless `ranks` is given.
+    """Place one rank on each node; on all nodes unless `ranks` is given.
 
     Raises
     ------
@@ -55,9 +55,9 @@ def one_per_node(nodes: Sequence[int], ranks: int | None = None) -> list[int]:
 
 
 def cyclic(nodes: Sequence[int], ranks: int, per_node: int) -> list[int]:
-    """Deal the ranks around the nodes, one at a time, over as few nodes as take them all.
+    """Deal the ranks to the nodes in turn, over the smallest sufficient number of nodes.
 
-    Parameters and errors are those of `packed`.
+    Parameters and errors as for `packed`.
 
     Examples
     --------
@@ -70,21 +70,21 @@ def cyclic(nodes: Sequence[int], ranks: int, per_node: int) -> list[int]:
 
 
 def custom(nodes: Sequence[int], places: Sequence[int], per_node: int) -> list[int]:
-    """Put each rank on the node whose place among the nodes of the job is given.
+    """Place each rank on the node with the given index.
 
     Parameters
     ----------
     nodes
         The nodes of the job, in order.
     places
-        For each rank the place of its node, from 0.
+        For each rank, the index of its node among the nodes of the job, from 0.
     per_node
-        The most ranks on a node.
+        Maximum number of ranks on a node.
 
     Raises
     ------
     PlatformError
-        If there is no such place, or a node has more ranks than that.
+        If an index is out of range, or a node has too many ranks.
     """
     for rank, place in enumerate(places):
         if not 0 <= place < len(nodes):

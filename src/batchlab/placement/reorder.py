@@ -1,4 +1,4 @@
-"""Reordering of ranks: which rank goes to which place, so that what they send crosses few links."""
+"""Reordering of ranks to reduce the number of links that their messages cross."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ __all__ = ["hop_bytes", "reorder"]
 def reorder(matrix: ArrayLike, nodes: Sequence[int], system: System) -> list[int]:
     """Map the ranks of a job to its places so that hop-bytes decrease.
 
-    The rule is that of jobs with ``rank_order`` `"mapped"` (S22): greedily first, the rank with most traffic
-    takes the place in the middle, then again and again the rank that exchanges most with those that have a
-    place takes the free place with fewest hop-bytes to them. What is better of this and the places as they
-    are given is then refined: each rank swaps places with the one with which it gains most, again and again
-    until no swap gains anything, or 20 times at most.
+    This is the rule of jobs with ``rank_order`` `"mapped"` (S22). First a greedy mapping: the rank with most
+    traffic gets the central place; then, repeatedly, the rank with most traffic to placed ranks gets the
+    free place with the fewest hop-bytes to them. The better of this mapping and the given places is refined:
+    each rank swaps places with the rank that yields the largest gain, until no swap has a gain, in at most
+    20 rounds.
 
     Parameters
     ----------
     matrix
         Bytes from each rank to each; shape (ranks, ranks).
     nodes
-        The node of each place, as `packed` gives them: rank i is at place i before.
+        The node of each place, as returned by `packed`: initially, rank i is at place i.
     system
         A system on a platform.
 
     Returns
     -------
     list of int
-        The node of each rank; a permutation of `nodes`. Hop-bytes are never more than before.
+        The node of each rank; a permutation of `nodes`. Hop-bytes never increase.
 
     Raises
     ------
     PlatformError
-        If the matrix is not square, not of as many ranks as places, or has entries below 0 or not finite; if
-        the system has no platform.
+        If the matrix is not square, its size differs from the number of places, or it has entries that are
+        negative or not finite; if the system has no platform.
 
     Notes
     -----
     T. Hoefler and M. Snir, Generic topology mapping strategies for large-scale parallel architectures, ICS
-    2011 (greedy mapping); then pairwise exchange. With e pairs of ranks that exchange something: O(nodes · e)
-    to begin with, then O(ranks²) for each time that all ranks look for swaps, and O(nodes) for each swap and
-    rank that a swapped one exchanges with. Ties go to the first, so the result is always the same.
+    2011 (greedy mapping); then pairwise exchange. For e communicating pairs of ranks: O(nodes · e) for the
+    greedy mapping, O(ranks²) for each round of swaps, and O(nodes) for each swap and communication partner of
+    a swapped rank. Ties go to the first rank, so the result is deterministic.
 
     Examples
     --------
@@ -71,9 +71,9 @@ def reorder(matrix: ArrayLike, nodes: Sequence[int], system: System) -> list[int
 
 
 def hop_bytes(matrix: ArrayLike, nodes: Sequence[int], system: System) -> float:
-    """Sum hops × bytes of what the ranks on some nodes send.
+    """Sum hops × bytes over the messages between ranks.
 
-    Parameters and errors are those of `reorder`; `nodes` has the node of each rank.
+    Parameters and errors as for `reorder`; `nodes` has the node of each rank.
     """
     traffic = _checked(matrix, len(nodes))
     _, at, hops = _hops(nodes, system)
@@ -90,7 +90,7 @@ def _checked(matrix: ArrayLike, ranks: int) -> NDArray[np.float64]:
 
 
 def _hops(nodes: Sequence[int], system: System) -> tuple[list[int], NDArray[np.uint32], NDArray[np.uint32]]:
-    """Give the distinct nodes, the number of that of each place, and the hops from each to each."""
+    """Return the distinct nodes, the index of each place's node among them, and the hops between them."""
     between, distinct = distance(system), [*dict.fromkeys(nodes)]
     numbers = {node: number for number, node in enumerate(distinct)}
     table = [between(one, other) for one in distinct for other in distinct]

@@ -1,4 +1,4 @@
-"""Predictors: what a job's run time is taken to be by schedulers."""
+"""Predictors: estimates of run times for schedulers."""
 
 from batchlab.lazy import listing
 from batchlab.predictor.history import LastTwo, RecursiveMean
@@ -17,4 +17,4 @@ PREDICTORS: dict[str, type[Predictor]] = {
     "recursive_mean": RecursiveMean,
     "requested": Requested,
 }
-"""The predictors that specs may name."""
+"""Predictors by their names in specs."""

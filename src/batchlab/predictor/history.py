@@ -1,4 +1,4 @@
-"""Predictors that go by what the same user's jobs took before."""
+"""Predictors that use earlier run times of the same user."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Corrected", "LastTwo", "RecursiveMean"]
 
-# How much longer a job is taken to run each time that it outlives its estimate; seconds.
+# Increments of the estimate each time that a job outlives it; seconds.
 _INCREMENTS = (60.0, 300.0, 900.0, 1800.0, 3600.0, 7200.0, 18_000.0, 36_000.0, 72_000.0, 180_000.0, 360_000.0)
 
 
 class Corrected(Predictor):
-    """Keeps apart the jobs of different users, and corrects itself; never says more than was requested.
+    """Separates jobs by user, and corrects estimates; never exceeds the requested time.
 
     Parameters
     ----------
     column
-        The column of the workload that tells whose a job is.
+        The column of the workload with the user.
     """
 
     def __init__(self, column: str = "user_id") -> None:
@@ -34,7 +34,7 @@ class Corrected(Predictor):
         self._outlived: dict[int, int] = {}
 
     def begin(self, view: View) -> None:
-        """Forget everything."""
+        """Reset the predictor."""
         self._outlived.clear()
         try:
             self._users: list[Hashable] = view.columns[self.column].tolist()
@@ -43,11 +43,11 @@ class Corrected(Predictor):
             raise PolicyError(f"{name} goes by column {self.column!r}: {error.args[0]}") from None
 
     def user(self, job: Job) -> Hashable:
-        """Tell whose a job is."""
+        """Return the user of a job."""
         return self._users[job.row]
 
     def correct(self, job: Job, view: View) -> float:  # noqa: ARG002
-        """Add an increment that grows each time; never more than was requested.
+        """Add an increment that grows with each correction, up to the requested time.
 
         The idea is from D. Tsafrir, Y. Etsion, D. G. Feitelson: Backfilling using system-generated
         predictions rather than user runtime estimates. IEEE TPDS 18(6), 2007.
@@ -58,14 +58,14 @@ class Corrected(Predictor):
         return min(job.estimate + increment, job.requested_time)
 
     def learn(self, job: Job, view: View) -> None:  # noqa: ARG002
-        """Forget how often a job that has ended was corrected."""
+        """Delete the count of corrections of a finished job."""
         self._outlived.pop(job.row, None)
 
 
 class LastTwo(Corrected):
-    """The average of the run times of the user's two latest jobs that have ended.
+    """The average of the run times of the user's two latest finished jobs.
 
-    A user's first job is taken to run for its requested time; no job's for more.
+    The estimate of a user's first job is its requested time; no estimate exceeds the requested time.
 
     Source: D. Tsafrir, Y. Etsion, D. G. Feitelson: Backfilling using system-generated predictions rather than
     user runtime estimates. IEEE TPDS 18(6), 2007 (part of EASY++).
@@ -73,39 +73,39 @@ class LastTwo(Corrected):
     Parameters
     ----------
     column
-        The column of the workload that tells whose a job is.
+        The column of the workload with the user.
     """
 
     def begin(self, view: View) -> None:
-        """Forget everything."""
+        """Reset the predictor."""
         super().begin(view)
         self._latest: dict[Hashable, deque[float]] = {}
 
     def estimate(self, job: Job, view: View) -> float:  # noqa: ARG002
-        """Average the two latest run times, seconds."""
+        """Return the average of the two latest run times, seconds."""
         latest = self._latest.get(self.user(job))
         if not latest:
             return job.requested_time
         return min(sum(latest) / len(latest), job.requested_time)
 
     def learn(self, job: Job, view: View) -> None:
-        """Remember how long a job ran."""
+        """Store the run time of a finished job."""
         self._latest.setdefault(self.user(job), deque(maxlen=2)).append(job.run_time)
         super().learn(job, view)
 
 
 class RecursiveMean(Corrected):
-    """A running mean of the user's run times, in which the latest job counts for `weight`.
+    """An exponential mean of the user's run times, in which the latest job has the weight `weight`.
 
-    mean ← (1 − weight)·mean + weight·run_time. A user's first job is taken to run for its requested time;
-    no job for more.
+    mean ← (1 − weight)·mean + weight·run_time. The estimate of a user's first job is its requested time; no
+    estimate exceeds the requested time.
 
     Parameters
     ----------
     weight
-        Of the latest job, in (0, 1].
+        Weight of the latest job, in (0, 1].
     column
-        The column of the workload that tells whose a job is.
+        The column of the workload with the user.
     """
 
     def __init__(self, weight: float = 0.5, column: str = "user_id") -> None:
@@ -115,17 +115,17 @@ class RecursiveMean(Corrected):
         self.weight = weight
 
     def begin(self, view: View) -> None:
-        """Forget everything."""
+        """Reset the predictor."""
         super().begin(view)
         self._mean: dict[Hashable, float] = {}
 
     def estimate(self, job: Job, view: View) -> float:  # noqa: ARG002
-        """Give the user's mean, seconds."""
+        """Return the user's mean, seconds."""
         mean = self._mean.get(self.user(job))
         return job.requested_time if mean is None else min(mean, job.requested_time)
 
     def learn(self, job: Job, view: View) -> None:
-        """Take how long a job ran into the user's mean."""
+        """Update the user's mean with the run time of a finished job."""
         user = self.user(job)
         mean = self._mean.get(user, job.run_time)
         self._mean[user] = mean + self.weight * (job.run_time - mean)

@@ -1,4 +1,4 @@
-"""Predictors that learn nothing."""
+"""Predictors without learning."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ __all__ = ["Clairvoyant", "Requested"]
 
 
 class Requested(Predictor):
-    """The requested time: what schedulers go by unless a predictor is given."""
+    """The requested time, the default of schedulers."""
 
     def estimate(self, job: Job, view: View) -> float:  # noqa: ARG002
-        """Give the requested time, seconds."""
+        """Return the requested time, seconds."""
         return job.requested_time
 
 
 class Clairvoyant(Predictor):
-    """The true run time: how good a policy could be if estimates were perfect."""
+    """The true run time, to measure the effect of perfect estimates."""
 
     clairvoyant: ClassVar[bool] = True
 
     def estimate(self, job: Job, view: View) -> float:  # noqa: ARG002
-        """Give the run time, seconds."""
+        """Return the run time, seconds."""
         return job.run_time

@@ -1,4 +1,4 @@
-"""A predictor that learns a quantile of the run time from what is known at submission, by scikit-learn."""
+"""A predictor that learns a quantile of the run time from data known at submission (scikit-learn)."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ if TYPE_CHECKING:
 __all__ = ["Quantile"]
 
 _DAY = 86_400.0
-# A line may lead anywhere; seconds.
+# Lower bound of predictions, because a linear model may extrapolate to any value; seconds.
 _SHORTEST = 1.0
-# Weight of the penalty on large coefficients; features and target are logarithms.
+# Weight of the penalty on large coefficients. Features and target are logarithms.
 _PENALTY = 1e-4
 
 
 class Quantile(Corrected):
     """A quantile of the run time, by a linear model of logarithms trained online.
 
-    A model is fitted to the latest jobs that have ended each time that `batch` further ones have. It goes by
-    what is known at submission: requested time, tasks, the hour, what the same user's latest jobs took, and
-    further columns of one's own. Until the first fit jobs are taken to run for their requested time; no job
-    for more. Same run, same estimates: nothing is random.
+    A model is fitted to the latest finished jobs after every `batch` finished jobs. Its features are known at
+    submission: requested time, tasks, the hour, run times of the same user's latest jobs, and further
+    columns. Before the first fit, the estimate is the requested time; no estimate exceeds it. Predictions are
+    deterministic.
 
     Needs the extra ``predict`` (scikit-learn).
 
     Parameters
     ----------
     quantile
-        In (0, 1): the share of jobs that should run no longer than predicted. High ones are seldom outlived,
-        low ones leave more room to backfill.
+        In (0, 1): the share of jobs that should run no longer than predicted. High quantiles are seldom
+        exceeded, low ones leave more room for backfilling.
     batch
-        How many jobs have to end between two fits.
+        Number of finished jobs between two fits.
     window
-        How many of the latest jobs each fit looks at; 1000 take about 0.1 s.
+        Number of latest jobs used in each fit; 1000 take about 0.1 s.
     column
-        The column of the workload that tells whose a job is.
+        The column of the workload with the user.
     further
-        Columns of numbers to go by as well.
+        Numeric columns to use as further features.
 
     Raises
     ------
@@ -87,7 +87,7 @@ class Quantile(Corrected):
         _regressor()
 
     def begin(self, view: View) -> None:
-        """Forget everything."""
+        """Reset the predictor."""
         super().begin(view)
         self._further = [np.asarray(view.columns[name], dtype=np.float64) for name in self.further]
         self._model: tuple[npt.NDArray[np.float64], float] | None = None
@@ -97,18 +97,18 @@ class Quantile(Corrected):
         self._until_fit = self.batch
 
     def estimate(self, job: Job, view: View) -> float:
-        """Predict, seconds."""
+        """Return the predicted run time, seconds."""
         features = self._features(job, view.now)
         self._asked[job.row] = features
         if self._model is None:
             return job.requested_time
         weights, constant = self._model
-        # No exponent that overflows: more than was requested is never said.
+        # Limit the exponent: it cannot overflow, and the prediction never exceeds the requested time.
         predicted = min(float(weights @ features) + constant, log1p(job.requested_time))
         return min(max(float(np.expm1(predicted)), _SHORTEST), job.requested_time)
 
     def learn(self, job: Job, view: View) -> None:
-        """Take note of a run time, and fit anew if it is time to."""
+        """Store a run time, and fit the model after every `batch` jobs."""
         super().learn(job, view)
         ran = log1p(job.run_time)
         _, mean = self._ran.get(self.user(job), (ran, ran))
@@ -128,7 +128,7 @@ class Quantile(Corrected):
     def _features(self, job: Job, now: float) -> list[float]:
         requested = log1p(job.requested_time)
         angle = 2 * pi * (now % _DAY) / _DAY
-        # Of a new user nothing is known: the request stands in.
+        # For a new user, the requested time replaces earlier run times.
         latest, mean = self._ran.get(self.user(job), (requested, requested))
         further = (float(column[job.row]) for column in self._further)
         return [requested, log1p(job.tasks), latest, mean, sin(angle), cos(angle), *further]

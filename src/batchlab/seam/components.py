@@ -133,8 +133,8 @@ class Allocator:
         Parameters
         ----------
         job
-            The job. The slots of all nodes suffice for it, but not necessarily those of the nodes that
-            it may use.
+            The job. Its tasks fit into the free slots of all nodes, but not necessarily into the slots of the
+            nodes that it may use.
         view
             The machine; ``free`` and ``slots`` at the instant in question, all else now.
 
@@ -205,7 +205,7 @@ class Observer:
     Attributes
     ----------
     name
-        Under which `value` is offered in ``view.values``, and `observations` in ``result.observations``.
+        Key of `value` in ``view.values``, and of `observations` in ``result.observations``.
     """
 
     name: str = ""

@@ -1,4 +1,4 @@
-"""When a scheduler is asked: once an instant, or event by event."""
+"""When a scheduler is called: once per instant, or event by event."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["Cause", "Invocation"]
 
 @dataclass(frozen=True)
 class Invocation:
-    """Which events a scheduler written in Python is asked about, one by one.
+    """Events for which a scheduler written in Python is called, one by one.
 
-    Without an invocation it is asked once at each instant, after everything else that happens there (S2).
-    With one, each of these events has a pass of its own, as in ElastiSim; ``view.cause`` tells which.
-    Evolving requests are always asked about.
+    Without an invocation, it is called once per instant, after all other events (S2). With one, each of these
+    events has its own pass, as in ElastiSim; ``view.cause`` is the event. Evolving requests always cause a
+    call.
 
     Parameters
     ----------
@@ -32,21 +32,21 @@ class Invocation:
     on_scheduling_point
         A running job can be resized.
     on_reconfiguration
-        A running job is about to be resized as was decided earlier; only where scheduling points are not
-        asked about.
+        A running job is about to be resized by an earlier decision; only if scheduling points do not cause
+        calls.
     interval
-        Seconds from one periodic question to the next; 0 for none.
+        Seconds between two periodic calls; 0 for none.
     since
-        The instant (s) from which these intervals count, as ElastiSim's do from 0; the first submission
-        unless given. No question is asked before the first submission.
+        The time (s) from which these intervals are counted; ElastiSim counts from 0. There is no call before
+        the first submission. [default: the first submission]
     minimum_interval
-        Seconds within which there is no second question: what falls into them is answered at their end by a
-        periodic one, and a job at its scheduling point goes on.
+        Minimum seconds between two calls. Events in between are handled at its end by a periodic call, and a
+        job at its scheduling point continues.
 
     Raises
     ------
     SimulationError
-        If a duration is not a finite number >= 0, or nothing would ever be asked about.
+        If a duration is not a finite number >= 0, or no event would ever cause a call.
 
     References
     ----------
@@ -81,16 +81,16 @@ class Invocation:
 
 @dataclass(frozen=True)
 class Cause:
-    """Why a scheduler is asked.
+    """Why a scheduler is called.
 
     Parameters
     ----------
     kind
-        ``"instant"`` if it is asked once an instant; else the event.
+        ``"instant"`` for one call per instant; otherwise the event.
     job
-        Whom it happened to; None for ``"instant"`` and ``"periodic"``.
+        The job of the event; None for ``"instant"`` and ``"periodic"``.
     tasks
-        For ``"evolving_request"``, how many tasks the job asks for.
+        For ``"evolving_request"``, the number of tasks that the job requests.
     """
 
     kind: CauseKind

@@ -92,14 +92,14 @@ class ForksAhead(Protocol):
     """A simulation that copies itself for a look ahead."""
 
     def look_ahead(self, policy: BuiltInPolicy | str | None = None, *, clairvoyant: bool) -> LookAhead:
-        """Return a copy that goes on by the knowledge of this moment."""
+        """Return a copy that continues with the information known at this moment."""
 
 
 class View(_kernel.View):
-    """The state of a simulation at this moment, and the ways to act on it.
+    """The state of a simulation at this moment, and methods to act on it.
 
-    Made by the simulation, and given to schedulers, allocators, predictors and observers. It is always the
-    same object, which shows what is so when it is asked.
+    Created by the simulation, and passed to schedulers, allocators, predictors and observers. It is always
+    the same object, which shows the present state.
 
     To see: ``now``, ``first_submission``, ``queue``, ``candidates``, ``running``, ``on_hold``, ``job``,
     ``jobs_on``, ``free``, ``total_free``, ``capacity``, ``slots``, ``place``, ``is_drained``,
@@ -109,36 +109,36 @@ class View(_kernel.View):
     ahead.
 
     To do: ``start``, ``reserve``, ``hold``, ``release``, ``preempt``, ``kill``, ``set_estimate``, ``resize``,
-    ``set_runtime_arguments``, ``drain``, ``resume``, ``reserve_capacity``, ``wake``. An act that breaks a
-    rule raises `DecisionError`, and nothing is changed.
+    ``set_runtime_arguments``, ``drain``, ``resume``, ``reserve_capacity``, ``wake``. An invalid action
+    raises `DecisionError`, and nothing is changed.
     """
 
     _simulation: Callable[[], ForksAhead | None]
 
     system: System
-    """The machine as it was described."""
+    """The machine."""
 
     @property
     def cause(self) -> Cause:
-        """Why the scheduler is being asked: see `Invocation`."""
+        """Why the scheduler is called: see `Invocation`."""
         kind, row, tasks = self.get_trigger()
         return Cause(kind, None if row is None else self.job(row), tasks)
 
     def over_limit(self, job: _kernel.Job, tasks: int | None = None) -> str | None:
-        """Name the limit of the system that stands against starting a waiting job now.
+        """Return the limit of the system that prevents the start of a waiting job now.
 
         Parameters
         ----------
         job
             The job.
         tasks
-            On how many tasks; those that it asks for unless given.
+            The number of tasks. [default: the requested number]
 
         Returns
         -------
         str or None
-            The first `Limit` that its start would go beyond; ``"reservation"`` where it could not end in the
-            one that it uses; None where nothing is against it, or it does not wait.
+            The first `Limit` that its start would exceed; ``"reservation"`` if it could not end in the
+            reservation that it uses; None if no limit prevents its start, or it does not wait.
         """
         number = self.limit_over(job, tasks)
         if number is None:
@@ -222,20 +222,20 @@ class View(_kernel.View):
         Parameters
         ----------
         policy
-            A built-in policy under which the copy goes on; unless given, a deep copy of this one.
+            A built-in policy for the copy. [default: a deep copy of the present policy]
         clairvoyant
-            Whether the copy knows the future: true run times, and jobs that are still to come. Unless set,
-            every job runs for its estimate and no further job comes.
+            True if the copy knows the future: true run times and later submissions. Otherwise every job runs
+            for its estimated run time, and no further job is submitted.
 
         Returns
         -------
         LookAhead
-            A `Simulation`, to be run on, asked and thrown away.
+            A `Simulation`, to be run, read and discarded.
 
         Raises
         ------
         DecisionError
-            If the future is asked for by a policy that is not clairvoyant, or the simulation is gone.
+            If a policy that is not clairvoyant requests the future, or the simulation no longer exists.
         """
         if clairvoyant and not self.clairvoyant:
             rule = "set clairvoyant = True on the class"
@@ -251,7 +251,7 @@ class View(_kernel.View):
         return self
 
 
-# What a log knows of a job only because it is over.
+# Columns with values that a log has only after the end of a job.
 HIDDEN = frozenset(
     {
         "run_time",
@@ -268,14 +268,14 @@ HIDDEN = frozenset(
     | {"eligible_time", "state", "exit_code", "exit_signal", "cancelled_by", "attempts", "logged_reason"}
     | {"allocated_nodes", "node_list", "node_names", "suspended_time", "used_walltime", "run_site"}
 )
-"""The columns that are hidden of a job before it is done."""
+"""Columns that are hidden until a job is done."""
 
 
 class Columns(Mapping[str, "npt.NDArray[Any]"]):
     """The workload's columns as NumPy arrays, by name: one value per row, read only.
 
-    ``columns.tasks`` is ``columns["tasks"]``. Columns in `HIDDEN` are shown to the clairvoyant only. All rows
-    are there, also those of jobs that are still to come; ``view.queue`` has the columns of waiting jobs.
+    ``columns.tasks`` is ``columns["tasks"]``. Columns in `HIDDEN` are shown to clairvoyant components only.
+    Rows of later submissions are included; ``view.queue`` has the columns of waiting jobs.
     """
 
     def __init__(self, jobs: pl.DataFrame, *, clairvoyant: bool) -> None:
@@ -301,13 +301,13 @@ class Columns(Mapping[str, "npt.NDArray[Any]"]):
             raise AttributeError(error.args[0]) from None
 
     def of_the_done(self, name: str) -> npt.NDArray[Any]:
-        """Return a column to ask about finished jobs, of which nothing is hidden."""
+        """Return a column for finished jobs, for which no column is hidden."""
         if name not in self._arrays:
             self._arrays[name] = self._array(name)
         return self._arrays[name]
 
     def seen_by(self, *, clairvoyant: bool) -> Columns:
-        """Return the columns as another component may see them."""
+        """Return the columns that another component may see."""
         return self if clairvoyant == self._clairvoyant else Columns(self._jobs, clairvoyant=clairvoyant)
 
     def __contains__(self, name: object) -> bool:
@@ -320,7 +320,7 @@ class Columns(Mapping[str, "npt.NDArray[Any]"]):
         return len(self._jobs.columns) - len(self._hidden)
 
     def __deepcopy__(self, _memo: dict[int, object]) -> Columns:
-        # They never change, so that a fork needs no others.
+        # Columns are immutable, so a fork can share them.
         return self
 
     def _array(self, name: str) -> npt.NDArray[Any]:
@@ -336,7 +336,7 @@ class Columns(Mapping[str, "npt.NDArray[Any]"]):
 
 
 class Values(Mapping[str, object]):
-    """What observers offer, by their names."""
+    """The values of observers, by name."""
 
     def __init__(self) -> None:
         self._observers: Mapping[str, OffersValue] = {}
@@ -344,13 +344,13 @@ class Values(Mapping[str, object]):
         self._catch_up: Callable[[], None] | None = None
 
     def offer(self, observers: Mapping[str, OffersValue], view: View, catch_up: Callable[[], None]) -> None:
-        """Take note of the observers, of the view that they are given, and of what tells them all changes."""
+        """Set the observers, their view, and the function that delivers pending changes to them."""
         self._observers = observers
         self._view = view
         self._catch_up = catch_up
 
     def __getitem__(self, name: str) -> object:
-        """Ask an observer for its value, which counts what this pass has decided so far."""
+        """Return the present value of an observer, including the effects of decisions in this pass."""
         if name not in self._observers or self._view is None:
             known = suggest(name, self._observers) or " There are none; pass observers=[…] to simulate()."
             raise KeyError(f"no observer named {name!r}.{known}")
