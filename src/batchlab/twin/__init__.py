@@ -1,4 +1,4 @@
-"""What-if studies of a cluster that runs Slurm, and the calibration of its twin on a log.
+"""What-if studies of a cluster that runs Slurm, and calibration of its twin on a log.
 
 See ``docs/slurm-twin.md``.
 """

@@ -1,4 +1,4 @@
-"""How far a twin's runs are from a log: the measure P, and the jobs that stay unexplained."""
+"""The distance of a twin's runs from a log: the measure P, and the number of unexplained jobs."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = ["Assessment", "assess", "discrepancy"]
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
-    """A twin against a log, with several seeds.
+    """Comparisons of a twin with a log, for several seeds.
 
     Parameters
     ----------
     comparisons
-        One for each seed, of the jobs that are assessed.
+        One comparison per seed, on the assessed jobs.
     tolerance
-        Up to so many seconds a job's time from submission to end may be off, and it is explained.
+        Maximum error of a job's turnaround, in seconds, to count as explained.
     """
 
     comparisons: tuple[Comparison, ...]
@@ -37,7 +37,7 @@ class Assessment:
 
     @property
     def P(self) -> tuple[float, ...]:  # noqa: N802  # the paper's name
-        """The measure with each seed, seconds."""
+        """The measure for each seed, seconds."""
         return tuple(each.P for each in self.comparisons)
 
     @property
@@ -47,12 +47,12 @@ class Assessment:
 
     @property
     def jobs(self) -> int:
-        """How many jobs were compared."""
+        """Number of compared jobs."""
         return len(self.comparisons[0])
 
     @property
     def unexplained(self) -> float:
-        """How many jobs are further off than the tolerance: the median over the seeds."""
+        """Number of jobs with an error above the tolerance: the median over the seeds."""
         return median(
             int(np.count_nonzero(each.differences["residence_difference"].abs().to_numpy() > self.tolerance))
             for each in self.comparisons
@@ -60,11 +60,11 @@ class Assessment:
 
     @property
     def typical(self) -> Comparison:
-        """The comparison whose P is the median, or the next below."""
+        """The comparison with the median P, or the next below."""
         return sorted(self.comparisons, key=lambda each: each.P)[(len(self.comparisons) - 1) // 2]
 
     def to_dict(self) -> dict[str, object]:
-        """Give plain values, ready for JSON."""
+        """Return a JSON-compatible dictionary."""
         return {
             "P": list(self.P),
             "median_P": self.median_P,
@@ -88,11 +88,11 @@ def assess(
     Parameters
     ----------
     twin, log
-        What is run.
+        The twin to run, and the log.
     assessed
-        Shape (jobs,): which jobs are compared.
+        Shape (jobs,): the jobs to compare.
     seeds
-        Of the runs.
+        Seeds of the runs.
     tolerance
         As for `Assessment`.
     progress
@@ -116,12 +116,12 @@ def _stream(jobs: pl.DataFrame, times: tuple[Floats, Floats]) -> pl.DataFrame:
 
 
 def discrepancy(twin: Twin, log: Log, assessed: Mask, seeds: Sequence[int]) -> float:
-    """Give what a fit makes least: how far starts and ends typically are from the log's; seconds.
+    """Return the objective of a fit: the typical distance of starts and ends from the log; seconds.
 
-    With d the differences of starts and of ends, the geometric mean of 1 s + abs(d), less 1 s; the mean
-    over the seeds, and infinite where a job does not start. P, the root of the mean square, is ruled by
-    the few jobs that a small change moves by hours: it hardly tells values that explain most jobs to the
-    second from others.
+    With d the differences of starts and of ends, this is the geometric mean of 1 s + abs(d), minus 1 s,
+    averaged over the seeds; infinite if a job does not start. P, the root mean square, is dominated by the
+    few jobs that a small change moves by hours, so it hardly distinguishes values that explain most jobs to
+    the second from others.
     """
     found = []
     for seed in seeds:

@@ -1,4 +1,4 @@
-"""Durations of three digits in one unit, for tables."""
+"""Format durations with three digits in one unit, for tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNITS = (("d", 86_400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0))
 
 
 def amount(seconds: float | None) -> str:
-    """Write a duration in one unit, as ``1.5 h``; nothing known is a dash."""
+    """Format a duration in one unit, as ``1.5 h``; a dash if unknown."""
     if seconds is None:
         return "–"
     unit = _unit(abs(seconds))
@@ -22,7 +22,7 @@ def amount(seconds: float | None) -> str:
 
 
 def amounts(seconds: tuple[float, ...]) -> str:
-    """Write the least and the greatest of durations."""
+    """Format the minimum and the maximum of durations."""
     least, most = amount(min(seconds)), amount(max(seconds))
     return least if least == most else f"{least} to {most}"
 
@@ -34,20 +34,20 @@ class Unit(NamedTuple):
     seconds: float
 
     def plain(self, seconds: float | None) -> str:
-        """Write a duration without its unit; an unknown one is a dash."""
+        """Format a duration without its unit; a dash if unknown."""
         return "–" if seconds is None else _digits(seconds / self.seconds)
 
     def interval(self, seconds: float, low: float, high: float) -> str:
-        """Write a duration with its interval, as ``1.5 (0.9 to 2.1)``."""
+        """Format a duration with its interval, as ``1.5 (0.9 to 2.1)``."""
         return f"{self.plain(seconds)} ({self.plain(low)} to {self.plain(high)})"
 
     def difference(self, seconds: float, low: float, high: float) -> str:
-        """Write a difference with its interval, as ``+1.5 (0.9 to 2.1)``."""
+        """Format a difference with its interval, as ``+1.5 (0.9 to 2.1)``."""
         return f"{'+' if seconds > 0 else ''}{self.interval(seconds, low, high)}"
 
 
 def unit_of(seconds: Iterable[float | None]) -> Unit:
-    """Choose one unit for several durations: that of the one in their middle."""
+    """Return a common unit for several durations: the unit of their median."""
     known = sorted(abs(each) for each in seconds if each)
     return _unit(known[len(known) // 2]) if known else Unit(*_UNITS[-1])
 
@@ -57,7 +57,7 @@ def _unit(greatest: float) -> Unit:
 
 
 def _digits(value: float) -> str:
-    """Write three digits, and no more than two decimals; from 1,000 on whole numbers."""
+    """Format a number with three digits and at most two decimals; without decimals from 1,000 on."""
     exact = float(f"{value:.0f}") if abs(value) >= _MANY else float(f"{value:.3g}")
     rounded = round(exact, 2) + 0.0  # no "-0"
     return f"{rounded:,.12g}".replace("-", "−")

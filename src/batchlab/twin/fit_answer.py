@@ -1,4 +1,4 @@
-"""What came of a fit: values, and how far the twin is from the log before and after."""
+"""The outcome of a fit: fitted values, and the distance of the twin from the log before and after."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ _SECONDS = ("submission", "launch", "completion", "main_phase", "backfill_phase"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fit:
-    """A fitted twin; ``str(fit)`` is for people.
+    """A fitted twin; ``str(fit)`` is a readable summary.
 
     Parameters
     ----------
     configured, twin
-        What was configured, and the same with what was fitted.
+        The configured twin, and the twin with the fitted values.
     parameters
-        What was fitted, with bounds and configured values.
+        The fitted parameters, with bounds and configured values.
     values
         The fitted values, by name.
     before, after
-        Both twins against the log, on the jobs of the test period.
+        Both twins compared with the log, on the jobs of the test period.
     trials
         A row per trial: ``trial`` (from 1), ``discrepancy`` (s) and a column for each parameter.
     train_jobs
-        How many jobs were submitted and started in the train period.
+        Number of jobs submitted and started in the training period.
     left_out
-        How many jobs of the log did not start and end.
+        Number of jobs in the log that did not start and end.
     boundary
-        Where the test period begins, seconds since the workload's origin.
+        Begin of the test period, seconds since the workload's origin.
 
     seeds, seed
-        How many runs each trial had, and the seed of the search.
+        Number of runs per trial, and the seed of the search.
     interrupted
         Whether Ctrl-C ended the search.
     """
@@ -75,19 +75,19 @@ class Fit:
 
     @property
     def fitted(self) -> Fitted:
-        """What was fitted, to be written to a file and applied to other configurations."""
+        """The fitted values, to write to a file and to apply to other configurations."""
         return Fitted(
             values=dict(self.values), configured={each.name: each.configured for each in self.parameters}
         )
 
     @property
     def discrepancies(self) -> tuple[float, float]:
-        """What the fit made least, on the train period: of the first trial, and of the best; seconds."""
+        """The objective on the training period, for the first and the best trial; seconds."""
         column = self.trials["discrepancy"].to_list()
         return column[0], min(column)
 
     def to_dict(self) -> dict[str, object]:
-        """Give all of it as plain values, ready for JSON."""
+        """Return a JSON-compatible dictionary."""
         first, best = self.discrepancies
         return {
             "configuration": self.configured.name,
@@ -117,12 +117,12 @@ class Fit:
 
 
 def finite(seconds: float) -> float | None:
-    """Give a number that JSON can write; None where some job did not start."""
+    """Return a number that JSON can represent; None if some job did not start."""
     return seconds if isfinite(seconds) else None
 
 
 def written(name: str, value: float | None) -> str:
-    """Write a value of a parameter."""
+    """Format a value of a parameter."""
     if value is None:
         return "drawn"
     text = f"{value:.0f}" if float(value).is_integer() else f"{value:.4g}"
@@ -152,7 +152,7 @@ def _lines(found: Fit) -> Iterator[str]:
 
 
 def judgement(found: Fit) -> dict[str, tuple[str, str]]:
-    """Compare before and after, by what is said of it."""
+    """Return the compared quantities with their values before and after the fit."""
     both = (found.before, found.after)
     seeds = len(found.after.comparisons)
     first, best = found.discrepancies

@@ -1,4 +1,4 @@
-"""The file of what was fitted, to be applied to the same configuration, and to others."""
+"""The file of fitted values, to apply to the same and to other configurations."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ class Fitted:
     Parameters
     ----------
     values
-        By the names of `batchlab.twin.PARAMETERS`.
+        The values by name in `batchlab.twin.PARAMETERS`.
     configured
-        What was configured where they were fitted; None for a phase that was drawn.
+        The values configured before the fit; None for a phase drawn from the seed.
     """
 
     values: Mapping[str, float]
     configured: Mapping[str, float | None]
 
     def applied(self, twin: Twin) -> Twin:
-        """Give a twin with the fitted values.
+        """Return a twin with the fitted values.
 
-        A parameter that the twin's configuration sets otherwise than the one that was fitted stays as it is:
-        such is the question of a what-if study.
+        A parameter is kept if the twin configures it differently from the fitted configuration, since such
+        differences are the subject of a what-if study.
 
         Raises
         ------
         TwinError
-            If the twin's policy does not have a parameter.
+            If the policy of the twin lacks a parameter.
         """
         same = {
             name: value
@@ -63,23 +63,23 @@ class Fitted:
 
 
 def write_fitted(fitted: Fitted, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write the file, whole or not at all.
+    """Write the file atomically.
 
     Parameters
     ----------
     fitted
-        What was found.
+        The fitted values.
     path
         The file.
     overwrite
-        Whether a file that batchlab did not write may be replaced. No output replaces an input.
+        Whether to replace a file that batchlab did not write. The input is never replaced.
 
     Raises
     ------
     OutputError
-        If the file is the one that the values were read from, or one that batchlab did not write.
+        If the file is the source of the values, or batchlab did not write it.
     TwinError
-        If it cannot be written.
+        If the file cannot be written.
     """
     lines = [_HEAD]
     for name, value in fitted.values.items():
@@ -95,12 +95,12 @@ def write_fitted(fitted: Fitted, path: str | os.PathLike[str], *, overwrite: boo
 
 
 def read_fitted(path: str | os.PathLike[str]) -> Fitted:
-    """Read the file.
+    """Read a file of fitted values.
 
     Raises
     ------
     TwinError
-        If it cannot be read, names no such parameter, or a value is none; it names the file and the
+        If the file cannot be read, or a parameter or a value is invalid; the message names the file and the
         parameter.
     """
     file = os.fspath(path)

@@ -1,4 +1,4 @@
-"""The fit of a twin on a log: parameters sought on one period of time, judged on the next."""
+"""The fit of a twin to a log: parameters are fitted on one period, and assessed on the next."""
 
 from __future__ import annotations
 
@@ -45,43 +45,43 @@ def fit(
     tolerance: float = 60.0,
     progress: Callable[[int, int], object] | None = None,
 ) -> Fit:
-    """Fit what a log does not say of a cluster.
+    """Fit parameters of a cluster that a log does not contain.
 
-    The parameters are sought with the jobs of the first period of the log alone: such that starts and
-    ends of those that started within it are nearest to the log's, by the geometric mean of 1 s +
-    difference. Then the whole log is run with what was configured and with what was fitted, and compared
-    on the jobs of the second period, with other seeds.
+    The parameters are fitted on the jobs of the first period only: they minimise the distance of starts and
+    ends from the log, for the jobs that started in the period, measured by the geometric mean of 1 s +
+    difference. Then the complete log is run with the configured and with the fitted values, and compared on
+    the jobs of the second period, with other seeds.
 
     Parameters
     ----------
     workload
-        The log, with starts: a column ``start_time`` or ``logged_wait_time``. Jobs that did not start and
-        end are left out.
+        The log, with starts: a column ``start_time`` or ``logged_wait_time``. Jobs that did not start and end
+        are dropped.
     twin
-        The configuration, with overheads as far as they are known.
+        The configuration, with overheads as far as known.
     parameters
-        What is fitted, of `batchlab.twin.parameter`; what `batchlab.twin.usual` gives unless given.
+        The parameters to fit, from `batchlab.twin.parameter`; by default those of `batchlab.twin.usual`.
     train
-        The share of the jobs that make the first period.
+        The fraction of the jobs in the first period.
     trials
-        How many sets of values are tried, what is configured among them.
+        Maximum number of trials, including the configured values.
     minutes
-        No trial begins after so many minutes.
+        Time limit in minutes after which no trial begins.
     seeds
-        How many runs each trial has; their seeds are `seed`, `seed` + 1, ….
+        Number of runs per trial; their seeds are `seed`, `seed` + 1, ….
     test_seeds
-        How many runs judge what was fitted; their seeds follow on those.
+        Number of runs to assess the fit; their seeds follow those of the trials.
     seed
-        Of the search, and the first of the runs.
+        Seed of the search, and first seed of the runs.
     tolerance
-        A job is unexplained if its time from submission to end is further off than so many seconds.
+        A job is unexplained if the error of its turnaround is above this number of seconds.
     progress
-        Called after each run with the number of runs done and that of all.
+        Called after each run with the number of completed runs and the total.
 
     Returns
     -------
     Fit
-        The best that was found. Ctrl-C ends the search, and gives the best so far.
+        The best values found. Ctrl-C ends the search, and returns the best so far.
 
     Raises
     ------
@@ -90,12 +90,13 @@ def fit(
     AdequacyError
         If the log has no starts.
     TwinError
-        If a period has too few jobs, nothing is to be fitted, or a value breaks its rule.
+        If a period has too few jobs, there is no parameter to fit, or a value breaks its rule.
 
     Notes
     -----
-    The search is that of T. Akiba et al., "Optuna: A next-generation hyperparameter optimization framework",
-    KDD 2019, with its tree-structured Parzen estimator: other releases of it may try other values.
+    The search uses the tree-structured Parzen estimator of optuna (T. Akiba et al., "Optuna: A
+    next-generation hyperparameter optimization framework", KDD 2019); other releases of it may try other
+    values.
     """
     _check_search(trials=trials, seeds=seeds, test_seeds=test_seeds)
     _check_seconds("minutes", minutes)
@@ -142,21 +143,21 @@ def fit(
 
 
 def assessed(twin: Twin, workload: Workload, *, like: Fit) -> Assessment:
-    """Judge another twin as a fit was judged: on the same jobs of its log, with the same seeds.
+    """Assess another twin in the same way as a fit: on the same jobs of its log, with the same seeds.
 
     Parameters
     ----------
     twin
-        Such as one of another centre, or one whose values are known.
+        For example a twin of another site, or one with known values.
     workload
-        The log that was fitted on.
+        The log of the fit.
     like
         The fit.
 
     Returns
     -------
     Assessment
-        To be compared with `Fit.before` and `Fit.after`.
+        Comparable to `Fit.before` and `Fit.after`.
     """
     log = Log.of(workload)
     first = like.seed + like.seeds

@@ -1,4 +1,4 @@
-"""Jobs by partition, QOS, account and size."""
+"""Groups of jobs by partition, QOS, account and size."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ GROUPED_BY: tuple[GroupedBy, ...] = get_args(GroupedBy)
 
 _MOST_GROUPS = 30
 _OTHERS, _NONE = "(others)", "(none)"
-# The greatest numbers of processors of the classes of size, but for the last.
+# The maximum numbers of processors of the size classes, except for the last.
 _SIZES = (1, 4, 16, 64, 256, 1024)
 
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """Which job belongs to which group.
+    """The group of each job.
 
     Parameters
     ----------
     by
-        What the groups are of.
+        The attribute by which jobs are grouped.
     names
-        Their names: those of the most jobs first, sizes from small to large.
+        The names of groups: most jobs first, or sizes in ascending order.
     number
-        int64, shape (jobs,): the group of each job, a place in `names`.
+        int64, shape (jobs,): the group of each job, an index of `names`.
     """
 
     by: GroupedBy
@@ -47,7 +47,7 @@ class Grouping:
 
 
 def groupings(workload: Workload) -> tuple[Grouping, ...]:
-    """Group jobs in every way in which their log tells them apart.
+    """Group jobs by all attributes that their log contains.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ def groupings(workload: Workload) -> tuple[Grouping, ...]:
     Returns
     -------
     tuple of Grouping
-        All jobs; by partition, QOS and account, where any job has one; by size, the processors that it asks
-        for. Of more than 30 groups those of the fewest jobs are one, ``(others)``.
+        All jobs; by partition, QOS and account, if any job has one; by size, the number of requested
+        processors. If there are more than 30 groups, those with the fewest jobs are combined as ``(others)``.
     """
     found = [Grouping("all", ("all",), np.zeros(len(workload), np.int64))]
     for name in ("partition", "qos", "account"):
@@ -83,14 +83,14 @@ def _sized(workload: Workload) -> Grouping:
     processors = workload.jobs["tasks"]
     if "core" in workload.resources:
         processors = processors * workload.jobs["core"]
-    # The first class holds what is at most its bound.
+    # The bounds are inclusive.
     number = np.searchsorted(np.array(_SIZES), processors.to_numpy(), side="left")
     there, places = np.unique(number, return_inverse=True)
     return Grouping("size", tuple(_size(int(each)) for each in there), places.astype(np.int64))
 
 
 def _size(number: int) -> str:
-    """Name a class: ``1``, ``2–4``, …, ``> 1024`` processors."""
+    """Return the name of a class: ``1``, ``2–4``, …, ``> 1024`` processors."""
     if number == len(_SIZES):
         return f"> {_SIZES[-1]}"
     least = _SIZES[number - 1] + 1 if number else 1

@@ -1,4 +1,4 @@
-"""Lines of 80 columns, for answers on a terminal."""
+"""Text wrapped at 80 columns, for output in a terminal."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ _WIDTH = 80
 
 
 def wrapped(text: str) -> list[str]:
-    """Break a text into lines; those after the first are indented."""
+    """Wrap a text into lines; continuation lines are indented."""
     return textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_long_words=True)

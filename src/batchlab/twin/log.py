@@ -1,4 +1,4 @@
-"""The log on which a twin is fitted: when its jobs really started and ended, and its two periods."""
+"""The log to which a twin is fitted: logged starts and ends of its jobs, and its two periods."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 __all__ = ["LEAST_JOBS", "Log", "checked_name"]
 
 LEAST_JOBS = 50
-"""Fewer jobs than these say nothing of a cluster."""
+"""The minimum number of jobs for a meaningful fit."""
 
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """Jobs with real starts and ends.
+    """Jobs with logged starts and ends.
 
     Parameters
     ----------
@@ -38,11 +38,11 @@ class Log:
     start, end
         float64, shape (jobs,), seconds since the workload's origin.
     left_out
-        How many jobs of the log did not.
+        Number of jobs in the log that did not start and end.
     ends_at_release
-        Whether its ends are when nodes were released, as in the table of a simulation with overheads: jobs
-        then last longer than their run times. Otherwise, as in Slurm's accounts, the run time is from the
-        start to the end, with the launch in it, and how long nodes were busy after that is not seen.
+        Whether logged ends are the times when nodes were released, as in the table of a simulation with
+        overheads: jobs then last longer than their run times. Otherwise, as in Slurm's accounting, the run
+        time spans start to end and includes the launch, and the time for which nodes remain busy is unknown.
     """
 
     workload: Workload
@@ -53,14 +53,14 @@ class Log:
 
     @classmethod
     def of(cls, workload: Workload) -> Log:
-        """Take the real starts and ends of a log.
+        """Create from the logged starts and ends of a workload.
 
         Raises
         ------
         AdequacyError
             If the log has no starts.
         TwinError
-            If the log has no jobs, or too few that started and ended.
+            If the log has no jobs, or too few jobs that started and ended.
         """
         name = checked_name(workload)
         jobs = with_starts(workload.jobs, name)
@@ -84,11 +84,11 @@ class Log:
 
     @property
     def submit(self) -> Floats:
-        """When jobs were submitted; float64, shape (jobs,), seconds."""
+        """Submit times; float64, shape (jobs,), seconds."""
         return self.workload.jobs["submit_time"].to_numpy()
 
     def boundary(self, share: float) -> float:
-        """Give the time before which so many of the jobs were submitted.
+        """Return the time before which this fraction of the jobs was submitted.
 
         Raises
         ------
@@ -101,9 +101,9 @@ class Log:
         return float(submit[min(int(share * len(submit)), len(submit) - 1)])
 
     def first_period(self, boundary: float) -> tuple[Log, Mask]:
-        """Give the jobs submitted before a time; and which of them started before it, too.
+        """Return the jobs submitted before a time, and a mask of those that also started before it.
 
-        What became of the others was decided after it, also by jobs that were submitted later.
+        Starts after that time also depend on jobs that were submitted later.
         """
         before = self.submit < boundary
         part = Log(
@@ -116,7 +116,7 @@ class Log:
         return part, part.start < boundary
 
     def modelled(self, result: Result) -> tuple[Floats, Floats]:
-        """Give the starts and ends of a run as the log has them; NaN where a job did not start."""
+        """Return the starts and ends of a run in the log's definition; NaN if a job did not start."""
         start = result.outcome.start_time
         if self.ends_at_release:
             return start, result.outcome.end_time
@@ -124,7 +124,7 @@ class Log:
 
 
 def checked_name(workload: Workload) -> str:
-    """Give a log's name for messages: its file, where it has one.
+    """Return the name of a log for messages: its file, if any.
 
     Raises
     ------

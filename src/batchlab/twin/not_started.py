@@ -1,4 +1,4 @@
-"""Why jobs do not start under a configuration: what they ask for, and what its nodes have."""
+"""The reasons why jobs do not start under a configuration: their requests, and the resources of nodes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TOO_LARGE = ("never_fits", "lacks_resource")
 
 
 def reasons_of(result: Result) -> tuple[str, ...]:
-    """Return why jobs of a run did not start, a line for each reason.
+    """Return why jobs of a run did not start, one line per reason.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def reasons_of(result: Result) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        As ``20 jobs rejected, never_fits: a task asks for 4 of gpu, a node has at most 1``.
+        For example ``20 jobs rejected, never_fits: a task asks for 4 of gpu, a node has at most 1``.
     """
     jobs = result.jobs.with_row_index("row").filter(pl.col("start_time").is_null())
     found = []
@@ -41,7 +41,7 @@ def reasons_of(result: Result) -> tuple[str, ...]:
 
 
 def _lacking(result: Result, rows: np.ndarray) -> list[str]:
-    """Return the resources of which one task asks for more than any node has."""
+    """Return the resources of which a task requests more than any node has."""
     system = result.system
     workload = on_system(result.workload, system)
     found = []

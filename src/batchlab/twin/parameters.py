@@ -1,4 +1,4 @@
-"""What a log does not say of a cluster: overheads, phases, hidden depths and weights; with their bounds."""
+"""Parameters that a log does not contain: overheads, phases, hidden depths and weights; with their bounds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["PARAMETERS", "Parameter", "changed", "changed_policy", "configured",
 _SUBMISSION = "submission"
 _OVERHEADS = ("launch", "completion")
 _SECONDS = {_SUBMISSION: 30.0, "launch": 60.0, "completion": 120.0}
-# The least value, and the least upper bound: twice what is configured is within the bounds, too.
+# The lower bound and the minimum upper bound; the upper bound is at least twice the configured value.
 _WHOLE = {
     "bf_max_job_test": (1, 1000),
     "default_queue_depth": (1, 200),
@@ -35,12 +35,12 @@ _WEIGHTS = ("age", "association", "fair_share", "job_size", "partition", "qos")
 _WIDE = 100.0
 
 PARAMETERS = (_SUBMISSION, *_OVERHEADS, *_WHOLE, *_PHASES, *_WEIGHTS)
-"""The names of what can be fitted."""
+"""The names of the parameters that can be fitted."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """What is fitted, and within which bounds.
+    """A parameter to fit, and its bounds.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Parameter:
     low, high
         The bounds.
     configured
-        Its value before; None for a phase that is drawn from the seed.
+        Its configured value; None for a phase drawn from the seed.
     """
 
     name: str
@@ -66,17 +66,17 @@ class Parameter:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is a whole number."""
+        """Whether its values are whole numbers."""
         return self.name in _WHOLE
 
     @property
     def is_logarithmic(self) -> bool:
-        """Whether values are tried evenly by their order of magnitude."""
+        """Whether its values are sampled on a logarithmic scale."""
         return self.low > 0 and self.name in (*_WHOLE, *_WEIGHTS)
 
 
 def parameter(twin: Twin, name: str, bounds: tuple[float, float] | None = None) -> Parameter:
-    """Describe what is to be fitted of a twin.
+    """Create a parameter of a twin for a fit.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def parameter(twin: Twin, name: str, bounds: tuple[float, float] | None = None) 
     name
         One of `PARAMETERS`.
     bounds
-        The least and the greatest value; unless given those that are usual for this parameter.
+        Lower and upper bound; by default the usual bounds of the parameter.
 
     Returns
     -------
@@ -94,14 +94,14 @@ def parameter(twin: Twin, name: str, bounds: tuple[float, float] | None = None) 
     Raises
     ------
     TwinError
-        If there is no such parameter, the configuration does not have it, or it has no usual bounds.
+        If the parameter is unknown, the configuration does not have it, or it has no usual bounds.
     """
     if name not in PARAMETERS:
         raise TwinError(f"parameter {shown(name)} cannot be fitted.{suggest(name, PARAMETERS)}")
     value = configured(twin, name)
     low, high = _bounds(twin, name, value) if bounds is None else bounds
     if name in _PHASES:
-        # A phase is less than its interval.
+        # A phase is smaller than its interval.
         high = min(high, math.nextafter(_interval(twin.policy, name), 0))
     found = Parameter(name, low, high, value)
     if value is not None and not low <= value <= high:
@@ -112,7 +112,7 @@ def parameter(twin: Twin, name: str, bounds: tuple[float, float] | None = None) 
 
 
 def usual(twin: Twin) -> tuple[Parameter, ...]:
-    """Give what is fitted unless something else is asked for.
+    """Return the parameters to fit by default.
 
     Parameters
     ----------
@@ -123,8 +123,8 @@ def usual(twin: Twin) -> tuple[Parameter, ...]:
     Returns
     -------
     tuple of Parameter
-        The submission; the completion, unless it is a distribution; ``bf_max_job_test``, where there is
-        backfill; and the weights of the order, but for the greatest: only their ratios matter.
+        The submission; the completion, unless it is a distribution; ``bf_max_job_test``, if there is
+        backfill; and the weights of the order except for the largest, since only their ratios matter.
     """
     names = [_SUBMISSION, *(["completion"] if _is_constant(twin, "completion") else [])]
     if twin.policy.slurm is not None and twin.policy.slurm.backfill:
@@ -137,12 +137,12 @@ def usual(twin: Twin) -> tuple[Parameter, ...]:
 
 
 def configured(twin: Twin, name: str) -> float | None:
-    """Give the value of a parameter; None for a phase that is drawn.
+    """Return the configured value of a parameter; None for a phase drawn from the seed.
 
     Raises
     ------
     TwinError
-        If the configuration has none: its policy has no such parameter, or an overhead is a distribution.
+        If the configuration has no value: its policy lacks the parameter, or an overhead is a distribution.
     """
     if name == _SUBMISSION:
         return twin.submission
@@ -160,19 +160,19 @@ def configured(twin: Twin, name: str) -> float | None:
 
 
 def changed(twin: Twin, values: Mapping[str, float]) -> Twin:
-    """Give a twin with other values of parameters.
+    """Return a twin with changed parameters.
 
     Parameters
     ----------
     twin
         The twin.
     values
-        By names of `PARAMETERS`.
+        The values by name in `PARAMETERS`.
 
     Raises
     ------
     TwinError
-        If its policy has no such parameter.
+        If the policy of the twin lacks a parameter.
     """
     delays = {name: value for name, value in values.items() if name in _OVERHEADS}
     overheads = replace(twin.overheads or Overheads(), **delays) if delays else twin.overheads  # type: ignore[arg-type]
@@ -186,7 +186,7 @@ def changed(twin: Twin, values: Mapping[str, float]) -> Twin:
 
 
 def changed_policy(policy: Policy, values: Mapping[str, float]) -> Policy:
-    """Give a policy with other values of the parameters of ``slurm`` and of the weights of its order."""
+    """Return a policy with changed parameters of ``slurm`` and weights of its order."""
     weights = {name: value for name, value in values.items() if name in _WEIGHTS}
     if weights:
         order = _order(policy, next(iter(weights)))
@@ -221,7 +221,7 @@ def _interval(policy: Policy, name: str) -> float:
 
 
 def _bounds(twin: Twin, name: str, value: float | None) -> tuple[float, float]:
-    """Give the usual bounds."""
+    """Return the usual bounds."""
     if name in _SECONDS:
         return 0.0, max(_SECONDS[name], 2 * (value or 0.0))
     if name in _WHOLE:

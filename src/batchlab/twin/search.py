@@ -1,4 +1,4 @@
-"""The search for the values of parameters at which a function is least."""
+"""The search for the parameter values that minimise a function."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["best_of", "search"]
 
-# How far a value is moved, in parts of its range: through all of it, then nearer and nearer.
+# Range of a change as a fraction of the parameter's range: from the full range to small changes.
 _REACHES = (1.0, 0.3, 0.1, 0.03, 0.01)
 _ROUND = 3
-"""How many sets are tried for each of the estimator's."""
+"""Number of trials per proposal of the estimator."""
 _WORST = 1e300
 
 
@@ -35,28 +35,28 @@ def search(
     minutes: float | None,
     seed: int,
 ) -> tuple[pl.DataFrame, bool]:
-    """Try sets of values.
+    """Evaluate the function for different values.
 
-    The first is what is configured. Then each set of optuna's estimator is followed by two that are the best
-    so far with one value changed: the estimator alone stays where most trials are good, though a value that
-    bears on few jobs may be far off.
+    The first trial uses the configured values. Then each proposal of optuna's estimator is followed by two
+    neighbours of the best values so far, with one value changed: the estimator alone concentrates on regions
+    of good trials, in which a value that affects few jobs may still be far off.
 
     Parameters
     ----------
     sought
-        What is sought, with bounds.
+        The parameters with their bounds.
     distance
-        The function, of values by name.
+        The function to minimise, of values by name.
     trials, minutes
-        How many sets are tried; none after so many minutes.
+        Maximum number of trials; time limit in minutes after which no trial begins.
     seed
-        Of the search.
+        Seed of the search.
 
     Returns
     -------
     tuple
         A row per trial: ``trial`` (from 1), ``discrepancy`` and a column for each parameter; and whether
-        Ctrl-C ended the search after the first of them.
+        Ctrl-C ended the search after the first trial.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def search(
 
 
 def best_of(tried: pl.DataFrame, sought: Sequence[Parameter]) -> dict[str, float]:
-    """Give the values of the best trial."""
+    """Return the values of the best trial."""
     row = tried.row(int(tried["discrepancy"].arg_min() or 0), named=True)
     return {each.name: float(row[each.name]) for each in sought}
 
@@ -96,7 +96,7 @@ def best_of(tried: pl.DataFrame, sought: Sequence[Parameter]) -> dict[str, float
 def _neighbour(
     sought: Sequence[Parameter], best: Mapping[str, float], number: int, chance: np.random.Generator
 ) -> dict[str, float]:
-    """Give the best values with one of them changed: each in turn, by much, then by less."""
+    """Return the best values with one changed: parameters in turn, with decreasing range."""
     turn, place = divmod(number, len(sought))
     each = sought[place]
     low, high, value = (_scaled(each, bound) for bound in (each.low, each.high, best[each.name]))
@@ -112,7 +112,7 @@ def _scaled(each: Parameter, value: float) -> float:
 
 
 def _typed(sought: Sequence[Parameter], values: Mapping[str, float]) -> dict[str, float]:
-    """Give whole numbers where these are wanted."""
+    """Convert values of integer parameters to int."""
     return {
         each.name: int(values[each.name]) if each.is_whole else values[each.name]
         for each in sought
@@ -121,7 +121,7 @@ def _typed(sought: Sequence[Parameter], values: Mapping[str, float]) -> dict[str
 
 
 def _study(sought: Sequence[Parameter], seed: int) -> tuple[Any, dict[str, Any]]:
-    """Set up the search: what is configured is tried first."""
+    """Set up the search; the configured values are tried first."""
     optuna = _optuna()
     study = optuna.create_study(
         sampler=optuna.samplers.TPESampler(seed=seed % 2**32), storage=optuna.storages.InMemoryStorage()
@@ -149,7 +149,7 @@ def _optuna() -> ModuleType:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep optuna from telling on standard error that there is a new study."""
+    """Suppress optuna's message on standard error about a new study."""
     logging = _optuna().logging
     before = logging.get_verbosity()
     logging.set_verbosity(logging.WARNING)

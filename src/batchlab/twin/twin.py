@@ -1,4 +1,4 @@
-"""A cluster that runs Slurm as a simulation has it: its machine, its policy, and its overheads."""
+"""A simulated cluster that runs Slurm: its machine, its policy, and its overheads."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ class Twin:
     Parameters
     ----------
     name
-        What it is called in answers and messages.
+        The name in results and messages.
     system
         The machine with its partitions, accounts, QOS and limits.
     policy
-        What the controller does.
+        The policy of the controller.
     overheads
-        What jobs spend on their nodes besides their runs; nothing unless given.
+        The time that jobs spend on their nodes in addition to their run times; by default none.
     submission
-        Seconds from the submission of a job until the controller knows it, >= 0.
+        Seconds from the submission of a job until it reaches the controller, >= 0.
     configuration
-        What it was made of, for a table of differences; None unless it was read from files.
+        The configuration that it was created from, for a table of differences; None unless read from files.
 
     Raises
     ------
@@ -69,7 +69,7 @@ class Twin:
 
     @property
     def delays(self) -> str:
-        """What jobs wait for and spend besides their runs, in words; empty where nothing is given."""
+        """The overheads and the submission delay, as text; empty without any."""
         given = [f"submission {self.submission:g} s"] if self.submission else []
         given += [] if self.overheads is None else [str(self.overheads)]
         return ", ".join(given)
@@ -82,19 +82,19 @@ class Twin:
         workload
             The jobs.
         seed
-            Of the phases of the controller's threads, and of overheads that are drawn.
+            Seed of the phases of the controller's threads, and of random overheads.
         events
-            External events, as outages of nodes.
+            External events, such as node outages.
 
         Returns
         -------
         Result
-            In which jobs are submitted when the controller knows them.
+            The result; the submit times in it are those at which jobs reach the controller.
 
         Raises
         ------
         TwinError
-            If the jobs name what the configuration does not have, or the policy does not go with its machine.
+            If jobs refer to names that the configuration lacks, or the policy does not fit the machine.
         """
         known = workload.shift(self.submission) if self.submission else workload
         try:
@@ -116,18 +116,18 @@ def read_twin(
     accounts: str | os.PathLike[str] | None = None,
     qos: str | os.PathLike[str] | None = None,
 ) -> Twin:
-    r"""Make a twin of the configuration of a cluster.
+    r"""Create a twin from the configuration of a cluster.
 
     Parameters
     ----------
     path
         A ``slurm.conf``, or its folder.
     name
-        What it is called; the path unless given.
+        Its name; by default the path.
     policy
-        In place of the one that the configuration says.
+        Replaces the policy of the configuration.
     overheads, submission
-        As for `Twin`: no configuration says them.
+        As for `Twin`; not part of a configuration.
     version, accounts, qos
         As for `batchlab.slurm.read_configuration`.
 
@@ -138,9 +138,9 @@ def read_twin(
     Raises
     ------
     SystemDescriptionError
-        If Slurm would not start with the configuration; it names the file, the line and the value.
+        If Slurm would not start with the configuration; the message has the file, the line and the value.
     PolicyError
-        If the policy is none.
+        If the policy is invalid.
 
     Examples
     --------
@@ -164,6 +164,6 @@ def read_twin(
 
 
 def waits_of(result: Result, workload: Workload) -> npt.NDArray[np.float64]:
-    """Give how long each job of a workload waited from its submission on: seconds; NaN: it did not start."""
+    """Return the wait of each job of a workload since its submission, seconds; NaN if it did not start."""
     waits: npt.NDArray[np.float64] = result.outcome.start_time - workload.jobs["submit_time"].to_numpy()
     return waits

@@ -1,4 +1,4 @@
-"""Statistics of the waits of groups of jobs, as functions of how often each job counts."""
+"""Statistics of the waits of job groups, for given counts of jobs."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _QUANTILES = (0.5, 0.95)
 class GroupedWaits:
     """The waits of groups of jobs under one configuration.
 
-    Sorted once, so that the statistics of all groups cost O(jobs × seeds) for any counts of the jobs.
+    Waits are sorted once, so that the statistics of all groups cost O(jobs × seeds) for any counts.
 
     Parameters
     ----------
     waits
-        Shape (seeds, jobs): seconds, of the runs with each seed. They count together.
+        Shape (seeds, jobs): seconds, for the runs with each seed, which are pooled.
     grouping
         The groups.
     """
@@ -44,18 +44,18 @@ class GroupedWaits:
         self._ends = np.append(self._begins[1:], len(order))
 
     def statistics(self, counts: Integers) -> Floats:
-        """Give mean, median and 95 % quantile of each group.
+        """Return mean, median and 95 % quantile of each group.
 
         Parameters
         ----------
         counts
-            Shape (jobs,): how often each job counts.
+            Shape (jobs,): the count of each job, as in a resample.
 
         Returns
         -------
         numpy.ndarray
-            float64, shape (groups, 3), seconds: NaN where no job of the group counts. A quantile is the least
-            wait that so many of the jobs do not exceed.
+            float64, shape (groups, 3), seconds: NaN if all counts in a group are 0. A quantile is the
+            smallest wait that this fraction of the jobs does not exceed.
         """
         weights = counts[self._job]
         before = np.concatenate([[0], np.cumsum(weights)])
@@ -69,7 +69,7 @@ class GroupedWaits:
         return found
 
     def _quantile(self, before: Integers, first: Integers, total: Integers, part: float) -> Floats:
-        # The last place whose count is reached: the least wait of which so many are not above.
+        # The first position with a sufficient cumulative count is the quantile.
         reached = first + np.maximum(np.ceil(part * total - 1e-9), 1)
         places = np.searchsorted(before[1:], reached, side="left")
         waits: Floats = self._values[np.minimum(places, len(self._values) - 1)]

@@ -1,4 +1,4 @@
-"""What came of a what-if study: waits by group and configuration, as text of 80 columns and plain values."""
+"""The results of a what-if study: waits by group and configuration, as a text report and plain values."""
 
 from __future__ import annotations
 
@@ -35,33 +35,33 @@ _TITLES = {"all": "waits", "size": "by size, processors"}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WhatIf:
-    """The waits of the same jobs under several configurations; ``str(what_if)`` is for people.
+    """The waits of the same jobs under several configurations; ``str(what_if)`` is a readable summary.
 
     Parameters
     ----------
     twins
-        What was run, by name; the others are compared with the first.
+        The twins by name; the others are compared with the first.
     table
         A row for each group of jobs, configuration and statistic: ``by`` ("all", "partition", "qos",
         "account", "size"), ``group``, ``configuration``, ``jobs``, ``statistic`` ("mean", "median", "p95"),
-        ``wait``, ``low``, ``high`` (s), and ``difference``, ``difference_low``, ``difference_high`` (s): by
-        how much it is above that of the first configuration; null for the first.
+        ``wait``, ``low``, ``high`` (s), and ``difference``, ``difference_low``, ``difference_high`` (s): the
+        excess over the first configuration; null for the first.
     jobs
-        How many jobs were compared: those that started under all seeds and configurations. A configuration
-        under which no job starts is left out, and has no rows in the table.
+        Number of compared jobs: those that started with all seeds and configurations. A configuration under
+        which no job starts is excluded, and has no rows in the table.
     not_started
-        How many jobs did not start, by configuration.
+        Number of jobs that did not start, by configuration.
     seeds
-        Of the runs under each configuration.
+        Seeds of the runs under each configuration.
     mean_waits
-        The mean wait of the compared jobs with each seed, seconds, by configuration; empty if no job starts.
+        The mean wait of the compared jobs per seed, seconds, by configuration; empty if no job starts.
     confidence, block, resamples
-        Of the intervals: their level, the length of the blocks of time (s), and how often these were drawn.
+        Parameters of the intervals: level, length of the time blocks (s), and number of resamples.
     results
-        The runs with the first seed, by configuration.
+        The results with the first seed, by configuration.
     log
-        The waits that the log itself has of the compared jobs: ``by``, ``group``, ``jobs`` (those whose start
-        the log has), ``statistic``, ``wait`` (s); None if the log has no starts.
+        The logged waits of the compared jobs: ``by``, ``group``, ``jobs`` (with a logged start),
+        ``statistic``, ``wait`` (s); None if the log has no starts.
     """
 
     twins: Mapping[str, Twin]
@@ -78,24 +78,24 @@ class WhatIf:
 
     @cached_property
     def differences(self) -> Differences:
-        """The keys and values in which the configurations that were read from files differ."""
+        """The differences in keys and values between the configurations that were read from files."""
         read = {name: twin.configuration for name, twin in self.twins.items()}
         return differences({name: each for name, each in read.items() if each is not None})
 
     @property
     def grouped_by(self) -> tuple[GroupedBy, ...]:
-        """In which ways the jobs fall into groups: all jobs, and by what there is more than one group."""
+        """The groupings to show: all jobs, and attributes with more than one group."""
         counts = dict(self.table.group_by("by").agg(pl.col("group").n_unique()).iter_rows())
         return tuple(by for by in GROUPED_BY if by == "all" or counts.get(by, 0) > 1)
 
     @property
     def first(self) -> str:
-        """The name of the configuration with which the others are compared: the first that starts jobs."""
+        """The reference configuration: the first under which jobs start."""
         return next((name for name, waits in self.mean_waits.items() if waits), next(iter(self.twins)))
 
     @cached_property
     def reasons(self) -> Mapping[str, tuple[str, ...]]:
-        """Why jobs did not start under each configuration, with the first seed."""
+        """The reasons why jobs did not start, by configuration, with the first seed."""
         return {name: reasons_of(result) for name, result in self.results.items()}
 
     def __str__(self) -> str:
@@ -104,7 +104,7 @@ class WhatIf:
     __repr__ = __str__
 
     def to_dict(self) -> dict[str, object]:
-        """Give all of it as plain values, ready for JSON."""
+        """Return a JSON-compatible dictionary."""
         return {
             "configurations": {
                 name: {
@@ -132,7 +132,7 @@ class WhatIf:
 
 
 def _lines(found: WhatIf) -> Iterator[str]:
-    """Give the lines: what was run, in what it differs, then the waits of all jobs and of each group."""
+    """Yield the lines: configurations, their differences, and the waits of all jobs and of each group."""
     yield from _head(found)
     yield from _differences(found)
     for by in found.grouped_by:
@@ -167,7 +167,7 @@ def _head(found: WhatIf) -> Iterator[str]:
 
 
 def _differences(found: WhatIf) -> Iterator[str]:
-    """Give a table of the keys in which configurations differ, within 80 columns."""
+    """Yield a table of the keys in which configurations differ, within 80 columns."""
     apart = found.differences
     if len(found.twins) < 2:  # noqa: PLR2004  # it takes two
         return
@@ -186,7 +186,7 @@ def _differences(found: WhatIf) -> Iterator[str]:
 
 
 def _groups(found: WhatIf, by: GroupedBy) -> Iterator[str]:
-    """Give the waits of each group and configuration; each column is in one unit."""
+    """Yield the waits of each group and configuration; each column has one unit."""
     table = found.table.filter(by=by)
     groups = table.unique("group", maintain_order=True).select("group", "jobs")
     shown = table.filter(pl.col("group").is_in(groups["group"].head(_MOST_GROUPS).implode()))
@@ -210,7 +210,7 @@ def _groups(found: WhatIf, by: GroupedBy) -> Iterator[str]:
 
 
 def _of_log(found: WhatIf, by: GroupedBy, group: str, count: int, units: Mapping[str, Unit]) -> Iterator[str]:
-    """Give the waits that the log itself has, where it has starts."""
+    """Yield the logged waits, if the log has starts."""
     rows = [] if found.log is None else found.log.filter(by=by, group=group).to_dicts()
     waits = {row["statistic"]: row["wait"] for row in rows if row["jobs"]}
     if waits:

@@ -1,4 +1,4 @@
-"""The same jobs under several configurations: how long they wait, and what is certain of the differences."""
+"""Compare the waits of the same jobs under several configurations, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -47,39 +47,39 @@ def what_if(
     events: Mapping[str, EventStream] | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> WhatIf:
-    """Run the same jobs under several configurations, and compare how long they wait.
+    """Run the same jobs under several configurations, and compare their waits.
 
     Parameters
     ----------
     workload
-        The jobs. The waits of their log are given beside, where it has starts.
+        The jobs. If their log has starts, logged waits are also returned.
     twins
-        The configurations; their names must differ. The others are compared with the first.
+        The configurations, with different names. The others are compared with the first.
     seeds
-        Each configuration is run once with each of them: the phases of the controller's threads, and
-        overheads that are drawn, come from it. The waits of all runs count together.
+        Each configuration is run once per seed, which determines the phases of the controller's threads and
+        random overheads. The waits of all runs are pooled.
     block, resamples, confidence
-        Of the intervals, as for `batchlab.queueing.block_bootstrap`: blocks of time are drawn with the jobs
-        submitted in them, the same for all configurations. They allow for what other jobs might have come,
-        not for what the model leaves out.
+        Parameters of the intervals, as for `batchlab.queueing.block_bootstrap`: blocks of time are resampled
+        with the jobs submitted in them, equally for all configurations. The intervals reflect the variability
+        of the workload, not errors of the model.
     events
-        External events of the runs under each configuration, by its name, as outages of nodes.
+        External events, such as node outages, by the name of the configuration.
     progress
-        Called after each run with the number of runs done and that of all.
+        Called after each run with the number of completed runs and the total.
 
     Returns
     -------
     WhatIf
-        Mean, median and 95 % quantile of the waits, of all jobs and by partition, QOS, account and size, as
+        Mean, median and 95 % quantile of the waits, for all jobs and by partition, QOS, account and size, as
         far as the log has them.
 
     Raises
     ------
     TwinError
         If there are no jobs, a configuration cannot run them, no job starts under all configurations that
-        start any, or names are not different.
+        start any, or names are not unique.
     QueueingError
-        If a value for the intervals breaks its rule.
+        If a parameter of the intervals breaks its rule.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def what_if(
     named = _named(twins)
     if not seeds:
         raise TwinError("seeds is empty; give at least one.")
-    # Wrong values are told before the runs, which take long.
+    # Check arguments before the runs, which take long.
     whole("resamples", resamples, 2)
     confidence_level(confidence)
     if block is not None:
@@ -105,7 +105,7 @@ def what_if(
     waits, results = _run(workload, named, seeds, events or {}, progress)
     absent = {name: np.isnan(each).any(axis=0) for name, each in waits.items()}
     missing = {name: int(np.count_nonzero(each)) for name, each in absent.items()}
-    # A configuration under which no job starts has no waits; the others are compared without it.
+    # A configuration under which no job starts has no waits, and is excluded.
     compared_names = [name for name, each in absent.items() if not each.all()] or [*named]
     started = ~np.any([absent[name] for name in compared_names], axis=0)
     _check_started(log, started, missing)
@@ -136,7 +136,7 @@ def what_if(
 
 
 def _logged(workload: Workload, grouped: Sequence[Grouping]) -> pl.DataFrame | None:
-    """Give the waits that the log itself has of each group of jobs; None if it has no starts."""
+    """Return the logged waits of each group of jobs; None if the log has no starts."""
     times = logged_times(workload.jobs)
     if times is None:
         return None
@@ -174,7 +174,7 @@ def _run(
     events: Mapping[str, EventStream],
     progress: Callable[[int, int], object] | None,
 ) -> tuple[dict[str, Floats], dict[str, Result]]:
-    """Give the waits of each configuration, of shape (seeds, jobs), and its first result."""
+    """Return the waits of each configuration, shape (seeds, jobs), and its first result."""
     waits: dict[str, Floats] = {}
     results: dict[str, Result] = {}
     done = 0
@@ -202,7 +202,7 @@ def _check_started(log: str, started: npt.NDArray[np.bool_], missing: Mapping[st
 
 
 def _statistic(grouped: Sequence[Sequence[GroupedWaits]]) -> Callable[[Integers], Floats]:
-    """Give all waits, and by how much they are above those of the first configuration, for given counts."""
+    """Return a function of the counts: all waits, and their differences from the first configuration."""
 
     def statistic(counts: Integers) -> Floats:
         blocks = []
@@ -216,7 +216,7 @@ def _statistic(grouped: Sequence[Sequence[GroupedWaits]]) -> Callable[[Integers]
 
 
 def _table(grouped: Sequence[Grouping], names: Sequence[str], found: Bootstrap) -> pl.DataFrame:
-    """Write the rows in the order in which `_statistic` gives them."""
+    """Create the rows in the order of the values of `_statistic`."""
     labels = [
         (grouping.by, group, name, int(count), statistic)
         for grouping in grouped
