@@ -1,6 +1,6 @@
-"""Applications: what jobs do when their run time follows from the platform instead of being given.
+"""Applications: programs of jobs, whose run times follow from the platform.
 
-Descriptions only: how long tasks take is the business of the kernel. Needs neither polars nor matplotlib.
+This package only describes them; the kernel simulates tasks. It needs neither polars nor matplotlib.
 """
 
 from batchlab.lazy import lazily

@@ -1,4 +1,4 @@
-"""Applications: phases of tasks, and what is done once when a job starts or changes its size."""
+"""Applications: phases of tasks, and stages that run when a job starts or is resized."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -22,14 +22,14 @@ CONSTANTS = frozenset({"pi", "epsilon", "inf"})
 
 @dataclass(frozen=True)
 class Stage:
-    """Tasks that are done once: when a job starts, changes its size, or gets new nodes.
+    """Tasks that run when a job starts, is resized, or gets new nodes.
 
     Parameters
     ----------
     tasks
-        What is done, in this order.
+        The tasks, in order.
     iterations
-        How many times, a formula or a number; fractions are cut off.
+        Number of repetitions, a formula or a number; fractions are truncated.
 
     Raises
     ------
@@ -47,21 +47,20 @@ class Stage:
 
 @dataclass(frozen=True)
 class Phase:
-    """Tasks that are repeated; between two iterations the job's nodes can change.
+    """Tasks that are repeated; the nodes of the job can change between iterations.
 
     Parameters
     ----------
     tasks
-        What each iteration does, in this order.
+        The tasks of each iteration, in order.
     iterations
-        How many times, a formula over the job's arguments or a number; fractions are cut off.
+        Number of iterations, a formula over the job's arguments or a number; fractions are truncated.
     scheduling_point
-        Whether the scheduler may change the nodes of malleable and adaptive jobs before every iteration but
-        the first.
+        Whether the scheduler may resize malleable and adaptive jobs before every iteration except the first.
     evolving_request
-        The number of nodes for which evolving and adaptive jobs ask before every iteration but the first.
+        Number of nodes that evolving and adaptive jobs request before every iteration except the first.
     barrier
-        Whether all ranks wait for each other, and for what they do asynchronously, before every iteration.
+        Whether all ranks synchronise and wait for asynchronous operations before every iteration.
 
     Raises
     ------
@@ -86,20 +85,20 @@ class Phase:
 
 @dataclass(frozen=True)
 class Application:
-    """What a job does from its start to its end; its run time follows from the platform.
+    """The program of a job from its start to its end; its run time follows from the platform.
 
-    One application serves many jobs, which differ by their arguments.
+    Many jobs can share an application and differ in their arguments.
 
     Parameters
     ----------
     phases
-        At least one, done in this order.
+        At least one phase, in order.
     on_init
-        Done at the start, before the phases.
+        Runs at the start, before the phases.
     on_reconfiguration
-        Done by all nodes of the new set whenever a job's nodes have changed.
+        Runs on all nodes of the new allocation after each change of a job's nodes.
     on_expansion
-        Done after that by the nodes that were not there before.
+        Runs after that on the nodes that were added.
 
     Raises
     ------
@@ -130,29 +129,29 @@ class Application:
                 instance(getattr(self, name), Stage, name, "a Stage")
 
     def __getstate__(self) -> dict[str, object]:
-        # What the kernel made of it is made again where it is needed.
+        # The kernel's object is created again when needed.
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @cached_property
     def kernel(self) -> _kernel.Application:
-        """The application as the kernel runs it, made once."""
+        """The application in the kernel's format, created once."""
         return _kernel.Application(self)
 
     @cached_property
     def arguments(self) -> frozenset[str]:
-        """The names that its formulas need from the arguments of a job."""
+        """The arguments of a job that its formulas use."""
         names = frozenset(name for each in self._formulas() for name in each.names)
         return names - SITUATION - CONSTANTS
 
     @cached_property
     def ranks(self) -> frozenset[int]:
-        """The numbers of nodes for which it gives amounts one by one; empty where it fits any number."""
+        """The numbers of nodes for which it has explicit amounts; empty if it fits any number."""
         given = {_ranks(task, name) for task, name, value in self._amounts() if isinstance(value, tuple)}
         skeletons = {task.ranks for task in self.all_tasks() if hasattr(task, "ranks")}
         return frozenset(given | skeletons)
 
     def all_tasks(self) -> Iterator[Task]:
-        """Give every task, those in sequences behind the sequence."""
+        """Yield all tasks; the tasks in a sequence follow it."""
         for part in self._parts():
             yield from _flat(part.tasks)
 

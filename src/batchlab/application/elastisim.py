@@ -1,8 +1,8 @@
-"""What ElastiSim makes of an application and a job's arguments: text put into text.
+"""ElastiSim's semantics of arguments: textual substitution in formulas.
 
-batchlab's arguments are values. ElastiSim writes them into the formulas as text, in alphabetical order,
-before it evaluates them (docs/applications.md lists what differs). For its projects this module does likewise
-wherever that is not the same.
+Arguments in batchlab are values. ElastiSim substitutes them as text into the formulas, in alphabetical order,
+before it evaluates these (docs/applications.md lists the differences). For ElastiSim projects, this module
+does the same wherever the results differ.
 """
 
 import re
@@ -24,16 +24,16 @@ _UNSIGNED = re.compile(r"[0-9]+(\.[0-9]+)?")
 def as_elastisim(
     application: Application, arguments: Mapping[str, object], *, rigid: bool
 ) -> tuple[Application, dict[str, float | str]]:
-    """Give the application and the arguments that mean here what they mean to ElastiSim.
+    """Return an application and arguments with the same meaning as in ElastiSim.
 
-    Floats have six decimals, and so have the numbers in the models of jobs that are not rigid. Arguments that
-    are texts, negative, or not called like names are put into the formulas as text: ``k^2`` with k = -2 is
-    ``-2^2``.
+    Floats are rounded to six decimals, as are numbers in the models of jobs that are not rigid. Arguments
+    that are texts, negative, or not named like identifiers are substituted as text: ``k^2`` with k = -2
+    becomes ``-2^2``.
 
     Parameters
     ----------
     application
-        The application, as :func:`batchlab.read_application` reads it.
+        The application, as from :func:`batchlab.read_application`.
     arguments
         The job's arguments: whole numbers, floats and texts.
     rigid
@@ -42,12 +42,12 @@ def as_elastisim(
     Returns
     -------
     application, arguments
-        The same application where nothing changes, and the arguments that remain.
+        The application, unchanged if possible, and the remaining arguments.
 
     Raises
     ------
     ApplicationError
-        If an argument is of another kind, or a formula is none with the texts put in.
+        If an argument has another type, or a formula is invalid after substitution.
     """
     texts = {name: _text(name, value) for name, value in sorted(arguments.items())}
     values = {
@@ -81,7 +81,7 @@ def _changed(formula: Formula, written: Mapping[str, str], *, rigid: bool) -> Fo
 
 
 def _with_formulas(part: Any, change: Callable[[Formula], Formula]) -> Any:  # noqa: ANN401  # parts of one kind
-    """Give a part of an application with its formulas changed, or itself if none was."""
+    """Return a part of an application with changed formulas, or the part itself without changes."""
     if isinstance(part, Formula):
         return change(part)
     if isinstance(part, tuple):

@@ -1,4 +1,4 @@
-"""Applications from files: ElastiSim's JSON, which is batchlab's own form too."""
+"""Read applications from files in ElastiSim's JSON format, which batchlab also uses."""
 
 import os
 from collections.abc import Callable, Collection, Mapping
@@ -25,7 +25,7 @@ _WORK = {
 }
 _TRANSFER = {"bytes": "bytes", "pattern": "pattern", "async": "asynchronous"}
 _WAIT = {"delay": "seconds", "pattern": "pattern"}
-# Where ElastiSim takes nothing else, and goes on without.
+# Values that ElastiSim accepts for these fields; it ignores other values.
 _LENIENT: Mapping[str, Callable[[object], bool]] = {
     "name": lambda value: isinstance(value, str),
     "synchronized": lambda value: isinstance(value, bool),
@@ -41,7 +41,7 @@ _Made = TypeVar("_Made")
 
 
 class _Kind(NamedTuple):
-    """A type of task in the file: its class, its fields there and here, and what the type itself says."""
+    """A type of task in the file: its class, the names of its fields, a required field, implied values."""
 
     make: Callable[..., tasks.Task]
     fields: Mapping[str, str]
@@ -49,7 +49,7 @@ class _Kind(NamedTuple):
     says: Mapping[str, object] = {}
 
 
-# What says nothing without the other.
+# Fields that require another field.
 _OF = {"computation_pattern": "flops", "communication_pattern": "bytes"}
 _BURST = {"storage": "burst_buffer"}
 _CACHE = {"storage": "cache"}
@@ -72,28 +72,28 @@ KINDS: Mapping[str, _Kind] = {
 def read_application(
     path: str | os.PathLike[str], *, lenient: bool = False, unknown: list[str] | None = None
 ) -> Application:
-    """Read an application from ElastiSim's JSON.
+    """Read an application in ElastiSim's JSON format.
 
     Parameters
     ----------
     path
-        The file; docs/applications.md describes its form.
+        The file; docs/applications.md describes the format.
     lenient
-        Read as ElastiSim does: what it ignores is ignored, as unknown fields, or iterations that are neither
-        whole numbers nor texts. Otherwise all that is an error; a key that is there twice always is.
+        Read as ElastiSim does: ignore what it ignores, such as unknown fields, or iterations that are neither
+        whole numbers nor texts. By default these are errors; duplicate keys are always errors.
     unknown
-        Gets the paths into the file of keys that are ignored, as ``phases[0].tasks[1].priority``.
+        Collects the paths of ignored keys, as ``phases[0].tasks[1].priority``.
 
     Returns
     -------
     Application
-        What the file describes.
+        The application.
 
     Raises
     ------
     ApplicationError
-        If the file cannot be read, is no JSON, or describes no application; the message names the file, the
-        path into it, the value and the rule.
+        If the file cannot be read, is not JSON, or describes no application; the message has the file, the
+        path in it, the value and the rule.
     """
     file = os.fspath(path)
     try:
@@ -106,7 +106,7 @@ def read_application(
 def application_of(
     document: object, *, lenient: bool = False, unknown: list[str] | None = None
 ) -> Application:
-    """Make an application of a document, as JSON gives it.
+    """Create an application from a parsed JSON document.
 
     Parameters
     ----------
@@ -118,12 +118,12 @@ def application_of(
     Returns
     -------
     Application
-        What the document describes.
+        The application.
 
     Raises
     ------
     ApplicationError
-        If it describes none.
+        If the document describes no application.
     """
     try:
         return _Reader(lenient=lenient, unknown=unknown).application(document)
@@ -132,7 +132,7 @@ def application_of(
 
 
 class _Reader:
-    """Goes down a document, with the path to where it is."""
+    """Converts a document recursively; `where` is the path of the current part."""
 
     def __init__(self, *, lenient: bool, unknown: list[str] | None) -> None:
         self.lenient = lenient
@@ -199,7 +199,7 @@ class _Reader:
         names: Mapping[str, str] | None = None,
         says: Mapping[str, object] | None = None,
     ) -> _Made:
-        """Make an object of a document's parts, whose names in it differ."""
+        """Create an object from the fields of a document, renamed by `names`."""
         called = names or {}
         fields = {called.get(name, name): value for name, value in parts.items() if value is not None}
         try:
@@ -215,7 +215,7 @@ class _Reader:
         return self.known(dict(document), where, known) if known is not None else dict(document)
 
     def known(self, parts: dict[str, object], where: str, known: Collection[str]) -> dict[str, object]:
-        """Leave out, or refuse, what is not known here."""
+        """Drop unknown fields if lenient, otherwise raise for them."""
         if self.lenient:
             self.unknown += [f"{where}.{name}" if where else name for name in parts if name not in known]
             return {name: value for name, value in parts.items() if name in known and _is_taken(name, value)}
@@ -233,7 +233,7 @@ class _Reader:
 
 
 def _placed(message: str, called: Mapping[str, str], fields: Collection[str]) -> str:
-    """Call the field that a message begins with as the document does, behind a point."""
+    """Replace the field name at the beginning of a message by the document's name, preceded by a dot."""
     for there, here in [*called.items(), *((name, name) for name in fields)]:
         if message.startswith((f"{here} ", f"{here}[")):
             return f".{there}{message[len(here) :]}"
@@ -241,7 +241,7 @@ def _placed(message: str, called: Mapping[str, str], fields: Collection[str]) ->
 
 
 def _is_taken(name: str, value: object) -> bool:
-    """Whether ElastiSim takes this value of a field, or goes on as if it were not there."""
+    """Return whether ElastiSim uses a value of a field; it ignores other values."""
     if name == "iterations":
         return isinstance(value, str) or _is_unsigned(value)
     return name not in _LENIENT or _LENIENT[name](value)

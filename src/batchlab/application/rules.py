@@ -1,6 +1,6 @@
-"""What the parts of applications must fulfil, said once; each rule gives the value as it is kept.
+"""The checks of application parts; each check returns the normalised value.
 
-A message begins with the field's name, so that readers of files can put the path before it.
+A message begins with the name of the field, so that readers of files can prepend the path.
 """
 
 import math
@@ -27,7 +27,7 @@ Number = Formula | str | float
 """A formula, its text, or a number."""
 
 Amounts = Formula | str | float | Sequence[float] | Sequence[Sequence[float]]
-"""A total, or the amounts themselves."""
+"""A total, or explicit amounts."""
 
 RankPattern = Literal["uniform", "all_ranks", "root_only", "even_ranks", "odd_ranks"]
 RANK_PATTERNS: tuple[RankPattern, ...] = get_args(RankPattern)
@@ -48,12 +48,12 @@ _T = TypeVar("_T")
 
 
 def set_field(owner: object, name: str, value: object) -> None:
-    """Set a field of a frozen object while it is made."""
+    """Set a field of a frozen object during its construction."""
     object.__setattr__(owner, name, value)
 
 
 def formula(value: object, field: str) -> Formula:
-    """Take a formula, its text, or a number."""
+    """Convert a text or a number to a formula."""
     if isinstance(value, bool) or not isinstance(value, Formula | str | float | int):
         value = _plain_number(value, field)
     try:
@@ -65,7 +65,7 @@ def formula(value: object, field: str) -> Formula:
 
 
 def _plain_number(value: Any, field: str) -> float:  # noqa: ANN401  # anything may come
-    """Take what NumPy has for a number; truth values are none."""
+    """Convert a number of NumPy to float; Booleans are invalid."""
     if not isinstance(value, bool) and hasattr(value, "__float__") and not hasattr(value, "__len__"):
         return float(value)
     raise ApplicationError(
@@ -74,7 +74,7 @@ def _plain_number(value: Any, field: str) -> float:  # noqa: ANN401  # anything 
 
 
 def count(value: object, field: str) -> Formula:
-    """Take a number of iterations or nodes: fractions are cut off when it is evaluated."""
+    """Check a number of iterations or nodes; fractions are truncated at evaluation."""
     taken = formula(value, field)
     if taken.number is not None and not 0 <= taken.number <= _LARGEST_COUNT:
         raise ApplicationError(f"{field} = {shown(value)}; must be from 0 to 2^53, or a formula.")
@@ -82,7 +82,7 @@ def count(value: object, field: str) -> Formula:
 
 
 def amount(value: object, field: str) -> Formula:
-    """Take a total."""
+    """Check a total."""
     taken = formula(value, field)
     if taken.number is not None and not 0 <= taken.number < math.inf:
         raise ApplicationError(f"{field} = {shown(value)}; must be a finite number >= 0, or a formula.")
@@ -92,7 +92,7 @@ def amount(value: object, field: str) -> Formula:
 def amounts(
     value: object, field: str, pattern: object, pattern_field: str, *, patterns: Sequence[str], explicit: str
 ) -> tuple[Formula | tuple[float, ...], str]:
-    """Take a total with its pattern, or the amounts themselves."""
+    """Check a total and its pattern, or explicit amounts."""
     is_list = is_explicit(value)
     if is_list and (pattern is None or _named(pattern) == explicit):
         return _explicit(value, field, is_square=explicit == MATRIX), explicit
@@ -111,7 +111,7 @@ def amounts(
 
 
 def is_explicit(value: object) -> bool:
-    """Whether a value gives amounts one by one."""
+    """Return whether a value is a list of explicit amounts."""
     return isinstance(value, Iterable) and not isinstance(value, str)
 
 
@@ -120,7 +120,7 @@ def _named(pattern: object) -> str:
 
 
 def _explicit(value: Any, field: str, *, is_square: bool) -> tuple[float, ...]:  # noqa: ANN401  # as it came
-    """Take the amounts of the ranks, or of their pairs row by row."""
+    """Check the amounts per rank, or per pair of ranks in row-major order."""
     rows = list(value)
     if is_square and any(isinstance(row, Sized) and not isinstance(row, str) for row in rows):
         if not all(isinstance(row, Iterable) and len(list(row)) == len(rows) for row in rows):
@@ -141,21 +141,21 @@ def _entry(value: object, field: str) -> float:
 
 
 def truth(value: object, field: str) -> bool:
-    """Take a truth value."""
+    """Check a Boolean."""
     if not isinstance(value, bool):
         raise ApplicationError(f"{field} = {shown(value)}; must be true or false.")
     return value
 
 
 def instance(value: object, kind: type[_T], field: str, article: str) -> _T:
-    """Take an object of a class."""
+    """Check that a value is an instance of a class."""
     if not isinstance(value, kind):
         raise ApplicationError(f"{field} = {shown(value)}; must be {article}.")
     return value
 
 
 def sequence(value: object, kind: type[_T], field: str, article: str) -> tuple[_T, ...]:
-    """Take any number of objects of a class."""
+    """Check an iterable of instances of a class, and return a tuple."""
     if not isinstance(value, Iterable) or isinstance(value, str | Mapping):
         raise ApplicationError(f"{field} = {shown(value)}; must be a list, each entry {article}.")
     return tuple(instance(entry, kind, f"{field}[{index}]", article) for index, entry in enumerate(value))

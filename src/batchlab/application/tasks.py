@@ -1,8 +1,8 @@
-"""The tasks of which applications are made.
+"""The tasks of applications.
 
-Each rank of a job (as a rule one per node) does the tasks of its phase in order. Amounts are totals S, given
-by a number or a :class:`batchlab.Formula` and spread over the job's n ranks by a pattern;
-docs/applications.md has all of them.
+Each rank of a job (usually one per node) executes the tasks of its phase in order. Amounts are totals S,
+specified by a number or a :class:`batchlab.Formula`, and distributed over the n ranks of the job by a
+pattern; docs/applications.md lists all patterns.
 
 >>> from batchlab import tasks
 >>> tasks.Compute(flops="8e12 / num_nodes", computation_pattern="uniform").flops
@@ -42,22 +42,22 @@ __dir__ = listing(__name__)
 Storage = Literal["parallel_file_system", "burst_buffer", "cache"]
 
 STORAGES: tuple[Storage, ...] = get_args(Storage)
-# Code that walks through an application may recurse.
+# Limits the recursion depth of code that traverses applications.
 _DEEPEST = 50
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """The base of all tasks; the others take its parameters too.
+    """Base class of tasks; all tasks have its parameters.
 
     Parameters
     ----------
     name
-        What it is called in the outputs.
+        The name in outputs.
     iterations
-        How many times it is done, a formula or a number; fractions are cut off.
+        Number of repetitions, a formula or a number; fractions are truncated.
     synchronized
-        Whether all ranks of the job wait for each other before every iteration.
+        Whether all ranks of the job synchronise before every iteration.
 
     Raises
     ------
@@ -79,7 +79,7 @@ class Task:
 
 @dataclass(frozen=True)
 class _Work(Task):
-    """Computation and communication, of which there is at least one."""
+    """A task with computation, communication, or both."""
 
     flops: Amounts | None = None
     computation_pattern: RankPattern | Literal["vector"] | None = None
@@ -108,23 +108,23 @@ class _Work(Task):
 
 @dataclass(frozen=True)
 class Compute(_Work):
-    """Compute on the CPUs and send messages, both at once.
+    """Compute on the CPUs and send messages, both concurrently.
 
-    Not coupled, every rank begins to compute when it arrives, the messages when the last has arrived, and the
-    task takes as long as the longer of both. Coupled, computation and messages progress in lock-step, so that
-    all amounts are done at the same time.
+    Without coupling, every rank begins to compute when it arrives, messages begin when the last rank has
+    arrived, and the task ends with the longer of both. With coupling, computation and messages progress in
+    lock-step, so that all amounts complete at the same time.
 
     Parameters
     ----------
     flops
         Floating-point operations: a total, or one number per rank (rigid jobs only).
     computation_pattern
-        How they are spread: ``"uniform"`` (S each), ``"all_ranks"`` (S/n each), ``"root_only"``,
+        The distribution: ``"uniform"`` (S each), ``"all_ranks"`` (S/n each), ``"root_only"``,
         ``"even_ranks"``, ``"odd_ranks"``; ``"vector"`` for one number per rank.
     bytes
-        Bytes between ranks: a total, or one number per ordered pair, row by row (rigid jobs only).
+        Bytes between ranks: a total, or one number per ordered pair in row-major order (rigid jobs only).
     communication_pattern
-        How they are spread: ``"all_to_all"``, ``"ring"``, ``"ring_clockwise"``, ``"ring_counter_clockwise"``,
+        The distribution: ``"all_to_all"``, ``"ring"``, ``"ring_clockwise"``, ``"ring_counter_clockwise"``,
         ``"gather"``, ``"scatter"``, ``"master_worker"``; ``"matrix"`` for one number per pair.
     coupled
         Whether both progress in lock-step.
@@ -134,7 +134,7 @@ class Compute(_Work):
     Raises
     ------
     ApplicationError
-        If a parameter breaks its rule, or there is nothing to do.
+        If a parameter breaks its rule, or there is neither computation nor communication.
     """
 
     coupled: bool = False
@@ -148,19 +148,19 @@ class Compute(_Work):
 
 @dataclass(frozen=True)
 class Gpu(_Work):
-    """Compute on the GPUs and send messages between them, both at once.
+    """Compute on the GPUs and send messages between them, both concurrently.
 
     Parameters
     ----------
     flops
-        Floating-point operations: a total, or one number per rank (rigid jobs only); each rank's are split
-        evenly over its GPUs.
+        Floating-point operations: a total, or one number per rank (rigid jobs only); the amount of a rank is
+        divided evenly among its GPUs.
     computation_pattern
         As for :class:`Compute`.
     bytes
         Bytes between all GPUs of the job: a total.
     communication_pattern
-        As for :class:`Compute`, but no matrix; with several GPUs per node only ``"all_to_all"`` and the
+        As for :class:`Compute`, except for a matrix; with several GPUs per node only ``"all_to_all"`` and the
         rings.
     name, iterations, synchronized
         As for :class:`Task`.
@@ -168,7 +168,7 @@ class Gpu(_Work):
     Raises
     ------
     ApplicationError
-        If a parameter breaks its rule, or there is nothing to do.
+        If a parameter breaks its rule, or there is neither computation nor communication.
     """
 
     kind: ClassVar[str] = "gpu"
@@ -206,12 +206,13 @@ class Read(_Transfer):
     bytes
         A total, or one number per rank (rigid jobs only).
     pattern
-        How the bytes are spread over the ranks, as the ``computation_pattern`` of :class:`Compute`.
+        The distribution of the bytes over the ranks, as ``computation_pattern`` of :class:`Compute`.
     storage
-        ``"parallel_file_system"``, ``"burst_buffer"`` for the nodes' own disks (or what stripes them), or
-        ``"cache"``: a node's own disk as a cache of the file system, to which what is written migrates.
+        ``"parallel_file_system"``, ``"burst_buffer"`` for the disks of the nodes (or striping over them), or
+        ``"cache"``: the disk of a node as a cache of the file system, to which written data migrate.
     asynchronous
-        Whether the ranks go on meanwhile; awaited at the phase's next barrier, or the end of the sequence.
+        Whether the ranks continue meanwhile; completion is awaited at the next barrier of the phase, or at
+        the end of the sequence.
     name, iterations, synchronized
         As for :class:`Task`.
 
@@ -233,15 +234,15 @@ class Write(_Transfer):
 
 @dataclass(frozen=True)
 class Idle(Task):
-    """Wait without using anything.
+    """Wait without using resources.
 
     Parameters
     ----------
     seconds
-        How long: a number or formula, or one number per rank (rigid jobs only).
+        Duration: a number or formula, or one number per rank (rigid jobs only).
     pattern
-        How the time is spread over the ranks, as the ``computation_pattern`` of :class:`Compute`; by default
-        each waits for all of it.
+        The distribution of the time over the ranks, as ``computation_pattern`` of :class:`Compute`; by
+        default each rank waits for the total.
     name, iterations, synchronized
         As for :class:`Task`.
 
@@ -263,9 +264,9 @@ class Idle(Task):
 
 @dataclass(frozen=True)
 class BusyWait(Idle):
-    """Compute for as long as that takes on a CPU of one's own; the parameters are those of :class:`Idle`.
+    """Compute for the given time on an exclusive CPU; the parameters are those of :class:`Idle`.
 
-    Jobs that share a node share its CPU, and wait longer.
+    Jobs that share a node also share its CPU, so their waits take longer.
     """
 
     kind: ClassVar[str] = "busy_wait"
@@ -273,12 +274,12 @@ class BusyWait(Idle):
 
 @dataclass(frozen=True)
 class Delay(Task):
-    """Wait all together: the ranks wait for each other, and then for the same time.
+    """Synchronise all ranks, and then wait for a common time.
 
     Parameters
     ----------
     seconds
-        How long: a number or formula.
+        Duration: a number or formula.
     name, iterations, synchronized
         As for :class:`Task`.
 
@@ -304,13 +305,13 @@ class Delay(Task):
 
 @dataclass(frozen=True)
 class Sequence(Task):
-    """Do tasks one after the other, all of them at every iteration.
+    """Execute tasks one after the other, all of them in every iteration.
 
     Parameters
     ----------
     tasks
-        The tasks; asynchronous ones are awaited at the end of the iteration. Sequences may hold sequences, 50
-        deep.
+        The tasks; asynchronous tasks are awaited at the end of the iteration. Sequences may be nested up to
+        50 levels.
     name, iterations, synchronized
         As for :class:`Task`.
 

@@ -1,4 +1,4 @@
-"""Applications into files: ElastiSim's JSON."""
+"""Write applications to files in ElastiSim's JSON format."""
 
 import json
 import os
@@ -25,26 +25,26 @@ _EXACT = 2**53
 def write_application(
     application: Application, path: str | os.PathLike[str], *, overwrite: bool = False
 ) -> None:
-    """Write an application as ElastiSim's JSON; `read_application` gives an equal one back.
+    """Write an application in ElastiSim's JSON format; `read_application` restores an equal application.
 
-    The file is replaced in one step: whatever happens, it is the old one or the new one.
+    The file is replaced atomically.
 
     Parameters
     ----------
     application
-        The application. A :class:`batchlab.tasks.Delay` is written as a task of the type ``delay``, and
-        transfers by way of a cache as ``cache_read`` and ``cache_write``, which ElastiSim does not know.
+        The application. A :class:`batchlab.tasks.Delay` is written as a task of type ``delay``, and transfers
+        through a cache as ``cache_read`` and ``cache_write``; ElastiSim does not know these types.
     path
-        Where to.
+        The output file.
     overwrite
-        Whether a file that batchlab did not write may be replaced. No output replaces an input.
+        Whether to replace a file that batchlab did not write. The input of the application is never replaced.
 
     Raises
     ------
     OutputError
-        If the file is the one that the application was read from, or one that batchlab did not write.
+        If the file is the source of the application, or batchlab did not write it.
     ApplicationError
-        If a task is none that such a file can hold: a skeleton is a function.
+        If the application has a skeleton: a function cannot be stored in a file.
     OSError
         If the file cannot be written.
     """
@@ -57,7 +57,7 @@ def write_application(
 
 
 def document_of(application: Application) -> dict[str, object]:
-    """Give an application as a document of mappings, lists, texts and numbers.
+    """Convert an application to a document of mappings, lists, texts and numbers.
 
     Parameters
     ----------
@@ -67,8 +67,8 @@ def document_of(application: Application) -> dict[str, object]:
     Returns
     -------
     dict
-        What :func:`batchlab.application.read.application_of` makes an equal application of, but for
-        skeletons, of which it has a digest.
+        The argument from which :func:`batchlab.application.read.application_of` creates an equal application;
+        of a skeleton it only contains a digest.
     """
     stages = {
         "on_init": application.on_init,
@@ -80,7 +80,7 @@ def document_of(application: Application) -> dict[str, object]:
 
 
 def has_skeletons(application: Application) -> bool:
-    """Tell whether any task is a skeleton."""
+    """Return whether any task is a skeleton."""
     stages = (application.on_init, application.on_reconfiguration, application.on_expansion)
     parts: list[Phase | Stage] = [*application.phases, *(stage for stage in stages if stage is not None)]
     return any(_holds_skeleton(task) for part in parts for task in part.tasks)
@@ -121,8 +121,8 @@ def _type(task: tasks.Task) -> str:
 
 
 def _own(task: tasks.Task) -> dict[str, object]:  # noqa: PLR0911  # a line for each type
-    """Give the fields of the task's own type."""
-    # A skeleton, whose room stands beside this one.
+    """Return the fields specific to the type of task."""
+    # Identifies skeletons, whose package this one does not import.
     identity: dict[str, object] | None = getattr(task, "identity", None)
     match task:
         case tasks.Compute():
@@ -148,7 +148,7 @@ def _work(task: tasks.Compute | tasks.Gpu) -> dict[str, object]:
 
 
 def _value(value: object) -> object:
-    """Give whole numbers without a fraction, as ElastiSim wants iterations."""
+    """Return whole numbers without a fraction, as ElastiSim requires for iterations."""
     if isinstance(value, tuple):
         return [_value(each) for each in value]
     if isinstance(value, Formula):
