@@ -483,7 +483,7 @@ class SlurmController:
         precedence: object | None,
     ) -> SlurmController: ...
     def main_loop(
-        self, sight: object, weights: list[int], is_full: bool
+        self, situation: object, weights: list[int], is_full: bool
     ) -> tuple[
         list[tuple[str, float | None, list[tuple[int, int, int, list[int]]] | None, list[int]]], list[int]
     ]:
@@ -491,12 +491,12 @@ class SlurmController:
         then.
         """
     def backfill(
-        self, sight: object, weights: list[int]
+        self, situation: object, weights: list[int]
     ) -> tuple[
         list[tuple[str, float | None, list[tuple[int, int, int, list[int]]] | None, list[int]]], list[int]
     ]:
         """Backfill: for each entry of the queue what becomes of it, and the weights of nodes then."""
-    def submit(self, sight: object, weights: list[int]) -> list[int]:
+    def submit(self, situation: object, weights: list[int]) -> list[int]:
         """The weights of nodes after these jobs have been submitted."""
 
 @final

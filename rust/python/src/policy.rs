@@ -3,7 +3,7 @@ use batchlab_kernel::accounting::Multifactor;
 use batchlab_kernel::cluster::Ranking;
 use batchlab_kernel::placement::{Blocks, Closeness, Compact, Mapping, Threshold};
 use batchlab_kernel::scheduler::{PolicyChoice, SlurmSettings};
-use batchlab_kernel::slurm::{Depths, Filling, Reserves, Select};
+use batchlab_kernel::slurm::{CoreFillOrder, Depths, Reserves, Select};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -86,7 +86,7 @@ impl TryFrom<ControllerSettings> for SlurmSettings {
             .ok_or_else(|| PyValueError::new_err(format!("no selection is called '{}'", given.select)))?;
         Ok(Self {
             select,
-            filling: Filling::of(given.cr_lln, given.pack_serial_at_end),
+            core_fill_order: CoreFillOrder::of(given.cr_lln, given.pack_serial_at_end),
             core: given.core,
             memory: given.memory,
             gpu: given.gpu,

@@ -1,9 +1,9 @@
 //! Slurm's controller: one call of its main loop or of its backfill, decided from what it sees.
 use batchlab_kernel::scheduler::SlurmSettings;
 use batchlab_kernel::slurm::{
-    Allotment, Amounts, CallState, Classes, Entry, GenericAmounts, GenericRequest, Held, Limits, Memory,
-    NodeBits, Owner, Partition, Precedence, Reservation, Setup, Situation, Verdict, backfill, evaluate,
-    main_loop,
+    Allotment, Amounts, CallState, Classes, ControllerInput, Entry, EntryOutcome, GenericAmounts,
+    GenericRequest, Held, Limits, Memory, NodeBits, Owner, Partition, Precedence, Reservation, Setup,
+    backfill, evaluate, main_loop,
 };
 use std::sync::Arc;
 
@@ -144,7 +144,7 @@ struct ReservedNodes {
 
 /// What a call sees.
 #[derive(FromPyObject)]
-pub struct Sight {
+pub struct GivenSituation {
     now: f64,
     available: Vec<u32>,
     running: Vec<Holder>,
@@ -203,7 +203,7 @@ impl SlurmController {
         Ok(Self {
             setup: Setup {
                 select: settings.select,
-                filling: settings.filling,
+                core_fill_order: settings.core_fill_order,
                 machine,
                 generic,
                 gpu,
@@ -220,25 +220,25 @@ impl SlurmController {
 
     /// The main loop, for the whole queue or its first entries: for each entry what becomes of it, and the weights of nodes
     /// then.
-    fn main_loop(&self, sight: Sight, weights: Vec<u32>, is_full: bool) -> PyResult<Decided> {
-        let (situation, queue) = self.situation(&sight, weights)?;
+    fn main_loop(&self, situation: GivenSituation, weights: Vec<u32>, is_full: bool) -> PyResult<Decided> {
+        let (controller_input, queue) = self.controller_input(&situation, weights)?;
         let depth = if is_full { queue.len() } else { self.depth.min(queue.len()) };
-        let (mut verdicts, weights) = main_loop(&self.setup, situation, &queue[..depth]);
-        verdicts.resize(queue.len(), Verdict::NotTried);
-        Ok((self.outcomes(&queue, verdicts), weights))
+        let (mut results, weights) = main_loop(&self.setup, controller_input, &queue[..depth]);
+        results.resize(queue.len(), EntryOutcome::NotTried);
+        Ok((self.outcomes(&queue, results), weights))
     }
 
     /// Backfill: for each entry of the queue what becomes of it, and the weights of nodes then.
-    fn backfill(&self, sight: Sight, weights: Vec<u32>) -> PyResult<Decided> {
-        let (situation, queue) = self.situation(&sight, weights)?;
-        let (verdicts, weights) = backfill(&self.setup, situation, &queue);
-        Ok((self.outcomes(&queue, verdicts), weights))
+    fn backfill(&self, situation: GivenSituation, weights: Vec<u32>) -> PyResult<Decided> {
+        let (controller_input, queue) = self.controller_input(&situation, weights)?;
+        let (results, weights) = backfill(&self.setup, controller_input, &queue);
+        Ok((self.outcomes(&queue, results), weights))
     }
 
     /// The weights of nodes after these jobs have been submitted.
-    fn submit(&self, sight: Sight, weights: Vec<u32>) -> PyResult<Vec<u32>> {
-        let (situation, queue) = self.situation(&sight, weights)?;
-        let CallState { occupation, mut weights, .. } = CallState::of(&self.setup, situation);
+    fn submit(&self, situation: GivenSituation, weights: Vec<u32>) -> PyResult<Vec<u32>> {
+        let (controller_input, queue) = self.controller_input(&situation, weights)?;
+        let CallState { occupation, mut weights, .. } = CallState::of(&self.setup, controller_input);
         for entry in &queue {
             let mut members = self.setup.partitions[entry.partition].nodes.clone();
             entry.keep_suitable(&mut members);
@@ -249,7 +249,11 @@ impl SlurmController {
 }
 
 impl SlurmController {
-    fn situation(&self, sight: &Sight, weights: Vec<u32>) -> PyResult<(Situation, Vec<Entry>)> {
+    fn controller_input(
+        &self,
+        situation: &GivenSituation,
+        weights: Vec<u32>,
+    ) -> PyResult<(ControllerInput, Vec<Entry>)> {
         let (nodes, kinds) = (self.setup.nodes(), self.setup.generic.kinds());
         check_weights(&weights, nodes)?;
         let holders = |group: &[Holder]| {
@@ -259,29 +263,29 @@ impl SlurmController {
             let &ReservedNodes { ref nodes, begin, end } = each;
             Ok(Reservation { nodes: bits(self.setup.nodes(), nodes.iter().copied())?, begin, end })
         };
-        let situation = Situation {
-            now: sight.now,
-            available: bits(nodes, sight.available.iter().copied())?,
-            running: holders(&sight.running)?,
-            completing: holders(&sight.completing)?,
-            reservations: sight.reservations.iter().map(reserve).collect::<PyResult<_>>()?,
+        let controller_input = ControllerInput {
+            now: situation.now,
+            available: bits(nodes, situation.available.iter().copied())?,
+            running: holders(&situation.running)?,
+            completing: holders(&situation.completing)?,
+            reservations: situation.reservations.iter().map(reserve).collect::<PyResult<_>>()?,
             weights,
         };
-        Ok((situation, self.entries(sight)?))
+        Ok((controller_input, self.entries(situation)?))
     }
 
-    fn outcomes(&self, queue: &[Entry], verdicts: Vec<Verdict>) -> Vec<Outcome> {
-        queue.iter().zip(verdicts).map(|(entry, verdict)| self.outcome(entry, verdict)).collect()
+    fn outcomes(&self, queue: &[Entry], results: Vec<EntryOutcome>) -> Vec<Outcome> {
+        queue.iter().zip(results).map(|(entry, result)| self.outcome(entry, result)).collect()
     }
 
-    fn outcome(&self, entry: &Entry, verdict: Verdict) -> Outcome {
+    fn outcome(&self, entry: &Entry, result: EntryOutcome) -> Outcome {
         let parts = |chosen: Vec<Allotment>| Some(self.parts(entry, &chosen));
-        match verdict {
-            Verdict::Started(chosen) => ("started", None, parts(chosen), Vec::new()),
-            Verdict::Planned(start, chosen) => ("planned", Some(start), parts(chosen), Vec::new()),
-            Verdict::Preempts(gone, planned) => ("preempts", None, parts(planned), gone),
-            Verdict::Waits => ("waits", None, None, Vec::new()),
-            Verdict::NotTried => ("not_tried", None, None, Vec::new()),
+        match result {
+            EntryOutcome::Started(chosen) => ("started", None, parts(chosen), Vec::new()),
+            EntryOutcome::Planned(start, chosen) => ("planned", Some(start), parts(chosen), Vec::new()),
+            EntryOutcome::Preempts(gone, planned) => ("preempts", None, parts(planned), gone),
+            EntryOutcome::Waits => ("waits", None, None, Vec::new()),
+            EntryOutcome::NotTried => ("not_tried", None, None, Vec::new()),
         }
     }
 
@@ -294,9 +298,9 @@ impl SlurmController {
         chosen.iter().map(part).collect()
     }
 
-    fn entries(&self, sight: &Sight) -> PyResult<Vec<Entry>> {
-        let (partitions, reservations) = (self.setup.partitions.len(), sight.reservations.len());
-        for &QueueEntry { job, partition, reservation, .. } in &sight.queue {
+    fn entries(&self, situation: &GivenSituation) -> PyResult<Vec<Entry>> {
+        let (partitions, reservations) = (self.setup.partitions.len(), situation.reservations.len());
+        for &QueueEntry { job, partition, reservation, .. } in &situation.queue {
             if partition >= partitions {
                 return Err(PyValueError::new_err(format!("job {job}: there is no partition {partition}")));
             }
@@ -304,7 +308,7 @@ impl SlurmController {
                 return Err(PyValueError::new_err(format!("job {job}: there is no reservation {own}")));
             }
         }
-        sight.queue.iter().map(|entry| entry.to_kernel(&self.setup)).collect()
+        situation.queue.iter().map(|entry| entry.to_kernel(&self.setup)).collect()
     }
 }
 

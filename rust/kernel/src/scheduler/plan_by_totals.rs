@@ -52,12 +52,12 @@ struct Candidate {
 
 /// Result of a test by totals.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Verdict {
+enum TotalsOutcome {
     Fits,
     /// At this instant less is left than needed.
     Lacks(f64),
     /// Undecided: nodes must be examined.
-    Open,
+    Undecided,
 }
 
 /// Reservations in the order in which they were made.
@@ -110,15 +110,15 @@ impl PlanByTotals {
         loop {
             let free = free_at(view, start);
             let want = Want { resource, need, start, end: start + duration };
-            match self.verdict(view, self.reserved.len(), want, free[resource], None) {
-                Verdict::Fits => {
+            match self.outcome(view, self.reserved.len(), want, free[resource], None) {
+                TotalsOutcome::Fits => {
                     let left = free.clone();
                     self.reserved.push(Reserved { job, resource, start, end: want.end, free, left });
                     self.count_left(view);
                     return true;
                 }
-                Verdict::Open => return false,
-                Verdict::Lacks(instant) => match self.next_start(view, want, instant) {
+                TotalsOutcome::Undecided => return false,
+                TotalsOutcome::Lacks(instant) => match self.next_start(view, want, instant) {
                     Some(next) => start = next,
                     None => return false,
                 },
@@ -139,10 +139,10 @@ impl PlanByTotals {
         for (number, one) in self.reserved.iter().enumerate().filter(|(_, one)| one.start < end) {
             let resource = one.resource;
             let want = Want { resource, need: view.need(one.job, resource), start: one.start, end: one.end };
-            match self.verdict(view, number, want, one.free[resource], Some(Candidate { job, end })) {
-                Verdict::Fits => {}
-                Verdict::Lacks(_) => return Some(false),
-                Verdict::Open => admits = None,
+            match self.outcome(view, number, want, one.free[resource], Some(Candidate { job, end })) {
+                TotalsOutcome::Fits => {}
+                TotalsOutcome::Lacks(_) => return Some(false),
+                TotalsOutcome::Undecided => admits = None,
             }
         }
         if admits == Some(true) {
@@ -165,14 +165,14 @@ impl PlanByTotals {
 
     /// Test a job beside the first `count` reservations and a candidate. `free` is the amount that running jobs leave
     /// at its start.
-    fn verdict(
+    fn outcome(
         &self,
         view: View<'_>,
         count: usize,
         want: Want,
         free: i64,
         candidate: Option<Candidate>,
-    ) -> Verdict {
+    ) -> TotalsOutcome {
         let others = &self.reserved[..count];
         let need = |one: &Reserved| view.need(one.job, want.resource);
         let left_at = |instant: f64, free: i64| {
@@ -183,16 +183,16 @@ impl PlanByTotals {
         };
         let mut least = left_at(want.start, free);
         if least < want.need {
-            return Verdict::Lacks(want.start);
+            return TotalsOutcome::Lacks(want.start);
         }
         for one in others.iter().filter(|one| want.start < one.start && one.start < want.end) {
             if left_at(one.start, one.free[want.resource]) < want.need {
-                return Verdict::Lacks(one.start);
+                return TotalsOutcome::Lacks(one.start);
             }
             // These reservations take at most this much of what is free at the start.
             least -= need(one);
         }
-        if least < want.need { Verdict::Open } else { Verdict::Fits }
+        if least < want.need { TotalsOutcome::Undecided } else { TotalsOutcome::Fits }
     }
 
     /// Return the first instant after `instant` at which a running job or a reservation releases resources that may

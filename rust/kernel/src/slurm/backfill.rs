@@ -1,21 +1,21 @@
 //! One call of the backfill scheduler: each job, in order, starts or is planned on its own nodes (`_attempt_backfill`).
 use serde::{Deserialize, Serialize};
 
+use super::controller_input::{Allotment, ControllerInput, Entry, EntryOutcome, Limits, Partition};
 use super::depths::Looked;
 use super::free_window::FreeWindow;
 use super::node_bits::NodeBits;
 use super::node_space::NodeSpace;
 use super::parameters::Setup;
 use super::reserves::Planned;
-use super::situation::{Allotment, Entry, Limits, Partition, Situation, Verdict};
 use super::starting::{Begun, CallState};
 
 /// Return the outcome of each queue entry, and the node weights after the call.
 #[must_use]
-pub fn backfill(setup: &Setup, situation: Situation, queue: &[Entry]) -> (Vec<Verdict>, Vec<u32>) {
-    let mut call = Backfill::new(setup, CallState::of(setup, situation));
-    let verdicts = queue.iter().map(|entry| call.consider(setup, entry)).collect();
-    (verdicts, call.state.weights)
+pub fn backfill(setup: &Setup, input: ControllerInput, queue: &[Entry]) -> (Vec<EntryOutcome>, Vec<u32>) {
+    let mut call = Backfill::new(setup, CallState::of(setup, input));
+    let outcomes = queue.iter().map(|entry| call.consider(setup, entry)).collect();
+    (outcomes, call.state.weights)
 }
 
 /// State of a call in progress.
@@ -118,24 +118,24 @@ impl Backfill {
     }
 
     /// Start a job, preempt others for it, plan it, or let it wait.
-    pub fn consider(&mut self, setup: &Setup, entry: &Entry) -> Verdict {
+    pub fn consider(&mut self, setup: &Setup, entry: &Entry) -> EntryOutcome {
         if self.state.done.contains(&entry.job) || self.is_over(setup) {
-            return Verdict::NotTried;
+            return EntryOutcome::NotTried;
         }
         if self.planned.has_all_of_array(&setup.backfill.reserves, entry) {
-            return Verdict::NotTried;
+            return EntryOutcome::NotTried;
         }
         if !self.looked.admits(&setup.backfill.depths, entry) {
-            return Verdict::NotTried;
+            return EntryOutcome::NotTried;
         }
         self.tested += 1;
         if entry.limits == Limits::Shut {
-            return Verdict::Waits;
+            return EntryOutcome::Waits;
         }
         let reserves = &setup.backfill.reserves;
         let only_now = !self.planned.admits(reserves, entry, self.state.now);
         self.heed(entry.eligible + reserves.min_age);
-        let Some(place) = self.earliest(setup, entry, only_now) else { return Verdict::Waits };
+        let Some(place) = self.earliest(setup, entry, only_now) else { return EntryOutcome::Waits };
         let begun = if place.start > self.state.now {
             Begun::Not
         } else {
@@ -144,17 +144,17 @@ impl Backfill {
         match begun {
             Begun::Started(chosen) => {
                 self.starts += 1;
-                return Verdict::Started(chosen);
+                return EntryOutcome::Started(chosen);
             }
-            _ if !entry.is_open() => return Verdict::Waits,
+            _ if !entry.is_open() => return EntryOutcome::Waits,
             _ => {}
         }
         let Place { start, chosen, .. } = place;
         self.space.plan(&nodes_of(setup, &chosen), start, start + entry.limit);
         self.planned.add(&setup.backfill.reserves, entry);
         match begun {
-            Begun::Preempted(gone) => Verdict::Preempts(gone, chosen),
-            _ => Verdict::Planned(start, chosen),
+            Begun::Preempted(gone) => EntryOutcome::Preempts(gone, chosen),
+            _ => EntryOutcome::Planned(start, chosen),
         }
     }
 

@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
+use super::controller_input::{Allotment, Amounts, Entry, Memory};
 use super::free_amounts::FreeAmounts;
 use super::node_bits::NodeBits;
-use super::offer::{Filling, Offer};
-use super::situation::{Allotment, Amounts, Entry, Memory};
+use super::selection_input::{CoreFillOrder, SelectionInput};
 
 /// Numbers of free GPUs above this one are treated as equal.
 const MOST_GPUS: i64 = 255;
@@ -31,25 +31,25 @@ struct Node {
 impl Node {
     /// Compute what a node offers.
     #[inline]
-    fn of(entry: &Entry, offer: &Offer<'_>, index: u32) -> Self {
-        Self::with(entry, offer, index, offer.free.left()[index as usize])
+    fn of(entry: &Entry, input: &SelectionInput<'_>, index: u32) -> Self {
+        Self::with(entry, input, index, input.free.left()[index as usize])
     }
 
     /// Compute what a node offers with these free amounts.
     #[inline]
-    fn with(entry: &Entry, offer: &Offer<'_>, index: u32, left: Amounts) -> Self {
+    fn with(entry: &Entry, input: &SelectionInput<'_>, index: u32, left: Amounts) -> Self {
         let place = index as usize;
-        let cpus = usable_cpus(entry, offer.machine[place], left);
-        let node = Self { index, weight: offer.weights[place], cpus, lacking: 0, gpus: 0, withheld: 0 };
-        if entry.generic.is_nothing() { node } else { node.within_generic(entry, offer) }
+        let cpus = usable_cpus(entry, input.machine[place], left);
+        let node = Self { index, weight: input.weights[place], cpus, lacking: 0, gpus: 0, withheld: 0 };
+        if entry.generic.is_nothing() { node } else { node.within_generic(entry, input) }
     }
 
     /// Restrict the offer to the free generic resources.
-    fn within_generic(self, entry: &Entry, offer: &Offer<'_>) -> Self {
-        let cpus = admitted_cpus(entry, offer.free, self.index, self.cpus);
+    fn within_generic(self, entry: &Entry, input: &SelectionInput<'_>) -> Self {
+        let cpus = admitted_cpus(entry, input.free, self.index, self.cpus);
         let node = Self { cpus, withheld: (self.cpus - cpus) as u32, ..self };
-        let Some(kind) = offer.gpu.filter(|&kind| entry.generic.wants(kind)) else { return node };
-        let free = offer.free.generic().of(self.index)[kind].clamp(0, i64::from(u32::MAX));
+        let Some(kind) = input.gpu.filter(|&kind| entry.generic.wants(kind)) else { return node };
+        let free = input.free.generic().of(self.index)[kind].clamp(0, i64::from(u32::MAX));
         let counted = entry.generic.counted(kind, free, entry.exclusive).min(MOST_GPUS);
         Self { lacking: (MOST_GPUS - counted) as u32, gpus: free as u32, ..node }
     }
@@ -92,10 +92,10 @@ impl Run {
 }
 
 /// Return the allotments of a job on the nodes of an offer, or None.
-pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> {
+pub(super) fn choose(entry: &Entry, input: SelectionInput<'_>) -> Option<Vec<Allotment>> {
     let (mut nodes, mut sum) = (Vec::new(), 0);
-    for index in offer.usable.iter_within(offer.free.open()) {
-        let node = Node::of(entry, &offer, index);
+    for index in input.usable.iter_within(input.free.open()) {
+        let node = Node::of(entry, &input, index);
         if node.cpus > 0 {
             sum += node.cpus;
             nodes.push(node);
@@ -104,9 +104,9 @@ pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> 
     if nodes.len() < entry.least_nodes() as usize || sum < wanted_cpus(entry) {
         return None;
     }
-    let attempt = Attempt::of(entry, offer.most_nodes);
-    let mut chosen = attempt.choose(entry, &mut nodes, offer)?;
-    if !fits_with_all_cores(entry, offer, attempt) {
+    let attempt = Attempt::of(entry, input.most_nodes);
+    let mut chosen = attempt.choose(entry, &mut nodes, input)?;
+    if !fits_with_all_cores(entry, input, attempt) {
         return None;
     }
     chosen.sort_unstable_by_key(|node| node.index);
@@ -118,27 +118,27 @@ pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> 
 /// Return whether a job that fits would also fit if all cores of its nodes were free, with the currently free memory
 /// and generic resources: Slurm tries that first. Best fit over more cores may reach the job's maximum number of nodes
 /// with too few CPUs.
-fn fits_with_all_cores(entry: &Entry, offer: Offer<'_>, attempt: Attempt) -> bool {
+fn fits_with_all_cores(entry: &Entry, input: SelectionInput<'_>, attempt: Attempt) -> bool {
     // In simulations a job may have all nodes: no count is needed.
     let has_most = |nodes: usize| attempt.most_nodes >= nodes;
-    if entry.exclusive || has_most(offer.machine.len()) || has_most(offer.usable.count()) {
+    if entry.exclusive || has_most(input.machine.len()) || has_most(input.usable.count()) {
         return true;
     }
     let all_cores = |index: u32| {
         let place = index as usize;
-        let left = Amounts { cpus: offer.machine[place].cpus, ..offer.free.left()[place] };
-        Node::with(entry, &offer, index, left)
+        let left = Amounts { cpus: input.machine[place].cpus, ..input.free.left()[place] };
+        Node::with(entry, &input, index, left)
     };
-    let mut nodes: Vec<Node> = offer.usable.iter().map(all_cores).filter(|node| node.cpus > 0).collect();
-    Attempt { has_all_cores: true, ..attempt }.choose(entry, &mut nodes, offer).is_some()
+    let mut nodes: Vec<Node> = input.usable.iter().map(all_cores).filter(|node| node.cpus > 0).collect();
+    Attempt { has_all_cores: true, ..attempt }.choose(entry, &mut nodes, input).is_some()
 }
 
 /// Return whether a job may fit. False only if it does not. O(nodes with free resources).
-pub(super) fn may_fit(entry: &Entry, offer: Offer<'_>) -> bool {
+pub(super) fn may_fit(entry: &Entry, input: SelectionInput<'_>) -> bool {
     let (nodes, wanted) = (entry.least_nodes() as usize, wanted_cpus(entry));
     let (mut offering, mut cpus) = (0, 0);
-    offer.usable.iter_within(offer.free.open()).any(|index| {
-        let offered = offered_cpus(entry, offer.machine, offer.free, index);
+    input.usable.iter_within(input.free.open()).any(|index| {
+        let offered = offered_cpus(entry, input.machine, input.free, index);
         offering += usize::from(offered > 0);
         cpus += offered;
         offering >= nodes && cpus >= wanted
@@ -218,8 +218,8 @@ impl Attempt {
     }
 
     /// Try with all nodes, then repeatedly without the nodes that offer least, until the job fits.
-    fn choose(self, entry: &Entry, nodes: &mut Vec<Node>, offer: Offer<'_>) -> Option<Vec<Node>> {
-        if let Some(chosen) = self.fill(nodes, offer) {
+    fn choose(self, entry: &Entry, nodes: &mut Vec<Node>, input: SelectionInput<'_>) -> Option<Vec<Node>> {
+        if let Some(chosen) = self.fill(nodes, input) {
             return Some(chosen);
         }
         let least = entry.least_nodes() as usize;
@@ -236,7 +236,7 @@ impl Attempt {
                 stays
             });
             if (nodes.len() < before || few == 1)
-                && let Some(chosen) = self.fill(nodes, offer)
+                && let Some(chosen) = self.fill(nodes, input)
             {
                 return Some(chosen);
             }
@@ -244,14 +244,14 @@ impl Attempt {
         None
     }
 
-    fn fill(self, nodes: &mut [Node], offer: Offer<'_>) -> Option<Vec<Node>> {
-        if let Some(idle) = offer.idle_now {
+    fn fill(self, nodes: &mut [Node], input: SelectionInput<'_>) -> Option<Vec<Node>> {
+        if let Some(idle) = input.idle_now {
             return self.evaluate_busy_first(nodes, idle);
         }
-        match offer.filling {
-            Filling::LeastLoaded => self.evaluate_least_loaded(nodes, offer),
-            Filling::SerialAtEnd if self.is_serial => self.evaluate_last(nodes),
-            Filling::BestFit | Filling::SerialAtEnd => self.evaluate(nodes),
+        match input.core_fill_order {
+            CoreFillOrder::LeastLoaded => self.evaluate_least_loaded(nodes, input),
+            CoreFillOrder::SerialAtEnd if self.is_serial => self.evaluate_last(nodes),
+            CoreFillOrder::BestFit | CoreFillOrder::SerialAtEnd => self.evaluate(nodes),
         }
     }
 
@@ -290,11 +290,11 @@ impl Attempt {
 
     /// Select nodes of the least rank with the largest free fraction of CPUs, then of the next rank; the first node
     /// wins ties.
-    fn evaluate_least_loaded(mut self, nodes: &mut [Node], offer: Offer<'_>) -> Option<Vec<Node>> {
+    fn evaluate_least_loaded(mut self, nodes: &mut [Node], input: SelectionInput<'_>) -> Option<Vec<Node>> {
         let part = |node: &Node| {
             let place = node.index as usize;
-            let all = offer.machine[place].cpus;
-            (if self.has_all_cores { all } else { offer.free.left()[place].cpus }, all)
+            let all = input.machine[place].cpus;
+            (if self.has_all_cores { all } else { input.free.left()[place].cpus }, all)
         };
         let mut order: Vec<usize> = (0..nodes.len()).collect();
         order.sort_by(|&one, &other| {

@@ -2,13 +2,13 @@
 use std::iter::Peekable;
 use std::sync::Arc;
 
+use super::controller_input::{Allotment, Amounts, Entry, Held, give_back};
 use super::cores::{offered_cpus, wanted_cpus};
 use super::free_amounts::FreeAmounts;
 use super::linear;
 use super::node_bits::NodeBits;
-use super::offer::Offer;
 use super::parameters::Setup;
-use super::situation::{Allotment, Amounts, Entry, Held, give_back};
+use super::selection_input::SelectionInput;
 use super::victims;
 
 /// Under `cons_tres`, jobs are removed in groups with ends within a window: first this many seconds, then doubled.
@@ -89,8 +89,8 @@ impl<'a> Search<'a> {
         let offered = |free: &FreeAmounts, node: u32| offered_cpus(entry, &setup.machine, free, node);
         let wanted = wanted_cpus(entry);
         let choose = |free: &FreeAmounts, idle_now| {
-            let offer = setup.offer(entry, usable, weights, free);
-            setup.select.choose(entry, Offer { idle_now, ..offer })
+            let input = setup.selection_input(entry, usable, weights, free);
+            setup.select.choose(entry, SelectionInput { idle_now, ..input })
         };
         let mut sum: i64 = usable.iter_within(free.open()).map(|node| offered(free, node)).sum();
         if sum >= wanted

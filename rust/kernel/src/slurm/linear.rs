@@ -1,33 +1,33 @@
 //! `select/linear`: whole nodes, best fit over runs of consecutive idle ones.
+use super::controller_input::{Allotment, Amounts, Entry};
 use super::node_bits::NodeBits;
-use super::offer::Offer;
-use super::situation::{Allotment, Amounts, Entry};
+use super::selection_input::SelectionInput;
 
 /// Choose idle nodes of an offer: the smallest sufficient run; if none suffices, the whole largest run, and then
 /// continue.
-pub(super) fn choose(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> {
-    choose_of(entry, &idle(offer), offer.machine)
+pub(super) fn choose(entry: &Entry, input: SelectionInput<'_>) -> Option<Vec<Allotment>> {
+    choose_of(entry, &idle(input), input.machine)
 }
 
 /// Choose from the nodes of the least weight; if they are too few, also from the next weight, and so on.
-pub(super) fn choose_lightest(entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> {
-    let idle = idle(offer);
+pub(super) fn choose_lightest(entry: &Entry, input: SelectionInput<'_>) -> Option<Vec<Allotment>> {
+    let idle = idle(input);
     if idle.count() < entry.least_nodes() as usize {
         return None;
     }
-    let weight = |node: u32| offer.weights[node as usize];
+    let weight = |node: u32| input.weights[node as usize];
     let mut steps: Vec<u32> = idle.iter().map(weight).collect();
     steps.sort_unstable();
     steps.dedup();
     steps.into_iter().find_map(|most| {
         let light = idle.iter().filter(|&node| weight(node) <= most);
-        choose_of(entry, &NodeBits::of(offer.machine.len(), light), offer.machine)
+        choose_of(entry, &NodeBits::of(input.machine.len(), light), input.machine)
     })
 }
 
-fn idle(offer: Offer<'_>) -> NodeBits {
-    let mut idle = offer.usable.clone();
-    idle.keep(offer.free.idle());
+fn idle(input: SelectionInput<'_>) -> NodeBits {
+    let mut idle = input.usable.clone();
+    idle.keep(input.free.idle());
     idle
 }
 

@@ -1,16 +1,16 @@
 //! The main loop: `schedule()`.
 use serde::{Deserialize, Serialize};
 
+use super::controller_input::{ControllerInput, Entry, EntryOutcome, Limits};
 use super::parameters::Setup;
-use super::situation::{Entry, Limits, Situation, Verdict};
 use super::starting::{Begun, CallState};
 
 /// Return the outcome of each queue entry in a full call, and the node weights after the call.
 #[must_use]
-pub fn main_loop(setup: &Setup, situation: Situation, queue: &[Entry]) -> (Vec<Verdict>, Vec<u32>) {
-    let mut call = MainLoop::new(setup, CallState::of(setup, situation));
-    let verdicts = queue.iter().map(|entry| call.consider(setup, entry)).collect();
-    (verdicts, call.state.weights)
+pub fn main_loop(setup: &Setup, input: ControllerInput, queue: &[Entry]) -> (Vec<EntryOutcome>, Vec<u32>) {
+    let mut call = MainLoop::new(setup, CallState::of(setup, input));
+    let outcomes = queue.iter().map(|entry| call.consider(setup, entry)).collect();
+    (outcomes, call.state.weights)
 }
 
 /// State of a call in progress. It starts jobs in order. A job that does not fit closes its partition for this call,
@@ -40,32 +40,32 @@ impl MainLoop {
     }
 
     /// Start a job, preempt others for it, or let it wait.
-    pub fn consider(&mut self, setup: &Setup, entry: &Entry) -> Verdict {
+    pub fn consider(&mut self, setup: &Setup, entry: &Entry) -> EntryOutcome {
         let is_over = entry.reservation.is_some_and(|own| self.over.contains(&own));
         let has_ended = self.is_over(setup) || is_over;
         if self.closed[entry.partition] || has_ended || self.state.done.contains(&entry.job) {
-            return Verdict::NotTried;
+            return EntryOutcome::NotTried;
         }
         let most = setup.main_loop.entries_of_partition;
         self.tested_of[entry.partition] += 1;
         if most > 0 && self.tested_of[entry.partition] > most {
-            return Verdict::NotTried;
+            return EntryOutcome::NotTried;
         }
         if !entry.is_open() && (entry.limits == Limits::Shut || !setup.weighs) {
-            return Verdict::Waits;
+            return EntryOutcome::Waits;
         }
-        let verdict = match self.begin(setup, entry) {
+        let outcome = match self.begin(setup, entry) {
             Begun::Started(chosen) => {
                 self.starts += 1;
-                return Verdict::Started(chosen);
+                return EntryOutcome::Started(chosen);
             }
-            Begun::Preempted(gone) => Verdict::Preempts(gone, Vec::new()),
-            Begun::Not => Verdict::Waits,
+            Begun::Preempted(gone) => EntryOutcome::Preempts(gone, Vec::new()),
+            Begun::Not => EntryOutcome::Waits,
         };
         if entry.is_open() {
             self.close(setup, entry);
         }
-        verdict
+        outcome
     }
 
     fn begin(&mut self, setup: &Setup, entry: &Entry) -> Begun {

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Time;
 
+use super::controller_input::{Allotment, Classes, Entry, Held};
 use super::cores;
 use super::estimate::Search;
 use super::free_amounts::FreeAmounts;
 use super::node_bits::NodeBits;
-use super::offer::Offer;
 use super::parameters::Setup;
 use super::select::Select;
-use super::situation::{Allotment, Classes, Entry, Held};
+use super::selection_input::SelectionInput;
 use super::victims;
 
 /// The jobs that hold nodes, and the free resources. It may be kept between calls: adding or removing a job costs O(its
@@ -98,14 +98,14 @@ impl Occupation {
     }
 
     /// Return the input of a selection on these nodes.
-    pub(super) fn offer<'a>(
+    pub(super) fn selection_input<'a>(
         &'a self,
         setup: &'a Setup,
         entry: &Entry,
         usable: &'a NodeBits,
         weights: &'a [u32],
-    ) -> Offer<'a> {
-        setup.offer(entry, usable, weights, &self.free)
+    ) -> SelectionInput<'a> {
+        setup.selection_input(entry, usable, weights, &self.free)
     }
 
     /// Return the jobs that may be preempted for a job, in order.
@@ -128,7 +128,7 @@ impl Occupation {
         usable: &NodeBits,
         weights: &[u32],
     ) -> Option<Vec<Allotment>> {
-        setup.select.choose(entry, self.offer(setup, entry, usable, weights))
+        setup.select.choose(entry, self.selection_input(setup, entry, usable, weights))
     }
 
     /// Return whether a job may fit on these nodes after the jobs that end until `time`. False only if it does not. The
@@ -147,7 +147,7 @@ impl Occupation {
                     self.free.give_back(&setup.machine, held);
                     self.gone += 1;
                 }
-                cores::may_fit(entry, self.offer(setup, entry, usable, &setup.weights))
+                cores::may_fit(entry, self.selection_input(setup, entry, usable, &setup.weights))
             }
         }
     }

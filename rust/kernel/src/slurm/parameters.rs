@@ -1,14 +1,14 @@
 //! Parameters of the controller.
 use serde::{Deserialize, Serialize};
 
+use super::controller_input::{Allotment, Amounts, Entry, Partition};
 use super::depths::Depths;
 use super::free_amounts::FreeAmounts;
 use super::generic::GenericAmounts;
 use super::node_bits::NodeBits;
-use super::offer::{Filling, Offer};
 use super::reserves::Reserves;
 use super::select::Select;
-use super::situation::{Allotment, Amounts, Entry, Partition};
+use super::selection_input::{CoreFillOrder, SelectionInput};
 
 /// Parameters of the main loop; 0 for no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -73,7 +73,7 @@ pub struct Setup {
     /// Node selection plugin.
     pub select: Select,
     /// Order in which shared nodes are used.
-    pub filling: Filling,
+    pub core_fill_order: CoreFillOrder,
     /// Amounts of each idle node.
     pub machine: Vec<Amounts>,
     /// Generic resources of each idle node; empty if jobs use whole nodes.
@@ -106,7 +106,7 @@ impl Setup {
     pub fn fits_idle(&self, entry: &Entry) -> bool {
         let usable = self.suitable_nodes(entry);
         let idle = FreeAmounts::of(&self.machine, &self.generic);
-        self.select.choose(entry, self.offer(entry, &usable, &self.weights, &idle)).is_some()
+        self.select.choose(entry, self.selection_input(entry, &usable, &self.weights, &idle)).is_some()
     }
 
     /// Return the nodes of the partition that satisfy a job's request when they are idle.
@@ -118,21 +118,21 @@ impl Setup {
     }
 
     /// Return the input of a selection for a job on these nodes.
-    pub(super) fn offer<'a>(
+    pub(super) fn selection_input<'a>(
         &'a self,
         entry: &Entry,
         usable: &'a NodeBits,
         weights: &'a [u32],
         free: &'a FreeAmounts,
-    ) -> Offer<'a> {
+    ) -> SelectionInput<'a> {
         let most_nodes = self.partitions[entry.partition].most_nodes;
-        Offer {
+        SelectionInput {
             usable,
             machine: &self.machine,
             free,
             gpu: self.gpu,
             weights,
-            filling: self.filling,
+            core_fill_order: self.core_fill_order,
             idle_now: None,
             most_nodes,
         }

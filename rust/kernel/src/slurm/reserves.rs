@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::situation::Entry;
+use super::controller_input::Entry;
 
 /// Conditions for planning an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,10 +1,10 @@
 //! Selection of nodes for a job: `SelectType`.
 use serde::{Deserialize, Serialize};
 
+use super::controller_input::{Allotment, Entry};
 use super::cores;
 use super::linear;
-use super::offer::Offer;
-use super::situation::{Allotment, Entry};
+use super::selection_input::SelectionInput;
 
 /// Node selection plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,18 +26,18 @@ impl Select {
     }
 
     /// Return the nodes of an entry that starts now, after its evaluation.
-    pub(super) fn begin(self, entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> {
+    pub(super) fn begin(self, entry: &Entry, input: SelectionInput<'_>) -> Option<Vec<Allotment>> {
         match self {
-            Self::Linear => linear::choose_lightest(entry, offer),
-            Self::Cores => cores::choose(entry, offer),
+            Self::Linear => linear::choose_lightest(entry, input),
+            Self::Cores => cores::choose(entry, input),
         }
     }
 
     /// Return the allotments of an entry, sorted by node; None if it does not fit.
-    pub(super) fn choose(self, entry: &Entry, offer: Offer<'_>) -> Option<Vec<Allotment>> {
+    pub(super) fn choose(self, entry: &Entry, input: SelectionInput<'_>) -> Option<Vec<Allotment>> {
         match self {
-            Self::Linear => linear::choose(entry, offer),
-            Self::Cores => cores::choose(entry, offer),
+            Self::Linear => linear::choose(entry, input),
+            Self::Cores => cores::choose(entry, input),
         }
     }
 }

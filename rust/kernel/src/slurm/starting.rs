@@ -1,8 +1,8 @@
 //! Start of a job now: it is evaluated and gets nodes, or others are preempted for it (`select_nodes`).
+use super::controller_input::{Allotment, ControllerInput, Entry, Reservation};
 use super::node_bits::NodeBits;
 use super::occupation::{Occupation, Present};
 use super::parameters::Setup;
-use super::situation::{Allotment, Entry, Reservation, Situation};
 use super::victims::victims;
 use super::weights::evaluate;
 
@@ -41,8 +41,8 @@ pub struct CallState {
 impl CallState {
     /// Create the state of a call that begins now.
     #[must_use]
-    pub fn of(setup: &Setup, situation: Situation) -> Self {
-        let Situation { now, available, running, completing: over, reservations, weights } = situation;
+    pub fn of(setup: &Setup, input: ControllerInput) -> Self {
+        let ControllerInput { now, available, running, completing: over, reservations, weights } = input;
         let mut occupation = Occupation::none(setup);
         let mut completing = NodeBits::none(setup.nodes());
         for held in running {
@@ -70,7 +70,7 @@ impl CallState {
         let mut free = usable.clone();
         free.remove(&self.completing);
         if let Some(chosen) =
-            setup.select.begin(entry, self.occupation.offer(setup, entry, &free, &self.weights))
+            setup.select.begin(entry, self.occupation.selection_input(setup, entry, &free, &self.weights))
         {
             self.done.push(entry.job);
             self.occupation.start(setup, entry, self.now, &chosen);
@@ -106,8 +106,8 @@ impl CallState {
         for held in &candidates {
             held.nodes.add_to_within(&mut free, usable);
         }
-        let offer = self.occupation.offer(setup, entry, &free, &self.weights);
-        let gone: Vec<u32> = victims(setup, entry, candidates, offer).iter().map(|held| held.job).collect();
+        let input = self.occupation.selection_input(setup, entry, &free, &self.weights);
+        let gone: Vec<u32> = victims(setup, entry, candidates, input).iter().map(|held| held.job).collect();
         if gone.is_empty() {
             return Begun::Not;
         }

@@ -2,10 +2,10 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use super::controller_input::{Entry, Held};
 use super::node_bits::NodeBits;
-use super::offer::Offer;
 use super::parameters::{Precedence, Setup};
-use super::situation::{Entry, Held};
+use super::selection_input::SelectionInput;
 
 /// Number of reorderings of the candidates (`preempt_reorder_count=1`, plus one).
 const REORDERINGS: usize = 2;
@@ -48,15 +48,15 @@ pub(super) fn victims<'a>(
     setup: &Setup,
     entry: &Entry,
     mut order: Vec<&'a Held>,
-    offer: Offer<'_>,
+    input: SelectionInput<'_>,
 ) -> Vec<&'a Held> {
     let mut round = 0;
     loop {
-        let Some((last, chosen)) = take_until_fit(setup, entry, &order, offer) else { return Vec::new() };
+        let Some((last, chosen)) = take_until_fit(setup, entry, &order, input) else { return Vec::new() };
         round += 1;
         if round > REORDERINGS || order.len() <= round {
             order.truncate(last + 1);
-            order.retain(|held| held.nodes.meets(&chosen) && held.nodes.meets(offer.usable));
+            order.retain(|held| held.nodes.meets(&chosen) && held.nodes.meets(input.usable));
             return order;
         }
         let mut ranked: Vec<(usize, &Held)> = order.iter().map(|held| (0, *held)).collect();
@@ -74,15 +74,15 @@ fn take_until_fit(
     setup: &Setup,
     entry: &Entry,
     order: &[&Held],
-    offer: Offer<'_>,
+    input: SelectionInput<'_>,
 ) -> Option<(usize, NodeBits)> {
-    let mut free = offer.free.clone();
+    let mut free = input.free.clone();
     for (place, held) in order.iter().enumerate() {
-        if !held.nodes.meets(offer.usable) {
+        if !held.nodes.meets(input.usable) {
             continue;
         }
         free.give_back(&setup.machine, held);
-        if let Some(chosen) = setup.select.choose(entry, Offer { free: &free, ..offer }) {
+        if let Some(chosen) = setup.select.choose(entry, SelectionInput { free: &free, ..input }) {
             return Some((place, NodeBits::of(setup.nodes(), chosen.iter().map(|each| each.node))));
         }
     }

@@ -1,7 +1,7 @@
 //! State of a call of the main loop or of backfill that is processing the queue.
 use serde::{Deserialize, Serialize};
 
-use crate::slurm::{Backfill, CallState, Entry, MainLoop, Setup, Verdict};
+use crate::slurm::{Backfill, CallState, Entry, EntryOutcome, MainLoop, Setup};
 
 use super::cycle::{Cycle, Pace, Turn};
 use super::queue::Queued;
@@ -26,7 +26,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub fn consider(&mut self, setup: &Setup, entry: &Entry) -> Verdict {
+    pub fn consider(&mut self, setup: &Setup, entry: &Entry) -> EntryOutcome {
         match self {
             Self::Main(main, ..) => main.consider(setup, entry),
             Self::Backfill(backfill, _) => backfill.consider(setup, entry),

@@ -29,13 +29,13 @@ pub(super) struct Description {
     gpu: Option<usize>,
     select: Select,
     /// By request: how its tasks fill nodes, once computed.
-    filling: Vec<Option<Filling>>,
+    suitable_nodes: Vec<Option<SuitableNodes>>,
     pub(super) time_limits: TimeLimits,
 }
 
 /// How the tasks of a request fill idle nodes of its set.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Filling {
+struct SuitableNodes {
     /// Tasks per node, on nodes that take any.
     tasks: u32,
     /// Suitable nodes: nodes with the requested features and, for whole nodes, those that take any tasks. None if all
@@ -53,7 +53,7 @@ impl Description {
             Select::Cores => (0..resources).filter(is_generic).collect(),
         };
         let time_limits = TimeLimits::new(settings, seed);
-        Self { core, memory, generic, gpu, select, filling: Vec::new(), time_limits }
+        Self { core, memory, generic, gpu, select, suitable_nodes: Vec::new(), time_limits }
     }
 
     /// Return the index of the generic resource that counts GPUs.
@@ -115,17 +115,17 @@ impl Description {
 
     /// Return how tasks of a request fill nodes of its set. For whole nodes, all nodes that take any tasks take the
     /// same number.
-    fn filling(&mut self, view: View<'_>, request: u32) -> &Filling {
+    fn suitable_nodes(&mut self, view: View<'_>, request: u32) -> &SuitableNodes {
         let place = request as usize;
-        if place >= self.filling.len() {
-            self.filling.resize(place + 1, None);
+        if place >= self.suitable_nodes.len() {
+            self.suitable_nodes.resize(place + 1, None);
         }
         let is_whole = self.gives_whole_nodes(view.scenario.requests.get(request));
-        self.filling[place].get_or_insert_with(|| Filling::of(view, request, is_whole))
+        self.suitable_nodes[place].get_or_insert_with(|| SuitableNodes::of(view, request, is_whole))
     }
 
     fn tasks_of_node(&mut self, view: View<'_>, request: u32) -> u32 {
-        self.filling(view, request).tasks
+        self.suitable_nodes(view, request).tasks
     }
 
     /// Create the queue entry of a waiting job in one of its partitions, without preemption.
@@ -151,7 +151,7 @@ impl Description {
             generic: self.generic_request(asked),
             exclusive: asked.exclusive,
             suitable: if has_whole_nodes || asked.nodes != asked.partition {
-                self.filling(view, request).suitable.clone()
+                self.suitable_nodes(view, request).suitable.clone()
             } else {
                 None
             },
@@ -326,7 +326,7 @@ impl Description {
     }
 }
 
-impl Filling {
+impl SuitableNodes {
     /// Compute the filling of a request for whole nodes or for shared nodes.
     fn of(view: View<'_>, request: u32, is_whole: bool) -> Self {
         let (machine, wanted) = (&view.state.machine, view.scenario.requests.get(request));

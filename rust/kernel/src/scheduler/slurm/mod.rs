@@ -26,7 +26,7 @@ use crate::decision::{Decision, Where};
 use crate::placement::Allocator;
 use crate::scenario::Scenario;
 use crate::slurm::{
-    Backfill, BackfillParameters, Entry, Limits, MainLoop, Precedence, Setup, Verdict, evaluate,
+    Backfill, BackfillParameters, Entry, EntryOutcome, Limits, MainLoop, Precedence, Setup, evaluate,
 };
 use crate::state::View;
 use crate::time::Time;
@@ -93,7 +93,7 @@ impl Slurm {
         let (nodes, generic, partitions) = description.machine(resources, capacity, node_sets);
         let setup = Setup {
             select: settings.select,
-            filling: settings.filling,
+            core_fill_order: settings.core_fill_order,
             weights: settings.node_weights(nodes.len()),
             machine: nodes,
             generic,
@@ -256,7 +256,7 @@ impl Slurm {
                 entry.limits = Limits::Shut;
             }
             match call.kind.consider(&self.setup, &entry) {
-                Verdict::Started(chosen) => {
+                EntryOutcome::Started(chosen) => {
                     call.started = true;
                     self.waiting.starts(job);
                     self.kept.starts(job, entry.job);
@@ -265,7 +265,7 @@ impl Slurm {
                     let place = Where::Nodes(placement);
                     return Some(Step::Propose(Decision::Start { job, place, tasks: None }));
                 }
-                Verdict::Preempts(rows, _) => {
+                EntryOutcome::Preempts(rows, _) => {
                     call.started = true;
                     let gone = slots(view, &rows);
                     self.kept.preempts(&gone);

@@ -1,7 +1,7 @@
 //! Parameters of the rule `slurm`.
 use std::iter::{repeat, repeat_n};
 
-use crate::slurm::{BackfillParameters, Depths, Filling, MainLoopParameters, Reserves, Select};
+use crate::slurm::{BackfillParameters, CoreFillOrder, Depths, MainLoopParameters, Reserves, Select};
 
 /// Parameters of the rule `slurm`, named as in Slurm.
 #[expect(clippy::struct_excessive_bools, reason = "options of slurm.conf")]
@@ -10,7 +10,7 @@ pub struct SlurmSettings {
     /// Node selection plugin.
     pub select: Select,
     /// `CR_LLN` and `pack_serial_at_end`: the order in which shared nodes are used.
-    pub filling: Filling,
+    pub core_fill_order: CoreFillOrder,
     /// The resource that counts CPUs; None if each node is one CPU.
     pub core: Option<usize>,
     /// The memory resource.

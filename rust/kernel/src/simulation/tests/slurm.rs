@@ -3,12 +3,12 @@ use super::*;
 
 use crate::decision::Preemption;
 use crate::scheduler::SlurmSettings;
-use crate::slurm::{Depths, Filling, Reserves, Select};
+use crate::slurm::{CoreFillOrder, Depths, Reserves, Select};
 
 fn settings(select: Select) -> SlurmSettings {
     SlurmSettings {
         select,
-        filling: Filling::BestFit,
+        core_fill_order: CoreFillOrder::BestFit,
         core: Some(0),
         memory: None,
         gpu: None,

@@ -234,7 +234,7 @@ pub struct Reservation {
 
 /// Input of a call, apart from the queue.
 #[derive(Clone, Debug, Default)]
-pub struct Situation {
+pub struct ControllerInput {
     /// The second at which the call began.
     pub now: f64,
     /// Available nodes.
@@ -260,7 +260,7 @@ pub(super) fn give_back(left: &mut [Amounts], allotments: &[Allotment]) {
 
 /// Outcome of a queue entry.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
+pub enum EntryOutcome {
     /// Started now on these nodes.
     Started(Vec<Allotment>),
     /// Planned to start at this time on these nodes.

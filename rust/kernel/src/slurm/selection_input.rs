@@ -1,13 +1,13 @@
 //! Input of the selection of nodes.
 use serde::{Deserialize, Serialize};
 
+use super::controller_input::Amounts;
 use super::free_amounts::FreeAmounts;
 use super::node_bits::NodeBits;
-use super::situation::Amounts;
 
 /// Order in which shared nodes are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Filling {
+pub enum CoreFillOrder {
     /// The best-fitting run of consecutive nodes.
     BestFit,
     /// Nodes with the largest free fraction of CPUs first (`CR_LLN`).
@@ -16,7 +16,7 @@ pub enum Filling {
     SerialAtEnd,
 }
 
-impl Filling {
+impl CoreFillOrder {
     /// Return the order for `CR_LLN` and `pack_serial_at_end`; the former takes precedence.
     #[must_use]
     pub fn of(least_loaded: bool, serial_at_end: bool) -> Self {
@@ -30,7 +30,7 @@ impl Filling {
 
 /// Input of the selection of nodes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Offer<'a> {
+pub(super) struct SelectionInput<'a> {
     /// Nodes that may be used.
     pub usable: &'a NodeBits,
     /// Amounts of each idle node.
@@ -42,7 +42,7 @@ pub(super) struct Offer<'a> {
     /// Current node weights.
     pub weights: &'a [u32],
     /// Order in which shared nodes are used.
-    pub filling: Filling,
+    pub core_fill_order: CoreFillOrder,
     /// The nodes that are idle now, if nodes in use are preferred to them (`bf_busy_nodes`).
     pub idle_now: Option<&'a NodeBits>,
     /// Maximum number of nodes of a job in the partition.
