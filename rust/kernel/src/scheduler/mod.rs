@@ -104,7 +104,7 @@ pub trait SchedulingRule {
     fn completing(&mut self) {}
 
     /// Return whether the rule needs a pass at that event.
-    fn heeds_completing(&self) -> bool {
+    fn needs_pass_at_completion(&self) -> bool {
         false
     }
 
@@ -146,7 +146,7 @@ pub trait SchedulingRule {
 
     /// Return when a job chosen as a victim now leaves its nodes, at `now` or later. None if it leaves after its grace
     /// time.
-    fn fall_of(&self, _victim: u32, _now: f64) -> Option<f64> {
+    fn victim_release_time(&self, _victim: u32, _now: f64) -> Option<f64> {
         None
     }
 }
@@ -269,8 +269,8 @@ impl SchedulingRule for Scheduler {
         of_rule!(self, rule => rule.completing(), ());
     }
 
-    fn heeds_completing(&self) -> bool {
-        of_rule!(self, rule => rule.heeds_completing(), false)
+    fn needs_pass_at_completion(&self) -> bool {
+        of_rule!(self, rule => rule.needs_pass_at_completion(), false)
     }
 
     fn share(&mut self) {
@@ -310,8 +310,8 @@ impl SchedulingRule for Scheduler {
         of_rule!(self, rule => rule.end_of(job, start, time_limit, now), None)
     }
 
-    fn fall_of(&self, victim: u32, now: f64) -> Option<f64> {
-        of_rule!(self, rule => rule.fall_of(victim, now), None)
+    fn victim_release_time(&self, victim: u32, now: f64) -> Option<f64> {
+        of_rule!(self, rule => rule.victim_release_time(victim, now), None)
     }
 }
 

@@ -316,7 +316,7 @@ impl<F: Feed> Simulation<F> {
         let goes_on = if at_limit { self.cut_run(run) } else { self.go_on_to_next_phase(run) };
         if goes_on {
             let is_over = matches!(self.state.running.get(run).phase, Phase::Completing(_));
-            self.cursor.pass_is_due |= is_over && self.scheduler.heeds_completing();
+            self.cursor.pass_is_due |= is_over && self.scheduler.needs_pass_at_completion();
             return;
         }
         let job = self.state.running.get(run).job;

@@ -45,7 +45,7 @@ impl<F: Feed> Simulation<F> {
         let (now, mut leaving) = (self.state.now, Vec::new());
         for decision in decisions {
             if let Decision::Preempt { job: victim, .. } | Decision::Kill(victim) = decision {
-                let end = self.scheduler.fall_of(victim, now).unwrap_or(now + grace_time);
+                let end = self.scheduler.victim_release_time(victim, now).unwrap_or(now + grace_time);
                 if end > now {
                     self.state.begin_grace(&self.scenario, victim, end, job);
                 } else {

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::slurm::{Backfill, CallState, Entry, EntryOutcome, MainLoop, Setup};
 
-use super::cycle::{Cycle, Pace, Turn};
+use super::cycle::{BackfillYield, Cycle, Turn};
 use super::queue::Queued;
 
 /// A call in progress.
@@ -42,10 +42,10 @@ impl Kind {
     }
 
     /// Return whether to pause or end before the next entry.
-    pub fn turn(&self, pace: &Pace) -> Turn {
+    pub fn turn(&self, backfill_yield: &BackfillYield) -> Turn {
         match self {
             Self::Main(..) => Turn::Continues,
-            Self::Backfill(backfill, cycle) => cycle.turn(pace, backfill.tested()),
+            Self::Backfill(backfill, cycle) => cycle.turn(backfill_yield, backfill.tested()),
         }
     }
 

@@ -5,7 +5,7 @@ use super::settings::SlurmSettings;
 
 /// Durations in a backfill cycle, seconds.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Pace {
+pub(super) struct BackfillYield {
     /// Time per examined entry.
     test_time: f64,
     /// `bf_yield_interval`: a part ends after this time.
@@ -18,7 +18,7 @@ pub(super) struct Pace {
     pub continues: bool,
 }
 
-impl Pace {
+impl BackfillYield {
     pub fn of(settings: &SlurmSettings) -> Self {
         Self {
             test_time: settings.bf_test_time,
@@ -62,22 +62,22 @@ impl Cycle {
     }
 
     /// Return when the entry after `tested` others is examined.
-    pub fn time(&self, pace: &Pace, tested: usize) -> f64 {
-        self.part + self.taken(pace, tested)
+    pub fn time(&self, backfill_yield: &BackfillYield, tested: usize) -> f64 {
+        self.part + self.taken(backfill_yield, tested)
     }
 
     /// Return how long the current part has taken, seconds.
-    fn taken(&self, pace: &Pace, tested: usize) -> f64 {
-        (tested - self.looked_at) as f64 * pace.test_time
+    fn taken(&self, backfill_yield: &BackfillYield, tested: usize) -> f64 {
+        (tested - self.looked_at) as f64 * backfill_yield.test_time
     }
 
     /// Return what to do before the next entry.
-    pub fn turn(&self, pace: &Pace, tested: usize) -> Turn {
-        let time = self.time(pace, tested);
-        if time.floor() - self.begin.floor() >= pace.max_time {
+    pub fn turn(&self, backfill_yield: &BackfillYield, tested: usize) -> Turn {
+        let time = self.time(backfill_yield, tested);
+        if time.floor() - self.begin.floor() >= backfill_yield.max_time {
             Turn::Ends
-        } else if self.taken(pace, tested) >= pace.yield_interval {
-            Turn::Pauses(time + pace.yield_sleep)
+        } else if self.taken(backfill_yield, tested) >= backfill_yield.yield_interval {
+            Turn::Pauses(time + backfill_yield.yield_sleep)
         } else {
             Turn::Continues
         }
@@ -90,14 +90,14 @@ impl Cycle {
     }
 
     /// Return how long the cycle has taken, seconds.
-    pub fn length(&self, pace: &Pace, tested: usize) -> f64 {
-        self.time(pace, tested) - self.begin
+    pub fn length(&self, backfill_yield: &BackfillYield, tested: usize) -> f64 {
+        self.time(backfill_yield, tested) - self.begin
     }
 
     /// Return whether a cycle that begins at another fraction of a second may examine fewer entries, or see other
     /// nodes.
-    pub fn may_differ(&self, pace: &Pace, tested: usize) -> bool {
-        self.has_paused || self.length(pace, tested) > pace.max_time - 1.0
+    pub fn may_differ(&self, backfill_yield: &BackfillYield, tested: usize) -> bool {
+        self.has_paused || self.length(backfill_yield, tested) > backfill_yield.max_time - 1.0
     }
 
     /// Return whether the cycle has had several parts.

@@ -12,8 +12,8 @@ use crate::slurm::{
 use crate::state::View;
 use crate::workload::Job;
 
+use super::relations;
 use super::settings::SlurmSettings;
-use super::standing;
 use super::time_limits::{TimeLimits, whole_minutes};
 
 /// Time limit, seconds, of a job without one.
@@ -155,11 +155,11 @@ impl Description {
             } else {
                 None
             },
-            limits: standing::limits(view, job),
-            classes: standing::classes(view.scenario, job),
+            limits: relations::limits(view, job),
+            classes: relations::classes(view.scenario, job),
             may_preempt: false,
             reservation: used_by(view.scenario, job),
-            owner: standing::owner(view.scenario, job),
+            owner: relations::owner(view.scenario, job),
             priority: 0.0,
             eligible: f64::NEG_INFINITY,
         }
@@ -207,7 +207,7 @@ impl Description {
         let row = view.scenario.job(job).row as u32;
         let held = Held::new(row, end, placement.iter().map(allot).collect());
         let held = held.with_generic(self.generic_held(asked, &placement, setup));
-        let held = held.of(standing::classes(view.scenario, job), None).late_by(self.time_limits.over(job));
+        let held = held.of(relations::classes(view.scenario, job), None).late_by(self.time_limits.over(job));
         match self.time_limits.notice_end(job) {
             Some(end) => held.noticed_until(end),
             None => held,

@@ -8,12 +8,12 @@ mod call;
 mod clock;
 mod cycle;
 mod entries;
-mod fitting;
-mod kept;
+mod idle_fit_cache;
+mod occupation_cache;
 mod queue;
+mod relations;
 mod settings;
 mod spacing;
-mod standing;
 mod time_limits;
 
 use std::sync::Arc;
@@ -36,17 +36,17 @@ use super::{SchedulingRule, Step};
 
 use call::{Call, Kind};
 use clock::{BackfillCall, Clock, MainCall};
-use cycle::{Cycle, Pace, Turn};
+use cycle::{BackfillYield, Cycle, Turn};
 use entries::{Description, used_by};
-use fitting::Fitting;
-use kept::Kept;
+use idle_fit_cache::IdleFitCache;
+use occupation_cache::OccupationCache;
 use queue::{Queued, queued};
+use relations::{Delays, Waiting};
 pub use settings::SlurmSettings;
-use standing::{Delays, Waiting};
 
 /// Events since the latest pass, apart from submissions and ends.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Noticed {
+struct PendingChanges {
     /// Nodes or jobs were changed from outside.
     disturbed: bool,
     /// A job has finished running but still occupies its nodes.
@@ -63,12 +63,12 @@ pub struct Slurm {
     clock: Clock,
     depth: usize,
     epilog: bool,
-    pace: Pace,
+    backfill_yield: BackfillYield,
     delays: Delays,
     waiting: Waiting,
-    fitting: Fitting,
-    kept: Kept,
-    noticed: Noticed,
+    idle_fits: IdleFitCache,
+    occupation_cache: OccupationCache,
+    pending: PendingChanges,
     /// True if the keys of the order change with time.
     keys_change: bool,
     /// True if the main loop is to be called at once.
@@ -105,18 +105,18 @@ impl Slurm {
             backfill: settings.backfill_parameters(),
         };
         Self {
-            kept: Kept::new(&setup),
+            occupation_cache: OccupationCache::new(&setup),
             setup: Arc::new(setup),
             description,
             priorities: priorities.cloned().map(Box::new),
             clock: Clock::new(settings, seed),
             depth: settings.depth(),
             epilog: settings.epilog,
-            pace: Pace::of(settings),
+            backfill_yield: BackfillYield::of(settings),
             delays: Delays::of(settings),
             waiting: Waiting::new(priorities.is_some_and(|rule| rule.weights.age > 0.0)),
-            fitting: Fitting::default(),
-            noticed: Noticed::default(),
+            idle_fits: IdleFitCache::default(),
+            pending: PendingChanges::default(),
             keys_change: false,
             calls_at_once: false,
             call: None,
@@ -150,11 +150,11 @@ impl Slurm {
 
     /// Read from the run what does not change in it.
     fn prepare(&mut self, view: View<'_>) {
-        if !self.kept.has_begun() {
+        if !self.occupation_cache.has_begun() {
             let setup = Arc::make_mut(&mut self.setup);
-            setup.precedence = standing::precedence(view.scenario);
-            setup.weighs = standing::counts_nodes(view.scenario);
-            self.kept.begin(view, setup, &self.description);
+            setup.precedence = relations::precedence(view.scenario);
+            setup.weighs = relations::counts_nodes(view.scenario);
+            self.occupation_cache.begin(view, setup, &self.description);
         }
     }
 
@@ -163,7 +163,7 @@ impl Slurm {
         if !self.setup.weighs || view.state.queue.arrived.is_empty() {
             return;
         }
-        let (occupation, weights) = self.kept.weights_beside();
+        let (occupation, weights) = self.occupation_cache.weights_beside();
         let is_new = |job: u32| view.scenario.job(job).submit_time >= view.now();
         let is_evaluated = |&&job: &&u32| is_new(job) && used_by(view.scenario, job).is_none();
         for &job in view.state.queue.arrived.iter().filter(is_evaluated) {
@@ -191,7 +191,7 @@ impl Slurm {
             return self.clock.backfill_is_due(now).then(|| self.next_cycle(view));
         };
         self.waiting.call(view);
-        let state = self.kept.begin_call(view, &self.setup, &self.description);
+        let state = self.occupation_cache.begin_call(view, &self.setup, &self.description);
         let call = MainLoop::new(&self.setup, state);
         let kind = Kind::Main(Box::new(call), by_thread, depth);
         Some(self.new_call(view, kind, depth.saturating_add(1)))
@@ -206,7 +206,7 @@ impl Slurm {
     /// Begin a backfill cycle, or continue a paused one; a paused one ends if something has changed.
     fn next_cycle(&mut self, view: View<'_>) -> Call {
         let now = view.now();
-        let state = self.kept.begin_call(view, &self.setup, &self.description);
+        let state = self.occupation_cache.begin_call(view, &self.setup, &self.description);
         let Some(mut call) = self.paused.take() else {
             self.waiting.call(view);
             let backfill = Box::new(Backfill::new(&self.setup, state));
@@ -217,7 +217,7 @@ impl Slurm {
             cycle.resume(now, backfill.tested());
         }
         call.started = false;
-        if self.clock.was_disturbed() && !self.pace.continues {
+        if self.clock.was_disturbed() && !self.backfill_yield.continues {
             call.queue.clear();
         }
         call
@@ -228,7 +228,7 @@ impl Slurm {
     fn most_entries(&self, view: View<'_>) -> usize {
         let BackfillParameters { max_entries, depths, .. } = self.setup.backfill;
         let has_arrays = !view.scenario.attributes.array.is_empty();
-        if depths.leave_some_out() || has_arrays || self.pace.may_pause(max_entries) {
+        if depths.leave_some_out() || has_arrays || self.backfill_yield.may_pause(max_entries) {
             usize::MAX
         } else {
             max_entries
@@ -239,7 +239,9 @@ impl Slurm {
     fn next_start(&mut self, view: View<'_>) -> Option<Step> {
         let call = self.call.as_mut()?;
         while let Some(&Queued { job, request, priority }) = call.queue.get(call.next) {
-            if call.kind.is_over(&self.setup, call.next) || call.kind.turn(&self.pace) != Turn::Continues {
+            if call.kind.is_over(&self.setup, call.next)
+                || call.kind.turn(&self.backfill_yield) != Turn::Continues
+            {
                 return None;
             }
             call.next += 1;
@@ -252,14 +254,14 @@ impl Slurm {
                 priority,
                 ..self.description.entry(view, job, request)
             };
-            if !self.fitting.is_possible(&self.setup, &entry, request) {
+            if !self.idle_fits.is_possible(&self.setup, &entry, request) {
                 entry.limits = Limits::Shut;
             }
             match call.kind.consider(&self.setup, &entry) {
                 EntryOutcome::Started(chosen) => {
                     call.started = true;
                     self.waiting.starts(job);
-                    self.kept.starts(job, entry.job);
+                    self.occupation_cache.starts(job, entry.job);
                     self.description.time_limits.starts(view.scenario, job, request);
                     let placement = self.description.placement(view, job, request, &chosen);
                     let place = Where::Nodes(placement);
@@ -268,11 +270,11 @@ impl Slurm {
                 EntryOutcome::Preempts(rows, _) => {
                     call.started = true;
                     let gone = slots(view, &rows);
-                    self.kept.preempts(&gone);
+                    self.occupation_cache.preempts(&gone);
                     let leaving = self.description.notice(view, &gone);
                     self.waiting.preempts(job, &leaving, view.now(), &self.delays);
-                    let dismiss = |&victim: &u32| standing::dismissal(view, victim);
-                    return Some(Step::Preempt(job, gone.iter().map(dismiss).collect()));
+                    let remove = |&victim: &u32| relations::removal_decision(view, victim);
+                    return Some(Step::Preempt(job, gone.iter().map(remove).collect()));
                 }
                 _ => {}
             }
@@ -287,16 +289,16 @@ impl Slurm {
         if let Some(until) = self.pause_of(&call)
             && let Kind::Backfill(backfill, _) = &mut call.kind
         {
-            self.kept.end_call(backfill.pause());
+            self.occupation_cache.end_call(backfill.pause());
             self.clock.pauses(now, until, call.started);
             self.paused = Some(call);
             return;
         }
         // A run in which jobs wait for events that never come must end, whatever a later order might start on an idle
         // machine.
-        let is_idle = view.state.running.is_empty() && !standing::calendar_goes_on(view);
+        let is_idle = view.state.running.is_empty() && !relations::calendar_goes_on(view);
         let goes_on = !is_idle || self.clock.awaits_events;
-        let runs_out = call.queue.iter().any(|entry| standing::may_run_out(view, entry.job));
+        let runs_out = call.queue.iter().any(|entry| relations::may_run_out(view, entry.job));
         let run_on = self.description.time_limits.has_notices();
         let is_pending = runs_out || run_on || self.waiting.is_pending(now, &self.delays);
         let order_changes = self.keys_change || order_may_change(view) || self.setup.weighs;
@@ -308,23 +310,23 @@ impl Slurm {
                 let is_cut = may_differ || is_beyond || (call.next < call.queue.len() && !main.is_closed());
                 let (started, met_no_room) = (call.started, main.met_no_room());
                 self.clock.called_main(now, by_thread, MainCall { started, met_no_room, is_cut });
-                self.kept.end_call(main.into_state());
+                self.occupation_cache.end_call(main.into_state());
             }
             Kind::Backfill(backfill, cycle) => {
                 let is_left = call.next < call.queue.len() && !backfill.is_over(&self.setup);
                 // The next cycle may examine another number of entries, and its parts may find another state.
-                let is_irregular = is_left || cycle.may_differ(&self.pace, backfill.tested());
+                let is_irregular = is_left || cycle.may_differ(&self.backfill_yield, backfill.tested());
                 let is_later = now.floor() + 1.0;
                 let found = BackfillCall {
                     started: call.started,
                     puts_off: backfill.puts_off(),
                     holds_until: if may_differ || is_irregular { is_later } else { backfill.holds_until() },
                     begin: cycle.begin,
-                    length: cycle.length(&self.pace, backfill.tested()),
+                    length: cycle.length(&self.backfill_yield, backfill.tested()),
                     rests: is_irregular && is_idle && !is_pending,
                 };
                 self.clock.called_backfill(now, found);
-                self.kept.end_call(backfill.into_state());
+                self.occupation_cache.end_call(backfill.into_state());
             }
         }
     }
@@ -332,7 +334,7 @@ impl Slurm {
     /// Return until when a call with remaining entries pauses.
     fn pause_of(&self, call: &Call) -> Option<f64> {
         let is_over = call.next >= call.queue.len() || call.kind.is_over(&self.setup, call.next);
-        match call.kind.turn(&self.pace) {
+        match call.kind.turn(&self.backfill_yield) {
             Turn::Pauses(until) if !is_over => Some(until),
             _ => None,
         }
@@ -359,7 +361,7 @@ impl SchedulingRule for Slurm {
     }
 
     fn disturbed(&mut self) {
-        self.noticed.disturbed = true;
+        self.pending.disturbed = true;
     }
 
     fn awaits_events(&mut self, are_to_come: bool) {
@@ -367,10 +369,10 @@ impl SchedulingRule for Slurm {
     }
 
     fn completing(&mut self) {
-        self.noticed.completing = true;
+        self.pending.completing = true;
     }
 
-    fn heeds_completing(&self) -> bool {
+    fn needs_pass_at_completion(&self) -> bool {
         true
     }
 
@@ -379,9 +381,9 @@ impl SchedulingRule for Slurm {
         self.prepare(view);
         if let Some(call) = self.call.take() {
             // The latest decision of the call was refused, and the pass ended with it.
-            self.kept.end_call(call.kind.into_state());
+            self.occupation_cache.end_call(call.kind.into_state());
         }
-        self.kept.follow(view, &self.setup, &self.description);
+        self.occupation_cache.follow(view, &self.setup, &self.description);
         self.evaluate_arrivals(view);
         self.waiting.end(&view.state.ended);
         self.description.time_limits.end(&view.state.ended);
@@ -391,10 +393,10 @@ impl SchedulingRule for Slurm {
         self.clock.catch_up(now);
         let has_run = |&job: &u32| !view.state.jobs.start_time(job).is_nan();
         let has_ended = self.waiting.take_left() || view.state.ended.iter().any(has_run);
-        let noticed = std::mem::take(&mut self.noticed);
-        let turns = standing::calendar_turns(view);
-        let is_wanted = noticed.disturbed || turns || !view.state.queue.arrived.is_empty();
-        if has_ended || is_wanted || noticed.completing {
+        let pending = std::mem::take(&mut self.pending);
+        let turns = relations::calendar_turns(view);
+        let is_wanted = pending.disturbed || turns || !view.state.queue.arrived.is_empty();
+        if has_ended || is_wanted || pending.completing {
             self.clock.change(now);
         }
         self.calls_at_once = has_ended && self.epilog;
@@ -436,7 +438,7 @@ impl SchedulingRule for Slurm {
         Some(self.description.time_limits.end_of(job, start, time_limit, now))
     }
 
-    fn fall_of(&self, victim: u32, now: f64) -> Option<f64> {
+    fn victim_release_time(&self, victim: u32, now: f64) -> Option<f64> {
         let limits = &self.description.time_limits;
         Some(limits.notice_end(victim).map_or(now, |end| limits.look_after(end, now)))
     }

@@ -10,7 +10,7 @@ use crate::time::Time;
 use crate::workload::PreemptionRules;
 
 use super::entries::used_by;
-use super::standing::Waiting;
+use super::relations::Waiting;
 
 /// A waiting job in one of its partitions.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

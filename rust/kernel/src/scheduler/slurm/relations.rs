@@ -67,7 +67,7 @@ pub(super) fn began(view: View<'_>, job: u32) -> Option<f64> {
 }
 
 /// Return the decision that removes a preempted job.
-pub(super) fn dismissal(view: View<'_>, job: u32) -> Decision {
+pub(super) fn removal_decision(view: View<'_>, job: u32) -> Decision {
     let mode = view.scenario.preemption.as_ref().map(|rules| rules.mode);
     if mode == Some(PreemptionMode::Cancel) {
         return Decision::Kill(job);

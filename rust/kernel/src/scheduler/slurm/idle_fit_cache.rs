@@ -8,12 +8,12 @@ use crate::slurm::{Entry, Select, Setup};
 
 /// Results for the requests of jobs so far.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Fitting {
+pub(super) struct IdleFitCache {
     /// By request and number of tasks: whether they fit, for shared nodes.
     known: BTreeMap<(u32, u32), bool>,
 }
 
-impl Fitting {
+impl IdleFitCache {
     /// Return whether an entry fits on its idle partition. O(log requests); O(nodes) for the first of its kind, and
     /// O(nodes / 64) if nodes are allocated whole.
     pub fn is_possible(&mut self, setup: &Setup, entry: &Entry, request: u32) -> bool {

@@ -10,11 +10,11 @@ use crate::slurm::{CallState, Held, NodeBits, Occupation, Setup};
 use crate::state::{Phase, View};
 
 use super::entries::{Description, available};
-use super::standing;
+use super::relations;
 
 /// The kept occupation and weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Kept {
+pub(super) struct OccupationCache {
     occupation: Occupation,
     /// Completing jobs, which still hold their nodes, by number.
     completing: BTreeMap<u32, Held>,
@@ -27,7 +27,7 @@ pub(super) struct Kept {
     has_begun: bool,
 }
 
-impl Kept {
+impl OccupationCache {
     /// Create the state without running jobs.
     pub(super) fn new(setup: &Setup) -> Self {
         Self {
@@ -67,7 +67,7 @@ impl Kept {
         for job in changed {
             self.look_again(view, setup, description, job);
         }
-        debug_assert!(self.is_as_anew(view, setup, description), "what is kept is what holds nodes");
+        debug_assert!(self.matches_recomputed(view, setup, description), "what is kept is what holds nodes");
     }
 
     /// Update what a job holds.
@@ -92,13 +92,13 @@ impl Kept {
     }
 
     /// Compare the cache with a recomputation.
-    fn is_as_anew(&self, view: View<'_>, setup: &Setup, description: &Description) -> bool {
-        let mut anew = Self { weights: self.weights.clone(), ..Self::new(setup) };
-        anew.begin(view, setup, description);
+    fn matches_recomputed(&self, view: View<'_>, setup: &Setup, description: &Description) -> bool {
+        let mut recomputed = Self { weights: self.weights.clone(), ..Self::new(setup) };
+        recomputed.begin(view, setup, description);
         let mut own = self.clone();
-        anew.see_who_may_be_preempted(view);
+        recomputed.see_who_may_be_preempted(view);
         own.see_who_may_be_preempted(view);
-        own == anew
+        own == recomputed
     }
 
     /// Return the input of a call that begins now. The call owns the occupation until `end_call`.
@@ -121,7 +121,7 @@ impl Kept {
             available: available(view, setup.nodes()),
             occupation: std::mem::take(&mut self.occupation),
             completing,
-            reservations: standing::reservations(view, setup.nodes()),
+            reservations: relations::reservations(view, setup.nodes()),
             weights: std::mem::take(&mut self.weights),
             done: Vec::new(),
         }
@@ -148,7 +148,7 @@ impl Kept {
     fn see_who_may_be_preempted(&mut self, view: View<'_>) {
         for (&job, number) in &self.numbers {
             if !self.completing.contains_key(number) {
-                self.occupation.set_began(*number, standing::began(view, job));
+                self.occupation.set_began(*number, relations::began(view, job));
             }
         }
     }
