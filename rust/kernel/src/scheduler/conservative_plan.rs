@@ -12,7 +12,7 @@ use crate::placement::Allocator;
 use crate::state::View;
 use crate::time::Time;
 
-use super::freed::{Freed, Openings, Reserved};
+use super::freed_capacity::{FreedCapacity, Openings, Reserved};
 use super::overdue::Overdue;
 
 /// Number of failed trials after which the openings are recomputed: a recomputation costs about as much.
@@ -60,8 +60,8 @@ pub struct ConservativePlan {
     overdue: Overdue,
     /// Nodes freed since the latest compression began, and since the compression before it. A job that was examined in
     /// the earlier one can start earlier only if one of these nodes makes room.
-    freed: Freed,
-    freed_twice: Freed,
+    freed: FreedCapacity,
+    freed_twice: FreedCapacity,
     /// Runs of free time on the freed nodes, for each class of requests.
     openings: Vec<Openings>,
     /// True if a reservation has moved since the openings were computed. The count is the number of failed trials since
@@ -85,8 +85,8 @@ impl ConservativePlan {
             reservations: SharedColumn::default(),
             by_start: BTreeSet::new(),
             overdue: Overdue::default(),
-            freed: Freed::new(nodes),
-            freed_twice: Freed::new(nodes),
+            freed: FreedCapacity::new(nodes),
+            freed_twice: FreedCapacity::new(nodes),
             openings: Vec::new(),
             are_openings_wide: false,
             vain_trials: 0,

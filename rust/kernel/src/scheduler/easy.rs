@@ -13,11 +13,11 @@ use crate::cluster::Unanswered;
 use crate::placement::Allocator;
 use crate::state::{Rank, View};
 
+use super::delayed_head_cache::DelayedHeadCache;
 use super::easy_heads::Heads;
 use super::free_slots::FreeSlots;
-use super::harm::Harm;
 use super::shadow::Shadow;
-use super::shadow_room::ShadowRoom;
+use super::shadow_availability::ShadowAvailability;
 use super::victims::preempt_for;
 use super::{Chance, SchedulingRule, Step, chance_of, start_chosen};
 
@@ -25,9 +25,9 @@ use super::{Chance, SchedulingRule, Step, chance_of, start_chosen};
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Easy {
     shadow: Option<Shadow>,
-    room: ShadowRoom,
+    availability: ShadowAvailability,
     /// Cache of the jobs that would delay the head.
-    harm: Harm,
+    delayed_head: DelayedHeadCache,
     #[serde(skip)]
     slots: FreeSlots,
     /// Number of releases when the whole queue was last examined.
@@ -137,8 +137,8 @@ impl SchedulingRule for Easy {
                     if some.is_none() {
                         return Ok(self.end(view));
                     }
-                    self.harm.forget();
-                    self.shadow = Some(Shadow::of(view, allocator, head.job, &mut self.room));
+                    self.delayed_head.forget();
+                    self.shadow = Some(Shadow::of(view, allocator, head.job, &mut self.availability));
                     self.pass = Pass::Behind(head);
                     continue;
                 }
@@ -174,9 +174,9 @@ impl Easy {
             return false;
         }
         let same_head = |shadow: &Shadow| Some(shadow.head) == head && view.now() <= shadow.time;
-        let same_places = |shadow: &Shadow| !shadow.goes_by_place || !self.started;
+        let same_nodes = |shadow: &Shadow| !shadow.depends_on_nodes || !self.started;
         self.examined == view.state.releases
-            && self.shadow.as_ref().is_some_and(|shadow| same_head(shadow) && same_places(shadow))
+            && self.shadow.as_ref().is_some_and(|shadow| same_head(shadow) && same_nodes(shadow))
     }
 
     /// Return whether a start in this pass has brought the head over a limit, which cancels its reservation.
@@ -190,8 +190,8 @@ impl Easy {
     /// behind instead: the start can have changed the nodes of other jobs.
     fn next_arrival(&mut self, view: View<'_>, allocator: &Allocator) -> Option<u32> {
         let Pass::Arrivals(next) = &mut self.pass else { return None };
-        let goes_by_place = self.shadow.as_ref().is_some_and(|shadow| shadow.goes_by_place);
-        if goes_by_place && *next > 0 && !view.state.started.is_empty() {
+        let depends_on_nodes = self.shadow.as_ref().is_some_and(|shadow| shadow.depends_on_nodes);
+        if depends_on_nodes && *next > 0 && !view.state.started.is_empty() {
             let latest = view.rank_of(self.arrivals[*next - 1]);
             return self.next_behind(view, allocator, latest);
         }
@@ -201,12 +201,13 @@ impl Easy {
 
     /// Return the next job behind `after` that the totals admit.
     fn next_behind(&mut self, view: View<'_>, allocator: &Allocator, after: Rank) -> Option<u32> {
-        let Self { shadow, slots, harm, .. } = self;
+        let Self { shadow, slots, delayed_head, .. } = self;
         let shadow = shadow.as_ref()?;
         let (each, has_slots) = (view.looks_at_each(), slots.test(view, allocator));
         let may_start = |values: &[i64]| {
             each || (view.may_fit_where(values, |set, own| shadow.may_admit(view, set, own))
-                && has_slots.passes_where(values, |least| harm.may_admit(view, allocator, shadow, least)))
+                && has_slots
+                    .passes_where(values, |least| delayed_head.may_admit(view, allocator, shadow, least)))
         };
         let found = view.state.queue.first_matching(Some(&after), &may_start)?;
         self.pass = Pass::Behind(found);
@@ -221,15 +222,15 @@ impl Easy {
         job: u32,
     ) -> Result<Chance, Unanswered> {
         let Some(shadow) = &mut self.shadow else { return Ok(Chance::DoesNotFit) };
-        if view.over_limit(job).is_none() && self.harm.is_known(view, allocator, shadow, job) {
+        if view.over_limit(job).is_none() && self.delayed_head.is_known(view, allocator, shadow, job) {
             return Ok(Chance::DoesNotFit);
         }
         let chance = chance_of(view, allocator, job)?;
-        let does_harm =
-            chance == Chance::Fits && !shadow.admit(view, allocator, job, &allocator.chosen, &mut self.room);
-        if does_harm {
-            self.harm.note(view, allocator, shadow, job);
+        let delays_head = chance == Chance::Fits
+            && !shadow.admit(view, allocator, job, &allocator.chosen, &mut self.availability);
+        if delays_head {
+            self.delayed_head.note(view, allocator, shadow, job);
         }
-        Ok(if does_harm { Chance::DoesNotFit } else { chance })
+        Ok(if delays_head { Chance::DoesNotFit } else { chance })
     }
 }

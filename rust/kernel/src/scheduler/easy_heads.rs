@@ -10,10 +10,10 @@ use crate::placement::Allocator;
 use crate::state::{ClosedPartitions, Rank, View};
 use crate::time::Time;
 
+use super::delayed_head_cache::DelayedHeadCache;
 use super::free_slots::FreeSlots;
-use super::harm::Harm;
 use super::shadow::Shadow;
-use super::shadow_room::ShadowRoom;
+use super::shadow_availability::ShadowAvailability;
 use super::victims::preempt_among;
 use super::{Chance, Step, chance_among, start_chosen};
 
@@ -24,9 +24,9 @@ struct Connected {
     head: Option<u32>,
     /// The reservation of the head, once it was needed.
     shadow: Option<Shadow>,
-    room: ShadowRoom,
+    availability: ShadowAvailability,
     /// Cache of the jobs that would delay the head.
-    harm: Harm,
+    delayed_head: DelayedHeadCache,
 }
 
 /// The heads of a pass.
@@ -50,7 +50,7 @@ impl Heads {
         self.connected.resize_with(count, Connected::default);
         for each in &mut self.connected {
             (each.head, each.shadow) = (None, None);
-            each.harm.forget();
+            each.delayed_head.forget();
         }
         self.closed.clear();
         self.after = None;
@@ -113,8 +113,8 @@ impl Heads {
         let &[request] = view.scenario.alternatives(job) else { return false };
         let set = view.scenario.requests.get(request).nodes;
         let Some(number) = view.scenario.node_sets.connected(set) else { return false };
-        let Connected { shadow, harm, .. } = &self.connected[number];
-        shadow.as_ref().is_some_and(|shadow| harm.is_known(view, allocator, shadow, job))
+        let Connected { shadow, delayed_head, .. } = &self.connected[number];
+        shadow.as_ref().is_some_and(|shadow| delayed_head.is_known(view, allocator, shadow, job))
             && view.over_limit(job).is_none()
     }
 
@@ -123,15 +123,15 @@ impl Heads {
         let sets = &view.scenario.node_sets;
         let first = allocator.chosen.first().and_then(|part| sets.partitions().of_node(part.node));
         let Some(number) = first else { return true };
-        let Connected { head, shadow, room, harm } = &mut self.connected[number];
+        let Connected { head, shadow, availability, delayed_head } = &mut self.connected[number];
         let Some(head) = *head else { return true };
         let shadow = shadow.get_or_insert_with(|| {
             let requests = requests_in(view, head, number);
-            Shadow::among(view, allocator, head, &requests, room)
+            Shadow::among(view, allocator, head, &requests, availability)
         });
-        let admitted = shadow.admit(view, allocator, job, &allocator.chosen, room);
+        let admitted = shadow.admit(view, allocator, job, &allocator.chosen, availability);
         if !admitted {
-            harm.note(view, allocator, shadow, job);
+            delayed_head.note(view, allocator, shadow, job);
         }
         admitted
     }
@@ -163,7 +163,8 @@ impl Heads {
         let mut first: Option<((Time, Option<usize>), usize, Shadow)> = None;
         for number in numbers {
             let requests = requests_in(view, job, number);
-            let shadow = Shadow::among(view, allocator, job, &requests, &mut self.connected[number].room);
+            let shadow =
+                Shadow::among(view, allocator, job, &requests, &mut self.connected[number].availability);
             let place = alternatives.iter().position(|&request| request == shadow.request);
             let start = (Time(shadow.time), place);
             let is_first = first.as_ref().is_none_or(|(best, ..)| start < *best);

@@ -12,13 +12,13 @@ use crate::state::{Rank, View};
 
 use super::plan::Plan;
 use super::shadow::Shadow;
-use super::shadow_room::ShadowRoom;
+use super::shadow_availability::ShadowAvailability;
 use super::{SchedulingRule, Step};
 
 /// The reservations of the current pass.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct External {
-    room: ShadowRoom,
+    availability: ShadowAvailability,
     /// Requested reservations, in the order of the requests.
     made: Vec<Made>,
     first: Option<Shadow>,
@@ -64,7 +64,7 @@ impl External {
     #[must_use]
     pub fn new(resources: usize, capacity: &[i64], node_sets: &Arc<NodeSets>) -> Self {
         Self {
-            room: ShadowRoom::default(),
+            availability: ShadowAvailability::default(),
             made: Vec::new(),
             first: None,
             allocator: None,
@@ -102,7 +102,7 @@ impl External {
             let mut rule = allocator.for_plans();
             return self.planned(view, allocator).reserve(view, &mut rule, job).unwrap_or(f64::INFINITY);
         }
-        let shadow = Shadow::of(view, allocator, job, &mut self.room);
+        let shadow = Shadow::of(view, allocator, job, &mut self.availability);
         let time = shadow.time;
         self.first = Some(shadow);
         self.allocator = Some(allocator.for_plans());
@@ -140,7 +140,7 @@ impl External {
             _ if self.is_planned => {
                 self.plan.admit(view, &mut allocator.for_plans(), job, placement) == Ok(true)
             }
-            Some(shadow) => shadow.admit(view, allocator, job, placement, &mut self.room),
+            Some(shadow) => shadow.admit(view, allocator, job, placement, &mut self.availability),
             None => true,
         };
         if let (false, Some(before)) = (admitted, before) {

@@ -10,7 +10,7 @@ use crate::cluster::Profile;
 use crate::state::View;
 use crate::time::Time;
 
-use super::freed::Freed;
+use super::freed_capacity::FreedCapacity;
 
 /// Running jobs by expected end, and overdue jobs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ impl Overdue {
     }
 
     /// Remove the overdue jobs from the profile before it advances. Add the nodes that they have released to `freed`.
-    pub fn release(&mut self, profile: &mut Profile, freed: &mut Freed, view: View<'_>) {
+    pub fn release(&mut self, profile: &mut Profile, freed: &mut FreedCapacity, view: View<'_>) {
         let (before, now) = (profile.now(), view.now());
         for job in std::mem::take(&mut self.held) {
             let placement = view.state.jobs.placement(job);

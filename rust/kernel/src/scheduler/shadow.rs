@@ -6,7 +6,7 @@ use crate::placement::Allocator;
 use crate::state::{LeastAsked, View};
 use crate::time::{Time, from_ordered_bits};
 
-use super::shadow_room::ShadowRoom;
+use super::shadow_availability::ShadowAvailability;
 
 /// Reservation of the head.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -24,13 +24,18 @@ pub struct Shadow {
     /// True if totals do not decide, so that capacity is counted node by node.
     on_nodes: bool,
     /// True if delaying the head depends on the nodes of a job.
-    pub goes_by_place: bool,
+    pub depends_on_nodes: bool,
 }
 
 impl Shadow {
     /// Compute the reservation of a job that does not fit now, in the node set where it can start first.
-    pub fn of(view: View<'_>, allocator: &Allocator, head: u32, room: &mut ShadowRoom) -> Self {
-        Self::among(view, allocator, head, view.scenario.alternatives(head), room)
+    pub fn of(
+        view: View<'_>,
+        allocator: &Allocator,
+        head: u32,
+        availability: &mut ShadowAvailability,
+    ) -> Self {
+        Self::among(view, allocator, head, view.scenario.alternatives(head), availability)
     }
 
     /// Compute the reservation with one of these requests of the job.
@@ -39,13 +44,13 @@ impl Shadow {
         allocator: &Allocator,
         head: u32,
         alternatives: &[u32],
-        room: &mut ShadowRoom,
+        availability: &mut ShadowAvailability,
     ) -> Self {
-        let with = |request, earliest, room: &mut ShadowRoom| {
-            Self::with(view, allocator, head, request, earliest, room)
+        let with = |request, earliest, availability: &mut ShadowAvailability| {
+            Self::with(view, allocator, head, request, earliest, availability)
         };
         if let [request] = alternatives {
-            return with(*request, by_totals(view, head, *request), room);
+            return with(*request, by_totals(view, head, *request), availability);
         }
         // Totals give a lower bound on the start: a set whose bound is later than another set's start is not tried.
         let bound = |(place, &request): (usize, &u32)| (by_totals(view, head, request), place, request);
@@ -56,17 +61,19 @@ impl Shadow {
             if first.as_ref().is_some_and(|(best, ..)| (earliest, place) > *best) {
                 continue;
             }
-            let shadow = with(request, earliest, room);
+            let shadow = with(request, earliest, availability);
             latest = place;
             if first.as_ref().is_none_or(|(best, ..)| (Time(shadow.time), place) < *best) {
                 first = Some(((Time(shadow.time), place), shadow, earliest));
             }
         }
         match first {
-            // `room` describes the set that was tried last; recompute it for the chosen set.
-            Some(((_, place), shadow, earliest)) if place != latest => with(shadow.request, earliest, room),
+            // `availability` describes the set that was tried last; recompute it for the chosen set.
+            Some(((_, place), shadow, earliest)) if place != latest => {
+                with(shadow.request, earliest, availability)
+            }
             Some((_, shadow, _)) => shadow,
-            None => with(view.scenario.job(head).request, Time(view.now()), room),
+            None => with(view.scenario.job(head).request, Time(view.now()), availability),
         }
     }
 
@@ -78,19 +85,19 @@ impl Shadow {
         head: u32,
         request: u32,
         earliest: Time,
-        room: &mut ShadowRoom,
+        availability: &mut ShadowAvailability,
     ) -> Self {
         let want = view.placement_request_of(head, request);
         let nodes = want.request.nodes;
         let own = nodes.block(view.state.machine.resources());
         let on_nodes = limiting_resource(view, allocator, head, request).is_none();
-        let time = if on_nodes { room.open(view, allocator, &want, earliest.0) } else { earliest.0 };
+        let time = if on_nodes { availability.open(view, allocator, &want, earliest.0) } else { earliest.0 };
         let time = time.max(view.now());
         let then = free_at(view, time);
         let left = |(resource, has): (usize, &i64)| has - view.need(head, resource);
         let extra = then[own].iter().enumerate().map(left).collect();
-        let goes_by_place = on_nodes || nodes != NodeSetId::ALL || view.scenario.requests.has_exclusive();
-        Self { head, request, time, nodes, extra, on_nodes, goes_by_place }
+        let depends_on_nodes = on_nodes || nodes != NodeSetId::ALL || view.scenario.requests.has_exclusive();
+        Self { head, request, time, nodes, extra, on_nodes, depends_on_nodes }
     }
 
     /// Return whether a job of this node set with this block of queue values may be admitted. False only if none is.
@@ -128,12 +135,12 @@ impl Shadow {
         allocator: &Allocator,
         job: u32,
         placement: &[NodeTasks],
-        room: &mut ShadowRoom,
+        availability: &mut ShadowAvailability,
     ) -> bool {
         let (request, machine) = (view.request(job), &view.state.machine);
         if view.supposed_end(job, placement) <= self.time {
             if self.on_nodes {
-                room.come_and_go(machine, request, placement);
+                availability.run_before_shadow(machine, request, placement);
             }
             return true;
         }
@@ -144,7 +151,7 @@ impl Shadow {
             return false;
         }
         let head = view.placement_request_of(self.head, self.request);
-        if self.on_nodes && !room.spare(view, allocator, &head, request, placement) {
+        if self.on_nodes && !availability.take_if_head_fits(view, allocator, &head, request, placement) {
             return false;
         }
         for (resource, extra) in self.extra.iter_mut().enumerate() {

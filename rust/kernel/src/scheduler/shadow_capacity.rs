@@ -189,7 +189,7 @@ impl ShadowCapacity {
         if allocator.is_free_to_spread() {
             return self.slots >= u64::from(head.tasks);
         }
-        allocator.fits(&AvailabilityAtShadow { machine: &view.state.machine, room: self }, head)
+        allocator.fits(&AvailabilityAtShadow { machine: &view.state.machine, capacity: self }, head)
     }
 
     fn slots_on(&self, machine: &Machine, request: &Request, placement: &[NodeTasks]) -> u64 {
@@ -221,7 +221,7 @@ impl ShadowCapacity {
     }
 
     /// Return whether the head still fits if this placement is occupied beyond the shadow time. If so, record it.
-    pub fn spare(
+    pub fn take_if_head_fits(
         &mut self,
         view: View<'_>,
         allocator: &Allocator,
@@ -264,7 +264,7 @@ fn slots_now(machine: &Machine, request: &Request) -> u64 {
 /// The machine at the shadow time.
 struct AvailabilityAtShadow<'a> {
     machine: &'a Machine,
-    room: &'a ShadowCapacity,
+    capacity: &'a ShadowCapacity,
 }
 
 impl Availability for AvailabilityAtShadow<'_> {
@@ -274,21 +274,21 @@ impl Availability for AvailabilityAtShadow<'_> {
 
     /// Only the head's request is used.
     fn slots(&self, node: u32, _: &Request) -> u32 {
-        self.room.on_node[node as usize]
+        self.capacity.on_node[node as usize]
     }
 
     fn free_on(&self, node: u32, resource: usize) -> i64 {
-        let gain = self.room.gained[node as usize * self.machine.resources() + resource];
+        let gain = self.capacity.gained[node as usize * self.machine.resources() + resource];
         self.machine.free_with(node, resource, gain)
     }
 
     fn next_with_slots(&self, from: u32, _: &Request) -> Option<u32> {
-        let slots = &self.room.on_node[from as usize..];
+        let slots = &self.capacity.on_node[from as usize..];
         slots.iter().position(|&slots| slots > 0).map(|behind| from + behind as u32)
     }
 
     fn visit_slots(&self, nodes: Range<u32>, _: &Request, visit: &mut impl FnMut(u32, u32) -> bool) {
-        let slots = &self.room.on_node[nodes.start as usize..nodes.end as usize];
+        let slots = &self.capacity.on_node[nodes.start as usize..nodes.end as usize];
         for (node, &slots) in nodes.zip(slots) {
             if slots > 0 && !visit(node, slots) {
                 return;

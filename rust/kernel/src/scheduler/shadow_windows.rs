@@ -90,7 +90,12 @@ impl ShadowWindows {
     }
 
     /// Return whether the head still fits if this placement is occupied beyond the shadow time. If so, record it.
-    pub fn spare(&mut self, head: &PlacementRequest<'_>, request: &Request, placement: &[NodeTasks]) -> bool {
+    pub fn take_if_head_fits(
+        &mut self,
+        head: &PlacementRequest<'_>,
+        request: &Request,
+        placement: &[NodeTasks],
+    ) -> bool {
         if !keeps_away(head.request, request) {
             return true;
         }

@@ -106,7 +106,7 @@ fn victims(
         search.machine = view.state.machine.clone();
         found.rotate_right(1);
         found = search.take_until_fit(&found)?;
-        search.spare(&mut found);
+        search.remove_unneeded(&mut found);
     }
     Some(found)
 }
@@ -161,7 +161,7 @@ impl Search<'_> {
     }
 
     /// Remove victims that are not needed, from the last to the first.
-    fn spare(&mut self, victims: &mut Vec<u32>) {
+    fn remove_unneeded(&mut self, victims: &mut Vec<u32>) {
         for at in (0..victims.len()).rev() {
             self.take(victims[at]);
             if self.fits() {

@@ -10,14 +10,14 @@ use crate::index::Staircase;
 
 /// One span of freed time for each node. A span covers all releases on the node, and may be wider.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Freed {
+pub struct FreedCapacity {
     spans: Vec<(f64, f64)>,
     nodes: Vec<u32>,
     /// Union of these spans as disjoint intervals, in order.
     times: Vec<(f64, f64)>,
 }
 
-impl Freed {
+impl FreedCapacity {
     const NOTHING: (f64, f64) = (f64::INFINITY, f64::NEG_INFINITY);
 
     /// Create an empty record for this many nodes.
@@ -147,7 +147,7 @@ impl Openings {
     }
 
     /// Compute the staircases from the freed spans.
-    fn look_up(&mut self, profile: &Profile, freed: &Freed) {
+    fn look_up(&mut self, profile: &Profile, freed: &FreedCapacity) {
         (self.by_begin, self.by_end) = (Staircase::default(), Staircase::default());
         self.totals.clear();
         self.totals.resize(self.least.amounts.len(), Staircase::default());
@@ -213,7 +213,7 @@ impl Openings {
     pub fn chance(
         &mut self,
         profile: &Profile,
-        freed: &Freed,
+        freed: &FreedCapacity,
         request: &Request,
         tasks: u32,
         old: Reserved<'_>,

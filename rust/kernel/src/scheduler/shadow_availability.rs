@@ -10,13 +10,13 @@ use super::shadow_windows::ShadowWindows;
 
 /// The two representations; the memory of both is kept for reuse.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct ShadowRoom {
+pub struct ShadowAvailability {
     capacity: ShadowCapacity,
     windows: ShadowWindows,
     by_windows: bool,
 }
 
-impl ShadowRoom {
+impl ShadowAvailability {
     /// End running jobs until the head fits. Return this instant; totals prove that it is not before `earliest`.
     pub fn open(
         &mut self,
@@ -31,7 +31,7 @@ impl ShadowRoom {
     }
 
     /// Record a job that starts on these nodes now and ends by the shadow time.
-    pub fn come_and_go(&mut self, machine: &Machine, request: &Request, placement: &[NodeTasks]) {
+    pub fn run_before_shadow(&mut self, machine: &Machine, request: &Request, placement: &[NodeTasks]) {
         if !self.by_windows {
             // The machine's state will lack these resources, but they are free again by then.
             self.capacity.change(machine, request, placement, 1);
@@ -39,7 +39,7 @@ impl ShadowRoom {
     }
 
     /// Return whether the head still fits if this placement is occupied beyond the shadow time. If so, record it.
-    pub fn spare(
+    pub fn take_if_head_fits(
         &mut self,
         view: View<'_>,
         allocator: &Allocator,
@@ -48,9 +48,9 @@ impl ShadowRoom {
         placement: &[NodeTasks],
     ) -> bool {
         if self.by_windows {
-            self.windows.spare(head, request, placement)
+            self.windows.take_if_head_fits(head, request, placement)
         } else {
-            self.capacity.spare(view, allocator, head, request, placement)
+            self.capacity.take_if_head_fits(view, allocator, head, request, placement)
         }
     }
 }

@@ -12,7 +12,7 @@ use super::shadow::Shadow;
 /// a fixed order, jobs with more tasks use a superset of these nodes, and also delay the head. So one trial covers all
 /// of these jobs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Harm {
+pub struct DelayedHeadCache {
     /// The machine's change counter when the entries were recorded.
     changes: u64,
     known: Vec<(u32, u32)>,
@@ -20,7 +20,7 @@ pub struct Harm {
 
 /// How an allocator maps tasks to nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Filling {
+enum TaskMapping {
     /// More tasks use a superset of the nodes of fewer tasks.
     InOrder,
     /// The same number of tasks uses the same nodes.
@@ -29,7 +29,7 @@ enum Filling {
     Unknown,
 }
 
-impl Filling {
+impl TaskMapping {
     fn of(view: View<'_>, allocator: &Allocator) -> Self {
         let is_plain = view.scenario.sleep.is_none() && view.scenario.calendar.is_none();
         match (allocator.fills_in_one_order(), allocator.is_free_to_spread()) {
@@ -40,7 +40,7 @@ impl Filling {
     }
 }
 
-impl Harm {
+impl DelayedHeadCache {
     /// Clear the cache: the head has another reservation.
     pub fn forget(&mut self) {
         self.known.clear();
@@ -78,17 +78,17 @@ impl Harm {
             return false;
         }
         let mut known = self.known.iter().filter(|(other, _)| *other == request);
-        match Filling::of(view, allocator) {
-            Filling::InOrder => known.any(|&(_, fewer)| fewer <= tasks),
-            Filling::ByShape => known.any(|&(_, same)| same == tasks),
-            Filling::Unknown => false,
+        match TaskMapping::of(view, allocator) {
+            TaskMapping::InOrder => known.any(|&(_, fewer)| fewer <= tasks),
+            TaskMapping::ByShape => known.any(|&(_, same)| same == tasks),
+            TaskMapping::Unknown => false,
         }
     }
 
     /// Record that a job would delay the head.
     pub fn note(&mut self, view: View<'_>, allocator: &Allocator, shadow: &Shadow, job: u32) {
         let &[request] = view.scenario.alternatives(job) else { return };
-        if Filling::of(view, allocator) == Filling::Unknown || !stays(view, shadow, job) {
+        if TaskMapping::of(view, allocator) == TaskMapping::Unknown || !stays(view, shadow, job) {
             return;
         }
         let changes = view.state.machine.changes();
