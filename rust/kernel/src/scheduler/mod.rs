@@ -364,9 +364,9 @@ fn choose_now<'a>(
             continue;
         }
         // An external allocator sees which nodes are powered on, and is asked once.
-        let awake = view.awake().filter(|_| allocator.as_external().is_none());
-        if let Some(awake) = awake
-            && allocator.choose(&awake, &want, view.now())?
+        let powered_nodes = view.powered_nodes().filter(|_| allocator.as_external().is_none());
+        if let Some(powered_nodes) = powered_nodes
+            && allocator.choose(&powered_nodes, &want, view.now())?
         {
             return Ok(true);
         }

@@ -4,7 +4,7 @@ use crate::decision::{Decision, Effect, Preemption, Where};
 use crate::record::{Change, PowerMeter, PricedKind, ThermalModel};
 use crate::scenario::Scenario;
 use crate::scheduler::{PolicyParts, SchedulingRule};
-use crate::state::{OUT_OF_TIME, Phase, State};
+use crate::state::{BEYOND_RESERVATION, Phase, State};
 use crate::time::Time;
 use crate::workload::JobState;
 
@@ -106,7 +106,7 @@ impl<F: Feed> Simulation<F> {
     }
 
     /// Return the first limit, by number, that a waiting job would exceed if it started with this many tasks now;
-    /// [`OUT_OF_TIME`] if it could not end within its reservation.
+    /// [`BEYOND_RESERVATION`] if it could not end within its reservation.
     #[must_use]
     pub fn limit_over(&self, job: u32, tasks: Option<u32>) -> Option<u32> {
         if self.state.jobs.state(job) != JobState::Queued {
@@ -114,7 +114,7 @@ impl<F: Feed> Simulation<F> {
         }
         let tasks = tasks.unwrap_or(self.scenario.job(job).tasks);
         match (self.state.over_limit(&self.scenario, job, tasks)?, &self.scenario.limits) {
-            (OUT_OF_TIME, _) | (_, None) => Some(OUT_OF_TIME),
+            (BEYOND_RESERVATION, _) | (_, None) => Some(BEYOND_RESERVATION),
             (counter, Some(limits)) => Some(limits.cap(counter).limit),
         }
     }
@@ -130,7 +130,7 @@ impl<F: Feed> Simulation<F> {
         self.recorders.nodes_taken(View { scenario: &self.scenario, state: &self.state }, job, placement);
         self.allocator.started(placement);
         if let (Some(rules), Some(preemption)) = (&self.scenario.preemption, &mut self.state.preemption) {
-            preemption.fallen.remove(&job);
+            preemption.waiting_victims.remove(&job);
             if rules.exempt_time > 0.0 && self.scheduler.preempts() {
                 preemption.begin_exemption(job, self.state.now + rules.exempt_time);
             }
@@ -145,10 +145,10 @@ impl<F: Feed> Simulation<F> {
         let fits = match tasks {
             None => view.placement_requests(job).any(|want| {
                 let (machine, now) = (&self.state.machine, view.now());
-                let awake = view.awake().filter(|_| self.allocator.as_external().is_none());
+                let powered_nodes = view.powered_nodes().filter(|_| self.allocator.as_external().is_none());
                 view.may_fit_request(&want)
-                    && (awake.is_some_and(|awake| {
-                        place_at(&mut self.allocator, &awake, &want, now, &mut placement) == Ok(true)
+                    && (powered_nodes.is_some_and(|powered_nodes| {
+                        place_at(&mut self.allocator, &powered_nodes, &want, now, &mut placement) == Ok(true)
                     }) || place_at(&mut self.allocator, machine, &want, now, &mut placement) == Ok(true))
             }),
             Some(tasks) => {

@@ -81,7 +81,7 @@ impl<F: Feed> Simulation<F> {
             debug_assert!(applied.is_ok(), "a victim runs: {applied:?}");
             if let Some(preemption) = self.state.preemption.as_mut().filter(|_| self.scheduler.preempts()) {
                 preemption.started_for.push(preemptor);
-                preemption.fallen.insert(victim, preemptor);
+                preemption.waiting_victims.insert(victim, preemptor);
             }
         }
     }

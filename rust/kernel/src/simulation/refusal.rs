@@ -1,7 +1,7 @@
 //! Reasons why a decision from outside is refused.
 use std::fmt;
 
-use crate::state::OUT_OF_TIME;
+use crate::state::BEYOND_RESERVATION;
 
 use crate::workload::JobState;
 
@@ -206,7 +206,7 @@ impl fmt::Display for Refusal {
             Self::Reserved { node, .. } => {
                 write!(out, "node {node} is reserved for others before its requested_time is over")
             }
-            Self::OverLimit { limit: OUT_OF_TIME, .. } => {
+            Self::OverLimit { limit: BEYOND_RESERVATION, .. } => {
                 write!(out, "it could not end within the reservation that it uses")
             }
             Self::OverLimit { limit, .. } => write!(out, "it would go beyond limits[{limit}] of the system"),

@@ -38,7 +38,7 @@ impl<F: Feed> Simulation<F> {
     /// Return the nodes that the first waiting job could use, if nodes wake for it. O(nodes with room for it · log n).
     fn demand(&self) -> Demand {
         let view = self.view();
-        let Some(sleep) = self.state.sleep.as_ref().filter(|sleep| sleep.heeds_demand(view.now())) else {
+        let Some(sleep) = self.state.sleep.as_ref().filter(|sleep| sleep.needs_demand(view.now())) else {
             return Demand::default();
         };
         let Some(head) = sleep.head.filter(|&job| view.is_in_queue(job)) else { return Demand::default() };

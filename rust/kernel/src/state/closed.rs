@@ -13,10 +13,10 @@ use crate::index::SharedColumn;
 use super::rank::Rank;
 
 /// Pseudo-counter of jobs that could not end within the reservation that they use.
-pub const OUT_OF_TIME: u32 = u32::MAX;
+pub const BEYOND_RESERVATION: u32 = u32::MAX;
 
 /// Pseudo-counter of victims that wait for the job for which they gave up their nodes.
-pub const FALLEN: u32 = u32::MAX - 1;
+pub const VICTIM: u32 = u32::MAX - 1;
 
 /// Marks a job without counter.
 const OPEN: u32 = u32::MAX - 2;
@@ -151,6 +151,6 @@ impl ClosedJobs {
     }
 
     fn group(&self, counter: u32) -> usize {
-        if counter >= FALLEN { self.groups.len() - 1 } else { counter as usize }
+        if counter >= VICTIM { self.groups.len() - 1 } else { counter as usize }
     }
 }

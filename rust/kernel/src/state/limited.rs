@@ -15,7 +15,7 @@ use crate::scenario::Scenario;
 use crate::time::{Time, ordered_bits};
 use crate::workload::LimitedQuantity;
 
-use super::closed::{Kind, OUT_OF_TIME};
+use super::closed::{BEYOND_RESERVATION, Kind};
 use super::{JobRecords, Rank, State, Violation};
 
 /// Counts of limits.
@@ -62,7 +62,7 @@ impl State {
     #[must_use]
     pub fn over_limit(&self, scenario: &Scenario, job: u32, tasks: u32) -> Option<u32> {
         if self.calendar_of(scenario, job).is_some_and(|calendar| !calendar.is_in_time(self.now)) {
-            return Some(OUT_OF_TIME);
+            return Some(BEYOND_RESERVATION);
         }
         let (limits, state) = (scenario.limits.as_ref()?, self.limited.as_ref()?);
         if limits.counters(job).is_empty() {
@@ -255,7 +255,7 @@ impl State {
     /// time.
     pub fn turn_calendar(&mut self, scenario: &Scenario, priority: &Priority) {
         self.releases += 1;
-        self.open_within(scenario, priority, OUT_OF_TIME);
+        self.open_within(scenario, priority, BEYOND_RESERVATION);
     }
 
     /// Open the first jobs of each kind that are within their limits after a job has released its nodes.

@@ -1,7 +1,6 @@
 //! The state of a run: everything that changes, and nothing else. A clone is a fork; its cost is proportional to the
 //! live jobs.
 mod applications;
-mod awake;
 mod calculation;
 mod closed;
 mod closed_partitions;
@@ -11,6 +10,7 @@ mod known_reservations;
 mod limited;
 mod ordering;
 mod partition_values;
+mod powered_nodes;
 mod preempting;
 mod queue;
 mod rank;
@@ -43,13 +43,13 @@ use crate::time::Time;
 use crate::workload::{ConditionState, JobState};
 
 pub use applications::{ApplicationState, SchedulingPoint};
-pub use awake::Awake;
 pub use calculation::{Calculation, Due};
-pub use closed::{ClosedJobs, FALLEN, OUT_OF_TIME};
+pub use closed::{BEYOND_RESERVATION, ClosedJobs, VICTIM};
 pub use closed_partitions::ClosedPartitions;
 pub use defect::{Defect, Violation};
 pub use job_records::JobRecords;
 pub use limited::LimitState;
+pub use powered_nodes::PoweredNodes;
 pub use preempting::PreemptionState;
 pub use queue::{JobQueue, QueueIndex};
 pub use rank::Rank;

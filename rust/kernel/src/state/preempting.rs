@@ -25,7 +25,7 @@ pub struct PreemptionState {
     /// By the same index: when a victim in its grace time releases its nodes, and for which job.
     victims_running: BTreeMap<u32, (Time, u32)>,
     /// Victims that wait again after their grace time, and the job for which each released its nodes.
-    pub fallen: BTreeMap<u32, u32>,
+    pub waiting_victims: BTreeMap<u32, u32>,
 }
 
 impl PreemptionState {

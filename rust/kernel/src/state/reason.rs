@@ -3,7 +3,7 @@ use std::collections::HashMap;
 
 use crate::workload::Awaited;
 
-use super::{ClosedPartitions, FALLEN, OUT_OF_TIME, View};
+use super::{BEYOND_RESERVATION, ClosedPartitions, VICTIM, View};
 
 /// Why a submitted job has not started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -64,8 +64,8 @@ impl View<'_> {
         let mut reasons: Vec<(u32, Reason)> = queued
             .iter()
             .map(|&job| match self.over_limit(job) {
-                Some((OUT_OF_TIME, _)) => (job, Reason::Reservation),
-                Some((FALLEN, _)) => (job, Reason::Priority),
+                Some((BEYOND_RESERVATION, _)) => (job, Reason::Reservation),
+                Some((VICTIM, _)) => (job, Reason::Priority),
                 Some((counter, blocks)) => {
                     if blocks {
                         line.held_up.close_connected(self, job);

@@ -211,7 +211,7 @@ impl SleepState {
 
     /// Return whether the nodes that the first waiting job could use matter now.
     #[must_use]
-    pub fn heeds_demand(&self, now: f64) -> bool {
+    pub fn needs_demand(&self, now: f64) -> bool {
         !self.asleep.is_empty() || self.due.first().is_some_and(|&(time, _)| time <= Time(now))
     }
 

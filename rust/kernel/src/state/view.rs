@@ -10,8 +10,8 @@ use crate::scenario::{JobCheck, Overhead, Scenario};
 use crate::time::Time;
 use crate::workload::JobState;
 
-use super::closed::FALLEN;
-use super::{Awake, ExpectedEnd, Phase, Rank, State};
+use super::closed::VICTIM;
+use super::{ExpectedEnd, Phase, PoweredNodes, Rank, State};
 
 /// View of a run for schedulers: two references, cheap to copy.
 #[derive(Clone, Copy, Debug)]
@@ -146,10 +146,10 @@ impl<'a> View<'a> {
 
     /// Return the machine restricted to the nodes that are on, if jobs prefer these.
     #[must_use]
-    pub fn awake(self) -> Option<Awake<'a>> {
+    pub fn powered_nodes(self) -> Option<PoweredNodes<'a>> {
         let prefers_on = self.scenario.sleep.as_ref().is_some_and(|rules| rules.prefers_on);
         let sleep = self.state.sleep.as_deref().filter(|sleep| prefers_on && !sleep.are_all_on())?;
-        Some(Awake { machine: &self.state.machine, sleep })
+        Some(PoweredNodes { machine: &self.state.machine, sleep })
     }
 
     /// Return whether a queued job is known to fit on the empty machine. False if part of the machine is unavailable,
@@ -182,16 +182,17 @@ impl<'a> View<'a> {
     pub fn over_limit(self, job: u32) -> Option<(u32, bool)> {
         self.state.limited.as_ref()?;
         if self.waits_as_victim(job) {
-            return Some((FALLEN, false));
+            return Some((VICTIM, false));
         }
         let counter = self.state.over_limit(self.scenario, job, self.scenario.job(job).tasks)?;
-        let limits = self.scenario.limits.as_ref().filter(|_| counter < FALLEN);
+        let limits = self.scenario.limits.as_ref().filter(|_| counter < VICTIM);
         Some((counter, limits.is_some_and(|limits| limits.cap(counter).blocks)))
     }
 
     /// Return whether a queued job has released its nodes for a job that still waits and is within its limits.
     fn waits_as_victim(self, job: u32) -> bool {
-        let preemptor = self.state.preemption.as_ref().and_then(|preemption| preemption.fallen.get(&job));
+        let preemptor =
+            self.state.preemption.as_ref().and_then(|preemption| preemption.waiting_victims.get(&job));
         preemptor.is_some_and(|&other| {
             let tasks = self.scenario.job(other).tasks;
             self.is_in_queue(other) && self.state.over_limit(self.scenario, other, tasks).is_none()

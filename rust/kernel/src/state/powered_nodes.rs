@@ -7,14 +7,14 @@ use super::SleepState;
 
 /// Availability on powered-on nodes. A range of sleeping nodes is skipped in O(log n); in load order, nodes are skipped
 /// one by one.
-pub struct Awake<'a> {
+pub struct PoweredNodes<'a> {
     /// The machine.
     pub machine: &'a Machine,
     /// Power states of the nodes.
     pub sleep: &'a SleepState,
 }
 
-impl Availability for Awake<'_> {
+impl Availability for PoweredNodes<'_> {
     fn nodes(&self) -> u32 {
         self.machine.nodes()
     }
@@ -47,7 +47,7 @@ impl Availability for Awake<'_> {
     }
 
     fn visit_by_load(&self, request: &Request, order: Ranked, visit: &mut dyn FnMut(u32) -> bool) {
-        let mut visit_awake = |node| !self.sleep.is_on(node) || visit(node);
-        self.machine.visit_by_load(request, order, &mut visit_awake);
+        let mut visit_powered = |node| !self.sleep.is_on(node) || visit(node);
+        self.machine.visit_by_load(request, order, &mut visit_powered);
     }
 }
