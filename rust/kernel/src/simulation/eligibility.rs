@@ -26,7 +26,7 @@ impl<F: Feed> Simulation<F> {
             return;
         };
         let decided = conditions.open_gates(given, Time(self.state.now));
-        self.let_in_and_notify(decided);
+        self.admit_and_notify(decided);
     }
 
     /// Process starts of jobs. A pass follows if other jobs enter the queue.
@@ -38,7 +38,7 @@ impl<F: Feed> Simulation<F> {
                 return;
             };
             let decided = conditions.started(given, job, now);
-            self.let_in_and_notify(decided);
+            self.admit_and_notify(decided);
         }
     }
 
@@ -48,19 +48,19 @@ impl<F: Feed> Simulation<F> {
         let now = Time(self.state.now);
         if let (Some(given), Some(conditions)) = (&self.scenario.conditions, &mut self.state.conditions) {
             let decided = conditions.ended(given, job, state == JobState::Completed, now);
-            self.let_in(decided);
+            self.admit_to_queue(decided);
         }
     }
 
-    fn let_in_and_notify(&mut self, decided: Vec<u32>) {
-        if let Some(job) = self.let_in(decided) {
+    fn admit_and_notify(&mut self, decided: Vec<u32>) {
+        if let Some(job) = self.admit_to_queue(decided) {
             self.happened(Trigger::Submission(job));
         }
     }
 
     /// Add the jobs that are eligible now to the queue, and reject those that never will be, with all consequences.
     /// Return the last job that entered the queue.
-    fn let_in(&mut self, mut decided: Vec<u32>) -> Option<u32> {
+    fn admit_to_queue(&mut self, mut decided: Vec<u32>) -> Option<u32> {
         let now = Time(self.state.now);
         let mut entered = None;
         let mut next = 0;

@@ -37,7 +37,7 @@ impl<F: Feed> Simulation<F> {
         self.has_rare_events = !self.kinds.iter().all(is_common);
         self.varies_with_time = self.priority.changes_with_time()
             || self.scenario.limits.as_ref().is_some_and(|limits| limits.counts_minutes());
-        self.has_rare_states = self.state.sleep.is_some()
+        self.has_optional_features = self.state.sleep.is_some()
             || self.state.applications.is_some()
             || self.state.calculation.is_some()
             || self.scenario.calendar.is_some();
@@ -51,8 +51,8 @@ impl<F: Feed> Simulation<F> {
         if self.varies_with_time {
             self.state.changed();
         }
-        if self.has_rare_states {
-            self.begin_rare_states(before);
+        if self.has_optional_features {
+            self.update_optional_features(before);
             self.move_applications(of_applications_alone);
         }
         if !self.waits_for_timers() {
@@ -69,7 +69,7 @@ impl<F: Feed> Simulation<F> {
 
     /// Update the state of optional features that changes with time.
     #[inline(never)]
-    fn begin_rare_states(&mut self, before: f64) {
+    fn update_optional_features(&mut self, before: f64) {
         self.end_transitions();
         self.sample_platform();
         self.calculate_due();
@@ -91,7 +91,7 @@ impl<F: Feed> Simulation<F> {
             return Ok(Some(YieldPoint::Stuck));
         }
         loop {
-            if self.patience.is_over() {
+            if self.signal_poll.is_due() {
                 return Ok(Some(YieldPoint::Pause));
             }
             if self.has_failed() {

@@ -318,9 +318,9 @@ impl<F: Feed> Simulation<F> {
         let means_more =
             self.phases_mean_more() || self.state.sleep.is_some() || self.scenario.calendar.is_some();
         let phase = self.state.running.get(run).phase;
-        let is_heeded = phase == Phase::Running && self.scheduler.needs_pass_at_completion();
+        let needs_pass = phase == Phase::Running && self.scheduler.needs_pass_at_completion();
         let means_more =
-            means_more || is_heeded || phase == Phase::Suspending || self.view().waits_again(run);
+            means_more || needs_pass || phase == Phase::Suspending || self.view().waits_again(run);
         if end >= besides || means_more || self.view().is_last_phase(run) {
             return false;
         }

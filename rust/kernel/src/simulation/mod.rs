@@ -17,11 +17,11 @@ mod instant;
 mod lifecycle;
 mod look_ahead;
 mod pass;
-mod patience;
 mod preempting;
 mod refusal;
 mod resize;
 mod service;
+mod signal_poll;
 mod sleep;
 mod snapshot;
 mod timers;
@@ -51,7 +51,7 @@ pub use triggers::Trigger;
 pub use yield_point::YieldPoint;
 
 use cursor::{Cursor, LoopState};
-use patience::Patience;
+use signal_poll::SignalPoll;
 
 /// A simulation: scenario, state and rules.
 #[derive(Clone, Debug)]
@@ -69,12 +69,12 @@ pub struct Simulation<F> {
     /// True if events other than submissions, ends, due plans and timers can occur; derived from `kinds`.
     has_rare_events: bool,
     /// True if more than the work of running jobs changes with time alone; derived in the same way.
-    has_rare_states: bool,
+    has_optional_features: bool,
     /// True if keys or limits change with time alone; derived in the same way.
     varies_with_time: bool,
     listeners: Listeners,
     cursor: Cursor,
-    patience: Patience,
+    signal_poll: SignalPoll,
     feed: F,
 }
 
@@ -102,11 +102,11 @@ impl<F: Feed> Simulation<F> {
             allocator,
             recorders: Recorders::default(),
             cursor,
-            patience: Patience::default(),
+            signal_poll: SignalPoll::default(),
             agenda: Arc::new(agenda),
             kinds: Vec::new(),
             has_rare_events: true,
-            has_rare_states: true,
+            has_optional_features: true,
             varies_with_time: true,
             listeners: Listeners::default(),
             feed,
@@ -275,7 +275,8 @@ impl<F: Feed> Simulation<F> {
     fn next_time_among(&self, besides_work: Time) -> Time {
         let next = besides_work.min(self.next_end_of_work());
         let is_timed = self.cursor.timers.any() && next != Time::NEVER;
-        let next = if is_timed && self.waits_for_timers() && self.is_in_vain() { Time::NEVER } else { next };
+        let next =
+            if is_timed && self.waits_for_timers() && self.timers_cannot_help() { Time::NEVER } else { next };
         // Transitions of nodes do not keep a run going.
         if next == Time::NEVER { next } else { next.min(self.next_power_event()) }
     }
@@ -363,7 +364,7 @@ impl<F: Feed> Simulation<F> {
 
     /// Return whether timers cannot have an effect: no job is left, or they only observe, or they repair nodes while no
     /// waiting job fits on the whole machine. A job that never ends may still be killed by a timer.
-    fn is_in_vain(&self) -> bool {
+    fn timers_cannot_help(&self) -> bool {
         (self.state.running.is_empty() && self.state.queue.has_none_waiting())
             || (!self.cursor.timers.any_acting()
                 && self.next_question() == Time::NEVER
@@ -434,7 +435,7 @@ impl<F: Feed> Simulation<F> {
         loop {
             let point = match self.cursor.at {
                 LoopState::Idle => {
-                    if self.patience.is_over() {
+                    if self.signal_poll.is_due() {
                         return Ok(YieldPoint::Pause);
                     }
                     let besides_work = self.next_besides_work();

@@ -72,13 +72,13 @@ impl<F: Feed> Simulation<F> {
         self.cursor.calendar_turn = None;
         self.cursor.plan_due = None;
         // A pass also processes ended exempt times, with or without waiting jobs.
-        let is_vain = self.state.queue.is_empty()
+        let has_no_effect = self.state.queue.is_empty()
             && self.state.preemption.is_none()
             && self.scheduler.looks_at_queue_only();
-        if !is_vain || self.state.calculation.is_some() {
+        if !has_no_effect || self.state.calculation.is_some() {
             self.refresh_priorities();
         }
-        !is_vain
+        !has_no_effect
     }
 
     /// Sort the queue if the scheduler examines all of it and keys change with time.
@@ -113,7 +113,7 @@ impl<F: Feed> Simulation<F> {
     /// Process the scheduler's proposals until there are no more, or an external party has to be called.
     fn propose(&mut self) -> Option<YieldPoint> {
         loop {
-            if self.patience.is_over() {
+            if self.signal_poll.is_due() {
                 return Some(YieldPoint::Pause);
             }
             let Ok(step) = self.next_step() else {
@@ -240,7 +240,7 @@ impl<F: Feed> Simulation<F> {
         self.state.started = started;
         self.state.started.clear();
         if self.state.preemption.is_some() {
-            self.dismiss_victims();
+            self.requeue_or_end_victims();
         }
         if self.scenario.sleep.is_some() {
             self.look_at_head();

@@ -31,7 +31,7 @@ impl<F: Feed> Simulation<F> {
         if !self.scheduler.preempts() {
             return true;
         }
-        self.dismiss_victims();
+        self.requeue_or_end_victims();
         if let Some(preemption) = &mut self.state.preemption {
             preemption.started_for.push(job);
         }
@@ -152,7 +152,7 @@ impl<F: Feed> Simulation<F> {
 
     /// Return victims of this pass to the queue, or end them.
     #[inline(never)]
-    pub(super) fn dismiss_victims(&mut self) {
+    pub(super) fn requeue_or_end_victims(&mut self) {
         let Some(preemption) = &mut self.state.preemption else { return };
         for job in std::mem::take(&mut preemption.victims) {
             match self.state.jobs.state(job) {

@@ -146,11 +146,11 @@ impl<F: Feed + Serialize + DeserializeOwned> Simulation<F> {
             agenda: changed.agenda.into(),
             kinds: Vec::new(),
             has_rare_events: true,
-            has_rare_states: true,
+            has_optional_features: true,
             varies_with_time: true,
             listeners: changed.listeners,
             cursor: changed.cursor,
-            patience: self.patience,
+            signal_poll: self.signal_poll,
             feed,
         };
         simulation.choose_kinds();

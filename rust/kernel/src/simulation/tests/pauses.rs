@@ -1,10 +1,10 @@
 //! Pauses of the event loop in which a caller can check for signals.
-use super::super::patience::Patience;
+use super::super::signal_poll::SignalPoll;
 use super::*;
 
 /// Run to the end with a pause at every second step. Return the number of pauses.
 fn finish_with_pauses(simulation: &mut Simulation<Replay>) -> u32 {
-    simulation.patience = Patience::none();
+    simulation.signal_poll = SignalPoll::none();
     let mut pauses = 0;
     let end = drive(simulation, |_, point| pauses += u32::from(point == YieldPoint::Pause));
     assert_eq!(end, YieldPoint::End);

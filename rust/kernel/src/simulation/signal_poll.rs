@@ -14,7 +14,7 @@ const MOST_STEPS: u32 = 64;
 
 /// Counter of steps, and time of the next opportunity. It is not part of the state: results do not depend on it.
 #[derive(Clone, Debug)]
-pub(super) struct Patience {
+pub(super) struct SignalPoll {
     interval: Duration,
     most_steps: u32,
     /// Steps left until the next reading, and their number at the last one.
@@ -25,13 +25,13 @@ pub(super) struct Patience {
     due: Option<Instant>,
 }
 
-impl Default for Patience {
+impl Default for SignalPoll {
     fn default() -> Self {
         Self { interval: INTERVAL, most_steps: MOST_STEPS, left: 1, steps: 1, read: None, due: None }
     }
 }
 
-impl Patience {
+impl SignalPoll {
     /// Create a poll that is due at every second step.
     #[cfg(test)]
     pub fn none() -> Self {
@@ -39,7 +39,7 @@ impl Patience {
     }
 
     /// Count a step. Return whether the caller should get an opportunity. O(1).
-    pub fn is_over(&mut self) -> bool {
+    pub fn is_due(&mut self) -> bool {
         self.left -= 1;
         self.left == 0 && self.read_clock()
     }
@@ -70,16 +70,16 @@ mod tests {
 
     #[test]
     fn slow_steps_are_few_between_two_looks() {
-        let mut patience = Patience::default();
-        while patience.steps < MOST_STEPS {
-            patience.is_over();
+        let mut signal_poll = SignalPoll::default();
+        while signal_poll.steps < MOST_STEPS {
+            signal_poll.is_due();
         }
         let began = Instant::now();
         let mut looks = 0;
         // Counted, not timed: on a busy machine a sleep takes longer.
         for _ in 0..300 {
             std::thread::sleep(Duration::from_millis(1));
-            looks += u32::from(patience.is_over());
+            looks += u32::from(signal_poll.is_due());
         }
         assert!(looks >= 2, "{looks} looks in 300 steps, {:?}", began.elapsed());
     }
