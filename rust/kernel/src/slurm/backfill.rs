@@ -134,7 +134,7 @@ impl Backfill {
         }
         let reserves = &setup.backfill.reserves;
         let only_now = !self.planned.admits(reserves, entry, self.state.now);
-        self.heed(entry.eligible + reserves.min_age);
+        self.limit_validity(entry.eligible + reserves.min_age);
         let Some(place) = self.earliest(setup, entry, only_now) else { return EntryOutcome::Waits };
         let begun = if place.start > self.state.now {
             Begun::Not
@@ -182,14 +182,14 @@ impl Backfill {
                 from = later?;
                 continue;
             };
-            self.heed(start);
+            self.limit_validity(start);
             self.puts_off |= start < from;
             let chosen_nodes = nodes_of(setup, &chosen);
             let mut start = start.max(from);
             let awaits_answer = start <= now && chosen_nodes.meets(&self.state.completing);
             if awaits_answer {
                 start = now + 1.0;
-                self.heed(start);
+                self.limit_validity(start);
             }
             if start <= now {
                 return Some(Place { start, chosen, usable });
@@ -223,8 +223,8 @@ impl Backfill {
         // Whether other nodes become free is checked for all nodes of the partition.
         let later = self.space.later(&members, window.first(), end);
         entry.keep_suitable(&mut usable);
-        self.heed_free(from, entry.limit);
-        self.heed_reservations(entry, from);
+        self.limit_by_free_nodes(from, entry.limit);
+        self.limit_by_reservations(entry, from);
         if !is_reserved {
             return (usable, later);
         }
@@ -233,7 +233,7 @@ impl Backfill {
         let after = setup.backfill.rounded_up(first) + 1.0;
         let is_seen = after < self.state.now + setup.backfill.window;
         if !is_seen {
-            self.heed(after - setup.backfill.window + 1.0);
+            self.limit_validity(after - setup.backfill.window + 1.0);
         }
         let after = if is_seen { after } else { f64::INFINITY };
         let later = later.unwrap_or(f64::INFINITY).min(after);
@@ -249,7 +249,7 @@ impl Backfill {
     }
 
     /// Limit the validity of the result to a start that is in the future.
-    fn heed(&mut self, start: f64) {
+    fn limit_validity(&mut self, start: f64) {
         if start > self.state.now {
             self.holds_until = self.holds_until.min(start);
         }
@@ -257,7 +257,7 @@ impl Backfill {
 
     /// Limit the validity of the result to the time at which a start now would no longer end before the next
     /// reservation.
-    fn heed_reservations(&mut self, entry: &Entry, from: f64) {
+    fn limit_by_reservations(&mut self, entry: &Entry, from: f64) {
         if from > self.state.now {
             return;
         }
@@ -269,7 +269,7 @@ impl Backfill {
     }
 
     /// Limit the validity of the result to the next change of the nodes that are free of plans from now on.
-    fn heed_free(&mut self, from: f64, limit: f64) {
+    fn limit_by_free_nodes(&mut self, from: f64, limit: f64) {
         if from <= self.state.now {
             self.holds_until = self.holds_until.min(self.space.free_holds_until(self.state.now, limit));
         }

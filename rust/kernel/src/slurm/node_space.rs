@@ -77,7 +77,7 @@ impl NodeSpace {
     /// Return whether some plan holds one of these nodes in [start, end), both rounded down.
     pub(super) fn overlaps(&mut self, nodes: &NodeBits, start: f64, end: f64) -> bool {
         let (start, end) = (self.parameters.rounded_down(start), self.parameters.rounded_down(end));
-        self.heed_window(start);
+        self.limit_by_window(start);
         let first = self.first_after(start);
         let within = self.records[first..].iter().take_while(|record| record.begin < end);
         within.into_iter().any(|record| !nodes.is_within(&record.free))
@@ -87,7 +87,7 @@ impl NodeSpace {
     pub(super) fn plan(&mut self, nodes: &NodeBits, start: f64, end: f64) {
         let start = self.parameters.rounded_down(start).max(self.records[0].begin);
         let end = self.parameters.rounded_down(end).max(start + self.parameters.resolution);
-        self.heed_window(end);
+        self.limit_by_window(end);
         self.cut_at(start);
         self.cut_at(end);
         for record in &mut self.records {
@@ -115,7 +115,7 @@ impl NodeSpace {
     }
 
     /// Limit the validity of the plan if a time is at or after the end of the window, which moves with time.
-    fn heed_window(&mut self, time: f64) {
+    fn limit_by_window(&mut self, time: f64) {
         let BackfillParameters { window, resolution, .. } = self.parameters;
         if time >= self.records[0].begin + window {
             self.holds_until = self.holds_until.min(time - window + resolution);

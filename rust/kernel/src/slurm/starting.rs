@@ -115,12 +115,12 @@ impl CallState {
         if !entry.may_preempt {
             return Begun::Not;
         }
-        let dismissed: Vec<u32> = gone.into_iter().filter(|&job| self.dismiss(setup, job)).collect();
-        if dismissed.is_empty() { Begun::Not } else { Begun::Preempted(dismissed) }
+        let preempted: Vec<u32> = gone.into_iter().filter(|&job| self.preempt_job(setup, job)).collect();
+        if preempted.is_empty() { Begun::Not } else { Begun::Preempted(preempted) }
     }
 
     /// Remove a victim from its nodes, or begin its grace time. Return false if it already runs in its grace time.
-    fn dismiss(&mut self, setup: &Setup, job: u32) -> bool {
+    fn preempt_job(&mut self, setup: &Setup, job: u32) -> bool {
         let Some(held) = self.occupation.remove(setup, job) else { return false };
         let grace_time = setup.precedence.grace_time;
         let runs_on = held.noticed && self.now < held.end;
