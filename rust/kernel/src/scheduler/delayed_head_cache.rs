@@ -6,7 +6,7 @@ use crate::state::{LeastAsked, View};
 
 use super::shadow::Shadow;
 
-/// Requests and task counts whose jobs would delay the head while the nodes do not change.
+/// Requests and task counts of jobs that would delay the head while the nodes do not change.
 ///
 /// If jobs are placed by shape, jobs with the same request and task count go to the same nodes. If nodes are filled in
 /// a fixed order, jobs with more tasks use a superset of these nodes, and also delay the head. So one trial covers all

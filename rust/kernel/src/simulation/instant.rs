@@ -304,7 +304,7 @@ impl<F: Feed> Simulation<F> {
             (work, _) => work.is_none(),
         };
         let ((_, sequence), run) = if at_limit { by_limit? } else { by_work? };
-        // Its work may be completed after that of another run on its clock.
+        // Its work may be due too, behind the end of another run on the same clock.
         let is_done = at_limit && self.state.work.end_key(run).is_some_and(|(time, _)| time <= now);
         self.cursor.round.is_none_or(|round| sequence < round).then_some((run, at_limit && !is_done))
     }

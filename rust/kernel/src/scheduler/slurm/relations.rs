@@ -150,7 +150,7 @@ pub(super) struct Waiting {
 struct Calls {
     /// Queued jobs that have not been in the queue of any call.
     uncalled: BTreeSet<u32>,
-    /// Jobs whose first call was in this pass, with the time since which they had been eligible.
+    /// Jobs with their first call in this pass, and the time since which they had been eligible.
     called: Vec<(u32, f64)>,
     /// Time since which the first task of each array has been eligible.
     arrays: BTreeMap<u32, f64>,
@@ -195,7 +195,7 @@ impl Waiting {
         owner(view.scenario, job).array.filter(|_| !self.again.contains_key(&job))
     }
 
-    /// Remove and return the jobs whose first call was in this pass, with the time since which they had been eligible.
+    /// Remove and return the jobs with their first call in this pass, and the time since which they had been eligible.
     pub fn take_called(&mut self) -> Vec<(u32, f64)> {
         self.calls.as_mut().map(|calls| std::mem::take(&mut calls.called)).unwrap_or_default()
     }
