@@ -1,10 +1,10 @@
-//! Hysteresis of the number of jobs that are there (Rumyantsev et al. 2018, III.A).
+//! Hysteresis of the number of present jobs (Rumyantsev et al. 2018, III.A).
 use serde::{Deserialize, Serialize};
 
 use super::{KeyEvent, Seen, hysteresis};
 
-/// Up from a level at an arrival after which more than `high` jobs are there, down at a departure after which at most `low`
-/// are; a pair of thresholds for each step of the ladder.
+/// Goes up from a level at an arrival after which more than `high` jobs are present, and down at a departure after
+/// which at most `low` are; a pair of thresholds for each step of the ladder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Count {
     /// Ascending, each at most the `high` of its step.

@@ -1,8 +1,8 @@
-//! Service-rate control: at which of its rates the machine serves jobs, by how many are there, how much work they have, or
-//! how busy it is (S19).
+//! Service-rate control: the rate at which the machine serves jobs, by the number of present jobs, their remaining
+//! work, or the load of the machine (S19).
 //!
-//! A control is a ladder of rates and a rule. The rule gives the level of the ladder after an event; it keeps nothing, so
-//! that forks share it. O(rates) per event.
+//! A control consists of a ladder of rates and a rule. The rule returns the level of the ladder after an event; it has
+//! no state, so that forks share it. O(rates) per event.
 mod count;
 mod governor;
 mod randomised;
@@ -18,21 +18,21 @@ pub use governor::{Governor, GovernorKind};
 pub use randomised::Randomised;
 pub use workload::Workload;
 
-/// An event that a control looks at.
+/// An event that is examined by a control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KeyEvent {
     /// A job was submitted, and not rejected.
     Arrival,
     /// A job ended.
     Departure,
-    /// The workload came down to a threshold.
+    /// The workload decreased to a threshold.
     Switch,
-    /// A governor looks at the load.
+    /// A governor samples the load.
     Look,
 }
 
 impl KeyEvent {
-    /// All events, by their names.
+    /// All events with their names.
     pub const NAMES: [(&str, Self); 4] = [
         ("arrival", Self::Arrival),
         ("departure", Self::Departure),
@@ -41,25 +41,25 @@ impl KeyEvent {
     ];
 }
 
-/// What a rule goes by.
+/// The observations used by a rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
-    /// What happened.
+    /// The event.
     pub event: KeyEvent,
-    /// How many jobs wait or run, after it.
+    /// Number of waiting and running jobs after the event.
     pub present: u64,
-    /// The work that they have left; that of each times its processors where the rule asks for it.
+    /// The sum of their remaining work; each multiplied by its processors if the rule is weighted.
     pub workload: f64,
-    /// The share of the processors that were busy since the last look.
+    /// The share of the processors that was busy since the last look.
     pub busy: f64,
-    /// The same at full speed, as an average that fades.
+    /// The same share relative to full speed, as a decaying average.
     pub utilisation: f64,
 }
 
 /// A rule of control.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ControlRule {
-    /// One rate.
+    /// A constant rate.
     Constant,
     /// Up at arrivals and down at departures, by coins.
     Randomised(Randomised),
@@ -67,20 +67,20 @@ pub enum ControlRule {
     Count(Count),
     /// Hysteresis of the workload.
     Workload(Workload),
-    /// By how busy the machine was, as Linux's governors do.
+    /// By the load of the machine, like Linux's governors.
     Governor(Governor),
-    /// A control outside the kernel decides.
+    /// Decided by a control outside the kernel.
     External,
 }
 
 impl ControlRule {
-    /// Whether the work of a job counts once for each of its processors.
+    /// Returns whether the work of a job is multiplied by its processors.
     #[must_use]
     pub fn is_weighted(&self) -> bool {
         matches!(self, Self::Workload(rule) if rule.weighted)
     }
 
-    /// The coin of an arrival or departure, by its number.
+    /// The coin of an arrival or departure, by number.
     #[must_use]
     pub fn coin(&self, number: u64) -> f64 {
         if let Self::Randomised(rule) = self { rule.coin(number) } else { 0.0 }
@@ -94,12 +94,12 @@ pub struct RateControl {
     pub rates: Vec<f64>,
     /// The level before the first event.
     pub first: usize,
-    /// What it does.
+    /// The rule.
     pub rule: ControlRule,
 }
 
 impl RateControl {
-    /// The level after an event; `coin` is a number in [0, 1).
+    /// The level after an event; `coin` is in [0, 1).
     #[must_use]
     pub fn level_after(&self, level: usize, seen: &Seen, coin: f64) -> usize {
         let top = self.rates.len() - 1;
@@ -112,29 +112,30 @@ impl RateControl {
         }
     }
 
-    /// The workload at which its rule comes down from a level, where it is one of workload.
+    /// The workload at which a workload rule goes down from a level; None for other rules.
     #[must_use]
     pub fn descent(&self, level: usize) -> Option<(&Workload, f64)> {
         let ControlRule::Workload(rule) = &self.rule else { return None };
         let threshold = *rule.low.get(level.checked_sub(1)?)?;
-        // With the last job the workload goes too: that is a departure.
+        // With the last job the workload vanishes too: this is a departure.
         (threshold > 0.0).then_some((rule, threshold))
     }
 
-    /// Its governor, where it is one.
+    /// Its governor, if it has one.
     #[must_use]
     pub fn governor(&self) -> Option<&Governor> {
         if let ControlRule::Governor(governor) = &self.rule { Some(governor) } else { None }
     }
 
-    /// Whether the rate may change.
+    /// Returns whether the rate may change.
     #[must_use]
     pub fn may_change(&self) -> bool {
         self.rule != ControlRule::Constant
     }
 }
 
-/// The level of a hysteresis: up above the upper threshold of a level, down at the lower one of that below or under it.
+/// The level of a hysteresis: up above the upper threshold of a level, down at or below the lower threshold of the
+/// level below.
 fn hysteresis(level: usize, top: usize, up: impl Fn(usize) -> bool, down: impl Fn(usize) -> bool) -> usize {
     let mut level = level;
     while level < top && up(level) {

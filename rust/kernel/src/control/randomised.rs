@@ -7,25 +7,25 @@ use crate::random::mix;
 
 use super::KeyEvent;
 
-/// A level up at an arrival with probability `up`, down at a departure with probability `down`.
+/// One level up at an arrival with probability `up`, down at a departure with probability `down`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Randomised {
     /// In [0, 1].
     pub up: f64,
     /// In [0, 1].
     pub down: f64,
-    /// The coin of each arrival and departure, in their order; where they run out, or without any, they are drawn.
+    /// The coin of each arrival and departure, in their order; further coins are drawn at random.
     pub coins: Arc<[f64]>,
-    /// What coins are drawn with.
+    /// The seed of the coins.
     pub seed: u64,
 }
 
 impl Randomised {
-    /// The coin of an arrival or departure, by its number: in [0, 1).
+    /// The coin of an arrival or departure, by number: in [0, 1).
     #[must_use]
     pub fn coin(&self, number: u64) -> f64 {
         let given = usize::try_from(number).ok().and_then(|at| self.coins.get(at));
-        // The upper 53 bits are all that a float64 in [0, 1) can hold.
+        // A float64 in [0, 1) can represent the upper 53 bits only.
         given.copied().unwrap_or_else(|| (mix(self.seed, number) >> 11) as f64 / (1_u64 << 53) as f64)
     }
 

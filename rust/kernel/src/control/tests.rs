@@ -1,4 +1,4 @@
-//! Rules of control, event by event.
+//! Tests of the rules of control, event by event.
 use crate::time::Time;
 
 use super::*;
@@ -11,7 +11,7 @@ fn seen(event: KeyEvent, present: u64, workload: f64) -> Seen {
     Seen { event, present, workload, busy: 0.0, utilisation: 0.0 }
 }
 
-/// The levels after events, one after the other.
+/// The levels after consecutive events.
 fn levels(control: &RateControl, events: &[Seen]) -> Vec<usize> {
     let mut level = control.first;
     let mut next = |seen: &Seen| {

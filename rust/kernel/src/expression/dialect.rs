@@ -1,4 +1,4 @@
-//! What a language of formulas consists of, as data: lexer, parser and machine are the same for all.
+//! The definition of a formula language as data: lexer, parser and machine are the same for all languages.
 use super::operations::{Binary, Ternary, Unary};
 use super::vm::Step;
 
@@ -6,79 +6,80 @@ use super::vm::Step;
 // Lists of signs and words are separated by spaces.
 #[derive(Debug)]
 pub struct Dialect {
-    /// What it has that others have not.
+    /// The optional features of the language.
     pub(super) features: &'static [Feature],
-    /// Operators, and how strongly they hold what stands to their left, from 1, and to their right; as strongly
-    /// as the left if they group from the right.
+    /// Operators with their binding strengths to the left, from 1, and to the right; the two are equal for
+    /// right-associative operators.
     pub(super) operators: &'static [(u8, u8, &'static str)],
-    /// How strongly those operators hold their left that must not follow one another, as in `1 < 2 < 3`.
+    /// The left binding strength of operators that must not be chained, as in `1 < 2 < 3`.
     pub(super) unchained: Option<u8>,
-    /// Signs and words before an operand: what they do, if anything, and how strongly they hold the operand. An
-    /// operator before them must not hold more strongly.
+    /// Prefix signs and words: their operation, if any, and their binding strength. A preceding operator must not bind
+    /// more strongly.
     pub(super) prefixes: &'static [(&'static str, Option<Unary>, u8)],
-    /// How brackets open and close; functions take the first.
+    /// Pairs of brackets; functions use the first.
     pub(super) brackets: &'static [(&'static str, &'static str)],
-    /// Signs of other languages, and what to write in their place.
+    /// Signs of other languages, and what to write instead.
     pub(super) foreign: &'static [(&'static str, &'static str)],
     pub(super) functions: &'static str,
-    /// How many values those functions need that take any number of them.
+    /// Least number of values for functions with any number of values.
     pub(super) least_values: usize,
     /// Words that are numbers.
     pub(super) constants: &'static [(&'static str, f64)],
-    /// Words of statements, which no formula has.
+    /// Keywords of statements, which formulas do not have.
     pub(super) statements: &'static str,
-    /// How deep operands may nest, since deeper recursion would risk the thread's stack, and how deep a bracket counts.
+    /// Maximum nesting depth of operands, since deeper recursion would risk the thread's stack; and the depth of a
+    /// bracket.
     pub(super) deepest: usize,
     pub(super) bracket_depth: usize,
-    /// How many values an evaluation may have to keep.
+    /// Maximum number of values on the stack of an evaluation.
     pub(super) most_values: usize,
     pub(super) wording: Wording,
 }
 
-/// What some languages have and others have not.
+/// Optional features of languages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feature {
     /// Texts in single quotes.
     Texts,
-    /// Points in names, as in `a.b`.
+    /// Dots in names, as in `a.b`.
     DottedNames,
-    /// Words of the language may be written in capitals.
+    /// Words of the language are case-insensitive.
     AnyCase,
-    /// A number and a name, or a bracket and a name, make a product, as in `2x`; a number ends where a name begins.
+    /// A number and a name, or a bracket and a name, form a product, as in `2x`; a number ends where a name begins.
     ImpliedProducts,
     /// `value if condition else otherwise`.
     IfElse,
     /// `%` takes the divisor's sign.
     Modulo,
-    /// A function's name without values is an error; elsewhere it is a name like any other.
+    /// A function's name without values is an error; without this feature it is a name like any other.
     ReservedFunctions,
 }
 
-/// What a function does with its values.
+/// The operation of a function.
 #[derive(Clone, Copy, Debug)]
 pub enum Function {
-    /// It takes as many values as the step.
+    /// The operation of the step, with as many values as its operands.
     Fixed(Step),
-    /// It takes any number: what happens to the first value, what joins each further one to the result, and what
-    /// joins their number to it in the end, if anything.
+    /// Any number of values: the operation on the first value, the operation that combines each further value with the
+    /// result, and the operation that combines the number of values with it at the end, if any.
     Fold(Unary, Binary, Option<Binary>),
 }
 
-/// How the errors of a language are worded.
+/// The error messages of a language.
 #[derive(Debug)]
 pub struct Wording {
-    /// What an operand begins with.
+    /// The tokens with which an operand can begin.
     pub operand: &'static str,
-    /// What should have been opened before a bracket closes.
+    /// The bracket that is missing before a closing bracket.
     pub opened: &'static str,
     pub too_deep: &'static str,
-    /// At a bracket that is open when the text ends; `None` where `unclosed` says so at the end.
+    /// Message for a bracket that is open at the end of the text; `None` if `unclosed` applies there too.
     pub never_closed: Option<&'static str>,
-    /// Something else stands where a bracket should close; which bracket.
+    /// Message for another token in place of a closing bracket.
     pub unclosed: fn(close: &str, found: &str, opened: &str) -> String,
-    /// A sign or word is missing before something else; what to write.
+    /// Message for a missing sign or word before another token, with advice.
     pub missing: fn(expected: &str, found: &str, advice: &str) -> String,
-    /// A function has this many values, and takes another number of them: at least, at most.
+    /// Message for a function with a wrong number of values: at least, at most.
     pub count: fn(name: &str, given: usize, takes: (usize, usize)) -> String,
 }
 
@@ -87,7 +88,7 @@ impl Dialect {
         self.features.contains(&feature)
     }
 
-    /// The operator that a sign or word is, and how strongly it holds its left and its right.
+    /// The operator with this sign or word, and its binding strengths to the left and right.
     pub(super) fn operator(&self, word: &str) -> Option<(Binary, u8, u8)> {
         let mut levels = self.operators.iter();
         let (operator, left, right) =
@@ -96,12 +97,12 @@ impl Dialect {
         Some((if is_modulo { Binary::Modulo } else { Binary::written(operator)? }, left, right))
     }
 
-    /// The prefix that a sign or word is.
+    /// The prefix with this sign or word.
     pub(super) fn prefix(&self, word: &str) -> Option<(&'static str, Option<Unary>, u8)> {
         self.prefixes.iter().copied().find(|(prefix, ..)| self.is(prefix, word))
     }
 
-    /// The function that has this name.
+    /// The function with this name.
     pub(super) fn function(&self, word: &str) -> Option<(&'static str, Function)> {
         let name = self.word(self.functions, word)?;
         let function = match name {
@@ -121,12 +122,12 @@ impl Dialect {
         Some((name, function))
     }
 
-    /// The number that a word is.
+    /// The number with this name.
     pub(super) fn constant(&self, word: &str) -> Option<f64> {
         self.constants.iter().find_map(|(name, number)| self.is(name, word).then_some(*number))
     }
 
-    /// Whether the word joins operands, so that it is no name.
+    /// Returns whether the word joins operands, and is not a name.
     pub(super) fn joins(&self, word: &str) -> bool {
         self.operator(word).is_some()
             || self.prefix(word).is_some()
@@ -139,7 +140,7 @@ impl Dialect {
         operators.chain(brackets).chain([",", "?", ":"])
     }
 
-    /// The word of a list that a word in a formula is.
+    /// The entry of a list that matches a word in a formula.
     pub(super) fn word(&self, list: &'static str, word: &str) -> Option<&'static str> {
         list.split(' ').find(|known| self.is(known, word))
     }

@@ -1,12 +1,12 @@
-//! Why a text is no formula, or has no value.
+//! Errors of texts that are not formulas, or have no value.
 use std::fmt;
 
-/// Why a text is no formula, or has no value.
+/// The reason why a text is not a formula, or has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpressionError {
-    /// Where, in characters from the beginning.
+    /// Position of the error, in characters from the beginning.
     pub position: usize,
-    /// What is wrong there, and what to do.
+    /// The error, and how to correct it.
     pub message: String,
 }
 

@@ -1,9 +1,9 @@
-//! From characters to tokens.
+//! Conversion of characters to tokens.
 use super::dialect::{Dialect, Feature};
 use super::error::ExpressionError;
 use crate::spelling::shown;
 
-/// A token, and where it begins, in characters.
+/// A token and its position in characters.
 pub type Placed<'a> = (usize, Token<'a>);
 
 #[derive(Clone, Debug, PartialEq)]
@@ -16,10 +16,10 @@ pub enum Token<'a> {
     End,
 }
 
-/// A token with the number of its bytes, or why there is none.
+/// A token with the number of its bytes, or an error message.
 type Read<'a> = Result<(usize, Token<'a>), String>;
 
-/// Splits a formula into its tokens, with `End` behind the last.
+/// Splits a formula into its tokens, followed by `End`.
 pub fn tokens<'a>(text: &'a str, dialect: &Dialect) -> Result<Vec<Placed<'a>>, ExpressionError> {
     let mut tokens = Vec::new();
     let (mut rest, mut position) = (text, 0);
@@ -44,7 +44,7 @@ pub fn tokens<'a>(text: &'a str, dialect: &Dialect) -> Result<Vec<Placed<'a>>, E
     }
 }
 
-/// Digits, a fraction, an exponent. What follows at once is a factor, as in `2x`, or an error.
+/// Reads digits, a fraction, and an exponent. A directly following name is a factor, as in `2x`, or an error.
 fn number(rest: &str, may_be_factor: bool) -> Read<'_> {
     let digits = |from: usize| rest[from..].bytes().take_while(u8::is_ascii_digit).count();
     let mut length = digits(0);
@@ -71,7 +71,7 @@ fn number(rest: &str, may_be_factor: bool) -> Read<'_> {
     }
 }
 
-/// Letters, digits, underlines, and points before a letter where names may have them.
+/// Reads letters, digits, underscores, and dots before a letter if names may contain them.
 fn word(rest: &str, may_have_points: bool) -> (usize, Token<'_>) {
     let mut characters = rest.char_indices().peekable();
     while let Some((index, character)) = characters.next() {
@@ -103,7 +103,7 @@ fn quoted(rest: &str) -> Read<'_> {
     Err("this text does not end; close it with '.".into())
 }
 
-/// The longest sign, so that `<=` is not `<` and `=`.
+/// Reads the longest sign, so that `<=` is not `<` and `=`.
 fn sign<'a>(rest: &'a str, dialect: &Dialect) -> Read<'a> {
     let sign = dialect.signs().filter(|sign| rest.starts_with(sign)).max_by_key(|sign| sign.len());
     let foreign = dialect.foreign.iter().filter(|(sign, _)| rest.starts_with(sign));

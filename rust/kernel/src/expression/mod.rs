@@ -1,18 +1,18 @@
-//! Formulas: one lexer, one parser and one machine for every language of formulas in the kernel.
+//! Formulas: one lexer, one parser and one machine for every formula language in the kernel.
 //!
 //! ```text
 //! formula = operand {operator operand} ["?" formula ":" formula]
 //! operand = number | name | function "(" formula {"," formula} ")" | prefix operand | "(" formula ")"
 //! ```
 //!
-//! A [`Dialect`] says which operators and functions a language has, how strongly they bind, and what else it admits.
-//! There are two: [`ORDERS`] for the order of the queue, and [`MODELS`] for the performance models of applications.
-//! What names mean, the caller says, when it has a formula parsed and evaluated.
+//! A [`Dialect`] defines the operators and functions of a language, their binding strengths, and its optional features.
+//! There are two: [`ORDERS`] for the order of the queue, and [`MODELS`] for the performance models of applications. The
+//! caller supplies the meaning of names for parsing and evaluation.
 //!
-//! Everything is float64; texts can be compared where the dialect has them. Truths are 1 and 0, and whatever is not 0
-//! is true. Functions and powers come from `libm`, the same on every platform; the rest is exact IEEE arithmetic. A
-//! formula is parsed once, in time linear in its length, to a flat postfix [`Program`]. An evaluation takes time linear
-//! in the program and does all branches.
+//! All values are float64; texts can be compared if the dialect has them. Truth values are 1 and 0, and any value other
+//! than 0 is true. Functions and powers come from `libm`, with the same results on every platform; the rest is exact
+//! IEEE arithmetic. A formula is parsed once, in time linear in its length, to a flat postfix [`Program`]. An
+//! evaluation takes time linear in the program, and evaluates all branches.
 mod dialect;
 mod error;
 mod lexer;

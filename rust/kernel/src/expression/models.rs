@@ -1,7 +1,7 @@
 //! The language of performance models: the usual subset of `ExprTk`, as `ElastiSim` uses it.
 //!
-//! `-x^2` is `-(x^2)`, and `2^-x` is `2^(-x)`. A product needs no sign: `2x`, `3(a + b)`, `(a + b)c`. Operators bind as
-//! on `ExprTk`'s scale; the choice `condition ? x : y` is weaker than all of them.
+//! `-x^2` is `-(x^2)`, and `2^-x` is `2^(-x)`. A product needs no sign: `2x`, `3(a + b)`, `(a + b)c`. Operators have
+//! the precedence of `ExprTk`; the choice `condition ? x : y` has the lowest.
 use super::dialect::{Dialect, Feature, Wording};
 use super::operations::Unary;
 

@@ -1,9 +1,9 @@
-//! What formulas can compute: operations on one, two and three numbers, by the signs and names that languages use.
+//! The operations of formulas on one, two and three numbers, with the signs and names used in the languages.
 use std::f64::consts::{PI, SQRT_2};
 
 use serde::{Deserialize, Serialize};
 
-/// Operations on as many numbers as are named in parentheses: how they are written in formulas, and what they give.
+/// Operations with the named number of operands: their spellings in formulas, and their results.
 macro_rules! operations {
     ($kind:ident ($($value:ident),+): $about:literal $($operation:ident $($written:literal)* => $result:expr;)+) => {
         #[doc = $about]
@@ -11,14 +11,14 @@ macro_rules! operations {
         pub enum $kind { $($operation,)+ }
 
         impl $kind {
-            /// Its value; not a number where it is an operation on texts.
-            // Equality is exact, like everything that compares times here; only `Near` is not.
+            /// The result; NaN for an operation on texts.
+            // Equality is exact, like all comparisons of times; only `Near` is not.
             #[allow(clippy::float_cmp)]
             pub fn apply(self, $($value: f64),+) -> f64 {
                 match self { $(Self::$operation => $result,)+ }
             }
 
-            /// The operation that is written so.
+            /// The operation with this spelling.
             pub fn written(word: &str) -> Option<Self> {
                 match word { $($($written => Some(Self::$operation),)*)+ _ => None }
             }
@@ -75,7 +75,7 @@ operations! { Binary(x, y): "An operation on two numbers, or on two texts."
     Subtract "-" => x - y;
     Multiply "*" => x * y;
     Divide "/" => x / y;
-    // With the dividend's sign, as C's `fmod`; `Modulo` has the divisor's, as in Python.
+    // With the sign of the dividend, like C's `fmod`; `Modulo` has the sign of the divisor, as in Python.
     Remainder "%" "mod" => x % y;
     Modulo => modulo(x, y);
     Power "**" "^" "pow" => libm::pow(x, y);
@@ -94,7 +94,7 @@ operations! { Binary(x, y): "An operation on two numbers, or on two texts."
     In "in" => f64::NAN;
     Like "like" => f64::NAN;
     LikeInAnyCase "ilike" => f64::NAN;
-    // Not f64::min and f64::max, which may give either zero of 0 and -0.
+    // Not f64::min and f64::max, which may return either zero of 0 and -0.
     Min => if y < x { y } else { x };
     Max => if y > x { y } else { x };
     Atan2 "atan2" => libm::atan2(x, y);
@@ -111,12 +111,12 @@ operations! { Binary(x, y): "An operation on two numbers, or on two texts."
 operations! { Ternary(low, x, high): "An operation on a number between two bounds."
     Clamp "clamp" => if x < low { low } else if x > high { high } else { x };
     InRange "inrange" => f64::from(low <= x && x <= high);
-    // The nearer bound of what is between them.
+    // The nearer bound for a number between the bounds.
     InverseClamp "iclamp" => if !(low < x && x < high) { x } else if 2.0 * x <= low + high { low } else { high };
 }
 
 impl Binary {
-    /// Whether the operation holds of two texts; `None` where it is one of numbers.
+    /// Returns whether the operation is true for two texts; `None` for operations on numbers.
     pub fn of_texts(self, left: &str, right: &str) -> Option<bool> {
         Some(match self {
             Self::In => right.contains(left),
@@ -132,13 +132,13 @@ impl Binary {
         })
     }
 
-    /// Whether the operation is one of texts alone.
+    /// Returns whether the operation applies to texts only.
     pub fn needs_texts(self) -> bool {
         matches!(self, Self::In | Self::Like | Self::LikeInAnyCase)
     }
 }
 
-/// Within this, relatively, `equal` finds numbers equal.
+/// The relative tolerance of `equal`.
 const EPSILON: f64 = 1e-10;
 
 fn is_near(x: f64, y: f64) -> bool {
@@ -150,7 +150,7 @@ fn modulo(left: f64, right: f64) -> f64 {
     if rest != 0.0 && (rest < 0.0) != (right < 0.0) { rest + right } else { rest }
 }
 
-/// Halves go away from zero.
+/// Rounds half away from zero.
 fn round(x: f64) -> f64 {
     if x < 0.0 { (x - 0.5).ceil() } else { (x + 0.5).floor() }
 }
@@ -160,15 +160,15 @@ fn round_to(x: f64, digits: f64) -> f64 {
     round(x * scale) / scale
 }
 
-/// The n-th root, n truncated; odd roots of negative numbers are not a number, as in `ExprTk`, which uses `pow`.
+/// The n-th root, with n truncated; odd roots of negative numbers are NaN, as in `ExprTk`, which uses `pow`.
 fn root(x: f64, n: f64) -> f64 {
     let n = n.trunc();
     if n < 0.0 || x < 0.0 && n % 2.0 == 0.0 { f64::NAN } else { libm::pow(x, 1.0 / n) }
 }
 
-/// Whether a text is of a pattern, in which `*` stands for any characters and `?` for one.
+/// Returns whether a text matches a pattern, in which `*` stands for any characters and `?` for one.
 ///
-/// Only the last `*` is ever tried again, so that the time is at most the product of the lengths.
+/// Only the last `*` is retried, so that the time is at most the product of the lengths.
 fn is_like(text: &str, pattern: &str) -> bool {
     let (text, pattern): (Vec<char>, Vec<char>) = (text.chars().collect(), pattern.chars().collect());
     let (mut here, mut there) = (0, 0);

@@ -1,7 +1,7 @@
-//! The language of `order=expression("…")`: arithmetic as in Python, with C's choice besides.
+//! The language of `order=expression("…")`: arithmetic as in Python, plus C's conditional operator.
 //!
-//! `-2 ** 2` is -4, and the exponent may begin with a sign. Choices are `x if condition else y` and
-//! `condition ? x : y`; they are weaker than all operators.
+//! `-2 ** 2` is -4, and the exponent may begin with a sign. Choices are `x if condition else y` and `condition ? x :
+//! y`; they have the lowest precedence.
 use super::dialect::{Dialect, Feature, Wording};
 use super::operations::Unary;
 

@@ -1,4 +1,4 @@
-//! From tokens to a program, by precedence climbing.
+//! Conversion of tokens to a program, by precedence climbing.
 use super::dialect::{Dialect, Feature, Function};
 use super::error::ExpressionError;
 use super::lexer::{Placed, Token, tokens};
@@ -9,7 +9,7 @@ use crate::spelling::{shown, unknown};
 type Parsed = Result<(), ExpressionError>;
 
 impl Program {
-    /// Parses a formula of a language; `name` gives the index of a name, or says why it means nothing.
+    /// Parses a formula; `name` returns the index of a name, or an error message.
     pub fn parse(
         text: &str,
         dialect: &Dialect,
@@ -36,14 +36,14 @@ struct Parser<'a> {
     name: &'a mut dyn FnMut(&str) -> Result<usize, String>,
     next: usize,
     depth: usize,
-    /// How many values the program so far leaves on the stack.
+    /// Number of values that the program so far leaves on the stack.
     height: usize,
     program: Program,
 }
 
 impl<'a> Parser<'a> {
-    /// Operands with the operators between them that hold their left at least this strongly, and with the choice
-    /// behind them if any will do.
+    /// Parses operands joined by operators with at least this left binding strength, and the following choice if
+    /// `least` is 0.
     fn expression(&mut self, least: u8) -> Parsed {
         self.depth += 1;
         if self.depth > self.dialect.deepest {
@@ -75,7 +75,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// The operator that comes next, how it binds, and whether it is written: between `2` and `x` it may not be.
+    /// The next operator, its binding strengths, and whether it is written: the product of `2` and `x` may be implied.
     fn operator(&self) -> Option<(Binary, u8, u8, bool)> {
         let token = self.token();
         if let Token::Sign(written) | Token::Word(written) = token
@@ -94,7 +94,7 @@ impl<'a> Parser<'a> {
         Some((operation, left, right, false))
     }
 
-    /// `? value : otherwise` behind a condition, `if condition else otherwise` behind a value.
+    /// Parses `? value : otherwise` after a condition, or `if condition else otherwise` after a value.
     fn choice(&mut self) -> Parsed {
         let position = self.position();
         let step = if self.takes(&Token::Sign("?")) {
@@ -112,7 +112,7 @@ impl<'a> Parser<'a> {
         self.emit(step, position)
     }
 
-    /// An operand with what stands before it.
+    /// Parses an operand with its prefixes.
     fn prefixed(&mut self, least: u8) -> Parsed {
         let position = self.position();
         let (Token::Sign(written) | Token::Word(written)) = self.token() else { return self.operand() };
@@ -148,7 +148,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A name, a constant, or a function with its values.
+    /// Parses a name, a constant, or a function with its values.
     fn word(&mut self, word: &str, position: usize) -> Parsed {
         if *self.token() == Token::Sign(self.dialect.brackets[0].0) {
             return self.call(word, position);
@@ -194,7 +194,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A function's values, up to the closing bracket; how many they are.
+    /// Parses a function's values, up to the closing bracket; returns their number.
     fn values(&mut self, function: Function, most: usize, position: usize) -> Result<usize, ExpressionError> {
         let mut count = 0;
         if *self.token() == Token::Sign(self.dialect.brackets[0].1) {
@@ -204,11 +204,11 @@ impl<'a> Parser<'a> {
             self.bracketed()?;
             count += 1;
             match function {
-                // Where there are no texts, every value is a number already.
+                // Without texts, every value is a number already.
                 Function::Fold(Unary::Number, ..) if count == 1 && !self.dialect.has(Feature::Texts) => (),
                 Function::Fold(first, ..) if count == 1 => self.emit(Step::One(first), position)?,
                 Function::Fold(_, each, _) => self.emit(Step::Two(each), position)?,
-                // A value too many is an error in the end; until then it takes no place.
+                // A surplus value leads to an error later; until then it does not count.
                 Function::Fixed(_) => self.height -= usize::from(count > most),
             }
             if !self.takes(&Token::Sign(",")) {
@@ -217,7 +217,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A whole formula: what stands in brackets or between commas.
+    /// Parses a whole formula, inside brackets or between commas.
     fn bracketed(&mut self) -> Parsed {
         let depth = self.depth;
         self.depth += self.dialect.bracket_depth - 1;
@@ -274,7 +274,7 @@ impl<'a> Parser<'a> {
     }
 
     fn here(&self) -> &'a Placed<'a> {
-        // The last token is End; stepping over it is an error already.
+        // The last token is End; going beyond it is already an error.
         &self.tokens[self.next.min(self.tokens.len() - 1)]
     }
 

@@ -1,31 +1,31 @@
-//! The machine: flat postfix programs, and their evaluation on a stack.
+//! The virtual machine: flat postfix programs, and their evaluation on a stack.
 use serde::{Deserialize, Serialize};
 
 use super::error::ExpressionError;
 use super::operations::{Binary, Ternary, Unary};
 use crate::spelling::shown;
 
-/// Stacks of this size need no memory of their own; those of nearly all formulas are smaller.
+/// Stacks up to this size are not allocated on the heap; nearly all formulas need less.
 const SMALL: usize = 32;
 
 /// A formula, ready to be evaluated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Program {
     steps: Vec<Step>,
-    /// Where in the formula each step stands, in characters.
+    /// The position of each step in the formula, in characters.
     positions: Vec<u32>,
     texts: Vec<String>,
-    /// How many values there are on the stack at most.
+    /// Maximum number of values on the stack.
     highest: usize,
 }
 
-/// One step of a program: it takes its operands from the stack, the last one on top, and leaves its value there.
+/// One step of a program: it pops its operands from the stack, the last one on top, and pushes its result.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Step {
     Number(f64),
     Text(u32),
     Name(u32),
-    /// An operator between any two values; `Two` takes numbers only.
+    /// An operator between any two values; `Two` accepts numbers only.
     Operator(Binary),
     One(Unary),
     Two(Binary),
@@ -36,7 +36,7 @@ pub enum Step {
     IfElse,
 }
 
-/// A value on the stack: a number, or a text to be compared.
+/// A value on the stack: a number, or a text for comparisons.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Item<'a> {
     /// A number.
@@ -46,7 +46,7 @@ pub enum Item<'a> {
 }
 
 impl Program {
-    /// The program of a formula that is a number.
+    /// Creates the program of a formula that is a number.
     #[must_use]
     pub fn of_number(number: f64) -> Self {
         let mut program = Self::default();
@@ -54,7 +54,7 @@ impl Program {
         program
     }
 
-    /// The number that it is, if it names and computes nothing.
+    /// The number, if the formula is a plain number.
     #[must_use]
     pub fn as_number(&self) -> Option<f64> {
         match self.steps[..] {
@@ -63,18 +63,18 @@ impl Program {
         }
     }
 
-    /// Whether the formula depends on the name with this index.
+    /// Returns whether the formula depends on the name with this index.
     #[must_use]
     pub fn uses(&self, name: usize) -> bool {
         self.steps.iter().any(|step| matches!(step, Step::Name(index) if *index as usize == name))
     }
 
-    /// The value where all names are numbers, given by their indices; not a number where texts are compared.
+    /// The value if all names are numbers, given by index; NaN if texts are compared.
     pub fn number(&self, value: impl Fn(usize) -> f64) -> f64 {
         self.run(|name| Ok(value(name))).unwrap_or(f64::NAN)
     }
 
-    /// The value, given what the names mean by their indices.
+    /// The value, given the meaning of the names by index.
     pub fn value<'a>(
         &'a self,
         meaning: impl Fn(usize) -> Result<Item<'a>, String>,
@@ -84,20 +84,20 @@ impl Program {
         item.number().map_err(|message| at(0, message))
     }
 
-    /// Adds a step, after which there are this many values on the stack.
+    /// Appends a step; `height` is the number of values on the stack after it.
     pub(super) fn push(&mut self, step: Step, position: usize, height: usize) {
         self.steps.push(step);
         self.positions.push(position as u32);
         self.highest = self.highest.max(height);
     }
 
-    /// Adds a text to the texts; its index.
+    /// Adds a text; returns its index.
     pub(super) fn push_text(&mut self, text: String) -> u32 {
         self.texts.push(text);
         self.texts.len() as u32 - 1
     }
 
-    /// The last value on the stack, or the step that has none and why.
+    /// Returns the last value on the stack, or the failed step and its error message.
     fn run<'a, V: Operand<'a>>(
         &'a self,
         meaning: impl Fn(usize) -> Result<V, String>,
@@ -157,7 +157,7 @@ impl Program {
     }
 }
 
-/// Values, the last one apart so that most steps find it in a register.
+/// The stack, with the top value stored separately, so that most steps find it in a register.
 struct Stack<'s, V> {
     below: &'s mut [V],
     height: usize,
@@ -171,7 +171,7 @@ impl<V: Copy> Stack<'_, V> {
         self.top = value;
     }
 
-    /// Takes the last value but one.
+    /// Removes and returns the value below the top.
     fn pop(&mut self) -> V {
         self.height -= 1;
         self.below[self.height]
@@ -179,7 +179,7 @@ impl<V: Copy> Stack<'_, V> {
 }
 
 impl Step {
-    /// How many values the step takes from the stack.
+    /// Number of values that the step pops from the stack.
     pub(super) fn operands(self) -> usize {
         match self {
             Self::Number(_) | Self::Text(_) | Self::Name(_) => 0,
@@ -190,11 +190,11 @@ impl Step {
     }
 }
 
-/// What the machine computes with: numbers alone, which is fast and cannot fail, or numbers and texts.
+/// The values of the machine: numbers only, which is fast and cannot fail, or numbers and texts.
 trait Operand<'a>: Copy + From<f64> {
     fn text(text: &'a str) -> Self;
     fn number(self) -> Result<f64, String>;
-    /// Whether an operation on texts holds; `None` where the two are numbers and it is one of numbers.
+    /// The result of an operation on texts; `None` if both values are numbers and the operation is one on numbers.
     fn compare(operation: Binary, left: Self, right: Self) -> Result<Option<bool>, String>;
 }
 

@@ -1,23 +1,23 @@
-//! Bits that are counted: the j-th one that is set, and how many are set before a place.
+//! A bitmap with counts: the j-th set bit, and the number of set bits before a position.
 //!
-//! O(1) to change a bit; O(n / 4096) to count those before a place, and 64 words more to find one by its number.
+//! O(1) to change a bit; O(n / 4096) to count the bits before a position, and 64 words more to find a bit by number.
 use serde::{Deserialize, Serialize};
 
 use super::words::{WORD, ones_of};
 
-/// Words whose ones are counted together.
+/// Number of words with a common count.
 const WORDS: usize = 64;
 
-/// A row of bits, all of which are clear at first.
+/// A bitmap; all bits are initially clear.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CountedBits {
     words: Vec<u64>,
-    /// How many are set in each block of `WORDS` words.
+    /// Number of set bits in each block of `WORDS` words.
     ones: Vec<u32>,
 }
 
 impl CountedBits {
-    /// So many bits.
+    /// Creates a bitmap of this length.
     #[must_use]
     pub fn new(bits: usize) -> Self {
         let words = bits.div_ceil(WORD);
@@ -36,13 +36,13 @@ impl CountedBits {
         *word = if is_set { *word | bit } else { *word & !bit };
     }
 
-    /// How many are set.
+    /// Number of set bits.
     #[must_use]
     pub fn count(&self) -> usize {
         self.ones.iter().map(|&ones| ones as usize).sum()
     }
 
-    /// How many are set before a place.
+    /// Number of set bits before a position.
     #[must_use]
     pub fn count_before(&self, at: usize) -> usize {
         let (word, block) = (at / WORD, at / WORD / WORDS);
@@ -52,7 +52,7 @@ impl CountedBits {
         blocks + words.sum::<usize>() + below.count_ones() as usize
     }
 
-    /// The places that are set, from the one before which so many are set.
+    /// The positions of the set bits, from set bit number `number` on.
     pub fn from_number(&self, number: usize) -> impl Iterator<Item = usize> {
         let (mut left, mut block) = (number, 0);
         while let Some(&ones) = self.ones.get(block)

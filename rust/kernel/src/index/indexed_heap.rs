@@ -1,12 +1,13 @@
-//! An addressable binary heap: every entry knows its place, so that a key can be changed or removed at any time.
+//! An addressable binary heap: the position of every entry is known, so that a key can be changed or removed at any
+//! time.
 //!
-//! O(log n) to set, remove and pop, O(1) to look at the least entry or at one by its id; nothing stale is ever in it.
-//! Entries with equal keys come in an order that depends on the history; where the order matters, the key decides it
-//! (a time and a sequence number, say). Memory is O(greatest id + entries).
+//! O(log n) to set, remove and pop, O(1) to read the least entry, or an entry by its id; it never contains stale
+//! entries. The order of entries with equal keys depends on the history; if the order matters, keys must be unique
+//! (e.g. a time and a sequence number). Memory is O(greatest id + entries).
 
 use serde::{Deserialize, Serialize};
 
-/// The place of an id that is not in the heap.
+/// Marks an id that is not in the heap.
 const ABSENT: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -15,11 +16,11 @@ struct Entry<K> {
     id: u32,
 }
 
-/// Ids `0, 1, …`, each at most once, with the least key first. Ids are meant to be dense: one place is kept for each.
+/// A heap of ids `0, 1, …`, each at most once, with the least key first. Ids should be dense: each takes memory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct IndexedHeap<K> {
     heap: Vec<Entry<K>>,
-    /// Where each id stands in `heap`.
+    /// The position of each id in `heap`.
     places: Vec<u32>,
 }
 
@@ -30,13 +31,13 @@ impl<K> Default for IndexedHeap<K> {
 }
 
 impl<K: Ord + Copy> IndexedHeap<K> {
-    /// How many entries there are.
+    /// Number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.heap.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether the heap is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.heap.is_empty()
@@ -54,18 +55,18 @@ impl<K: Ord + Copy> IndexedHeap<K> {
         self.heap.first().map(|entry| (entry.key, entry.id))
     }
 
-    /// All entries, in no particular order.
+    /// All entries, unordered.
     pub fn iter(&self) -> impl Iterator<Item = (K, u32)> {
         self.heap.iter().map(|entry| (entry.key, entry.id))
     }
 
-    /// All entries with keys up to `most`, in no particular order. O(entries found).
+    /// All entries with keys <= `most`, unordered. O(entries found).
     #[must_use]
     pub fn due(&self, most: &K) -> Vec<(K, u32)> {
         self.due_where(|key| key <= most)
     }
 
-    /// All entries with keys that are due, in no particular order; a key before one that is due is due too. O(entries found).
+    /// All entries with due keys, unordered. Keys less than a due key must be due too. O(entries found).
     #[must_use]
     pub fn due_where(&self, is_due: impl Fn(&K) -> bool) -> Vec<(K, u32)> {
         let mut found = Vec::new();
@@ -79,7 +80,7 @@ impl<K: Ord + Copy> IndexedHeap<K> {
         found
     }
 
-    /// Inserts an id, or changes its key; returns the key that it had.
+    /// Inserts an id, or changes its key; returns its previous key.
     pub fn set(&mut self, id: u32, key: K) -> Option<K> {
         if let Some(place) = self.place(id) {
             let before = std::mem::replace(&mut self.heap[place].key, key);
@@ -98,13 +99,13 @@ impl<K: Ord + Copy> IndexedHeap<K> {
         None
     }
 
-    /// Removes an id; returns its key, None if it was not in the heap.
+    /// Removes an id; returns its key, or None if it was not in the heap.
     pub fn remove(&mut self, id: u32) -> Option<K> {
         let place = self.place(id)?;
         Some(self.take(place, id))
     }
 
-    /// Removes the entry at a place.
+    /// Removes the entry at a position.
     fn take(&mut self, place: usize, id: u32) -> K {
         self.places[id as usize] = ABSENT;
         let entry = self.heap.swap_remove(place);
@@ -121,7 +122,7 @@ impl<K: Ord + Copy> IndexedHeap<K> {
         Some(first)
     }
 
-    /// Removes all entries; the memory is kept. O(entries).
+    /// Removes all entries, and keeps the memory. O(entries).
     pub fn clear(&mut self) {
         for entry in self.heap.drain(..) {
             self.places[entry.id as usize] = ABSENT;
@@ -133,7 +134,7 @@ impl<K: Ord + Copy> IndexedHeap<K> {
         self.places.get(id as usize).filter(|place| **place != ABSENT).map(|place| *place as usize)
     }
 
-    /// Moves an entry to where it belongs.
+    /// Moves an entry to its position.
     fn settle(&mut self, at: usize) {
         if at > 0 && self.heap[at].key < self.heap[(at - 1) / 2].key {
             self.rise(at);
@@ -146,7 +147,7 @@ impl<K: Ord + Copy> IndexedHeap<K> {
         self.rise_to(0, at);
     }
 
-    /// Moves an entry up to where it belongs, at most to `top`.
+    /// Moves an entry up to its position, at most to `top`.
     fn rise_to(&mut self, top: usize, mut at: usize) {
         let entry = self.heap[at];
         while at > top {
@@ -160,8 +161,8 @@ impl<K: Ord + Copy> IndexedHeap<K> {
         self.put(at, entry);
     }
 
-    /// Moves an entry to the bottom and from there up again: what sinks has mostly come from the bottom, so that this
-    /// takes one comparison a level.
+    /// Moves an entry to the bottom and from there up again. The entry mostly came from the bottom, so this takes about
+    /// one comparison per level.
     fn sink(&mut self, mut at: usize) {
         let entry = self.heap[at];
         let top = at;
@@ -183,7 +184,7 @@ impl<K: Ord + Copy> IndexedHeap<K> {
         self.rise_to(top, at);
     }
 
-    /// Moves an entry down to where it belongs: one whose key has grown mostly stays near.
+    /// Moves an entry down to its position; an entry with an increased key mostly stays near.
     fn fall(&mut self, mut at: usize) {
         let entry = self.heap[at];
         let end = self.heap.len();
@@ -234,7 +235,7 @@ mod tests {
             let mut heap = IndexedHeap::default();
             let mut map = BTreeMap::new();
             for (at, (kind, id, number)) in steps.into_iter().enumerate() {
-                // Keys differ, so that the order is one order.
+                // Keys are unique, so the order is total.
                 let key = (number, at);
                 match kind {
                     0 => prop_assert_eq!(heap.remove(id), map.remove(&id)),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Marks that are all removed at once, by starting a new generation.
+/// Marks that are removed all at once, by starting a new generation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Marks {
     generation: u32,
@@ -10,7 +10,7 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// Removes all marks; from now on the ids below `count` can be marked.
+    /// Removes all marks, and allows marks on ids below `count`.
     pub fn clear(&mut self, count: usize) {
         self.of.resize(count.max(self.of.len()), 0);
         self.generation = self.generation.wrapping_add(1);
@@ -29,11 +29,11 @@ impl Marks {
 
     /// Removes the mark of an id.
     pub fn unmark(&mut self, at: u32) {
-        // No generation is 0.
+        // 0 is never a generation.
         self.of[at as usize] = 0;
     }
 
-    /// Whether an id is marked.
+    /// Returns whether an id is marked.
     #[must_use]
     pub fn has(&self, at: u32) -> bool {
         self.of[at as usize] == self.generation

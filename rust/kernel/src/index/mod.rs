@@ -1,4 +1,4 @@
-//! The structures that answer in less than a scan: trees, heaps, marks, and columns that clones share.
+//! Data structures for queries without a scan: trees, heaps, marks, and columns shared by clones.
 mod counted_bits;
 mod indexed_heap;
 mod marks;

@@ -1,9 +1,8 @@
-//! An ordered set whose subtrees carry summaries: the index behind the queue, the running jobs and the nodes by load.
+//! An ordered set with summaries of subtrees: the index of the queue, the running jobs and the nodes by load.
 //!
-//! A treap in flat arrays: insert, remove and "the first entry after this one that could match" cost O(log n)
-//! expected. A search prunes every subtree whose summary cannot match; where the summaries are only necessary
-//! conditions it may visit more. Priorities come from a counter through `mix`, so that the shape is a function of
-//! the history alone.
+//! A treap in flat arrays: insert, remove and "the first entry after this one that could match" cost O(log n) expected.
+//! A search prunes every subtree with a summary that cannot match; if summaries are only necessary conditions, it may
+//! visit more. Priorities are computed from a counter with `mix`, so that the shape depends only on the history.
 #[cfg(test)]
 mod tests;
 
@@ -15,11 +14,11 @@ use crate::random::mix;
 
 const NIL: u32 = u32::MAX;
 
-/// How summaries of two parts make the summary of the whole. Associative and commutative.
+/// Combines summaries of two parts. Associative and commutative.
 pub trait Summary {
-    /// The summary of nothing.
+    /// The summary of an empty set.
     const EMPTY: i64;
-    /// Joins two summaries.
+    /// Combines two summaries.
     fn join(a: i64, b: i64) -> i64;
 }
 
@@ -71,7 +70,7 @@ pub struct OrderedIndex<K, S> {
     summaries: Vec<i64>,
     root: u32,
     vacant: Vec<u32>,
-    /// Kept for its memory alone.
+    /// Scratch space.
     #[serde(skip)]
     path: Vec<u32>,
     inserted: u64,
@@ -79,7 +78,7 @@ pub struct OrderedIndex<K, S> {
 }
 
 impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
-    /// An empty set whose entries carry `width` values each.
+    /// Creates an empty set with `width` values per entry.
     #[must_use]
     pub fn new(width: usize) -> Self {
         Self {
@@ -101,7 +100,7 @@ impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
         self.nodes.len() - self.vacant.len()
     }
 
-    /// Whether there is no entry.
+    /// Returns whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.root == NIL
@@ -116,19 +115,19 @@ impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
         self.root = NIL;
     }
 
-    /// The summary of all entries, `width` values; `None` where there is no entry.
+    /// The summary of all entries, `width` values; `None` if the set is empty.
     #[must_use]
     pub fn summary(&self) -> Option<&[i64]> {
         (self.root != NIL).then(|| self.summary_of(self.root))
     }
 
-    /// Adds an entry. The key must not be there yet.
+    /// Adds an entry. The key must not be present.
     pub fn insert(&mut self, key: K, values: &[i64]) {
         debug_assert_eq!(values.len(), self.width);
         let priority = (mix(0, self.inserted) >> 32) as u32;
         self.inserted += 1;
         let new = self.allocate(key, priority, values);
-        // Descend while the present nodes rank higher; each of them gains the new entry below it.
+        // Descend while the existing nodes have higher priority; each of them gets the new entry below it.
         let (mut parent, mut at) = (NIL, self.root);
         while at != NIL && self.nodes[at as usize].priority >= priority {
             self.join_into(at, new);
@@ -145,7 +144,7 @@ impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
         self.replace_child(parent, at, new, &key);
     }
 
-    /// Removes an entry; whether it was there.
+    /// Removes an entry; returns whether it was present.
     pub fn remove(&mut self, key: &K) -> bool {
         let mut path = std::mem::take(&mut self.path);
         path.clear();
@@ -160,7 +159,7 @@ impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
             let Node { left, right, .. } = self.nodes[at as usize];
             let merged = self.merge(left, right);
             self.replace_child(path.last().copied().unwrap_or(NIL), at, merged, key);
-            // Above a summary that stays nothing changes.
+            // Above an unchanged summary nothing changes.
             path.iter().rev().all(|&ancestor| self.refresh(ancestor));
             self.vacant.push(at);
         }
@@ -168,8 +167,8 @@ impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
         found
     }
 
-    /// Gives every entry another key, asked for in the present order; none may occur twice. O(n) where that stays the order
-    /// or nearly so, O(n log n) otherwise.
+    /// Replaces every key; `key` is called in the present order and must return unique keys. O(n) if the new order is
+    /// the same or nearly the same, otherwise O(n log n).
     pub fn rekey(&mut self, mut key: impl FnMut(&K) -> K) {
         let mut places = std::mem::take(&mut self.path);
         places.clear();
@@ -187,7 +186,7 @@ impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
         self.path = places;
     }
 
-    /// Sorts the entries, which stand in these places; the tree keeps its shape.
+    /// Sorts the entries at these positions; the tree keeps its shape.
     fn sort(&mut self, places: &[u32]) {
         let mut order: Vec<(K, u32)> = places.iter().map(|&at| (self.nodes[at as usize].key, at)).collect();
         order.sort();
@@ -200,7 +199,7 @@ impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
         self.refresh_all(self.root);
     }
 
-    /// The first entry in order, if any.
+    /// The first key in order, if any.
     #[must_use]
     pub fn first(&self) -> Option<K> {
         let mut at = self.root;
@@ -212,20 +211,21 @@ impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
         first
     }
 
-    /// The first entry after `after` (from the start where `None`) whose values satisfy `matches`.
+    /// The first entry after `after` (from the start if `None`) with values that satisfy `matches`.
     ///
-    /// `matches` is also asked of summaries: it must be true of a summary whenever it is true of an entry below.
+    /// `matches` is also called with summaries: it must be true for a summary if it is true for any entry below.
     pub fn first_matching(&self, after: Option<&K>, matches: &impl Fn(&[i64]) -> bool) -> Option<K> {
         self.search(self.root, after, matches)
     }
 
-    /// The last entry before `before` (from the end where `None`) whose values satisfy `matches`.
+    /// The last entry before `before` (from the end if `None`) with values that satisfy `matches`.
     pub fn last_matching(&self, before: Option<&K>, matches: &impl Fn(&[i64]) -> bool) -> Option<K> {
         self.search_back(self.root, before, matches)
     }
 
-    /// Calls `visit` with the entries after `after` (from the start where `None`) whose values satisfy `matches`, in order,
-    /// until it returns false; `matches` is also asked of summaries. O(log n) and O(entries visited), expected.
+    /// Calls `visit` with the entries after `after` (from the start if `None`) with values that satisfy `matches`, in
+    /// order, until it returns false; `matches` is also called with summaries. O(log n) and O(entries visited),
+    /// expected.
     pub fn visit_matching(
         &self,
         after: Option<&K>,
@@ -240,9 +240,9 @@ impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
         self.visit_from(self.root, visit);
     }
 
-    /// The first key at which `reached` holds of the joined values of all entries up to and including it.
+    /// The first key such that `reached` is true for the combined values of all entries up to and including it.
     ///
-    /// `reached` must be monotone along the order. `carried` holds `width` starting values and is changed.
+    /// `reached` must be monotone along the order. `carried` contains `width` initial values, and is modified.
     pub fn first_prefix(&self, carried: &mut [i64], reached: &impl Fn(&[i64]) -> bool) -> Option<K> {
         let mut trial = carried.to_vec();
         let mut found = None;
@@ -268,7 +268,7 @@ impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
         found
     }
 
-    /// Joins into `carried` the values of all entries for which `within` holds; it must hold for a prefix.
+    /// Combines into `carried` the values of all entries for which `within` is true; these must be a prefix.
     pub fn join_prefix(&self, carried: &mut [i64], within: &impl Fn(&K) -> bool) {
         let mut at = self.root;
         while at != NIL {
@@ -364,7 +364,7 @@ impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
         }
     }
 
-    /// A place for an entry with nothing below it.
+    /// Allocates an entry without children.
     fn allocate(&mut self, key: K, priority: u32, values: &[i64]) -> u32 {
         let node = Node { key, left: NIL, right: NIL, priority };
         if let Some(index) = self.vacant.pop() {
@@ -397,7 +397,7 @@ impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
         }
     }
 
-    /// Splits a subtree into the keys below `key` and those above.
+    /// Splits a subtree into the keys below `key` and the others.
     fn split(&mut self, at: u32, key: &K) -> (u32, u32) {
         if at == NIL {
             return (NIL, NIL);
@@ -415,7 +415,7 @@ impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
         }
     }
 
-    /// Merges two subtrees, all keys of the first below all keys of the second.
+    /// Merges two subtrees; all keys of the first must be below all keys of the second.
     fn merge(&mut self, left: u32, right: u32) -> u32 {
         if left == NIL {
             return right;
@@ -457,7 +457,7 @@ impl<K: Ord + Copy, S: Summary> OrderedIndex<K, S> {
         Self::join_slice(&mut self.summaries[to..to + self.width], &self.values[from..from + self.width]);
     }
 
-    /// Summarises an entry and those below it; whether that changes the summary.
+    /// Recomputes the summary of an entry from its children; returns whether it changes.
     fn refresh(&mut self, at: u32) -> bool {
         let Node { left, right, .. } = self.nodes[at as usize];
         let (width, own) = (self.width, at as usize * self.width);

@@ -1,7 +1,7 @@
-//! A segment tree: maxima over ranges of entries, each of which has several values.
+//! A segment tree: maxima over ranges of entries with several values each.
 //!
-//! O(log n) to update an entry and to find the next entry, by index, with enough of everything. With several values
-//! the inner maxima are only necessary conditions, so a search may look into ranges that hold no such entry.
+//! O(log n) to update an entry, and to find the next entry, by index, with sufficient values. With several values the
+//! inner maxima are only necessary conditions, so a search may examine ranges without such an entry.
 use serde::{Deserialize, Serialize};
 
 /// The tree, with `width` values per entry.
@@ -14,7 +14,7 @@ pub struct SegmentTree {
 }
 
 impl SegmentTree {
-    /// A tree over `values`, `width` of them per entry.
+    /// Creates a tree over `values`, `width` per entry.
     #[must_use]
     pub fn new(width: usize, values: &[i64]) -> Self {
         let count = values.len() / width;
@@ -41,20 +41,20 @@ impl SegmentTree {
         &self.greatest[at * self.width..(at + 1) * self.width]
     }
 
-    /// Values of an entry, to be changed; `refresh_range` must follow.
+    /// Values of an entry, mutable; `refresh_range` must follow.
     pub fn values_mut(&mut self, entry: usize) -> &mut [i64] {
         let at = self.leaves + entry;
         &mut self.greatest[at * self.width..(at + 1) * self.width]
     }
 
-    /// Gives an entry the values of another, which has `rest` in their place; `refresh_range` must follow for both.
+    /// Moves the values of an entry to another, and sets its own to `rest`; `refresh_range` must follow for both.
     pub fn move_values(&mut self, from: usize, to: usize, rest: i64) {
         let (from, to) = ((self.leaves + from) * self.width, (self.leaves + to) * self.width);
         self.greatest.copy_within(from..from + self.width, to);
         self.greatest[from..from + self.width].fill(rest);
     }
 
-    /// Puts the entries at these places, which ascend, to the front; all others are `rest` from now on. O(n).
+    /// Moves the entries at these ascending positions to the front, and sets all others to `rest`. O(n).
     pub fn keep(&mut self, places: &[usize], rest: i64) {
         for (to, &from) in places.iter().enumerate() {
             let (from, to) = ((self.leaves + from) * self.width, (self.leaves + to) * self.width);
@@ -64,7 +64,7 @@ impl SegmentTree {
             (self.leaves, self.leaves + places.len(), self.leaves + self.count);
         while left > 0 {
             self.greatest[mid * self.width..right * self.width].fill(rest);
-            // Above, what is left of `mid` has a kept entry below it.
+            // At higher levels, the last part of `mid` has a kept entry below it.
             (left, mid, right) = (left / 2, mid.div_ceil(2), right.div_ceil(2));
             if left > 0 && mid > left {
                 self.refresh_level(left, mid - 1);
@@ -72,11 +72,11 @@ impl SegmentTree {
         }
     }
 
-    /// Brings the maxima over the entries `first..=last` up to date.
+    /// Updates the maxima over the entries `first..=last`.
     pub fn refresh_range(&mut self, first: usize, last: usize) {
         let (mut left, mut right) = (self.leaves + first, self.leaves + last);
         if self.width == 2 {
-            // One resource, and whether the node is idle: the most common machine.
+            // One resource, and the state of the node: the most common machine.
             let (pairs, _) = self.greatest.as_chunks_mut::<2>();
             return refresh_pairs(pairs, left, right);
         }
@@ -88,12 +88,13 @@ impl SegmentTree {
         }
     }
 
-    /// Takes the maxima of the inner nodes `left..=right` of one level from their children; whether any changed.
+    /// Updates the inner nodes `left..=right` of one level from their children; returns whether any changed.
     fn refresh_level(&mut self, left: usize, right: usize) -> bool {
         (left..=right).fold(false, |changed, at| changed | self.refresh(at))
     }
 
-    /// The first entry in [from, until) whose values satisfy `admits`, of which the same is asked as by `visit`.
+    /// The first entry in [from, until) with values that satisfy `admits`; the condition on `admits` is that of
+    /// `visit`.
     #[must_use]
     pub fn next(&self, from: usize, until: usize, admits: impl Fn(&[i64]) -> bool) -> Option<usize> {
         let mut found = None;
@@ -104,9 +105,9 @@ impl SegmentTree {
         found
     }
 
-    /// Visits the entries in [from, until) whose values satisfy `admits`, by index, until `visit` says false.
+    /// Visits the entries in [from, until) with values that satisfy `admits`, by index, until `visit` returns false.
     ///
-    /// `admits` is also asked of the maxima of ranges: more of anything must never make it false.
+    /// `admits` is also called with the maxima of ranges: greater values must never make it false.
     pub fn visit(
         &self,
         from: usize,
@@ -122,7 +123,7 @@ impl SegmentTree {
         self.visit_where(from, until, values, admits, visit);
     }
 
-    /// The same; `values` gives those at a place of the tree.
+    /// Like `visit`; `values` returns the values at a position of the tree.
     #[inline]
     fn visit_where<'a, V: AsRef<[i64]> + ?Sized + 'a>(
         &self,
@@ -136,7 +137,7 @@ impl SegmentTree {
         if from >= until {
             return;
         }
-        // A search of all begins with the maxima of all.
+        // A search from the first entry begins at the root.
         let mut at = if from == 0 { 1 } else { self.leaves + from };
         loop {
             let own = values(at).as_ref();
@@ -149,7 +150,7 @@ impl SegmentTree {
                     return;
                 }
             }
-            // On to the next range: up while this is a right child, then to the sibling.
+            // Go to the next range: up while this is a right child, then to the sibling.
             at >>= at.trailing_ones();
             if at == 0 {
                 return;
@@ -161,7 +162,7 @@ impl SegmentTree {
         }
     }
 
-    /// The last entry in [0, until) whose values satisfy `admits`, of which the same is asked as by `next`.
+    /// The last entry in [0, until) with values that satisfy `admits`; the condition on `admits` is that of `visit`.
     #[must_use]
     pub fn previous(&self, until: usize, admits: impl Fn(&[i64]) -> bool) -> Option<usize> {
         let last = until.min(self.count).checked_sub(1)?;
@@ -174,7 +175,7 @@ impl SegmentTree {
                 at = 2 * at + 1;
                 continue;
             }
-            // On to the range before: up while this is a left child, then to the sibling.
+            // Go to the previous range: up while this is a left child, then to the sibling.
             while at & 1 == 0 {
                 at >>= 1;
             }
@@ -185,12 +186,12 @@ impl SegmentTree {
         }
     }
 
-    /// The leftmost leaf below a place in the tree.
+    /// The leftmost leaf below a position in the tree.
     fn first_leaf(&self, at: usize) -> usize {
         at << (self.leaves.ilog2() - at.ilog2())
     }
 
-    /// Takes an inner node's maxima from its children; whether they changed.
+    /// Updates the maxima of an inner node from its children; returns whether they changed.
     fn refresh(&mut self, at: usize) -> bool {
         let width = self.width;
         let (above, below) = self.greatest.split_at_mut(2 * at * width);
@@ -205,7 +206,7 @@ impl SegmentTree {
     }
 }
 
-/// Brings the maxima above the places `left..=right` of one level up to date, where there are two values.
+/// Updates the maxima above the positions `left..=right` of one level, for two values per entry.
 fn refresh_pairs(pairs: &mut [[i64; 2]], mut left: usize, mut right: usize) {
     while left > 1 {
         left >>= 1;

@@ -1,23 +1,23 @@
 //! A column of values in chunks that clones share until one of them writes.
 //!
-//! After [`SharedColumn::share`] a clone costs O(n / 1024), the first write to a shared chunk copies its 1024 values, every
-//! other access is O(1). So a
-//! fork of a simulation pays for the rows that change after it, not for the rows of the workload.
+//! After [`SharedColumn::share`] a clone costs O(n / 1024). The first write to a shared chunk copies its 1024 values;
+//! every other access is O(1). So the cost of a fork of a simulation depends on the rows that change after it, not on
+//! the rows of the workload.
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// Values per chunk: rows of jobs alive at one time lie in few chunks of this size, and a copy of one is short.
+/// Values per chunk: the rows of simultaneously active jobs are in few chunks of this size, and copying one is fast.
 const CHUNK: usize = 1024;
 
-/// Values by index; see the module.
+/// Values by index; see the module documentation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SharedColumn<T> {
     chunks: Vec<Chunk<T>>,
     length: usize,
 }
 
-/// One chunk. What is owned is written without asking whether another column shares it.
+/// One chunk. An owned chunk is written without checking whether another column shares it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Chunk<T> {
     Owned(Vec<T>),
@@ -40,7 +40,7 @@ impl<T> Chunk<T> {
 }
 
 impl<T: Clone> Chunk<T> {
-    /// The values, to be changed: those of a shared chunk are copied, unless no other column has them any more.
+    /// The values, mutable; those of a shared chunk are copied, unless no other column refers to them.
     #[inline]
     fn values_mut(&mut self) -> &mut Vec<T> {
         if matches!(self, Self::Shared(_)) {
@@ -73,13 +73,13 @@ impl<T: Clone> SharedColumn<T> {
         self.length
     }
 
-    /// Whether there is no value.
+    /// Returns whether the column is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// Lets the next clones share the values: O(n / 1024). Without it a clone copies what was written since.
+    /// Prepares clones that share the values: O(n / 1024). Without it, a clone copies the values written since.
     pub fn share(&mut self) {
         for chunk in &mut self.chunks {
             chunk.share();
@@ -92,7 +92,7 @@ impl<T: Clone> SharedColumn<T> {
         &self.chunks[index / CHUNK].values()[index % CHUNK]
     }
 
-    /// The same, to be changed.
+    /// The value at an index below the length, mutable.
     pub fn get_mut(&mut self, index: usize) -> &mut T {
         &mut self.chunks[index / CHUNK].values_mut()[index % CHUNK]
     }
@@ -108,7 +108,7 @@ impl<T: Clone> SharedColumn<T> {
         self.length += 1;
     }
 
-    /// Adds values until there are `length`; does nothing where there are as many.
+    /// Appends copies of a value until the length is at least `length`.
     pub fn extend_to(&mut self, length: usize, value: &T) {
         while self.length < length {
             self.push(value.clone());
@@ -132,7 +132,7 @@ impl<T: Clone> SharedColumn<T> {
         self.map_to_vec(T::clone)
     }
 
-    /// Computes a value of each, in order.
+    /// Computes a value from each, in order.
     #[must_use]
     pub fn map_to_vec<U>(&self, compute: impl Fn(&T) -> U) -> Vec<U> {
         let mut found = Vec::with_capacity(self.length);

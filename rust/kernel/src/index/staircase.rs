@@ -1,9 +1,9 @@
-//! A staircase: of pairs (place, height), those for which no other has both a lower place and a greater height.
-//!
-//! The lowest place of a height costs O(log n), a new pair O(n) for n steps, of which there are few.
+//! A staircase (Pareto front): those pairs (place, height) for which no other pair has a lower place and a greater
+//! height.
+//! Finding the lowest place for a height costs O(log n), adding a pair O(n) for n steps; n is small.
 use serde::{Deserialize, Serialize};
 
-/// Places and heights, both rising.
+/// Places and heights, both ascending.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Staircase {
     steps: Vec<(f64, f64)>,
@@ -13,7 +13,7 @@ impl Staircase {
     /// Adds a pair.
     pub fn add(&mut self, place: f64, height: f64) {
         let is_beaten = |&(other, its): &(f64, f64)| other <= place && its >= height;
-        // Most are beaten by the highest.
+        // Most pairs are dominated by the highest one.
         if self.steps.last().is_some_and(is_beaten) {
             return;
         }
@@ -30,7 +30,7 @@ impl Staircase {
         }
     }
 
-    /// The lowest place of a pair that is so high; infinite where there is none.
+    /// The lowest place of a pair with at least this height; infinity if no pair is that high.
     #[must_use]
     pub fn lowest(&self, height: f64) -> f64 {
         let at = self.steps.partition_point(|&(_, its)| its < height);

@@ -1,9 +1,9 @@
-//! Sets as bits, in words of 64.
+//! Sets as bitmaps, in words of 64 bits.
 
-/// Bits of a word.
+/// Bits per word.
 pub const WORD: usize = u64::BITS as usize;
 
-/// The places of the bits that are set in a word, lowest first.
+/// The positions of the set bits of a word, lowest first.
 #[inline]
 pub fn ones_of(mut word: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! The aggregate measures of a run, while it goes on.
+//! The aggregate measures of a run, computed while it runs.
 use std::io;
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::summary::{Described, Interrupted, Summary};
 use super::total::Total;
 use super::values::Values;
 
-/// Measures of the jobs that are done.
+/// Measures of the finished jobs.
 #[derive(Debug)]
 pub struct Measures {
     values: Values,
@@ -25,7 +25,7 @@ pub struct Measures {
     cut: Option<Box<CutShort>>,
 }
 
-/// What is known of runs that were cut short.
+/// Totals of interrupted runs.
 #[derive(Debug)]
 struct CutShort {
     runs: u64,
@@ -35,7 +35,8 @@ struct CutShort {
 }
 
 impl Measures {
-    /// A temporary file lies in `directory`, where one is given, once there are too many jobs for memory.
+    /// Creates empty measures. When there are too many jobs for memory, a temporary file is created, in `directory` if
+    /// given.
     #[must_use]
     pub fn new(directory: Option<&Path>, resources: usize) -> Self {
         Self {
@@ -56,7 +57,7 @@ impl Measures {
         self.rejected[reason as usize - 1] += 1;
     }
 
-    /// Counts a job that is not rejected, in the state that it has at last.
+    /// Counts a job that is not rejected, in its final state.
     pub fn count(&mut self, state: JobState) {
         let states =
             [JobState::Queued, JobState::Running, JobState::Completed, JobState::Killed, JobState::Cancelled];
@@ -65,7 +66,8 @@ impl Measures {
         }
     }
 
-    /// Takes a run that is cut short now, and what it held of each resource; `is_first` of its job.
+    /// Adds a run that is interrupted now, and the amount of each resource that it held; `is_first` is true for the
+    /// first such run of its job.
     pub fn cut_short(&mut self, view: View<'_>, job: u32, saved: f64, held: &[i64], is_first: bool) {
         let (start, end) = (view.state.jobs.start_time(job), view.now());
         let cut = self.cut.get_or_insert_with(|| {
@@ -84,7 +86,7 @@ impl Measures {
         }
     }
 
-    /// Takes a job that ran, and what it held of each resource.
+    /// Adds a job that ran, and the amount of each resource that it held.
     pub fn add(&mut self, job: &Measured, held: &[i64]) -> io::Result<()> {
         self.count += 1;
         self.values.push(&job.values)?;
@@ -99,13 +101,13 @@ impl Measures {
         Ok(())
     }
 
-    /// Takes a run that ended with the cancellation of its job: what it held counts, its wait does not.
+    /// Adds a run that ended with the cancellation of its job: the amounts that it held count, its wait does not.
     pub fn add_cancelled(&mut self, held: &[i64], seconds: f64, end: f64) {
         self.hold(held, seconds);
         self.last_end = self.last_end.max(end);
     }
 
-    /// All aggregates of a run with this first submission.
+    /// All aggregates of a run with this first submit time.
     pub fn finish(mut self, over_time: &OverTime, first_submission: f64) -> io::Result<Summary> {
         let quantiles = self.values.quantiles(&self.counts)?;
         let mut described = [Described::default(); COLUMNS];
@@ -133,7 +135,7 @@ impl Measures {
         })
     }
 
-    /// The makespan, runs that were cut short counted in; None where no job ran.
+    /// The makespan including interrupted runs; None if no job ran.
     fn held_for(&self, first_submission: f64) -> Option<f64> {
         let last = self.cut.as_ref().map_or(self.last_end, |cut| self.last_end.max(cut.last_end));
         (last >= first_submission).then_some(last - first_submission)

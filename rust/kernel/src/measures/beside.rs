@@ -1,4 +1,4 @@
-//! The schedule that a log has beside the simulated one: the same measures of the same jobs.
+//! The schedule in a log, beside the simulated one: the same measures of the same jobs.
 use super::measured::THRESHOLD;
 use super::summary::Described;
 use super::total::Total;
@@ -13,7 +13,7 @@ pub struct Schedule {
     last_end: Option<f64>,
 }
 
-/// When a job was submitted, started and ended, and how long its run took without its overheads; seconds.
+/// Submit time, start and end of a job, and the duration of its run without overheads; seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
     /// The submission.
@@ -22,18 +22,18 @@ pub struct Times {
     pub start: f64,
     /// The end of the run.
     pub end: f64,
-    /// The length of the run, without overheads.
+    /// The duration of the run, without overheads.
     pub run: f64,
 }
 
 impl Schedule {
-    /// On a machine with so many resources.
+    /// Creates an empty schedule on a machine with this number of resources.
     #[must_use]
     pub fn new(resources: usize) -> Self {
         Self { held: vec![Total::default(); resources], ..Self::default() }
     }
 
-    /// Takes a job that ran, and what it held of each resource. O(resources).
+    /// Adds a job that ran, and the amount of each resource that it held. O(resources).
     pub fn add(&mut self, job: Times, held: impl Iterator<Item = i64>) {
         self.waits.push(job.start - job.submit);
         self.slowdown.add(((job.end - job.submit) / job.run.max(THRESHOLD)).max(1.0));
@@ -43,13 +43,13 @@ impl Schedule {
         self.last_end = Some(self.last_end.map_or(job.end, |last| last.max(job.end)));
     }
 
-    /// How many jobs it has.
+    /// Number of jobs.
     #[must_use]
     pub fn jobs(&self) -> usize {
         self.waits.len()
     }
 
-    /// The waits.
+    /// Mean and quantiles of the waiting times.
     #[must_use]
     pub fn wait(&self) -> Described {
         described(&self.waits)
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(schedule.wait().quantiles.map(|quantiles| quantiles[0]), Some(15.0));
         // 50 / 20 and 1.
         assert_eq!(schedule.bounded_slowdown(), Some(1.75));
-        // 2 cores for 20 s and 4 for 5 s, of 4 cores for 50 s.
+        // 2 cores for 20 s and 4 cores for 5 s, out of 4 cores for 50 s.
         assert_eq!(schedule.utilisation(&[4, 0], 0.0), [Some(0.3), None]);
     }
 }

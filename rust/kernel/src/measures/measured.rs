@@ -1,13 +1,13 @@
-//! What one job counts for: the definitions are those of `batchlab.metrics`.
+//! The measures of one job; the definitions are those of `batchlab.metrics`.
 use crate::state::View;
 use crate::workload::JobState;
 
-/// Run times below this many seconds count as this in bounded slowdowns.
+/// Shorter run times count as this number of seconds in bounded slowdowns.
 pub const THRESHOLD: f64 = 10.0;
 /// The measures of one job: wait, turnaround, slowdown, bounded slowdown, per-processor slowdown.
 pub const COLUMNS: usize = 5;
 
-/// What one job that ran counts for.
+/// The measures of one job that ran.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured {
     pub values: [f64; COLUMNS],
@@ -16,7 +16,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// The measures of a job that ended, whose run takes so long without its overheads.
+    /// Computes the measures of a job that ended; `run_time` is without its overheads.
     #[must_use]
     pub fn of(view: View<'_>, job: u32, run_time: f64, processors: i64) -> Self {
         let (row, jobs) = (view.scenario.job(job), &view.state.jobs);

@@ -1,4 +1,4 @@
-//! The aggregate measures of a run, while it goes on: the definitions are those of `batchlab.metrics`.
+//! The aggregate measures of a run, computed while it runs; the definitions are those of `batchlab.metrics`.
 mod aggregates;
 mod beside;
 mod measured;

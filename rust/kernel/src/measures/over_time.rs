@@ -1,18 +1,18 @@
-//! What the queue and the machine are integrated to.
+//! Time integrals of the queue and the machine.
 use crate::state::View;
 
 use super::total::Total;
 
-/// What the queue and the machine are integrated to over time, from the first submission to the last change of a job's state.
+/// Time integrals of the queue and the machine, from the first submission to the last change of a job's state.
 #[derive(Clone, Debug)]
 pub struct OverTime {
     begun: Option<f64>,
     last: f64,
-    /// The waiting jobs, held ones among them.
+    /// Number of waiting jobs, including held ones.
     queued: u64,
-    /// What these ask for.
+    /// Amounts requested by waiting jobs.
     waiting: Vec<i64>,
-    /// What running jobs hold.
+    /// Amounts held by running jobs.
     used: Vec<i64>,
     capacity: Vec<i64>,
     queue: Total,
@@ -21,7 +21,7 @@ pub struct OverTime {
 }
 
 impl OverTime {
-    /// On a machine of these total capacities.
+    /// Creates integrals for a machine of these total capacities.
     #[must_use]
     pub fn new(capacity: Vec<i64>) -> Self {
         let resources = capacity.len();
@@ -52,19 +52,19 @@ impl OverTime {
         self.wait_for(view, job, -1);
     }
 
-    /// A job is given its nodes.
+    /// A job is allocated its nodes.
     pub fn takes(&mut self, view: View<'_>, job: u32) {
         self.pass(view);
         self.use_for(view, job, 1);
     }
 
-    /// A job gives its nodes back.
+    /// A job releases its nodes.
     pub fn gives_back(&mut self, view: View<'_>, job: u32) {
         self.pass(view);
         self.use_for(view, job, -1);
     }
 
-    /// Nothing has changed since the last change.
+    /// Integrates over the time since the last change.
     fn pass(&mut self, view: View<'_>) {
         let now = view.now();
         if self.begun.is_none() {
@@ -113,12 +113,12 @@ impl OverTime {
         share(self.queue, 1, self.span())
     }
 
-    /// The share of each resource that lay idle while jobs that asked for it waited.
+    /// The share of each resource that was idle while jobs that requested it waited.
     pub fn lost(&self) -> Vec<Option<f64>> {
         self.shares(&self.lost, self.span())
     }
 
-    /// The share of each resource's capacity that so much of it over time is, in so many seconds.
+    /// Divides the integrals of amounts over time by the capacity of each resource times `time`, seconds.
     pub fn shares(&self, totals: &[Total], time: Option<f64>) -> Vec<Option<f64>> {
         totals.iter().zip(&self.capacity).map(|(&total, &capacity)| share(total, capacity, time)).collect()
     }

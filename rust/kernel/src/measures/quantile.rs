@@ -1,22 +1,22 @@
-//! Exact order statistics of numbers that are too many to hold: found digit by digit, in passes over them.
+//! Exact order statistics of numbers too many for memory: determined digit by digit, in passes over them.
 use crate::time::{from_ordered_bits, ordered_bits};
 
-/// Eleven bits are few passes, and counts that stay in the cache.
+/// Eleven bits result in few passes, and in counts that fit in the cache.
 const DIGIT_BITS: u32 = 11;
 const DIGITS: u32 = 64_u32.div_ceil(DIGIT_BITS);
 
-/// The order statistics wanted of one column of non-negative numbers, while they are being found.
+/// The requested order statistics of one column of non-negative numbers, while they are determined.
 #[derive(Debug)]
 pub struct Selection {
-    /// For each: the digits found so far, and the rank that is left among the numbers that begin with them.
+    /// For each: the digits determined so far, and the remaining rank among the numbers that begin with them.
     wanted: Vec<(u64, u64)>,
     digit: u32,
-    /// How often each next digit was seen, by the digits before it: as many as different numbers are wanted at most.
+    /// The counts of each next digit, by the digits before it: at most one entry per requested number.
     counts: Vec<(u64, Vec<u64>)>,
 }
 
 impl Selection {
-    /// Wants the numbers at these ranks, from 0, in sorted order.
+    /// Requests the numbers at these ranks, from 0, in sorted order.
     pub fn new(ranks: &[u64]) -> Self {
         let wanted = ranks.iter().map(|&rank| (0, rank)).collect();
         let mut selection = Self { wanted, digit: 0, counts: Vec::new() };
@@ -24,10 +24,10 @@ impl Selection {
         selection
     }
 
-    /// How many passes over all numbers it takes.
+    /// Number of passes over all numbers.
     pub const PASSES: u32 = DIGITS;
 
-    /// Looks at a number in a pass. O(different numbers wanted).
+    /// Processes a number in a pass. O(distinct requested numbers).
     pub fn see(&mut self, number: f64) {
         let bits = ordered_bits(number) as u64;
         let prefix = self.prefix(bits);
@@ -36,7 +36,7 @@ impl Selection {
         }
     }
 
-    /// Ends a pass: one more digit of every number wanted is known.
+    /// Ends a pass: one more digit of every requested number is known.
     pub fn end_pass(&mut self) {
         for (prefix, rank) in &mut self.wanted {
             let Some((_, counts)) = self.counts.iter().find(|(known, _)| known == prefix) else { continue };
@@ -72,12 +72,12 @@ impl Selection {
     }
 }
 
-/// The bits that follow a digit.
+/// Number of bits after a digit.
 fn rest_after(digit: u32) -> u32 {
     64_u32.saturating_sub(DIGIT_BITS * (digit + 1))
 }
 
-/// The bits of a digit; the last one may be shorter.
+/// Number of bits of a digit; the last one may be shorter.
 fn width(digit: u32) -> u32 {
     DIGIT_BITS.min(64 - DIGIT_BITS * digit)
 }

@@ -3,12 +3,12 @@ use crate::workload::Rejection;
 
 use super::measured::COLUMNS;
 
-/// Mean and quantiles of a measure; None of nothing.
+/// Mean and quantiles of a measure; None if it has no values.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Described {
     /// Arithmetic mean.
     pub mean: Option<f64>,
-    /// Median, 95th and 99th percentile, greatest.
+    /// Median, 95th and 99th percentile, maximum.
     pub quantiles: Option<[f64; 4]>,
 }
 
@@ -19,11 +19,11 @@ pub struct Summary {
     pub states: [u64; 5],
     /// Jobs that ran, and ended.
     pub ran: u64,
-    /// Jobs rejected, by reason.
+    /// Number of rejected jobs by reason.
     pub rejected: [u64; Rejection::ALL.len()],
     /// Wait, turnaround, slowdown, bounded slowdown, per-processor slowdown.
     pub described: [Described; COLUMNS],
-    /// From the first submission to the last end, over the jobs that ran, seconds.
+    /// Time from the first submission to the last end of the jobs that ran, seconds.
     pub makespan: Option<f64>,
     /// Share of each resource held, over the makespan.
     pub utilisation: Vec<Option<f64>>,
@@ -31,19 +31,19 @@ pub struct Summary {
     pub mean_queue: Option<f64>,
     /// Greatest number of waiting jobs.
     pub longest_queue: Option<u64>,
-    /// Share of each resource idle while jobs that asked for it waited.
+    /// Share of each resource idle while jobs that requested it waited.
     pub lost: Vec<Option<f64>>,
-    /// The runs that were cut short; None where there were none.
+    /// The interrupted runs; None if no run was interrupted.
     pub interrupted: Option<Interrupted>,
 }
 
-/// Runs that were cut short, and whose jobs waited again.
+/// Interrupted runs, with jobs that waited again.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Interrupted {
-    /// How many.
+    /// Number of runs.
     pub runs: u64,
-    /// Of how many jobs.
+    /// Number of jobs.
     pub jobs: u64,
-    /// What has to be run again of them, seconds.
+    /// Work that must be repeated, seconds.
     pub lost_time: f64,
 }

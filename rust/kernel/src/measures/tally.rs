@@ -1,4 +1,4 @@
-//! All measures of one run: what its feed tells of jobs, and what they hold.
+//! All measures of one run, from the notifications of its feed.
 use std::collections::HashSet;
 use std::io;
 use std::path::Path;
@@ -11,20 +11,20 @@ use super::measured::Measured;
 use super::over_time::OverTime;
 use super::summary::Summary;
 
-/// The measures of a run that goes on. O(1) per change of a job's state, besides its resources.
+/// The measures of a run while it runs. O(1) per change of a job's state, times its resources.
 #[derive(Debug)]
 pub struct Tally {
     measures: Measures,
     over_time: OverTime,
     /// The resource that counts as processors in the slowdown per processor.
     core: Option<usize>,
-    /// The rows of jobs that are there, and had a run that was cut short.
+    /// The rows of active jobs that had an interrupted run.
     cut_short: HashSet<u64>,
     held: Vec<i64>,
 }
 
 impl Tally {
-    /// On a machine of these total capacities; a temporary file lies in `directory`, where one is given.
+    /// Creates measures for a machine of these total capacities; a temporary file is created in `directory`, if given.
     #[must_use]
     pub fn new(directory: Option<&Path>, capacity: Vec<i64>, core: Option<usize>) -> Self {
         Self {
@@ -36,18 +36,18 @@ impl Tally {
         }
     }
 
-    /// Takes note of a job that entered the queue.
+    /// Records a job that entered the queue.
     pub fn enqueued(&mut self, view: View<'_>, job: u32) {
         self.over_time.comes(view, job);
     }
 
-    /// Takes note of a job that started.
+    /// Records a job that started.
     pub fn started(&mut self, view: View<'_>, job: u32) {
         self.over_time.leaves(view, job);
         self.over_time.takes(view, job);
     }
 
-    /// Takes note of a job whose run is being cut short; `saved` seconds of it need not be run again.
+    /// Records a job with a run that is interrupted now; `saved` seconds of it need not be repeated.
     pub fn interrupted(&mut self, view: View<'_>, job: u32, saved: f64) {
         self.over_time.gives_back(view, job);
         view.state.held(view.scenario, job, &mut self.held);
@@ -55,7 +55,7 @@ impl Tally {
         self.measures.cut_short(view, job, saved, &self.held, is_first);
     }
 
-    /// Takes note of a job that ended or was rejected, whose run takes so long without its overheads.
+    /// Records a job that ended or was rejected; `run_time` is without its overheads.
     pub fn finished(&mut self, view: View<'_>, job: u32, run_time: f64) -> io::Result<()> {
         let jobs = &view.state.jobs;
         view.state.held(view.scenario, job, &mut self.held);
@@ -82,25 +82,25 @@ impl Tally {
         self.measures.add(&Measured::of(view, job, run_time, processors), &self.held)
     }
 
-    /// Takes note of a job that is still there when nothing happens any more.
+    /// Records a job that is still waiting or running at the end.
     pub fn left(&mut self, view: View<'_>, job: u32) {
         self.measures.count(view.state.jobs.state(job));
         view.state.held(view.scenario, job, &mut self.held);
     }
 
-    /// What the latest job that ended, or is left, holds of each resource.
+    /// The amount of each resource that the latest job held, ended or left.
     #[must_use]
     pub fn held(&self) -> &[i64] {
         &self.held
     }
 
-    /// All aggregates of a run with this first submission.
+    /// All aggregates of a run with this first submit time.
     pub fn finish(self, first_submission: f64) -> io::Result<Summary> {
         self.measures.finish(&self.over_time, first_submission)
     }
 }
 
-/// Whether a job waits or runs.
+/// Returns whether a job waits or runs.
 #[must_use]
 pub fn is_there(state: JobState) -> bool {
     matches!(state, JobState::Queued | JobState::Running)

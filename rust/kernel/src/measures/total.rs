@@ -1,6 +1,6 @@
 //! Sums of many numbers.
 
-/// A sum that does not lose what is small (Neumaier's variant of Kahan's).
+/// A sum with compensation of rounding errors (Neumaier's variant of Kahan's algorithm).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Total {
     sum: f64,

@@ -9,10 +9,10 @@ use super::summary::Described;
 use super::total::Total;
 
 const LEVELS: [f64; 4] = [0.5, 0.95, 0.99, 1.0];
-/// So many jobs are kept in memory: 10 MB.
+/// Maximum number of jobs in memory: 10 MB.
 const MOST_IN_MEMORY: usize = 1 << 18;
 
-/// Rows of measures; NaN is none.
+/// Rows of measures; NaN stands for a missing value.
 #[derive(Debug)]
 pub struct Values {
     directory: Option<PathBuf>,
@@ -48,9 +48,9 @@ impl Values {
         Ok(())
     }
 
-    /// Median, 95th and 99th percentile and greatest of each column, which has so many numbers; None of nothing.
+    /// Median, 95th and 99th percentile and maximum of each column with its count of numbers; None for an empty column.
     ///
-    /// O(n); what lies in a file is read once for each digit of a [`Selection`].
+    /// O(n); a file is read once for each digit of a [`Selection`].
     pub fn quantiles(&mut self, counts: &[u64; COLUMNS]) -> io::Result<[Option<[f64; 4]>; COLUMNS]> {
         let mut quantiles = [None; COLUMNS];
         if let Some(file) = &mut self.file {
@@ -96,7 +96,7 @@ fn at_ranks(mut numbers: &mut [f64], ranks: &[u64]) -> Vec<f64> {
     rising.sort_unstable();
     rising.dedup();
     let mut found: Vec<f64> = Vec::with_capacity(rising.len());
-    // Numbers before `begin` are smaller than those that are left.
+    // Numbers before `begin` are smaller than the remaining ones.
     let mut begin = 0;
     for &rank in &rising {
         let place = (rank - begin) as usize;
@@ -138,7 +138,7 @@ fn pass(file: &mut File, selections: &mut [Option<Selection>]) -> io::Result<()>
     Ok(())
 }
 
-/// The ranks around each level, two for each.
+/// The ranks around each level, two per level.
 fn ranks(count: u64) -> Vec<u64> {
     let last = count - 1;
     LEVELS

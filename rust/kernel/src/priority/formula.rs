@@ -1,10 +1,10 @@
-//! Formulas over a job's columns: what `order=expression("…")` orders the queue by.
+//! Formulas over the columns of jobs, for `order=expression("…")`.
 use serde::{Deserialize, Serialize};
 
 use crate::expression::{ExpressionError, ORDERS, Program};
 use crate::spelling::unknown;
 
-/// What schedulers do not see.
+/// A column that is hidden from schedulers.
 const HIDDEN: &str = "run_time";
 
 /// A formula over columns, ready to be evaluated.
@@ -26,13 +26,13 @@ impl Expression {
         Ok(Self { program: Program::parse(text, &ORDERS, &mut index)? })
     }
 
-    /// Whether the formula depends on the name with this index.
+    /// Returns whether the formula depends on the name with this index.
     #[must_use]
     pub fn uses(&self, index: usize) -> bool {
         self.program.uses(index)
     }
 
-    /// The formula's value, given those of the names by their indices.
+    /// The formula's value, given the values of the names by index.
     pub fn evaluate(&self, value: impl Fn(usize) -> f64) -> f64 {
         self.program.number(value)
     }

@@ -1,4 +1,4 @@
-//! Priority: the key by which queued jobs are sorted, smallest first.
+//! Priorities: the keys by which queued jobs are sorted, smallest first.
 mod formula;
 mod registry;
 mod service_order;
@@ -14,30 +14,30 @@ pub use formula::Expression;
 pub use registry::{Entry, PRIORITIES, named};
 pub use service_order::ServiceOrder;
 
-/// The names that a formula may use, before the workload's own columns.
+/// The names that a formula may use, followed by the workload's own columns.
 pub const FORMULA_NAMES: [&str; 8] =
     ["now", "wait_time", "submit_time", "requested_time", "tasks", "processors", "estimate", "time_limit"];
 
-/// What a key is computed from.
+/// The arguments of a key.
 #[derive(Clone, Copy)]
 pub struct Candidate<'a> {
     /// The workload.
     pub scenario: &'a Scenario,
     /// The slot of the job.
     pub job: u32,
-    /// What its run_time is taken to be, seconds.
+    /// The estimate of its run_time, seconds.
     pub estimate: f64,
-    /// What schedulers plan with, seconds.
+    /// The time with which schedulers plan, seconds.
     pub requested_time: f64,
-    /// How long it may run, seconds.
+    /// The time limit, seconds.
     pub time_limit: f64,
     /// Its remaining work.
     pub work: f64,
-    /// The present time, seconds.
+    /// The current time, seconds.
     pub now: f64,
-    /// Seconds for which it was eligible at the latest calculation of priorities; negative where it was not yet.
+    /// Seconds for which it was eligible at the latest calculation of priorities; negative if it was not eligible yet.
     pub eligible_for: f64,
-    /// Its fair-share factor, of that calculation.
+    /// Its fair-share factor at that calculation.
     pub fair_share: f64,
 }
 
@@ -48,7 +48,7 @@ impl Candidate<'_> {
         self.now - self.submit_time()
     }
 
-    /// When it was submitted, seconds.
+    /// Its submit time, seconds.
     #[must_use]
     pub fn submit_time(&self) -> f64 {
         self.scenario.job(self.job).submit_time
@@ -60,13 +60,13 @@ impl Candidate<'_> {
         f64::from(self.scenario.attributes.queue_priority(self.job))
     }
 
-    /// The fewest nodes that it takes.
+    /// The least number of nodes that it needs.
     #[must_use]
     pub fn nodes(&self) -> f64 {
         self.scenario.attributes.nodes(self.job)
     }
 
-    /// Its request in processors.
+    /// Its requested processors.
     #[must_use]
     pub fn processors(&self) -> f64 {
         self.scenario.processors(self.job)
@@ -76,17 +76,17 @@ impl Candidate<'_> {
 /// The order of the queue.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Priority {
-    /// A rule of [`PRIORITIES`], by its place there.
+    /// A rule of [`PRIORITIES`], by index.
     Named(u8),
-    /// At random, from a seed.
+    /// Random, from a seed.
     Random(u64),
     /// By a formula over [`FORMULA_NAMES`] and further columns.
     Formula(Expression),
-    /// By the multifactor priority, the highest first; keys stand still between its calculations.
+    /// By the multifactor priority, highest first; keys do not change between its calculations.
     Multifactor(Box<Multifactor>),
-    /// As a discipline takes the jobs; keys of running ones stand still until they wait again.
+    /// In the order of a service discipline; keys of running jobs do not change until they wait again.
     Service(ServiceOrder),
-    /// By keys that are given from outside before a pass; they may change with time.
+    /// By keys that are set from outside before a pass; they may change with time.
     External,
 }
 
@@ -97,13 +97,13 @@ impl Priority {
         named("fcfs").unwrap_or(Self::External)
     }
 
-    /// Whether keys come from outside.
+    /// Returns whether keys come from outside.
     #[must_use]
     pub fn is_external(&self) -> bool {
         matches!(self, Self::External)
     }
 
-    /// Whether keys change with time, so that they are computed at every pass that looks at the whole queue.
+    /// Returns whether keys change with time, and must be recomputed in every pass that examines the whole queue.
     #[must_use]
     pub fn changes_with_time(&self) -> bool {
         match self {
@@ -114,7 +114,7 @@ impl Priority {
         }
     }
 
-    /// The key. Not a number counts as 0, and −0 as 0.
+    /// Computes the key. NaN counts as 0, and −0 as 0.
     #[must_use]
     pub fn key(&self, candidate: &Candidate<'_>) -> f64 {
         let key = match self {
@@ -129,7 +129,7 @@ impl Priority {
     }
 }
 
-/// The multifactor priority of a job, in one of its partitions or altogether.
+/// The multifactor priority of a job, in one of its partitions or overall.
 #[must_use]
 pub fn multifactor(rule: &Multifactor, candidate: &Candidate<'_>, place: Option<&PlaceAttributes>) -> u32 {
     let job = candidate.job;
@@ -157,7 +157,7 @@ pub fn multifactor(rule: &Multifactor, candidate: &Candidate<'_>, place: Option<
     rule.priority(&factors, &parts)
 }
 
-/// The value of a formula's name.
+/// The value of a name in a formula.
 fn value(candidate: &Candidate<'_>, index: usize) -> f64 {
     let job = candidate.scenario.job(candidate.job);
     match index {

@@ -1,17 +1,17 @@
-//! The orders by name: what each sorts by, and where it comes from.
+//! The orders by name, with their keys and sources.
 //!
-//! Logarithms come from `libm`, the same on every platform.
+//! Logarithms come from `libm`, with the same results on every platform.
 use super::{Candidate, Priority};
 
-/// An order: its name, what it sorts by, its source, and its key.
+/// An order: its name, description, source, and key.
 pub struct Entry {
     /// The name in spec strings.
     pub name: &'static str,
-    /// What comes first, for people.
+    /// Description: the jobs that come first.
     pub summary: &'static str,
-    /// The publication, where it comes from one.
+    /// The publication, if any.
     pub source: &'static str,
-    /// Whether keys change with time.
+    /// True if keys change with time.
     pub changes_with_time: bool,
     /// The key, smallest first.
     pub key: fn(&Candidate<'_>) -> f64,
@@ -97,7 +97,7 @@ fn age(job: &Candidate<'_>) -> f64 {
     libm::log10(job.submit_time().max(1.0))
 }
 
-/// The order with a name, where it has no parameter.
+/// The order with this name, if it has no parameter.
 #[must_use]
 pub fn named(name: &str) -> Option<Priority> {
     PRIORITIES.iter().position(|entry| entry.name == name).map(|place| Priority::Named(place as u8))

@@ -1,9 +1,9 @@
-//! The order in which a discipline (S20) takes the jobs, waiting and running ones alike.
+//! The order in which a service discipline (S20) serves the jobs, both waiting and running.
 use serde::{Deserialize, Serialize};
 
 use super::Candidate;
 
-/// By what jobs are sorted, smallest key first.
+/// The order of jobs, smallest key first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ServiceOrder {
     /// First come, first served.

@@ -1,37 +1,38 @@
-//! External events that are read while a log is simulated: one is read ahead, and jobs are found by their `job_id`.
+//! External events that are read while a log is simulated: one event is read ahead, and jobs are found by their
+//! `job_id`.
 //!
-//! Memory is O(jobs alive), whatever the number of events; a job takes O(1) at its submission and at its end.
+//! Memory is O(active jobs), independent of the number of events; a job costs O(1) at its submission and at its end.
 use std::collections::{HashMap, HashSet};
 use std::io;
 
 use crate::time::Time;
 use crate::workload::{EventSubject, ExternalEvent};
 
-/// An event as it is read: it names a job by its `job_id`, since slots are used again.
+/// An event as it is read: it identifies a job by its `job_id`, since slots are reused.
 #[derive(Clone, Debug)]
 pub struct GivenEvent {
-    /// When, seconds.
+    /// Time of the event, seconds.
     pub time: f64,
     /// Its kind, one of [`crate::workload::EVENT_NAMES`].
     pub name: &'static str,
-    /// The job that it is about.
+    /// The job of the event.
     pub job_id: Option<i64>,
-    /// What else it is about.
+    /// Other arguments of the event.
     pub subject: EventSubject,
 }
 
-/// Where events come from, by time.
+/// The source of events, in time order.
 pub type EventSource = Box<dyn Iterator<Item = io::Result<GivenEvent>> + Send>;
 
-/// The events that are still to come, and the jobs that they may be about.
+/// The future events, and the jobs that they may affect.
 pub struct Events {
     source: EventSource,
     next: Option<GivenEvent>,
-    /// What follows on the removal of nodes that are not there from the beginning.
+    /// The event that follows the removal of the nodes that are absent at the beginning.
     after: Option<GivenEvent>,
-    /// The slots of the jobs alive; of several with one `job_id` that of the last.
+    /// The slots of active jobs; of several jobs with the same `job_id` the last.
     slots: HashMap<i64, u32>,
-    /// Jobs that are held before they are submitted.
+    /// Jobs that are held before their submission.
     held_ahead: HashSet<i64>,
 }
 
@@ -51,12 +52,12 @@ impl Events {
         Ok(events)
     }
 
-    /// When the next event is; [`Time::NEVER`] after the last.
+    /// The time of the next event; [`Time::NEVER`] after the last.
     pub fn next_time(&self) -> Time {
         self.next.as_ref().map_or(Time::NEVER, |event| Time(event.time))
     }
 
-    /// Takes the next event; None where there is none, or its job is not there.
+    /// Removes and returns the next event; None if there is no event, or its job is not active.
     pub fn take(&mut self) -> io::Result<Option<ExternalEvent>> {
         let Some(event) = self.next.take() else { return Ok(None) };
         self.read_next(event.time)?;
@@ -71,13 +72,13 @@ impl Events {
         Ok(ExternalEvent::named(event.name, EventSubject { job, ..event.subject }))
     }
 
-    /// A job is submitted; whether it was held before that.
+    /// Records the submission of a job; returns whether it was held before.
     pub fn begin(&mut self, job_id: i64, slot: u32) -> bool {
         self.slots.insert(job_id, slot);
         self.held_ahead.remove(&job_id)
     }
 
-    /// A job is over.
+    /// Records the end of a job.
     pub fn end(&mut self, job_id: i64, slot: u32) {
         if self.slots.get(&job_id) == Some(&slot) {
             self.slots.remove(&job_id);

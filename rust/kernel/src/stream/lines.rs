@@ -1,7 +1,7 @@
-//! The answer's lines, which come as jobs end, back in the order of the log.
+//! The lines of the output, which arrive as jobs end, restored to the order of the log.
 //!
-//! Lines go to a spool as they come, and their places to an index by row; at the end the index is read through once.
-//! Memory is bounded by one block of either; the files are removed by the system when they are closed.
+//! Lines are written to a spool file as they arrive, and their positions to an index by row; at the end the index is
+//! read once. Memory is bounded by one block of each; the system removes the files when they are closed.
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -13,25 +13,25 @@ use crate::workload::swf::{FIELDS, SwfRecord, is_whole};
 
 /// Rows per block of the index.
 const BLOCK: usize = 16_384;
-/// Bytes of one entry of the index: place and length.
+/// Bytes per entry of the index: position and length.
 const ENTRY: usize = 16;
-/// Fields that stand in columns of their own: job number, submit, run and requested time.
+/// Fields with separate columns: job number, submit, run and requested time.
 const OWN_COLUMNS: [usize; 4] = [0, 1, 3, 8];
 
-/// Lines on their way to a file.
+/// Lines that are written to a file in order of their rows.
 pub struct OrderedLines {
     answer: BufWriter<File>,
     spool: BufWriter<File>,
     index: File,
     written: u64,
     rows: u64,
-    /// Entries not yet in the index: row, place, length.
+    /// Entries not yet in the index: row, position, length.
     entries: Vec<(u64, u64, u64)>,
     line: String,
 }
 
 impl OrderedLines {
-    /// Makes the answer's file, and temporary ones next to it.
+    /// Creates the output file, and temporary files in the same directory.
     pub fn create(answer: &Path) -> io::Result<Self> {
         let directory =
             answer.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -46,12 +46,12 @@ impl OrderedLines {
         })
     }
 
-    /// Writes the first line.
+    /// Writes the header line.
     pub fn write_header(&mut self, header: &str) -> io::Result<()> {
         writeln!(self.answer, "{header}")
     }
 
-    /// Takes the line of a row.
+    /// Adds the line of a row.
     pub fn write(&mut self, row: u64, format: impl FnOnce(&mut String)) -> io::Result<()> {
         self.line.clear();
         format(&mut self.line);
@@ -78,7 +78,7 @@ impl OrderedLines {
         Ok(())
     }
 
-    /// Puts all lines into the answer, in order.
+    /// Writes all lines to the output, in order.
     pub fn finish(mut self) -> io::Result<()> {
         self.write_entries()?;
         let mut spool = self.spool.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -101,7 +101,7 @@ fn entries_of(block: &[u8]) -> Vec<(u64, usize)> {
     block.chunks_exact(ENTRY).map(|entry| (number(&entry[..8]), number(&entry[8..]) as usize)).collect()
 }
 
-/// Reads lines in the order of the spool, and gives them in the order asked for.
+/// Reads lines in the order of the spool, and returns them in the order of `entries`.
 fn read_lines(spool: &mut File, entries: &[(u64, usize)]) -> io::Result<Vec<u8>> {
     let mut targets = Vec::with_capacity(entries.len());
     let mut total = 0;
@@ -127,21 +127,21 @@ fn read_lines(spool: &mut File, entries: &[(u64, usize)]) -> io::Result<Vec<u8>>
     Ok(lines)
 }
 
-/// The fields of the log that ride along.
+/// The fields of the log that are copied to the output.
 pub fn riding_fields() -> impl Iterator<Item = usize> {
     (0..FIELDS).filter(|field| !OWN_COLUMNS.contains(field))
 }
 
-/// What jobs ask for besides processors and time, in columns of their own.
+/// Further requests of jobs, in separate columns.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
-    /// The memory of each task, where tasks ask for it.
+    /// The memory of each task, if tasks request memory.
     pub memory: Option<i64>,
-    /// Whether the limit may differ from the requested time.
+    /// True if the time limit may differ from the requested time.
     pub has_limit: bool,
 }
 
-/// One job as `jobs.csv` has it, `reason` being that why it waits.
+/// Formats one job as a line of `jobs.csv`; `reason` is the reason why it waits.
 pub fn format_job(
     line: &mut String,
     view: View<'_>,
@@ -201,7 +201,7 @@ pub fn format_job(
     }
 }
 
-/// Rising nodes as people write them: `0-3,7`.
+/// Formats ascending nodes as ranges: `0-3,7`.
 pub fn node_ranges(nodes: impl Iterator<Item = u32>) -> String {
     use std::fmt::Write;
     let mut text = String::new();
@@ -238,7 +238,7 @@ mod tests {
         let mut lines = OrderedLines::create(&path).expect("it is made");
         lines.write_header("row").expect("it is written");
         let count = 3 * BLOCK as u64 + 5;
-        // A step prime to the count visits every row once.
+        // A step coprime to the count visits every row once.
         for step in 0..count {
             let row = step * 7_919 % count;
             lines.write(row, |line| line.push_str(&row.to_string())).expect("it is written");

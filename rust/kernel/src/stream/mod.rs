@@ -1,7 +1,7 @@
-//! A log simulated while it is read: memory for the jobs alive, whatever the log's length.
+//! Simulation of a log while it is read: memory for the active jobs only, independent of the log's length.
 //!
-//! Lines of the answer come back into the log's order through files next to it, and quantiles are taken from a file
-//! of every job's measures, so that nothing grows with the log but those temporary files.
+//! The output lines are restored to the log's order through temporary files, and quantiles are computed from a file of
+//! every job's measures, so that only these files grow with the log.
 mod events;
 mod lines;
 mod overheads;
@@ -27,23 +27,23 @@ pub use lines::node_ranges;
 use lines::{Asked, OrderedLines};
 pub use overheads::{DrawnOverheads, OverheadSource, PHASES};
 
-/// What ends a streamed run early.
+/// An error that ends a streamed run.
 #[derive(Debug)]
 pub enum StreamError {
     /// The log cannot be read.
     Log(SwfError),
-    /// The log is not in the order of submission.
+    /// The log is not in the order of submit times.
     Unsorted {
-        /// The line of the job that comes too late.
+        /// The line of the job with an earlier submit time.
         line: u64,
         /// Its submit time.
         submit_time: f64,
-        /// The submit time before it.
+        /// The submit time of the job before.
         before: f64,
     },
     /// External events cannot be read.
     Events(io::Error),
-    /// Overheads cannot be drawn.
+    /// Overheads cannot be read.
     Overheads(io::Error),
     /// A temporary file or the answer cannot be written.
     Output(io::Error),
@@ -68,50 +68,49 @@ impl From<io::Error> for StreamError {
     }
 }
 
-/// How the jobs of a log are seen by the machine and in the answer.
+/// The options of a streamed run.
 #[derive(Clone, Debug)]
 pub struct StreamOptions {
-    /// What one processor is: the amount of each resource.
+    /// The amount of each resource of one processor.
     pub processor: Vec<i64>,
-    /// The resource that a processor's memory is taken from, where the log is read with it.
+    /// The resource of a processor's memory, if memory is read from the log.
     pub memory: Option<usize>,
     /// The names of the resources.
     pub resources: Vec<String>,
-    /// What the machine has of each in all.
+    /// Total capacity of each resource.
     pub capacity: Vec<i64>,
-    /// The nodes that external events add before they remove them.
+    /// Nodes that are added by an external event before any removes them.
     pub absent: Vec<u32>,
     /// The resource that counts as processors in the slowdown per processor.
     pub core: Option<usize>,
-    /// Whether formulas need the log's fields.
+    /// True if formulas need the log's fields.
     pub keep_fields: bool,
 }
 
-/// A job that is there, by its slot.
+/// An active job, by its slot.
 struct Alive {
     row: u64,
     record: SwfRecord,
 }
 
-/// The feed: jobs from a log, done jobs into the measures and the answer.
+/// The feed: reads jobs from a log, and adds finished jobs to the measures and the output.
 pub struct Stream {
     log: SwfFile,
     options: StreamOptions,
     next: Option<SwfRecord>,
     row: u64,
     alive: Vec<Alive>,
-    /// None where none are given.
+    /// None without external events.
     events: Option<Box<Events>>,
-    /// None where jobs have none.
+    /// None without overheads.
     overheads: Option<Box<DrawnOverheads>>,
     tally: Tally,
     lines: Option<OrderedLines>,
 }
 
 impl Stream {
-    /// Takes over a log from which the first job has been read, external events, and overheads, of which the scenario says
-    /// what they count for. `answer` is the file that gets
-    /// `jobs.csv`; temporary files lie next to it.
+    /// Creates the feed from a log of which the first job has been read, external events, and overheads; the scenario
+    /// defines how overheads count. `answer` is the path of `jobs.csv`; temporary files are in the same directory.
     pub fn open(
         log: SwfFile,
         first: Option<SwfRecord>,
@@ -148,7 +147,7 @@ impl Stream {
         self.log.parser()
     }
 
-    /// Ends a run: the measures, with the answer complete in its file.
+    /// Ends a run: completes the output file, and returns the measures.
     pub fn finish(mut self, scenario: &Scenario, state: &State) -> Result<Summary, StreamError> {
         self.take_the_rest(View { scenario, state })?;
         if let Some(lines) = self.lines {
@@ -157,7 +156,7 @@ impl Stream {
         Ok(self.tally.finish(scenario.first_submission)?)
     }
 
-    /// Counts and writes down the jobs that are still there when nothing happens any more.
+    /// Counts and writes the jobs that are still waiting or running at the end.
     fn take_the_rest(&mut self, view: View<'_>) -> Result<(), StreamError> {
         let is_left = |slot: &u32| is_there(view.state.jobs.state(*slot));
         let rest: Vec<u32> = (0..self.alive.len() as u32).filter(is_left).collect();
@@ -191,7 +190,7 @@ impl Stream {
         Request { amounts, ..Request::NOTHING }
     }
 
-    /// Whether requested times may differ from limits.
+    /// Returns whether requested times may differ from time limits.
     fn has_limits(&self) -> bool {
         self.log.parser().options().overrun == Overrun::Extend
     }
@@ -247,7 +246,7 @@ impl Feed for Stream {
 
     fn submit(&mut self, scenario: &mut Arc<Scenario>, state: &mut State) -> Result<u32, StreamError> {
         let record = self.next.take().expect("submit is called only when a job is due");
-        // A streamed run is never forked: nothing is copied.
+        // A streamed run is never forked, so this does not copy.
         let scenario = Arc::make_mut(scenario);
         let request = scenario.requests.intern(self.request(&record));
         let mut job = Job {

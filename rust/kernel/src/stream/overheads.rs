@@ -1,13 +1,13 @@
-//! Overheads that are drawn while a log is simulated: block by block, in the order of the log.
+//! Overheads that are sampled while a log is simulated: block by block, in the order of the log.
 use std::io;
 
 use crate::scenario::{Overhead, Scenario, WallTime};
 use crate::workload::Job;
 
-/// How many seconds a job has: for its launch, execution, completion, suspension and resumption.
+/// The phases of a job with overheads: launch, execution, completion, suspension and resumption.
 pub const PHASES: usize = 5;
 
-/// Where the seconds come from that are drawn for these phases, in blocks of jobs; at least 0.
+/// The source of overheads for these phases, seconds >= 0, in blocks of jobs.
 pub type OverheadSource = Box<dyn Iterator<Item = io::Result<[Vec<f64>; PHASES]>> + Send>;
 
 /// The overheads of a streamed run.
@@ -15,12 +15,12 @@ pub struct DrawnOverheads {
     source: OverheadSource,
     block: [Vec<f64>; PHASES],
     next: usize,
-    /// Seconds that each task adds.
+    /// Additional seconds per task.
     per_task: [f64; PHASES],
 }
 
 impl DrawnOverheads {
-    /// Overheads of these seconds, and of so many more for each task.
+    /// Creates overheads from a source, with additional seconds per task.
     #[must_use]
     pub fn new(source: OverheadSource, per_task: [f64; PHASES]) -> Self {
         Self { source, block: Default::default(), next: 0, per_task }
@@ -42,8 +42,8 @@ impl DrawnOverheads {
         Ok(drawn)
     }
 
-    /// Gives the next job of the log its overheads: its run takes longer, and what is returned is for its slot. Those that a
-    /// limit counts are no longer than it is.
+    /// Applies the overheads of the next job of the log: extends its run, and returns the overheads for its slot.
+    /// Overheads that count towards the time limit are cut to it.
     pub fn give(&mut self, scenario: &Scenario, job: &mut Job) -> io::Result<Overhead> {
         let [mut launch, execution, mut completion, suspend, resume] = self.draw(job.tasks)?;
         job.run_time += execution;

@@ -1,4 +1,4 @@
-//! What both languages must hold: programs agree with trees, and no text does harm.
+//! Tests of both languages: programs agree with trees, and no text causes a crash.
 mod models;
 mod orders;
 
@@ -19,7 +19,7 @@ const NAMES: [(&str, f64); 7] = [
     ("pi", std::f64::consts::PI),
 ];
 
-/// Names of texts come behind those of numbers.
+/// Names of texts follow those of numbers.
 const TEXTS: [(&str, &str); 1] = [("net", "resnet50")];
 
 fn parse(text: &str, dialect: &Dialect) -> Result<Program, ExpressionError> {
@@ -39,14 +39,14 @@ fn evaluate(text: &str, dialect: &Dialect) -> Result<f64, ExpressionError> {
     parse(text, dialect)?.value(|index| Ok(meaning(index)))
 }
 
-/// A formula as a tree: the other way to evaluate one.
+/// A formula as a tree: an independent way to evaluate it.
 #[derive(Clone, Debug)]
 enum Tree {
     Number(f64),
     Name(&'static str, f64),
     Prefix(String, u8, Unary, Box<Tree>),
     Call(&'static str, Unary, Box<Tree>),
-    /// How strongly the whole and both sides must hold together.
+    /// The binding strengths of the whole and of both sides.
     Two(&'static str, [u8; 3], Binary, Box<[Tree; 2]>),
     Extreme(&'static str, Binary, Vec<Tree>),
     IfElse(Box<[Tree; 3]>),
@@ -70,7 +70,7 @@ impl Tree {
         }
     }
 
-    /// The formula's text with no parentheses but the needed ones, and how strongly it holds together.
+    /// The formula's text with the necessary parentheses only, and its binding strength.
     fn write(&self) -> (String, u8) {
         match self {
             Self::Number(number) => (number.to_string(), 20),
@@ -105,7 +105,7 @@ impl Tree {
     }
 }
 
-/// A language and a tree of it.
+/// A language and a formula of it as a tree.
 fn trees() -> impl Strategy<Value = (&'static Dialect, Tree)> {
     prop::sample::select(vec![&ORDERS, &MODELS]).prop_flat_map(|dialect| (Just(dialect), trees_of(dialect)))
 }
@@ -137,7 +137,7 @@ fn trees_of(dialect: &'static Dialect) -> impl Strategy<Value = Tree> {
     })
 }
 
-/// All operators between numbers, with how strongly the whole and both sides must hold together.
+/// All operators between numbers, with the binding strengths of the whole and of both sides.
 fn operators(dialect: &Dialect) -> Vec<(&'static str, [u8; 3], Binary)> {
     let words = dialect.operators.iter().flat_map(|(_, _, words)| words.split(' '));
     let all = words.map(|word| {
@@ -153,7 +153,7 @@ fn same(value: f64, other: f64) -> bool {
 }
 
 proptest! {
-    /// The program gives the bits that the tree gives, with numbers alone and with items.
+    /// The program returns the same bits as the tree, with numbers only and with items.
     #[test]
     fn agrees_with_the_tree((dialect, tree) in trees()) {
         let ((text, _), direct) = (tree.write(), tree.evaluate());
@@ -167,7 +167,7 @@ proptest! {
         }
     }
 
-    /// No text makes the parser panic, and an error points into the text or to its end.
+    /// No text makes the parser panic, and the position of an error is in the text or at its end.
     #[test]
     fn any_text(text in "\\PC*|[-+*/%^<>=!?:,()0-9.e a-f'\\[\\]{}&|]*|(x|net|now|if|else|in|and|or|not|like|min|'a|\\(|\\)|,|[ -+*?:<1-9.']){0,20}") {
         for dialect in [&ORDERS, &MODELS] {
@@ -177,7 +177,7 @@ proptest! {
         }
     }
 
-    /// Damage to a formula is found or harmless.
+    /// A damaged formula leads to an error or to a valid program.
     #[test]
     fn damaged_formulas((dialect, tree) in trees(), from in any::<prop::sample::Index>(), length in 0_usize..6) {
         let characters: Vec<char> = tree.write().0.chars().collect();
@@ -190,7 +190,7 @@ proptest! {
     }
 }
 
-/// A stack that is larger than most gives the same values.
+/// A large stack leads to the same values.
 #[test]
 fn high_stacks() {
     let nested = "clamp(0, 1, ".repeat(150) + "9" + &")".repeat(150);
@@ -199,7 +199,7 @@ fn high_stacks() {
     assert_eq!(evaluate(&nested, &ORDERS), Ok(8.0));
 }
 
-/// Programs can be written down and read again, as a snapshot needs.
+/// Programs can be serialised and deserialised, as needed for snapshots.
 #[test]
 fn programs_are_data() {
     fn is_data<T: Clone + PartialEq + serde::Serialize + serde::de::DeserializeOwned>() {}

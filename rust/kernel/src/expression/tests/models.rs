@@ -1,4 +1,4 @@
-//! The language of performance models.
+//! Tests of the language of performance models.
 use super::{MODELS, evaluate, parse};
 
 #[track_caller]

@@ -1,4 +1,4 @@
-//! The language of orders.
+//! Tests of the language of orders.
 use super::{ORDERS, evaluate, parse};
 
 fn message(formula: &str) -> String {
@@ -8,7 +8,7 @@ fn message(formula: &str) -> String {
     }
 }
 
-/// Formulas mean what they mean in Python.
+/// Formulas have the same meaning as in Python.
 #[test]
 fn values() {
     let cases = [
@@ -57,7 +57,7 @@ fn values() {
     assert!(evaluate("log(-1)", &ORDERS).is_ok_and(f64::is_nan));
 }
 
-/// Which names a formula uses tells whether its order is dynamic.
+/// The names used by a formula determine whether its order changes with time.
 #[test]
 fn uses() {
     let program = parse("now - 2 * tasks", &ORDERS).expect("a formula");
@@ -65,7 +65,7 @@ fn uses() {
     assert_eq!(used, [true, false, false, true]);
 }
 
-/// Each way to be wrong says what is wrong, and where.
+/// Each error message names the error and its position.
 #[test]
 fn errors() {
     let cases = [
@@ -110,7 +110,7 @@ fn errors() {
     }
 }
 
-/// Nesting that would exhaust a stack, the thread's or the evaluation's, is refused.
+/// Nesting that would exhaust the stack of the thread or of the evaluation is an error.
 #[test]
 fn deep_nesting() {
     let deep = [

@@ -1,4 +1,4 @@
-//! The index agrees with a plain map.
+//! Compares the index with a plain map.
 use proptest::prelude::*;
 
 use super::*;
@@ -93,7 +93,7 @@ proptest! {
     }
 }
 
-/// An index can be written down and read again, as a snapshot needs.
+/// An index can be serialised and deserialised, as needed for snapshots.
 #[test]
 fn indices_are_data() {
     fn is_data<T: serde::Serialize + serde::de::DeserializeOwned>() {}
