@@ -471,7 +471,7 @@ class StreamedRun(TypedDict):
 
 @final
 class SlurmController:
-    """The part of a controller that does not change from call to call."""
+    """The part of a controller that does not change between calls."""
 
     def __new__(
         cls,
@@ -487,21 +487,21 @@ class SlurmController:
     ) -> tuple[
         list[tuple[str, float | None, list[tuple[int, int, int, list[int]]] | None, list[int]]], list[int]
     ]:
-        """The main loop, for the whole queue or its first entries: for each entry what becomes of it, and the weights of nodes
-        then.
+        """Run the main loop for the whole queue or its first entries: return the outcome of each entry, and the weights of
+        nodes after the call.
         """
     def backfill(
         self, situation: object, weights: list[int]
     ) -> tuple[
         list[tuple[str, float | None, list[tuple[int, int, int, list[int]]] | None, list[int]]], list[int]
     ]:
-        """Backfill: for each entry of the queue what becomes of it, and the weights of nodes then."""
+        """Run backfill: return the outcome of each entry of the queue, and the weights of nodes after the call."""
     def submit(self, situation: object, weights: list[int]) -> list[int]:
-        """The weights of nodes after these jobs have been submitted."""
+        """Return the weights of nodes after the submission of these jobs."""
 
 @final
 class SwfStream:
-    """A log that is opened, its comments read up to the first job."""
+    """An open log; its comments have been read up to the first job."""
 
     def __new__(
         cls,
@@ -531,10 +531,12 @@ class SwfStream:
         absent: Sequence[int] = ...,
         overheads: StreamedOverheads | None = None,
     ) -> StreamedRun:
-        """Simulates the log; `progress(finished, now)` is called now and then, and `answer` gets the table of jobs.
+        """Simulate the log. `progress(finished, now)` is called occasionally, and `answer` is the path of the table of
+        jobs.
 
-        `events` gives lists of external events by time, each (time, kind, job, ranges of nodes, value, kills), and is
-        read as they come; the nodes of `absent` are not there from the beginning. `overheads` are drawn block by block.
+        `events` is an iterator of lists of external events in time order, each (time, kind, job, ranges of nodes,
+        value, kills), and is read during the run; the nodes of `absent` are missing at the beginning. `overheads` are
+        sampled block by block.
         """
 
 class LogFacts(TypedDict):
@@ -548,7 +550,7 @@ class LogFacts(TypedDict):
 
 @final
 class SwfLog:
-    """A log that was read whole."""
+    """A log that was read entirely."""
 
     def __new__(
         cls,
@@ -565,9 +567,9 @@ class SwfLog:
         """The comments."""
     @property
     def facts(self) -> LogFacts:
-        """How many jobs were read and kept, how many of these have a changed value, and the first and the last submit time."""
+        """Number of jobs read and kept, number of kept jobs with a changed value, and the first and the last submit time."""
     def columns(self) -> SwfColumns:
-        """The columns, as `read_swf_file` gives them; once, for they are handed over."""
+        """Return the columns like `read_swf_file`; only once, because their memory is handed over."""
     def simulation(
         self,
         machine: StreamedMachine,
@@ -577,17 +579,19 @@ class SwfLog:
         order_at_instant: OrderAtInstant,
         job_check: JobCheck,
     ) -> Simulation:
-        """A simulation of the log that takes its measures while it runs."""
+        """Create a simulation of the log that computes its measures while it runs."""
     def asked(self) -> tuple[int, bool]:
-        """Of how many jobs the time limit is not known to be above the run time, and whether any asked for memory."""
+        """Return the number of jobs with a time limit not known to be above the run time, and whether any requested
+        memory.
+        """
     def beside(self, simulation: Simulation, machine: StreamedMachine) -> dict[str, object] | None:
-        """The log's own schedule beside the simulated one, over the jobs that ran in both, as `batchlab.result.near` has it; None
-        if there are none.
+        """Return the log's own schedule beside the simulated one, over the jobs that ran in both, like
+        `batchlab.result.near`; None if there are no such jobs.
         """
 
 @final
 class SwfParser:
-    """Reads a log that comes in pieces of bytes."""
+    """Read a log that arrives in pieces of bytes."""
 
     def __new__(
         cls,
@@ -600,11 +604,11 @@ class SwfParser:
         max_jobs: int | None = None,
     ) -> SwfParser: ...
     def feed(self, piece: bytes) -> bool:
-        """Takes the next piece; says whether more is wanted."""
+        """Read the next piece; return whether more is needed."""
     def note_trailing_bytes(self) -> None:
-        """Note that bytes behind the end of a packed log were ignored."""
+        """Add a note that bytes after the end of a compressed log were ignored."""
     def finish(self) -> SwfColumns:
-        """Takes the log for complete, and gives what was read."""
+        """End the log, and return its contents."""
 
 @final
 class Formula:
@@ -613,13 +617,12 @@ class Formula:
     Parameters
     ----------
     formula
-        Its text, in the usual subset of ExprTk that docs/applications.md describes; or a number; or a
-        formula.
+        Its text, in the subset of ExprTk described in docs/applications.md; or a number; or a formula.
 
     Raises
     ------
     ApplicationError
-        If the text is no formula; the message says at which character and why.
+        If the text is not a formula; the message contains the position and the reason.
 
     Examples
     --------
@@ -634,22 +637,22 @@ class Formula:
     def __new__(cls, formula: Formula | str | float) -> Formula: ...
     @property
     def text(self) -> str:
-        """As it was written."""
+        """The text of the formula."""
     @property
     def number(self) -> float | None:
-        """The number that it is, or None."""
+        """The number if the formula is a plain number, otherwise None."""
     @property
     def names(self) -> tuple[str, ...]:
-        """The names in it, each once, in order of appearance."""
+        """The distinct names in the formula, in order of appearance."""
     def __call__(self, **names: float | str) -> float:
-        """Give its value, given what its names mean: numbers, or texts to be compared."""
+        """Evaluate the formula with values of its names: numbers, or texts for comparisons."""
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
 @final
 class Application:
-    """An application, made once of `batchlab.Application` for all jobs that run it."""
+    """An application, converted once from `batchlab.Application` for all jobs that run it."""
 
     def __new__(cls, description: Description) -> Application: ...
 
@@ -657,10 +660,10 @@ class Application:
 class MessageProgram:
     """The flat program of a skeleton, rank by rank.
 
-    Operation `i` is of kind 0 to 5 (send, receive, await the send, await the receive, compute, take) with the message's
-    number, the floating-point operations or the seconds as its amount; rank `r` does those from `first[r]` to
-    `first[r + 1]`. Message `m` is of class `classes[kinds[m]]`, and `envelope` bytes of its size are no payload. A
-    `ValueError` says which list does not fit.
+    Operation `i` is of kind 0 to 5 (send, receive, await the send, await the receive, compute, take); its amount is the
+    message number, the floating-point operations or the seconds. Rank `r` executes the operations from `first[r]` to
+    `first[r + 1]`. Message `m` is of class `classes[kinds[m]]`, and `envelope` bytes of its size are not payload. Raise
+    `ValueError` if a list is inconsistent with the others.
     """
 
     def __new__(
@@ -677,25 +680,27 @@ class MessageProgram:
         envelope: float,
     ) -> MessageProgram: ...
     def stuck(self) -> NDArray[np.uint32]:
-        """The places of the operations at which ranks stand that can never go on."""
+        """Return the indices of the operations of ranks in a deadlock."""
     def run(
         self,
         platform: Platform,
         model: tuple[str, list[tuple[str, float]]],
         hosts: NDArray[np.uint32],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Run alone on a platform, rank `r` on host `hosts[r]`. Where that cannot be, a `ValueError` says why."""
+        """Run the program alone on a platform, rank `r` on host `hosts[r]`. Raise `ValueError` with the reason if it
+        cannot run.
+        """
 
 @final
 class RoundProgram:
     """The messages of an aggregated skeleton in rounds.
 
-    Entry `i` is an operation as of `MessageProgram`, or of kind 6 the collective of the number `amount[i]`; rank `r` does
-    those from `first[r]` to `first[r + 1]`. The messages of batch `b` are those from `batches[b]` to `batches[b + 1]`;
-    batch 0 has those that ranks post themselves, and the others are rounds of collectives. Collective `c` has the batches
-    `rounds[j]` for `j` from `calls[c]` to `calls[c + 1]`. `overheads` are the seconds before a send and after a receive
-    of a collective. Message `m` is of class `classes[kinds[m]]`, and `envelope` bytes of its size are no payload. A
-    `ValueError` says which list does not fit.
+    Entry `i` is an operation as in `MessageProgram`, or of kind 6 the collective with the number `amount[i]`; rank `r`
+    executes the entries from `first[r]` to `first[r + 1]`. The messages of batch `b` are those from `batches[b]` to
+    `batches[b + 1]`; batch 0 contains the messages that ranks post individually, and the others are rounds of
+    collectives. Collective `c` has the batches `rounds[j]` for `j` from `calls[c]` to `calls[c + 1]`. `overheads` are
+    the seconds before a send and after a receive of a collective. Message `m` is of class `classes[kinds[m]]`, and
+    `envelope` bytes of its size are not payload. Raise `ValueError` if a list is inconsistent with the others.
     """
 
     def __new__(
@@ -716,32 +721,34 @@ class RoundProgram:
         envelope: float,
     ) -> RoundProgram: ...
     def stuck(self) -> NDArray[np.uint32]:
-        """The places of the entries at which ranks stand that can never go on."""
+        """Return the indices of the entries of ranks in a deadlock."""
     def messages(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-        """The messages round by round, by their numbers, and the round of each; a message may go in several."""
+        """Return the message numbers round by round, and the round of each; a message may belong to several rounds."""
     def run(
         self,
         platform: Platform,
         model: tuple[str, list[tuple[str, float]]],
         hosts: NDArray[np.uint32],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Run alone on a platform, rank `r` on host `hosts[r]`. Where that cannot be, a `ValueError` says why."""
+        """Run the program alone on a platform, rank `r` on host `hosts[r]`. Raise `ValueError` with the reason if it
+        cannot run.
+        """
 
 @final
 class ApplicationJobs:
-    """The same, row by row, as the simulation takes it."""
+    """The properties of jobs, row by row, for the simulation."""
 
     def __new__(cls, columns: ApplicationJobColumns) -> ApplicationJobs: ...
     def __len__(self) -> int: ...
 
 @final
 class Fabric:
-    """Nodes by their places in a torus, tree or dragonfly."""
+    """Nodes by their positions in a torus, tree or dragonfly."""
 
     def __new__(cls, kind: str, sizes: Sequence[int], places: Sequence[int]) -> Fabric: ...
     def __len__(self) -> int: ...
     def hops(self, source: int, target: int) -> int:
-        """The hops from one node to another."""
+        """Return the number of hops from one node to another."""
 
 @final
 class VirtualClock:
@@ -749,28 +756,30 @@ class VirtualClock:
 
     def __new__(cls, path: str | PathLike[str], highest: float, unix: int) -> VirtualClock: ...
     def now(self) -> float:
-        """Virtual UNIX time, in seconds."""
+        """Return the virtual UNIX time, seconds."""
 
     def set_rate(self, rate: float) -> None:
-        """Lets virtual time go at a rate from now on."""
+        """Set the rate of virtual time from now on."""
 
     def hold(self) -> None:
-        """Keeps real time until it is released as often."""
+        """Keep real time until `release` was called as often as `hold`."""
 
     def release(self) -> None:
-        """Ends what `hold` began."""
+        """End a `hold`."""
 
     def wait(self, instant: float, longest: float) -> bool:
-        """Waits for a virtual instant (UNIX time, s), or for so long really (s). Says whether the instant has come."""
+        """Wait for a virtual instant (UNIX time, s), or for a real time (s). Return whether the instant has come."""
 
     def govern(self) -> None:
-        """Sets the rate by what the processes do, on a thread of its own, until `end`."""
+        """Set the rate by the work of the processes, on a separate thread, until `end`."""
 
     def end(self) -> None:
-        """Ends the thread."""
+        """End the thread."""
 
     def course(self) -> tuple[float, float, float, int]:
-        """What it did since it began: real and virtual time (s), the real time at rate 1, the changes of the rate."""
+        """Return the totals since the start: real and virtual time (s), the real time at rate 1, and the number of rate
+        changes.
+        """
 
 @final
 class Simulation:
@@ -799,23 +808,23 @@ class Simulation:
         sleep: SleepInputs | None = None,
     ) -> Simulation: ...
     def metrics(self, resources: Sequence[str]) -> dict[str, object] | None:
-        """The measures that were taken while the simulation ran to its end, under the names of `batchlab.metrics.overview`: once,
-        and None where none were taken. Raises `OSError` where the temporary file for those of many jobs fails.
+        """Return the measures computed during a run that has ended, with the names of `batchlab.metrics.overview`; only
+        once, and None if none were computed. Raise `OSError` if the temporary file for many jobs fails.
         """
     @property
     def now(self) -> float:
-        """The present time, seconds."""
+        """The current time, seconds."""
     @property
     def next_time(self) -> float | None:
-        """The next instant at which something happens, or None at the end."""
+        """The time of the next event, or None at the end."""
     @property
     def finished(self) -> int:
-        """Jobs that ended or were rejected so far."""
+        """Number of jobs that have ended or were rejected so far."""
     def step(self) -> bool:
-        """Does everything that happens at the next instant, asking nothing outside; false if nothing was left."""
+        """Process all events of the next instant, without hooks; return False if no event was left."""
     def run_until(self, time: float, progress: Callable[[int, float], object] | None = None) -> None:
-        """Does everything until `time`, inclusive, asking nothing outside; `progress(finished, now)` is called now and then, and
-        may look at this simulation.
+        """Process all events until `time`, inclusive, without hooks. `progress(finished, now)` is called occasionally, and
+        may read this simulation.
         """
     def drive_until(
         self,
@@ -825,33 +834,38 @@ class Simulation:
         progress: Callable[[int, float], object] | None = None,
         instants: int = ...,
     ) -> StopKind:
-        """Goes on until a time, inclusive, asking the hooks; at most so many instants. Gives why it stopped: "over",
-        "instants", or "decision" where there is no hook that decides: the caller does, and then calls `end_decision`.
+        """Run until a time, inclusive, and call the hooks; for at most `instants` instants. Return the reason of the stop:
+        "over", "instants", or "decision" if there is no hook that decides. In that case the caller decides, and then
+        calls `end_decision`.
         """
     def tell_changes(self, hooks: object, view: View) -> None:
-        """Tells the hooks what changed since they were told last, in the midst of a pass too."""
+        """Report the changes since the last report to the hooks; also possible during a pass."""
     def end_decision(self) -> None:
-        """Ends the pass in which the caller was to decide; without this it is asked again."""
+        """End the pass in which the caller decides; otherwise the decision is requested again."""
     def fork(self) -> Simulation:
-        """An independent copy of the present state."""
+        """Return an independent copy of the current state."""
     def snapshot(self) -> bytes:
-        """The present state as bytes."""
+        """Return the current state as bytes."""
     def restore(self, data: bytes) -> None:
-        """Goes on from a snapshot of a simulation of the same jobs, system, policy and options."""
+        """Continue from a snapshot of a simulation of the same jobs, system, policy and options."""
     def adopt(self, policy: PolicyNames) -> None:
-        """Goes on under another policy, beginning with a pass at this very instant."""
+        """Continue with another policy, beginning with a pass at this instant."""
     def assume_estimates(self) -> None:
-        """From now on every job runs for its estimate, and no further job comes."""
+        """Make every job run for its estimate from now on, without further submissions."""
     def run_times(self) -> NDArray[np.float64]:
-        """How long every job runs, seconds: in a look ahead, as far as it is known."""
+        """Return the run time of every job, seconds; in a look ahead, the known or assumed one."""
     def outcome(self) -> OutcomeColumns:
-        """What became of every job so far: columns by name."""
+        """Return the results of every job so far: columns by name."""
     def status(self, latest: int) -> StatusColumns:
-        """Which jobs wait, which run where, and what is free; and where the `latest` jobs that ended last were."""
+        """Return the waiting jobs, the running jobs with their nodes, and the free amounts; and the nodes of the `latest`
+        jobs that ended last.
+        """
     def recorded(self) -> RecordedColumns:
-        """What was recorded of the run, in columns, by the names of the fields of an outcome; None for what was not."""
+        """Return the recorded tables of the run, as columns, by the names of the fields of an outcome; None for tables
+        that were not recorded.
+        """
     def gauges(self) -> tuple[int, list[int]]:
-        """How many jobs wait, and what is free of each resource in all."""
+        """Return the number of waiting jobs, and the total free amount of each resource."""
 
 @final
 class Job:
@@ -865,85 +879,85 @@ class Job:
         """Its row in the workload."""
     @property
     def submit_time(self) -> float:
-        """When it is submitted, seconds."""
+        """Submit time, seconds."""
     @property
     def time_limit(self) -> float:
-        """How long it may run, seconds; infinite where it has no limit."""
+        """Time limit, seconds; infinity if it has none."""
     @property
     def requested_time(self) -> float:
-        """What schedulers plan with, seconds; infinite where nothing is known."""
+        """The time with which schedulers plan, seconds; infinity if unknown."""
     @property
     def estimate(self) -> float:
-        """What its run_time is taken to be: requested_time, or what a predictor said; seconds."""
+        """The estimate of its run_time, seconds: requested_time, or the value of a predictor."""
     @property
     def saved_time(self) -> float:
-        """What it keeps of runs that were cut short: seconds that it need not run again."""
+        """Work kept from interrupted runs: seconds that need not be repeated."""
     @property
     def tasks(self) -> int:
-        """How many tasks it has, where it runs an application, or else asks for."""
+        """Number of tasks of its running application, or of its allocation if it runs; otherwise the requested number."""
     @property
     def tasks_min(self) -> int:
-        """The fewest tasks that it can have."""
+        """The least number of tasks that it can have."""
     @property
     def tasks_max(self) -> int:
-        """The most tasks that it can have."""
+        """The greatest number of tasks that it can have."""
     @property
     def job_type(self) -> JobType:
-        """What decides on its size: "rigid", "moldable", "malleable", "evolving" or "adaptive"."""
+        """Its type: "rigid", "moldable", "malleable", "evolving" or "adaptive"."""
     @property
     def is_resizable(self) -> bool:
-        """Whether it runs and can be resized: at its scheduling points, or at this very instant."""
+        """True if it is running and can be resized, at its scheduling points or at this instant."""
     @property
     def has_application(self) -> bool:
-        """Whether it carries an application, which runs it; of what that did nothing can be kept."""
+        """True if it has an application that determines its run time; the work of an application cannot be kept."""
     @property
     def ranks(self) -> list[int]:
-        """Its nodes by rank, one per task; empty where it runs no application now."""
+        """Its nodes by rank, one per task; empty if no application is running."""
     @property
     def pending_ranks(self) -> list[int] | None:
-        """Its nodes by rank from its next scheduling point on; None where nothing was decided."""
+        """Its nodes by rank from its next scheduling point on; None if no change is pending."""
     @property
     def requested_tasks(self) -> int | None:
-        """How many tasks it asks for at this very instant; None where it does not ask."""
+        """Number of tasks that it requests at this instant; None without a request."""
     @property
     def progress(self) -> tuple[int, int] | None:
-        """Iterations of its phases that are done, and of how many; None where it runs no application."""
+        """Number of completed iterations of its phases, and their total number; None if no application is running."""
     @property
     def is_preparing(self) -> bool:
-        """Whether it is still at what it does once at its start, or after its nodes changed."""
+        """True during the stage at its start, or after its nodes changed."""
     @property
     def request(self) -> dict[str, int]:
-        """What each task asks of ONE node, by resource."""
+        """The request of each task on one node, by resource."""
     @property
     def demand(self) -> dict[str, int]:
-        """What it asks in all, by resource."""
+        """The total request, by resource."""
     @property
     def exclusive(self) -> bool:
-        """Whether it takes whole idle nodes."""
+        """True if it occupies whole idle nodes."""
     @property
     def tasks_per_node(self) -> int:
-        """At most so many of its tasks share a node; 0 for no limit."""
+        """Maximum number of its tasks per node; 0 for no limit."""
     @property
     def node_group(self) -> str | None:
-        """The node groups whose nodes it may use, as in the workload: "cpu|fat"; None for all nodes."""
+        """The node groups that it may use, as in the workload: "cpu|fat"; None for all nodes."""
     @property
     def state(self) -> JobState:
         """Its state: "loaded", "queued", "running", "completed", "killed" or "rejected"."""
     @property
     def start_time(self) -> float | None:
-        """When it started, seconds; None where it has not."""
+        """Start time, seconds; None if it has not started."""
     @property
     def end_time(self) -> float | None:
-        """When it ended, seconds; None where it has not."""
+        """End time, seconds; None if it has not ended."""
     @property
     def expected_end(self) -> float | None:
-        """When it is thought to end, seconds, never before now; None where it does not run."""
+        """Expected end, seconds, never before now; None if it is not running."""
     @property
     def nodes(self) -> dict[int, int]:
         """The nodes that it runs or ran on, with the number of its tasks on each."""
     @property
     def run_time(self) -> float:
-        """Its true duration, seconds: of a job that is done, or where a policy asks for it by name."""
+        """True duration, seconds: available for a finished job, or if the policy is clairvoyant."""
     # The workload's columns, whatever they hold.
     def __getitem__(self, name: str, /) -> Any: ...  # noqa: ANN401
     def __getattr__(self, name: str, /) -> Any: ...  # noqa: ANN401
@@ -992,12 +1006,14 @@ class Platform:
     def __new__(cls, parts: list[tuple[str, int | None, object]]) -> Platform: ...
     @property
     def hosts(self) -> list[str]:
-        """The hosts' names, in order."""
+        """The names of the hosts, in order."""
     @property
     def links(self) -> list[tuple[str, float, float, bool]]:
-        """Name, bandwidth in bytes per second, latency in seconds of each link; and whether flows do not share it."""
+        """Name, bandwidth (bytes per second) and latency (seconds) of each link; and true if flows do not share it."""
     def route(self, source: int, target: int) -> tuple[list[int], float] | None:
-        """The numbers of the links from one host to another, and their latency in seconds; None where there is no way."""
+        """Return the numbers of the links from one host to another, and their latency (seconds); None if there is no
+        route.
+        """
 
 class ParallelTask(TypedDict):
     hosts: list[int]
@@ -1007,8 +1023,8 @@ class ParallelTask(TypedDict):
 def map_ranks(
     matrix: NDArray[np.float64], nodes: NDArray[np.uint32], hops: NDArray[np.uint32]
 ) -> NDArray[np.uint32]:
-    """Map ranks to places so that the hop-bytes of what they send decrease; give the node of each rank, as `nodes` has that of
-    each place. `matrix[r, s]`: bytes from rank `r` to rank `s`; `hops[a, b]`: from node `a` to node `b`.
+    """Map ranks to places such that the hop-bytes of their messages decrease; return the node of each rank, given the node
+    of each place. `matrix[r, s]`: bytes from rank `r` to rank `s`; `hops[a, b]`: hops from node `a` to node `b`.
     """
 
 def run_job_alone(
@@ -1021,23 +1037,22 @@ def run_job_alone(
     begin: float,
     clip_requests: bool,
 ) -> float:
-    """Run what job `row` carries alone from `begin` on, rank `r` on host `hosts[r]`, with so many GPUs of each; give how
-    many seconds that takes. Where it cannot be done, a `ValueError` says why.
+    """Run the application of job `row` alone from `begin` on, rank `r` on host `hosts[r]`, with this number of GPUs of
+    each host; return its duration in seconds. Raise `ValueError` with the reason if it cannot run.
     """
 
 def network_models() -> list[tuple[str, str, bool, list[str]]]:
-    """The network models in their order."""
+    """Return the network models in order."""
 
 def rules() -> dict[str, list[tuple[str, str, str]]]:
-    """The built-in rules by their kind, `order`, `backfill`, `discipline`, `allocator` or `fair_share`: for each the name, what it does in one line, and
-    the publication that defines it; empty for folklore.
+    """Return the built-in rules by kind, `order`, `backfill`, `discipline`, `allocator` or `fair_share`: for each the
+    name, a description in one line, and the publication that defines it; empty for folklore.
     """
 
 def names() -> dict[str, list[str]]:
-    """Names in the order of their numbers: of the states and types of jobs, of the reasons for which
-    they are rejected and wait, of the options `walltime`, `job_check` and `order_at_instant`, of the
-    methods by which an observer takes note of each kind of change, of the kinds of external events, and of the
-    events that controls of rates look at.
+    """Return names in the order of their numbers: of the states and types of jobs, of the reasons for rejection and
+    waiting, of the options `walltime`, `job_check` and `order_at_instant`, of the observer methods for each kind of
+    change, of the kinds of external events, and of the events examined by controls of rates.
     """
 
 def share(
@@ -1049,10 +1064,10 @@ def share(
     start: NDArray[np.float64],
     tasks: list[ParallelTask],
 ) -> NDArray[np.float64]:
-    """When each flow or task ends, in seconds.
+    """Return the end of each flow or task, seconds.
 
-    Rows whose source is -1 are the parallel tasks, in order. The Python side has checked all values; where there is no
-    route, a `LookupError` has the row and the two hosts' numbers.
+    Rows with source -1 are the parallel tasks, in order. The caller must have validated all values. Raise `LookupError`
+    with the row and the numbers of the two hosts if there is no route.
     """
 
 class Draw(TypedDict):
@@ -1070,45 +1085,45 @@ class Warms(TypedDict):
 
 @final
 class PowerMeter:
-    """Reads the meter of the simulation that a view is of."""
+    """Reads the meter of the simulation of a view."""
 
     def __new__(cls, view: View) -> PowerMeter: ...
     @property
     def power(self) -> float:
-        """Watts now, of all nodes."""
+        """Current power of all nodes, watts."""
     @property
     def energy(self) -> float:
-        """Joules so far, of all nodes."""
+        """Energy of all nodes so far, joules."""
     @property
     def node_power(self) -> NDArray[np.float64]:
-        """Watts now, node by node."""
+        """Current power of each node, watts."""
     @property
     def node_energy(self) -> NDArray[np.float64]:
-        """Joules so far, node by node."""
+        """Energy of each node so far, joules."""
     @property
     def spent(self) -> list[list[tuple[float, float]]]:
-        """Joules, and seconds of all nodes, that the nodes of each kind have spent so far idle, busy, drained, and in each of
-        the power states but on.
+        """Energy (joules) and time (seconds, summed over nodes) of the nodes of each kind so far: idle, busy, drained, and
+        in each of the power states other than on.
         """
     @property
     def job_energy(self) -> NDArray[np.float64]:
-        """Joules so far, job by job."""
+        """Energy of each job so far, joules."""
     @property
     def temperatures(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Degrees Celsius now and the most so far, node by node; empty where they are not computed."""
+        """Temperature of each node now and its maximum so far, degrees Celsius; empty if not computed."""
     @property
     def steps(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The power as a step function: times, and watts from each of them on; the last time is now."""
+        """The power as a step function: times, and watts from each time on; the last time is now."""
     def measure(self, kinds: NDArray[np.uint32], draws: list[list[Draw]], rates: list[list[float]]) -> None:
-        """Measures from now on: `kinds` gives each node's place in `draws`, and each of these what nodes draw at each of the
-        `rates` of its kind; one, and no rates, where they do not matter.
+        """Measure power from now on. `kinds` is the index of each node's kind in `draws`, which contains the power of a
+        kind at each of its `rates`; or one entry, and no rates, if the rates do not matter.
         """
     def rates_of(self, node: int) -> list[float]:
-        """The rates at which a node may be served by its control; 1 where it has none."""
+        """Return the rates at which a node may be served by its control; 1 if it has none."""
     def measure_temperature(self, warms: list[Warms]) -> None:
-        """Also computes how warm the nodes get: one entry per kind of node."""
+        """Also compute temperatures of the nodes: one entry per kind of node."""
     def power_with(self, job: Job, nodes: Mapping[int, int] | Iterable[int] | None = None) -> float | None:
-        """Watts of all nodes once a job has started; None where it does not fit."""
+        """Return the power of all nodes after the start of a job, watts; None if it does not fit."""
 
 @disjoint_base
 class View:
@@ -1126,21 +1141,21 @@ class View:
     ) -> Self: ...
     @property
     def now(self) -> float:
-        """The present time, seconds."""
+        """The current time, seconds."""
     @property
     def first_submission(self) -> float:
-        """When the first job is submitted, seconds: the origin of what is added up, averaged or done in intervals."""
+        """The submit time of the first job, seconds: the origin of sums, averages and intervals."""
     @property
     def revision(self) -> int:
-        """How often the situation has changed so far. Equal values in two passes mean that nothing differs that a decision may
-        depend on, but what follows from `now`, the progress of applications, and which jobs are at scheduling points.
+        """A counter of changes of the state. Equal values in two passes mean that nothing has changed that a decision may
+        depend on, except `now`, the progress of applications, and the set of jobs at scheduling points.
 
-        It grows with each event, decision and change of a node, and with time where limits count minutes or the order
-        changes with time. A fork or a snapshot goes on from its value. Compare it for equality only.
+        It increases with each event, decision and change of a node, and with time if limits count minutes or the order
+        changes with time. A fork or a snapshot continues from its value. Compare it for equality only.
         """
     @property
     def clairvoyant(self) -> bool:
-        """Whether jobs show their true run times."""
+        """True if jobs show their true run times."""
     @property
     def resources(self) -> list[str]:
         """The names of the resources, in the system's order."""
@@ -1158,25 +1173,25 @@ class View:
         """The running jobs, by expected end."""
     @property
     def on_hold(self) -> list[Job]:
-        """The jobs on hold, by row."""
+        """The held jobs, by row."""
     @property
     def free(self) -> NDArray[np.int64]:
-        """What is free on each node: int64, shape (nodes, resources)."""
+        """Free amounts of each node: int64, shape (nodes, resources)."""
     @property
     def capacity(self) -> NDArray[np.int64]:
-        """What each node has: int64, shape (nodes, resources)."""
+        """Capacity of each node: int64, shape (nodes, resources)."""
     @property
     def total_free(self) -> dict[str, int]:
-        """What is free in all, by resource."""
+        """Total free amounts, by resource."""
     def candidates(self, after: Job | None = None) -> Candidates:
-        """Walk over the waiting jobs that may start now, in order, found by index.
+        """Iterate over the waiting jobs that may start now, in order, by an index.
 
-        Passed over are those whose demand is not free in all, and those with a reservation in this pass.
+        Jobs with a demand above the free totals, and jobs with a reservation in this pass, are skipped.
 
         Parameters
         ----------
         after
-            Only those behind this job.
+            Only jobs after this one.
 
         Returns
         -------
@@ -1184,27 +1199,29 @@ class View:
         """
     @property
     def available(self) -> NDArray[np.int64]:
-        """What each node offers, free or not: int64, shape (nodes, resources)."""
+        """Available capacity of each node, free or not: int64, shape (nodes, resources)."""
     @property
     def total_available(self) -> dict[str, int]:
-        """What is on offer in all, free or not, by resource."""
+        """Total available capacity, free or not, by resource."""
     def max_additional_tasks(self, job: Job, limit: int) -> int:
-        """Count how many more tasks of a job there is room for now, up to a number.
+        """Return the number of further tasks of a job that fit now, up to a limit.
 
-        Those count that a running job was to lose at its next scheduling point, and could keep.
+        Tasks that a running job was to lose at its next scheduling point, and could keep, count too.
         """
     def flow_on(self, link: int) -> float:
-        """Give the bytes per second that flow over a link of the platform, by its number."""
+        """Return the bytes per second on a link of the platform, given by number."""
     def work_on(self, node: int) -> tuple[float, list[bool]]:
-        """Give the operations per second on a node's CPU, and which of its GPUs are at work (none without applications)."""
+        """Return the operations per second on a node's CPU, and for each of its GPUs whether it is busy (empty without
+        applications).
+        """
     def is_drained(self, node: int) -> bool:
-        """Whether a node is drained: no further job starts there."""
+        """Return whether a node is drained, i.e. no further job starts there."""
     def power_state_number(self, node: int) -> int:
-        """Give the number of a node's power state among those of its group; 0 for on."""
+        """Return the number of a node's power state among those of its group; 0 for on."""
     def jobs_on(self, node: int) -> list[Job]:
-        """List the running jobs with tasks on a node, by expected end."""
+        """Return the running jobs with tasks on a node, by expected end."""
     def job(self, row: int) -> Job:
-        """Give the job in a row of the workload."""
+        """Return the job in a row of the workload."""
     def start(
         self,
         job: Job,
@@ -1220,77 +1237,77 @@ class View:
         job
             The job; in the queue.
         nodes
-            Its nodes: the number of tasks by node, or one node per task, by rank. Unless given, the
-            allocator chooses.
+            Its nodes: the number of tasks by node, or one node per task, by rank. By default the allocator chooses.
         tasks
-            On how many tasks, of a job that is not rigid; those that it asks for unless given.
+            Number of tasks, for a job that is not rigid; its requested number by default.
         gpus
-            How many GPUs its application uses on each node; those that a task asks for unless given.
+            Number of GPUs that its application uses on each node; the requested number per task by default.
 
         Returns
         -------
         bool
-            False, and nothing done, where there is no place now, or one that would delay a reservation.
+            False, and nothing changes, if the job does not fit now, or would delay a reservation.
 
         Raises
         ------
         DecisionError
-            If it is not waiting, or cannot be on these nodes; or if no pass is being made.
+            If the job is not waiting, or cannot be placed on these nodes; or if no pass is running.
         """
     def place(self, job: Job) -> dict[int, int] | None:
-        """Find out where the allocator would put a job now, reservations aside.
+        """Return the nodes that the allocator would choose for a job now, ignoring reservations.
 
         Returns
         -------
         dict or None
-            The number of tasks by node; None where it does not fit.
+            The number of tasks by node; None if the job does not fit.
         """
     def limit_over(self, job: Job, tasks: int | None = None) -> int | None:
-        """Number the first limit that stands against starting a waiting job on so many tasks now."""
+        """Return the number of the first limit that prevents the start of a waiting job on this number of tasks now."""
     def slots(self, job: Job, node: int) -> int:
-        """Count how many tasks of a job a node admits now."""
+        """Return the number of tasks of a job that a node admits now."""
     def reserve(self, job: Job, time: float | None = None) -> float:
-        """Reserve for a waiting job until the end of this pass: no job starts that would delay it.
+        """Make a reservation for a waiting job until the end of this pass: no job starts that would delay it.
 
         Parameters
         ----------
         job
-            The job. A reservation that it has is changed.
+            The job. An existing reservation is changed.
         time
-            When, seconds. Unless given, as early as running jobs and earlier reservations let it.
+            Time of the reservation, seconds. By default the earliest time allowed by running jobs and earlier
+            reservations.
 
         Returns
         -------
         float
-            When, seconds; infinite where it does not fit on what the machine offers.
+            Time of the reservation, seconds; infinity if the job does not fit on the available capacity.
 
         Raises
         ------
         DecisionError
-            If it is not waiting, or does not fit from that time on; or if no pass is being made.
+            If the job is not waiting, or does not fit from that time on; or if no pass is running.
         """
     def hold(self, job: Job) -> None:
-        """Take a waiting job out of the queue until it is released."""
+        """Hold a waiting job: it leaves the queue until it is released."""
     def release(self, job: Job) -> None:
-        """Put a job that is on hold back into its place in the queue."""
+        """Release a held job: it returns to its place in the queue."""
     def kill(self, job: Job) -> None:
-        """End a waiting or running job: its state is killed.
+        """Kill a waiting or running job: its state becomes killed.
 
         Raises
         ------
         DecisionError
-            If it is neither, was started in this very pass, or ends at this very instant.
+            If it is neither waiting nor running, was started in this pass, or ends at this instant.
         """
     def preempt(self, job: Job, mode: str = "requeue", every: float | None = None) -> None:
-        """Put a running job back into the queue.
+        """Preempt a running job: it returns to the queue.
 
         Parameters
         ----------
         job
-            The job; not started in this very pass, nor ending at this very instant.
+            The job; not started in this pass, and not ending at this instant.
         mode
-            What it keeps of its run: "requeue", nothing, it runs again from its start; "suspend", everything,
-            it goes on where it was; "from_checkpoint", what was done at its latest checkpoint.
+            The work that it keeps: "requeue", none, it runs again from its start; "suspend", all, it continues where it
+            was; "from_checkpoint", the work up to its latest checkpoint.
         every
             Seconds of its run between two checkpoints.
 
@@ -1300,15 +1317,14 @@ class View:
             If it is not running, or cannot be preempted now.
         """
     def suspend(self, job: Job) -> None:
-        """Take a running job from its nodes: it waits, and goes on where it was once it is started again.
+        """Suspend a running job: it releases its nodes and waits, and continues where it was when it is started again.
 
-        The same as `preempt(job, mode="suspend")`; `start` resumes it, on nodes that may be others.
+        Equivalent to `preempt(job, mode="suspend")`; `start` resumes the job, possibly on other nodes.
 
         Parameters
         ----------
         job
-            The job; not started in this very pass, nor ending at this very instant, and without an
-            application.
+            The job; not started in this pass, not ending at this instant, and without an application.
 
         Raises
         ------
@@ -1316,44 +1332,44 @@ class View:
             If it is not running, or cannot be preempted now.
         """
     def set_rate(self, job: Job, rate: float) -> None:
-        """Serve a running job at a rate of its own from now on, whatever its nodes run at.
+        """Set the service rate of a running job from now on, independent of the rate of its nodes.
 
         Parameters
         ----------
         job
-            The job; running, and neither being launched nor completed.
+            The job; running, and not in its launch or completion phase.
         rate
-            Work per second, finite and >= 0; at 0 it keeps its nodes and waits.
+            Work per second, finite and >= 0; at 0 the job keeps its nodes and does not progress.
 
         Raises
         ------
         DecisionError
-            If it has no run that could be served at a rate, or carries an application.
+            If the job is not being served, or has an application.
         """
     def set_service_rate(self, rate: float, control: int = ...) -> None:
-        """Serve jobs at another rate from now on on the nodes of a control.
+        """Set the service rate of the nodes of a control from now on.
 
         Parameters
         ----------
         rate
             Work per second, finite and >= 0.
         control
-            Its place among those that were passed to the run as `control`.
+            Its index in the argument `control` of the run.
 
         Raises
         ------
         DecisionError
-            If there is no such control, or the rate is none.
+            If there is no such control, or the rate is invalid.
         """
     def set_estimate(self, job: Job, seconds: float) -> None:
-        """Set what a job's run time is taken to be: its estimate.
+        """Set the estimate of a job's run time.
 
         Parameters
         ----------
         job
-            The job; not done yet.
+            The job; not finished.
         seconds
-            From its start, finite and >= 0.
+            Seconds from its start, finite and >= 0.
         """
     def resize(
         self,
@@ -1363,59 +1379,60 @@ class View:
         nodes: Iterable[int] | None = None,
         gpus: int | None = None,
     ) -> None:
-        """Change the nodes of a running job whose application lets it.
+        """Change the nodes of a running job with an application that allows it.
 
-        At once where it is at a scheduling point or asks for it, else from its next scheduling point on.
+        The change is immediate if the job is at a scheduling point or requests it; otherwise it takes effect at its
+        next scheduling point.
 
-        Nodes that it gains are its own from now on. It loses its last ranks, and gains such nodes as the
-        allocator chooses, unless they are given.
+        Added nodes are allocated to the job from now on. By default the job loses its last ranks, and the allocator
+        chooses the nodes that it gains.
 
         Parameters
         ----------
         job
             The job; running.
         tasks
-            How many tasks it is to have.
+            New number of tasks.
         nodes
-            In place of that, one node per task, by rank.
+            Instead of `tasks`, one node per task, by rank.
         gpus
-            With nodes, how many GPUs its application uses on each of them; as before unless given.
+            With `nodes`, the number of GPUs that the application uses on each of them; unchanged by default.
 
         Raises
         ------
         DecisionError
-            If it does not run, cannot be resized or not to this size, or there is no room.
+            If the job is not running, cannot be resized or not to this size, or the nodes are not free.
         """
     def set_runtime_arguments(self, job: Job, arguments: Mapping[str, float | str]) -> None:
-        """Set arguments that the formulas of a job's application see from its next start or resizing on."""
+        """Set arguments that the formulas of a job's application use from its next start or resize on."""
     @property
     def at_scheduling_point(self) -> list[Job]:
-        """The jobs that can be resized at this very instant, in the order in which they came there."""
+        """The jobs that can be resized at this instant, in the order in which they became resizable."""
     def get_trigger(self) -> tuple[CauseKind, int | None, int | None]:
-        """Why the scheduler is asked: what happened, to which row, and how many tasks are asked for."""
+        """The event for which the scheduler is called: its kind, its row, and the requested number of tasks."""
     def drain(self, node: int) -> None:
-        """Drain a node: no further job starts there; the jobs on it stay."""
+        """Drain a node: no further job starts there; its running jobs continue."""
     def resume(self, node: int) -> None:
-        """Let jobs start on a drained node again."""
+        """Resume a drained node: jobs may start on it again."""
     def reserve_capacity(self, node: int, amounts: dict[str, int]) -> None:
-        """Keep amounts of a node's resources from jobs, by name, in place of what was kept from them before."""
+        """Withhold amounts of a node's resources from jobs, by name, in place of those withheld before."""
     def wake(self, time: float, *, watching: bool = False, repairing: bool = False) -> None:
-        """Ask to be called at a time.
+        """Request a call at a given time.
 
         Parameters
         ----------
         time
             Seconds; not before now.
         watching
-            Only to watch: it keeps no run going, and no pass follows.
+            Only observe: the timer does not keep the run going, and no pass follows.
         repairing
-            Only to let jobs start on nodes again, with ``resume``: it keeps a run going while a waiting job fits on
-            the machine with all its nodes.
+            Only resume nodes, with ``resume``: the timer keeps the run going while a waiting job fits on the machine
+            with all its nodes.
 
         Raises
         ------
         DecisionError
-            If the time is before now, or a timer is to watch only and to repair.
+            If the time is before now, or a timer is both watching and repairing.
         """
 
 def read_swf_file(
@@ -1428,13 +1445,13 @@ def read_swf_file(
     log_events: bool,
     max_jobs: int | None = None,
 ) -> SwfColumns:
-    """Reads a file, plain or gzip by its content."""
+    """Read a file, plain or gzip by its content."""
 
 def node_ranges(
     offsets: NDArray[np.int64], nodes: NDArray[np.uint32], counts: NDArray[np.uint32] | None = None
 ) -> list[str]:
-    """The nodes of every row as ranges; row i holds `nodes[offsets[i]..offsets[i + 1]]`, rising, each with as many that follow
-    it as `counts` say, itself counted; itself alone unless given.
+    """Return the nodes of every row as ranges. Row i has the nodes `nodes[offsets[i]..offsets[i + 1]]`, ascending; each
+    stands for `counts` consecutive nodes beginning with itself, 1 by default.
     """
 
 @final
@@ -1443,49 +1460,49 @@ class AccountTree:
 
     def __new__(cls, members: list[tuple[int, float | None, bool]]) -> AccountTree: ...
     def totals(self, charged: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What was charged to each node itself, summed up to the root."""
+        """Sum the charges of the nodes up to the root: the result includes the charges of members."""
     def standing(
         self, usage: NDArray[np.float64], rule: str, damping: float, least_usage: float
     ) -> list[NDArray[np.float64]]:
-        """Normalised shares, normalised usage, effective usage, level fair share and factor of each node under a rule,
-        from the usage of each node with its members'.
+        """Return normalised shares, normalised usage, effective usage, level fair share and factor of each node under a
+        rule. `usage` is the usage of each node including its members.
         """
 
 @final
 class AccountUsage:
-    """What each node of a tree of accounts has used."""
+    """The usage of each node of an account tree."""
 
     def __new__(
         cls, tree: AccountTree, decay: str, half_life: float, step: tuple[float, float], begin: float
     ) -> AccountUsage: ...
     def start(self, node: int, rate: float, start: float) -> None:
-        """Charges a user `rate` per second from `start` (s) on."""
+        """Charge a user `rate` per second from `start` (s) on."""
     def end(self, node: int, rate: float, start: float, now: float) -> None:
-        """Stops charging what was started so."""
+        """Stop a charge that was started with the same arguments."""
     def add(self, node: int, now: float, amount: float) -> None:
-        """Adds past use to a node, and to all that it is part of."""
+        """Add past usage to a node, and to all of its ancestors."""
     def calculate(self, now: float) -> None:
-        """Ends a period of calculation."""
+        """End a period of calculation."""
     def usage(self, now: float) -> NDArray[np.float64]:
-        """The usage of each node."""
+        """Return the usage of each node."""
 
 def multifactor_priorities(
     settings: Mapping[str, object], jobs: NDArray[np.float64], resources: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.uint32]]:
-    """The factors age and size, the sum and the priority of each job.
+    """Return the age and size factors, the sum and the priority of each job.
 
-    `jobs` has a row for each job: seconds for which it is eligible, nodes, processors, requested time (s), the factors
-    association, fair share, partition and quality of service, nice, site; `resources` the part of each resource that it
-    asks for.
+    `jobs` has a row for each job: seconds since it became eligible, nodes, processors, requested time (s), the factors
+    association, fair share, partition and quality of service, nice, site. `resources` is the requested fraction of each
+    resource.
     """
 
 def share_in_windows(own: list[float], total: list[float], decay: float) -> float:
-    """The part of all use in windows, the newest first, that was one's own, in per cent; each window counts `decay` times the
-    one after it.
+    """Return the share of `own` in `total` usage in windows, newest first, per cent; the weight of each window is `decay`
+    times that of the next newer one.
     """
 
 def target_delta(target: float, mark: str, usage: float) -> float:
-    """Target minus usage, both in per cent; 0 above a target marked `+`, and below one marked `-`."""
+    """Return target minus usage, both in per cent; 0 for usage above a target marked `+`, or below one marked `-`."""
 
 def delays(
     arrival: NDArray[np.float64],
@@ -1493,8 +1510,8 @@ def delays(
     servers: NDArray[np.int64],
     c: int,
 ) -> NDArray[np.float64]:
-    """Delays (s) of jobs that wait, first come first served, for their servers all at once.
+    """Return the delays (s) of jobs that wait, first come first served, for all of their servers at once.
 
-    Where a job breaks a rule, a `ValueError` has its row and the name of the rule: `arrival`, `order`, `service`, `servers`
-    or `late`.
+    Raise `ValueError` for a job that breaks a rule, with its row and the name of the rule: `arrival`, `order`,
+    `service`, `servers` or `late`.
     """

@@ -1,8 +1,8 @@
-//! The clock of a virtual cluster: virtual time goes slowly while its processes work, and fast while all of them wait.
+//! The clock of a virtual cluster: virtual time is slow while its processes work, and fast while all of them wait.
 //!
-//! A file is shared with a library that answers the processes' questions for the time (`virtual_clock.c`); [`Clock`] says in
-//! it at which rate virtual time goes. [`Clock::govern`] sets the rate: 1 while jobs are submitted, launched or ended and
-//! while daemons work, so that what Slurm does takes as long as it does in real time, else the highest.
+//! A file is shared with a library that answers the processes' time queries (`virtual_clock.c`); [`Clock`] writes the
+//! rate of virtual time to it. [`Clock::govern`] sets the rate: 1 while jobs are submitted, launched or ended and while
+//! daemons work, so that Slurm's own work takes as long as in real time; otherwise the highest rate.
 mod processes;
 mod shared;
 
@@ -15,35 +15,37 @@ use std::{io, sync::Mutex};
 use processes::Processes;
 use shared::Shared;
 
-/// Time between two looks at the processes.
+/// Time between two checks of the processes.
 const PERIOD: Duration = Duration::from_micros(250);
-/// For so long (ns) after the last sign of work virtual time goes slowly; longer where work waits for a processor.
+/// Time (ns) after the last sign of work in which virtual time is slow; longer if work waits for a processor.
 const HOLD: f64 = 1.5e6;
-/// By so many times as long as threads wait for a processor, on average.
+/// The hold is at least this multiple of the mean time that threads wait for a processor.
 const WAITS_IN_WORK: f64 = 4.0;
-/// A high rate holds for so long (ns) unless it is said again: while nobody watches, time goes slowly.
+/// Time (ns) for which a high rate holds unless it is renewed: without a running governor, time is slow.
 const LEASE: i64 = 1_000_000;
-/// Threads of a busy machine wait for a processor. Time goes so slowly that what they wait lasts so long (virtual ns).
+/// Threads of a busy machine wait for a processor. The rate is limited such that this wait lasts at most this time
+/// (virtual ns).
 const MOST_LATE: f64 = 25e6;
-/// The part of one look in the mean lateness.
+/// Weight of one check in the mean lateness.
 const SHARE: f64 = 1.0 / 256.0;
-/// A real wait is not shorter than this, nor longer, so that a broken wait is noticed.
+/// Bounds of a real wait: not shorter than the first, and not longer than the second, so that an interrupted wait is
+/// noticed.
 const WAITS: (Duration, Duration) = (Duration::from_micros(20), Duration::from_millis(50));
 const NONE: i64 = i64::MAX;
 
-/// Nanoseconds of the clock that real time is read from.
+/// Nanoseconds of the clock for real time.
 fn monotonic() -> i64 {
     use nix::time::{ClockId, clock_gettime};
     clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(0, |time| time.tv_sec() * 1_000_000_000 + time.tv_nsec())
 }
 
-/// A clock that all processes of a cluster share.
+/// A clock shared by all processes of a cluster.
 pub struct Clock {
     shared: Mutex<Shared>,
     highest: f64,
-    /// How many want real time now.
+    /// Number of active holds, which keep real time.
     held: AtomicU32,
-    /// The virtual instant that someone waits for: virtual time is not to go past it at a high rate.
+    /// The awaited virtual instant: virtual time must not pass it at a high rate.
     awaited: AtomicI64,
     ended: AtomicBool,
     begun: (i64, i64),
@@ -51,21 +53,21 @@ pub struct Clock {
     changes: AtomicU64,
 }
 
-/// What a clock did since it began.
+/// The totals of a clock since its start.
 #[derive(Clone, Copy, Debug)]
 pub struct Course {
-    /// Real time, in s.
+    /// Real time, s.
     pub real: f64,
-    /// Virtual time, in s.
+    /// Virtual time, s.
     pub virtual_time: f64,
-    /// The part of the real time at rate 1, in s.
+    /// Real time at rate 1, s.
     pub slow: f64,
-    /// How often the rate changed.
+    /// Number of changes of the rate.
     pub changes: u64,
 }
 
 impl Clock {
-    /// Makes a clock that shows this UNIX time (ns) now and goes at rate 1.
+    /// Creates a clock that shows this UNIX time (ns) now, at rate 1.
     pub fn new(path: &Path, highest: f64, unix: i64) -> io::Result<Self> {
         let shared = Shared::create(path, highest, unix)?;
         let begun = (monotonic(), unix);
@@ -81,12 +83,12 @@ impl Clock {
         })
     }
 
-    /// Virtual UNIX time, in ns.
+    /// Virtual UNIX time, ns.
     pub fn now(&self) -> i64 {
         self.locked().at(monotonic())
     }
 
-    /// Lets virtual time go at a rate from now on.
+    /// Sets the rate of virtual time from now on.
     pub fn set_rate(&self, rate: f64) -> io::Result<()> {
         self.change(rate, None)
     }
@@ -99,13 +101,13 @@ impl Clock {
         shared.set_rate(rate, longest)
     }
 
-    /// Keeps real time until it is released as often.
+    /// Keeps real time until `release` was called as often as `hold`.
     pub fn hold(&self) -> io::Result<()> {
         self.held.fetch_add(1, Ordering::SeqCst);
         self.set_rate(1.0)
     }
 
-    /// Ends what [`Clock::hold`] began.
+    /// Ends a [`Clock::hold`].
     pub fn release(&self) {
         if self.awaited.load(Ordering::SeqCst) <= self.now() {
             self.awaited.store(NONE, Ordering::SeqCst);
@@ -113,9 +115,9 @@ impl Clock {
         self.held.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Waits for a virtual instant (UNIX time, ns), for one real wait: says whether it has come.
+    /// Waits for a virtual instant (UNIX time, ns), for at most one real wait; returns whether it has come.
     ///
-    /// Virtual time goes slowly from that instant on, until [`Clock::release`] or another wait.
+    /// Virtual time is slow from that instant on, until [`Clock::release`] or another wait.
     pub fn wait(&self, instant: i64) -> bool {
         self.awaited.store(instant, Ordering::SeqCst);
         let left = instant - self.now();
@@ -126,7 +128,7 @@ impl Clock {
         instant <= self.now()
     }
 
-    /// Sets the rate by what the processes do, until the clock is ended.
+    /// Sets the rate by the work of the processes, until the clock is ended.
     pub fn govern(&self) -> io::Result<()> {
         let mut processes = Processes::default();
         let (mut last_work, mut looked, mut late) = (monotonic(), monotonic(), 0.0);
@@ -156,7 +158,7 @@ impl Clock {
         self.ended.store(true, Ordering::Relaxed);
     }
 
-    /// What it did so far.
+    /// The totals since the start.
     pub fn course(&self) -> Course {
         let seconds = |time: i64| time as f64 / 1e9;
         Course {
@@ -167,7 +169,7 @@ impl Clock {
         }
     }
 
-    /// The highest rate that does not go past what is waited for before the next look.
+    /// The highest rate that does not pass the awaited instant before the next check.
     fn rate_to_awaited(&self, highest: f64) -> f64 {
         let left = self.awaited.load(Ordering::SeqCst).saturating_sub(self.now());
         (left as f64 / (2.0 * PERIOD.as_nanos() as f64)).clamp(1.0, highest)
@@ -218,7 +220,7 @@ mod tests {
         assert!(range.contains(&(passed as f64)), "{passed} not in {range:?}");
     }
 
-    /// Ends a clock's thread also where a test fails.
+    /// Ends a clock's thread even if a test fails.
     struct Governed<'a>(&'a Clock);
 
     impl<'a> Governed<'a> {
@@ -256,7 +258,7 @@ mod tests {
         std::thread::scope(|scope| {
             let _governed = Governed::begin(scope, &clock);
             clock.hold().unwrap();
-            // In this order: the process may be interrupted between the two readings.
+            // The order matters: the process may be interrupted between the two readings.
             let (real, before) = (monotonic(), clock.now());
             sleep(Duration::from_millis(30));
             assert!(clock.now() - before <= monotonic() - real);
@@ -276,7 +278,7 @@ mod tests {
         processes.enter(&[entry]);
         assert!(processes.work(300_000, true));
         child.kill().unwrap();
-        // Not yet waited for, it is a zombie: no work.
+        // Without a wait for it, the process is a zombie, which does not work.
         let ended = (0..1000).any(|_| {
             sleep(Duration::from_millis(1));
             !processes.work(300_000, true)
@@ -293,7 +295,7 @@ mod tests {
         let entries = [(&step, 2), (&job, 3)].map(|(child, kind)| child.id() as i32 * 8 + kind);
         processes.enter(&entries.map(|entry| processes::Entry::of(entry).unwrap()));
         assert!(!processes.work(300_000, true));
-        // Nobody waits for the job, which is a zombie then.
+        // The job, for which no process waits, is a zombie then.
         let noticed = (0..2000).any(|_| {
             sleep(Duration::from_millis(1));
             processes.work(300_000, true)

@@ -1,4 +1,4 @@
-//! The processes of a cluster, and whether they work.
+//! The processes of a cluster, and the detection of their work.
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -7,34 +7,35 @@ use std::path::PathBuf;
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
 
-/// Of an interval: daemons that use more of it work. A little is used by waiting, the more the faster time goes.
+/// Daemons that use more than this fraction of an interval work. Waiting uses a little CPU time, the more the faster
+/// time is.
 const DAEMONS: f64 = 0.3;
-/// The same for slurmctld, whose threads look for work all the time.
+/// The same for slurmctld, with threads that search for work all the time.
 const CONTROLLER: f64 = 0.66;
-/// Shorter intervals (ns) are taken for this one: what was used in them says little.
+/// Shorter intervals (ns) count as this length: the CPU time used in them is not meaningful.
 const SHORTEST: i64 = 300_000;
-/// Steps without their sleeps, and sleeps without their steps, are no launches if they last longer (ns) without work. A step
-/// may wait so long for a busy disk or a processor.
+/// Steps without their sleeps, and sleeps without their steps, are not a launch if they last longer (ns) without work.
+/// A step may wait this long for a busy disk or a processor.
 const STUCK: i64 = 10_000_000_000;
-/// Threads more than usual are no conversation if they last longer (ns).
+/// More threads than usual are not a conversation if they last longer (ns).
 const LASTING: i64 = 2_000_000_000;
 
-/// What a process is, as it enters itself.
+/// The kind of a process, as it registers itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Daemon,
     Controller,
-    /// `slurmstepd`: it launches a job, waits for it and reports its end.
+    /// `slurmstepd`: launches a job, waits for it and reports its end.
     Step,
-    /// The `sleep` that a job consists of.
+    /// The `sleep` of a job.
     Job,
-    /// A command of the user, a script: work as long as it is alive.
+    /// A command or script of the user: works while it is alive.
     Command,
-    /// Its threads come and go.
+    /// A daemon with a varying number of threads.
     Database,
 }
 
-/// A process that has entered itself.
+/// A process that has registered itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     process: i32,
@@ -42,7 +43,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Reads an entry of the table; none where it is empty.
+    /// Reads an entry of the table; None if it is empty.
     pub fn of(value: i32) -> Option<Self> {
         let kind = match value & 7 {
             0 => Kind::Daemon,
@@ -63,11 +64,12 @@ struct Process {
     threads: Threads,
 }
 
-/// How many threads a daemon has: it makes one for each message that it sends or answers.
+/// The number of threads of a daemon: it creates one for each message that it sends or answers.
 ///
-/// A thread that waits for a processor uses none: on a busy machine a message is on its way without a sign of work.
+/// A thread that waits for a processor uses no CPU time: on a busy machine a message in transit shows no other sign of
+/// work.
 struct Threads {
-    /// Its number of links tells how many there are, which costs less than to read.
+    /// Its number of links is the number of threads, which costs less than reading it.
     folder: PathBuf,
     usual: u64,
     seen: u64,
@@ -79,12 +81,12 @@ impl Threads {
         Self { folder: format!("/proc/{process}/task").into(), usual: u64::MAX, seen: 0, lasting: 0 }
     }
 
-    /// Whether there are more than usual, an interval (ns) after the last look.
+    /// Returns whether there are more threads than usual, an interval (ns) after the last check.
     fn talk(&mut self, interval: i64) -> bool {
         fs::metadata(&self.folder).is_ok_and(|folder| self.more(folder.nlink(), interval))
     }
 
-    /// Whether so many are more than usual.
+    /// Returns whether this number of threads is more than usual.
     fn more(&mut self, threads: u64, interval: i64) -> bool {
         self.lasting = if threads == self.seen { self.lasting + interval } else { 0 };
         self.seen = threads;
@@ -95,19 +97,19 @@ impl Threads {
     }
 }
 
-/// The processes that are alive.
+/// The running processes.
 #[derive(Default)]
 pub struct Processes {
     alive: HashMap<i32, Process>,
-    /// For how long (ns) the numbers of steps and of sleeps have differed by as many as now, without work.
+    /// Time (ns) for which the numbers of steps and of sleeps have had the current difference, without work.
     lasting: i64,
     difference: i64,
-    /// The difference that is no launch.
+    /// The difference that does not indicate a launch.
     usual: i64,
 }
 
 impl Processes {
-    /// Takes note of processes that have entered themselves: new ones, and those that became another program.
+    /// Adds processes that have registered themselves: new ones, and those that now execute another program.
     pub fn enter(&mut self, entries: &[Entry]) {
         for entry in entries {
             if let Ok(clock) = ClockId::pid_cpu_clock_id(Pid::from_raw(entry.process)) {
@@ -118,9 +120,9 @@ impl Processes {
         }
     }
 
-    /// Whether any of them has worked in the interval (ns) since the last call.
+    /// Returns whether any process has worked in the interval (ns) since the last call.
     ///
-    /// A conversation begins in the controller; the other daemons are asked `thoroughly` only.
+    /// A conversation begins in the controller; the other daemons are checked only with `thoroughly`.
     pub fn work(&mut self, interval: i64, thoroughly: bool) -> bool {
         let (mut daemons, mut controller, mut jobs) = (0, 0, 0);
         self.alive.retain(|process, each| {
@@ -133,7 +135,7 @@ impl Processes {
                 Kind::Step | Kind::Job => jobs += more,
                 Kind::Command => {}
             }
-            // Who has ended and is not yet buried has a clock still, which stands. The end of a job is work for its step.
+            // The CPU clock of a zombie still exists and does not advance. The end of a job causes work for its step.
             !match each.kind {
                 Kind::Command => more == 0 && has_ended(*process),
                 Kind::Job => more > 0 && has_ended(*process),
@@ -158,7 +160,7 @@ impl Processes {
         found
     }
 
-    /// Whether jobs are being launched or ended: their steps are there without them.
+    /// Returns whether jobs are being launched or ended: the numbers of their steps and sleeps differ.
     fn launches(&mut self, interval: i64, used: i64) -> bool {
         if self.steps_without_jobs() != self.usual {
             self.alive
@@ -180,13 +182,13 @@ impl Processes {
     }
 }
 
-/// The CPU time (ns) that a process has used; none where it is gone.
+/// The CPU time (ns) that a process has used; None if it does not exist.
 fn used(clock: ClockId) -> Option<i64> {
     let time = clock_gettime(clock).ok()?;
     Some(time.tv_sec() * 1_000_000_000 + time.tv_nsec())
 }
 
-/// Whether a process has ended, though its parent may not have asked for how.
+/// Returns whether a process has ended, even if its parent has not waited for it.
 fn has_ended(process: i32) -> bool {
     let Ok(text) = fs::read_to_string(format!("/proc/{process}/stat")) else { return true };
     text.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']))
@@ -204,12 +206,12 @@ mod tests {
             [3, 4, 5, 4, 3, 3].map(|count| threads.more(count, 1000)),
             [false, true, true, true, false, false]
         );
-        // One more stays.
+        // A further thread stays.
         assert!(threads.more(4, 1000));
         assert!(threads.more(4, LASTING));
         assert!(!threads.more(4, 1000));
         assert!(threads.more(5, 1000));
-        // And is gone.
+        // The further thread is gone.
         assert_eq!([3, 4].map(|count| threads.more(count, 1000)), [false, true]);
     }
 }

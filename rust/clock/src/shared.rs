@@ -1,4 +1,4 @@
-//! The file that the clock shares with the processes: its layout is `struct shared` of `virtual_clock.c`.
+//! The file that the clock shares with the processes; its layout is `struct shared` of `virtual_clock.c`.
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -9,7 +9,7 @@ use crate::processes::Entry;
 
 const LAYOUT: u32 = 1;
 const PLACES: u32 = 65_536;
-/// Where the parts of the file begin, in bytes.
+/// Offsets of the parts of the file, in bytes.
 const SEQUENCE: u64 = 4;
 const TIMES: u64 = 8;
 const LEASE: u64 = 32;
@@ -17,21 +17,21 @@ const CONSTANTS: u64 = 40;
 const PROCESSES: u64 = 64;
 const TABLE: u64 = 72;
 
-/// The file, and the times in it.
+/// The file, and its times.
 pub struct Shared {
     file: File,
     sequence: u32,
     real: i64,
     time: i64,
     rate: f64,
-    /// Real time until which the rate holds; then time goes at rate 1, as nobody watches.
+    /// Real time until which the rate holds; after it, time has rate 1, because no governor is running.
     lease: i64,
-    /// How many entries of the table were read.
+    /// Number of entries read from the table.
     read: u32,
 }
 
 impl Shared {
-    /// Makes the file of a clock that shows this UNIX time (ns) now, at rate 1.
+    /// Creates the file of a clock that shows this UNIX time (ns) now, at rate 1.
     pub fn create(path: &Path, highest: f64, unix: i64) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
         file.set_len(TABLE + 4 * u64::from(PLACES))?;
@@ -40,7 +40,7 @@ impl Shared {
         shared.write_times()?;
         let constants = [highest.to_ne_bytes(), unix.to_ne_bytes(), (unix - shared.real).to_ne_bytes()];
         shared.file.write_all_at(&constants.concat(), CONSTANTS)?;
-        // The layout last: without it the file is nobody's clock.
+        // Write the layout last: without it, processes do not use the file as a clock.
         shared.file.write_all_at(&LAYOUT.to_ne_bytes(), 0)?;
         Ok(shared)
     }
@@ -55,8 +55,8 @@ impl Shared {
         self.time + ((fast - self.real) as f64 * self.rate) as i64 + (real - fast)
     }
 
-    /// Changes the rate, for so long (ns) at most unless it is said again. Whoever reads meanwhile waits: an instant that
-    /// was read before this one is not after it.
+    /// Changes the rate, for at most this time (ns) unless it is renewed. Readers wait meanwhile: an instant read
+    /// before the change is not after one read later.
     pub fn set_rate(&mut self, rate: f64, longest: Option<i64>) -> io::Result<()> {
         let lease = |now: i64| longest.map_or(i64::MAX, |time| now + time);
         let now = monotonic();
@@ -72,7 +72,7 @@ impl Shared {
         self.write_sequence()
     }
 
-    /// The processes that have entered themselves since the last call.
+    /// The processes that have registered themselves since the last call.
     pub fn entered(&mut self) -> io::Result<Vec<Entry>> {
         let mut count = [0; 4];
         self.file.read_exact_at(&mut count, PROCESSES)?;
@@ -83,10 +83,10 @@ impl Shared {
             let mut entry = [0; 4];
             self.file.read_exact_at(&mut entry, place)?;
             let Some(entry) = Entry::of(i32::from_ne_bytes(entry)) else {
-                // It is being written.
+                // The entry is still being written.
                 break;
             };
-            // A place that is used again must not look as if it were written already.
+            // A reused place must not look as if it were already written.
             self.file.write_all_at(&[0; 4], place)?;
             found.push(entry);
             self.read = self.read.wrapping_add(1);

@@ -16,7 +16,7 @@ pub struct AccountTree {
 }
 
 impl AccountTree {
-    /// A node that there is.
+    /// Checks that a node exists.
     fn node(&self, node: u32) -> PyResult<u32> {
         let known = self.kernel.nodes().contains(&(node as usize));
         known.then_some(node).ok_or_else(|| PyValueError::new_err(format!("there is no node {node}")))
@@ -25,7 +25,8 @@ impl AccountTree {
 
 #[pymethods]
 impl AccountTree {
-    /// For each node but the root its parent, its shares (None: its parent's standing), and whether it is a user.
+    /// Each node except the root has a parent, shares (None: the factor of its parent), and a flag that is true for a
+    /// user.
     #[new]
     fn new(members: Vec<(u32, Option<f64>, bool)>) -> PyResult<Self> {
         let members: Vec<Member> = members
@@ -40,13 +41,13 @@ impl AccountTree {
         Ok(Self { kernel })
     }
 
-    /// What was charged to each node itself, summed up to the root.
+    /// Sum the charges of the nodes up to the root: the result includes the charges of members.
     fn totals<'py>(&self, py: Python<'py>, charged: PyReadonlyArray1<'py, f64>) -> PyResult<Column<'py>> {
         Ok(self.kernel.totals(self.per_node(charged.as_slice()?)?.to_vec()).into_pyarray(py))
     }
 
-    /// Normalised shares, normalised usage, effective usage, level fair share and factor of each node under a rule,
-    /// from the usage of each node with its members'.
+    /// Return normalised shares, normalised usage, effective usage, level fair share and factor of each node under a
+    /// rule. `usage` is the usage of each node including its members.
     fn standing<'py>(
         &self,
         py: Python<'py>,
@@ -77,7 +78,7 @@ impl AccountTree {
     }
 }
 
-/// No usage yet under a kind of decay, by its name; the periods of decay count from `begin` on.
+/// Creates zero usage with a kind of decay, given by name; the periods of decay begin at `begin`.
 fn usage_of(accounts: &Tree, decay: &str, half_life: f64, step: (f64, f64), begin: f64) -> PyResult<Usage> {
     match decay {
         "slurm" => Ok(Usage::Slurm(PeriodicUsage::new(accounts, half_life, begin))),
@@ -91,7 +92,7 @@ fn usage_of(accounts: &Tree, decay: &str, half_life: f64, step: (f64, f64), begi
     }
 }
 
-/// The accounts of a run: the tree and how usage is counted and compared, and what jobs are charged to.
+/// The accounts of a run: the tree, the rules for counting and comparing usage, and the charges of jobs.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct AccountInputs<'py> {
@@ -99,24 +100,24 @@ pub struct AccountInputs<'py> {
     rule: String,
     damping: f64,
     least_usage: f64,
-    /// What a unit of each resource counts, and whether the dearest alone is charged.
+    /// The weight of a unit of each resource, and whether only the most expensive resource is charged.
     weights: Vec<f64>,
     max_tres: bool,
     decay: String,
     half_life: f64,
-    /// Factor and period of decay by steps.
+    /// Factor and period of the decay by steps.
     step: (f64, f64),
-    /// For each job the node that it is charged to, `u32::MAX` where it is charged to none; and by how much more.
+    /// For each job the node that it is charged to, `u32::MAX` if none; and the factor of its charges.
     node: PyReadonlyArray1<'py, u32>,
     usage_factor: Option<PyReadonlyArray1<'py, f64>>,
-    /// Past use of nodes.
+    /// Past usage of nodes.
     initial: Vec<(u32, f64)>,
-    /// Whether usage is recorded at each calculation.
+    /// True if usage is recorded at each calculation.
     pub record: bool,
 }
 
 impl AccountInputs<'_> {
-    /// What is given of the accounts, and their usage at the origin of the run.
+    /// Creates the accounts, and their usage at the origin of the run.
     pub fn parts(&self, py: Python<'_>, origin: f64) -> PyResult<(Accounts, Usage)> {
         let tree = self.tree.borrow(py).kernel.clone();
         let entry = named(&self.rule)
@@ -141,7 +142,7 @@ impl AccountInputs<'_> {
     }
 }
 
-/// What each node of a tree of accounts has used.
+/// The usage of each node of an account tree.
 #[pyclass(module = "batchlab._kernel")]
 pub struct AccountUsage {
     tree: Py<AccountTree>,
@@ -150,8 +151,8 @@ pub struct AccountUsage {
 
 #[pymethods]
 impl AccountUsage {
-    /// No usage; `decay` is `"exact"`, `"slurm"` or `"steps"`, with a half-life (s, may be infinite), or a factor and a
-    /// period (s). Slurm's first pass, and periods, count from `begin` (s) on.
+    /// Start without usage. `decay` is `"exact"`, `"slurm"` or `"steps"`, with a half-life (s, may be infinite), or a
+    /// factor and a period (s). Slurm's first pass, and periods, count from `begin` (s) on.
     #[new]
     fn new(
         py: Python<'_>,
@@ -166,39 +167,39 @@ impl AccountUsage {
         Ok(Self { tree: tree.clone_ref(py), kernel })
     }
 
-    /// Charges a user `rate` per second from `start` (s) on.
+    /// Charge a user `rate` per second from `start` (s) on.
     fn start(&mut self, py: Python<'_>, node: u32, rate: f64, start: f64) -> PyResult<()> {
         let tree = self.tree.borrow(py);
         self.kernel.start(&tree.kernel, Charge { node: tree.node(node)?, rate, start });
         Ok(())
     }
 
-    /// Stops charging what was started so.
+    /// Stop a charge that was started with the same arguments.
     fn end(&mut self, py: Python<'_>, node: u32, rate: f64, start: f64, now: f64) -> PyResult<()> {
         let tree = self.tree.borrow(py);
         self.kernel.end(&tree.kernel, Charge { node: tree.node(node)?, rate, start }, now);
         Ok(())
     }
 
-    /// Adds past use to a node, and to all that it is part of.
+    /// Add past usage to a node, and to all of its ancestors.
     fn add(&mut self, py: Python<'_>, node: u32, now: f64, amount: f64) -> PyResult<()> {
         let tree = self.tree.borrow(py);
         self.kernel.add(&tree.kernel, tree.node(node)?, now, amount);
         Ok(())
     }
 
-    /// Ends a period of calculation.
+    /// End a period of calculation.
     fn calculate(&mut self, py: Python<'_>, now: f64) {
         self.kernel.pass(&self.tree.borrow(py).kernel, now);
     }
 
-    /// The usage of each node.
+    /// Return the usage of each node.
     fn usage<'py>(&self, py: Python<'py>, now: f64) -> Column<'py> {
         self.kernel.all(now).into_pyarray(py)
     }
 }
 
-/// How priorities are computed, as Python hands it over.
+/// The parameters of the multifactor priority.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Settings {
@@ -240,11 +241,11 @@ fn multifactor(settings: Settings) -> PyResult<Multifactor> {
     })
 }
 
-/// The factors age and size, the sum and the priority of each job.
+/// Return the age and size factors, the sum and the priority of each job.
 ///
-/// `jobs` has a row for each job: seconds for which it is eligible, nodes, processors, requested time (s), the factors
-/// association, fair share, partition and quality of service, nice, site; `resources` the part of each resource that it
-/// asks for.
+/// `jobs` has a row for each job: seconds since it became eligible, nodes, processors, requested time (s), the factors
+/// association, fair share, partition and quality of service, nice, site. `resources` is the requested fraction of each
+/// resource.
 #[pyfunction]
 pub fn multifactor_priorities<'py>(
     py: Python<'py>,
@@ -279,14 +280,14 @@ pub fn multifactor_priorities<'py>(
     Ok((ages.into_pyarray(py), sizes.into_pyarray(py), sums.into_pyarray(py), priorities.into_pyarray(py)))
 }
 
-/// The part of all use in windows, the newest first, that was one's own, in per cent; each window counts `decay` times the
-/// one after it.
+/// Return the share of `own` in `total` usage in windows, newest first, per cent; the weight of each window is `decay`
+/// times that of the next newer one.
 #[pyfunction]
 pub fn share_in_windows(own: Vec<f64>, total: Vec<f64>, decay: f64) -> f64 {
     effective_share(&own, &total, decay)
 }
 
-/// Target minus usage, both in per cent; 0 above a target marked `+`, and below one marked `-`.
+/// Return target minus usage, both in per cent; 0 for usage above a target marked `+`, or below one marked `-`.
 #[pyfunction]
 pub fn target_delta(target: f64, mark: &str, usage: f64) -> PyResult<f64> {
     let kind = match mark {

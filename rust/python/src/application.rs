@@ -1,4 +1,4 @@
-//! Applications as the Python side describes them, and the columns of jobs that run them.
+//! Applications and the columns of jobs that run them, converted from Python.
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -21,13 +21,12 @@ use crate::rounds::RoundProgram;
 /// Parameters
 /// ----------
 /// formula
-///     Its text, in the usual subset of ExprTk that docs/applications.md describes; or a number; or a
-///     formula.
+///     Its text, in the subset of ExprTk described in docs/applications.md; or a number; or a formula.
 ///
 /// Raises
 /// ------
 /// ApplicationError
-///     If the text is no formula; the message says at which character and why.
+///     If the text is not a formula; the message contains the position and the reason.
 ///
 /// Examples
 /// --------
@@ -61,7 +60,7 @@ impl std::hash::Hash for Formula {
     }
 }
 
-/// What a formula may be made of.
+/// The types that a formula can be created from.
 #[derive(FromPyObject)]
 enum Source<'py> {
     Formula(PyRef<'py, Formula>),
@@ -86,25 +85,25 @@ impl Formula {
         Ok(Self { kernel: Arc::new(kernel) })
     }
 
-    /// As it was written.
+    /// The text of the formula.
     #[getter]
     fn text(&self) -> &str {
         self.kernel.text()
     }
 
-    /// The number that it is, or None.
+    /// The number if the formula is a plain number, otherwise None.
     #[getter]
     fn number(&self) -> Option<f64> {
         self.kernel.as_number()
     }
 
-    /// The names in it, each once, in order of appearance.
+    /// The distinct names in the formula, in order of appearance.
     #[getter]
     fn names<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyTuple>> {
         pyo3::types::PyTuple::new(py, self.kernel.names())
     }
 
-    /// Give its value, given what its names mean: numbers, or texts to be compared.
+    /// Evaluate the formula with values of its names: numbers, or texts for comparisons.
     #[pyo3(signature = (**names))]
     fn __call__(&self, py: Python<'_>, names: Option<BTreeMap<String, Argument>>) -> PyResult<f64> {
         let names = names.unwrap_or_default().into_iter().map(|(name, value)| (name, value.into())).collect();
@@ -132,7 +131,7 @@ impl Formula {
     }
 }
 
-/// A job argument, as Python has it.
+/// A job argument of Python.
 #[derive(FromPyObject)]
 pub enum Argument {
     Number(f64),
@@ -148,7 +147,7 @@ impl From<Argument> for Value {
     }
 }
 
-/// An application, made once of `batchlab.Application` for all jobs that run it.
+/// An application, converted once from `batchlab.Application` for all jobs that run it.
 #[pyclass(module = "batchlab._kernel", frozen)]
 pub struct Application {
     pub model: Arc<kernel::Application>,
@@ -170,7 +169,7 @@ impl Application {
     }
 }
 
-// The attributes of the dataclasses in `batchlab.application`, which have checked them.
+// The attributes of the dataclasses in `batchlab.application`, which validate them.
 
 #[derive(FromPyObject)]
 struct Description {
@@ -197,7 +196,7 @@ struct PhaseDescription {
 
 struct TaskDescription(Task);
 
-/// A formula for the total, or the amounts themselves.
+/// A formula for the total, or explicit amounts.
 #[derive(FromPyObject)]
 enum Amounts {
     Total(Formula),
@@ -324,26 +323,26 @@ fn own(formula: &Formula) -> KernelFormula {
     KernelFormula::clone(&formula.kernel)
 }
 
-/// What jobs are besides their rows of numbers: `batchlab.workload.elastic` gives it.
+/// The properties of jobs besides their rows of numbers, from `batchlab.workload.elastic`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct ElasticColumns<'py> {
     job_type: PyReadonlyArray1<'py, u8>,
     tasks_min: PyReadonlyArray1<'py, i64>,
     tasks_max: PyReadonlyArray1<'py, i64>,
-    /// Which of the applications; negative where the run time is given.
+    /// The index of the application; negative if the run time is given.
     application: PyReadonlyArray1<'py, i64>,
     applications: Vec<PyRef<'py, Application>>,
-    /// Which of the sets of arguments.
+    /// The index of the set of arguments.
     arguments: PyReadonlyArray1<'py, i64>,
     argument_sets: Vec<BTreeMap<String, Argument>>,
-    /// Which of the orders of ranks.
+    /// The index of the rank order.
     rank_order: PyReadonlyArray1<'py, i64>,
     /// Names, or lists of ranks.
     rank_orders: Vec<RankOrderGiven>,
 }
 
-/// How the ranks of a job take the places on its nodes: a rule by name, or the ranks in order.
+/// A rank order: a rule by name, or a list of ranks.
 #[derive(FromPyObject)]
 enum RankOrderGiven {
     Named(String),
@@ -364,7 +363,7 @@ impl RankOrderGiven {
     }
 }
 
-/// The same, row by row, as the simulation takes it.
+/// The properties of jobs, row by row, for the simulation.
 #[pyclass(module = "batchlab._kernel", frozen)]
 pub struct ApplicationJobs {
     pub jobs: Vec<ApplicationJob>,
@@ -425,7 +424,7 @@ fn argument_set(arguments: BTreeMap<String, Argument>) -> Arc<BTreeMap<String, V
     Arc::new(arguments.into_iter().map(|(name, value)| (name, value.into())).collect())
 }
 
-/// An `ApplicationError` of the package.
+/// Creates an `ApplicationError` of the package.
 pub fn application_error(py: Python<'_>, message: &str) -> PyErr {
     static KIND: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     match KIND.import(py, "batchlab.errors", "ApplicationError") {

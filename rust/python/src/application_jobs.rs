@@ -1,4 +1,4 @@
-//! Jobs that carry applications, as Python describes them and sees them.
+//! Jobs with applications: conversion from and to Python.
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::messages::look_for_signals;
 use crate::network::{NetworkPart, network};
 use crate::platform::Platform;
 
-/// Applications of jobs, and what they run on.
+/// The applications of jobs, and the platform on which they run.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct ApplicationInputs<'py> {
@@ -30,35 +30,35 @@ pub struct ApplicationInputs<'py> {
     hosts: Vec<u32>,
     /// The resource that counts GPUs.
     gpus: Option<usize>,
-    /// How activities share what they use.
+    /// The network model, which defines how activities share resources.
     network: NetworkPart,
     jobs: PyRef<'py, ApplicationJobs>,
-    /// Whether ranks or allocators go by what ranks send to each other; and where nodes are in their network, where ranks are
-    /// mapped.
+    /// True if rank orders or allocators use the messages between ranks; and the positions of nodes in their network,
+    /// if ranks are mapped.
     by_messages: bool,
     fabric: Option<Py<Fabric>>,
-    /// Whether evolving requests are clipped to the limits of their jobs.
+    /// True if evolving requests are clipped to the limits of their jobs.
     clip_requests: bool,
-    /// Whether to write down when each task began and ended.
+    /// True if the begin and end of each task are recorded.
     log_tasks: bool,
-    /// Whether each link counts as a hop, where messages are counted.
+    /// True for links that count as a hop, if messages are counted.
     hop_links: Option<Vec<bool>>,
     sensors: Option<SensorNumbers>,
 }
 
-/// What to look at, and how often.
+/// The sampled parts of the platform, and the interval.
 #[derive(FromPyObject)]
 struct SensorNumbers {
     interval: f64,
     since: Option<f64>,
-    /// Links that are the network.
+    /// The links of the network.
     network: Vec<u32>,
-    /// Links that are looked at one by one.
+    /// Links that are sampled individually.
     links: Vec<u32>,
 }
 
 impl ApplicationInputs<'_> {
-    /// The jobs that carry applications, what runs them, and what samples the platform.
+    /// Creates the jobs with applications, their execution engine, and the sensor of the platform.
     pub fn parts(self) -> PyResult<(scenario::ApplicationJobs, Execution, Option<PlatformSensor>)> {
         let options = Options { clip_requests: self.clip_requests, log_tasks: self.log_tasks };
         let network = network(self.network)?;
@@ -87,7 +87,7 @@ impl ApplicationInputs<'_> {
     }
 }
 
-/// Adds up what the ranks of each job send to each other; once for jobs that are alike.
+/// Sums the messages between the ranks of each job, once for all equal jobs.
 fn find_messages(jobs: &mut [ApplicationJob]) {
     let mut known: HashMap<_, Option<Arc<MessageMatrix>>> = HashMap::new();
     for job in jobs {
@@ -98,7 +98,7 @@ fn find_messages(jobs: &mut [ApplicationJob]) {
     }
 }
 
-/// Which events a scheduler is asked about, one by one.
+/// The events for which a scheduler is called individually.
 #[derive(FromPyObject)]
 #[expect(clippy::struct_excessive_bools, reason = "Python names them")]
 pub struct Invocation {
@@ -128,7 +128,7 @@ impl From<Invocation> for TriggerRules {
     }
 }
 
-/// The jobs that can be resized at this very instant: one whose end at its limit is due now cannot.
+/// The jobs that can be resized at this instant; a job that has just reached its time limit cannot.
 pub fn at_point(kernel: &Kernel<Replay>) -> Vec<u32> {
     kernel.applications().map_or(Vec::new(), |applications| {
         let points = applications.at_scheduling_point().iter().map(|point| point.job);
@@ -136,7 +136,7 @@ pub fn at_point(kernel: &Kernel<Replay>) -> Vec<u32> {
     })
 }
 
-/// What was seen of the platform, as columns and matrices; None where that is not recorded.
+/// The samples of the platform, as columns and matrices; None if they are not recorded.
 pub fn sensed<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Option<Bound<'py, PyDict>>> {
     let Some(sensor) = &kernel.recorders().platform else { return Ok(None) };
     let sensed = &sensor.samples;
@@ -152,7 +152,7 @@ pub fn sensed<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Option<
     Ok(Some(result))
 }
 
-/// The times of tasks, as columns; None where they are not recorded.
+/// The times of tasks, as columns; None if they are not recorded.
 pub fn task_times<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Option<Bound<'py, PyDict>>> {
     let Some(log) = kernel.applications().and_then(|applications| applications.execution.task_log()) else {
         return Ok(None);
@@ -170,7 +170,7 @@ pub fn task_times<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Opt
     Ok(Some(result))
 }
 
-/// The messages of each job and class, as columns; None where they are not counted.
+/// The messages of each job and class, as columns; None if they are not counted.
 pub fn messages<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Option<Bound<'py, PyDict>>> {
     let Some(counts) = kernel.applications().and_then(|running| running.execution.message_counts()) else {
         return Ok(None);
@@ -189,7 +189,7 @@ pub fn messages<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Optio
     Ok(Some(result))
 }
 
-/// What was taken of each link, as columns; None where messages are not counted.
+/// The use of each link, as columns; None if messages are not counted.
 pub fn links<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Option<Bound<'py, PyDict>>> {
     let Some(running) = kernel.applications().filter(|running| running.execution.message_counts().is_some())
     else {
@@ -205,7 +205,7 @@ pub fn links<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Option<B
     Ok(Some(result))
 }
 
-/// The nodes by rank of jobs whose ranks were not packed: rows, where each begins, and the nodes.
+/// The nodes by rank of jobs with ranks that were not packed: rows, the start of each in `nodes`, and the nodes.
 pub fn ranks<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Option<Bound<'py, PyDict>>> {
     let Some(running) = kernel.applications() else { return Ok(None) };
     let (mut rows, mut offsets, mut nodes) = (Vec::new(), vec![0_i64], Vec::new());
@@ -221,11 +221,11 @@ pub fn ranks<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Option<B
     Ok(Some(result))
 }
 
-/// How long the application of each job ran that has one and is over, by its own clock; else NaN.
+/// The duration of the application of each finished job that has one, by its own clock; otherwise NaN.
 pub fn application_times<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> Bound<'py, PyArray1<f64>> {
     let jobs = &kernel.state().jobs;
     let seconds = |job: u32| {
-        // Of a job that was broken off nothing was noted.
+        // Nothing is recorded for an aborted job.
         let is_known = jobs.state(job) == JobState::Completed || jobs.run_time(job) > 0.0;
         let is_over = kernel.view().has_application(job) && !jobs.end_time(job).is_nan();
         if is_known && is_over { jobs.run_time(job) } else { f64::NAN }
@@ -233,11 +233,11 @@ pub fn application_times<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> Bound
     (0..jobs.len() as u32).map(seconds).collect::<Vec<f64>>().into_pyarray(py)
 }
 
-/// Instants between two looks at signals: each takes Python's lock.
+/// Number of instants between two checks for signals: each takes the GIL.
 const LOOKS: u32 = 4096;
 
-/// Run what job `row` carries alone from `begin` on, rank `r` on host `hosts[r]`, with so many GPUs of each; give how
-/// many seconds that takes. Where it cannot be done, a `ValueError` says why.
+/// Run the application of job `row` alone from `begin` on, rank `r` on host `hosts[r]`, with this number of GPUs of
+/// each host; return its duration in seconds. Raise `ValueError` with the reason if it cannot run.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn run_job_alone(

@@ -1,11 +1,11 @@
-//! Numbers that Python code passes about nodes, rows, tasks and amounts. Python's integers have no bound: one that the kernel
-//! has no number for is refused like any other that breaks a rule.
+//! Numbers in arguments for nodes, rows, tasks and amounts. Python's integers are unbounded: values out of range of the
+//! kernel's types are errors like any other invalid value.
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 
 use crate::errors::decision_error;
 
-/// A whole number of Python, or the error that names the argument and its rule.
+/// Converts a Python integer; the error names the argument and its rule.
 fn whole<'a, 'py, T>(number: Borrowed<'a, 'py, PyAny>, name: &str, rule: &str) -> PyResult<T>
 where
     T: FromPyObject<'a, 'py, Error = PyErr>,
@@ -21,7 +21,7 @@ where
     })
 }
 
-/// Arguments of methods: the type of each, what it holds, its name in Python, and its rule.
+/// Argument types of methods: the type, its value type, its name in Python, and its rule.
 macro_rules! whole_numbers {
     ($($(#[$text:meta])* $argument:ident($held:ty): $name:literal, $rule:literal;)*) => {$(
         $(#[$text])*
@@ -45,17 +45,17 @@ whole_numbers! {
     Row(u32): "row", "rows are numbered from 0 in the order of the workload";
     /// A number of tasks.
     Tasks(u32): "tasks", "must be a number of tasks, from 0 to 4294967295";
-    /// The most tasks that are asked for.
+    /// The maximum number of tasks.
     Limit(u32): "limit", "must be a number of tasks, from 0 to 4294967295";
     /// A number of GPUs.
     Gpus(u32): "gpus", "must be a number of GPUs, from 0 to 4294967295";
-    /// The place of a control among those of a run.
+    /// The index of a control in the option `control` of a run.
     ControlNumber(u32): "control", "controls are numbered from 0 in the order of the run's option control";
-    /// How much of a resource.
+    /// An amount of a resource.
     Amount(i64): "amount", "must be from 0 to what the node has";
 }
 
-/// Seconds, or a rate: a number of Python that is beyond all float64 is infinite.
+/// Seconds or a rate; a Python number out of the range of float64 is infinite.
 #[derive(Clone, Copy)]
 pub struct Real(pub f64);
 

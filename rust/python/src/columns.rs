@@ -1,4 +1,4 @@
-//! The columns of a workload, as the Python side hands them over, and columns of what became of it.
+//! The columns of a workload, converted from Python, and columns of results.
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::limits::LimitColumns;
 use crate::preemption::PreemptionColumns;
 use crate::reservations::ReservationColumns;
 
-/// The amount of one resource that each task asks: the same for all jobs, or one value per job.
+/// The amount of one resource per task: the same for all jobs, or one value per job.
 #[derive(FromPyObject)]
 enum Amount<'py> {
     Same(i64),
@@ -34,12 +34,12 @@ impl Amount<'_> {
     }
 }
 
-/// Only a limit may be infinite, which is none, and what is planned with.
+/// Returns whether a value is allowed: only requested times and time limits may be infinite.
 fn may_be(name: &str, value: f64) -> bool {
     value.is_finite() || matches!(name, "requested_time" | "time_limit")
 }
 
-/// What jobs spend on their nodes besides their runs, seconds.
+/// Overheads of jobs, seconds.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct OverheadColumns<'py> {
@@ -69,7 +69,7 @@ impl OverheadColumns<'_> {
     }
 }
 
-/// What the multifactor priority asks of jobs besides their sizes.
+/// Job factors of the multifactor priority.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct FactorColumns<'py> {
@@ -92,7 +92,7 @@ impl FactorColumns<'_> {
     }
 }
 
-/// What happens to jobs while they run, job by job, a row for each leg.
+/// Events during the runs of jobs, ordered by job, one row per leg.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct RunEventColumns<'py> {
@@ -126,7 +126,7 @@ impl RunEventColumns<'_> {
     }
 }
 
-/// What a partition is to each of the jobs.
+/// Attributes of a partition for each job.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct PlaceColumns<'py> {
@@ -145,7 +145,7 @@ impl PlaceColumns<'_> {
     }
 }
 
-/// The values of a column; none where there is no column.
+/// The values of a column; empty if the column is missing.
 fn given<T: numpy::Element + Copy>(column: Option<&PyReadonlyArray1<'_, T>>) -> Vec<T> {
     column.map_or(Vec::new(), |column| column.as_array().to_vec())
 }
@@ -157,63 +157,63 @@ pub struct Columns<'py> {
     submit_time: PyReadonlyArray1<'py, f64>,
     run_time: PyReadonlyArray1<'py, f64>,
     requested_time: PyReadonlyArray1<'py, f64>,
-    /// How long each job may run; None where that is its requested_time.
+    /// The time limit of each job; None if it equals requested_time.
     time_limit: Option<PyReadonlyArray1<'py, f64>>,
     tasks: PyReadonlyArray1<'py, i64>,
     amounts: Vec<Amount<'py>>,
     tasks_per_node: Option<PyReadonlyArray1<'py, i64>>,
     exclusive: Option<PyReadonlyArray1<'py, bool>>,
-    /// The sets of nodes that jobs may be bound to, each as ranges of nodes.
+    /// The node sets that jobs may be bound to, each as ranges of nodes.
     node_sets: Vec<Vec<(u32, u32)>>,
-    /// The nodes of the partitions, each once, as ranges of nodes; none where the machine has no partitions.
+    /// The nodes of the distinct partitions, as ranges of nodes; empty if the machine has no partitions.
     partition_nodes: Vec<Vec<(u32, u32)>>,
-    /// The sets that a job may run in, in the order in which they are tried: places in `node_sets`; the set of which each is
-    /// what has the features that the job asks for; and the place of its partition in `partition_nodes`.
+    /// The sets that a job may run in, in the order of attempts. For each: its index in `node_sets`; the index of the
+    /// set before it was restricted to the requested features; and the index of its partition in `partition_nodes`.
     node_set_lists: Vec<Vec<(usize, usize, u32)>>,
-    /// The list of each job, counted from 1; 0 where it may use the whole machine.
+    /// 1 + the index of each job's list; 0 if it may use the whole machine.
     node_set_list: Option<PyReadonlyArray1<'py, u32>>,
     /// The tier of the partitions of each job.
     tier: Option<PyReadonlyArray1<'py, i32>>,
     /// The priority of the queue of each job.
     queue_priority: Option<PyReadonlyArray1<'py, i32>>,
-    /// The fewest nodes that each job takes.
+    /// The least number of nodes of each job.
     nodes: Option<PyReadonlyArray1<'py, f64>>,
     /// The numbers of the user, the association and the array of each job, from 1; 0 for none.
     user: Option<PyReadonlyArray1<'py, u32>>,
     association: Option<PyReadonlyArray1<'py, u32>>,
     array: Option<PyReadonlyArray1<'py, u32>>,
-    /// Whether each job may be put back to run again from its start; None where all may.
+    /// True if a job may be requeued to run again from its start; None if all may.
     requeue: Option<PyReadonlyArray1<'py, bool>>,
-    /// When each job is cancelled that has no run time of its own, infinite for the others; None where there is none.
+    /// The cancellation time of jobs without a known run time, infinity for others; None if there are no such jobs.
     cancelled_at: Option<PyReadonlyArray1<'py, f64>>,
-    /// What happens to jobs while they run; None where nothing does.
+    /// Events during the runs of jobs; None without events.
     run_events: Option<RunEventColumns<'py>>,
-    /// Seconds that jobs may run beyond their limits in the first partition of each, in the second, and so on.
+    /// Seconds that jobs may run beyond their time limits, in the first partition of each, in the second, and so on.
     over_time_limits: Vec<PyReadonlyArray1<'py, f64>>,
-    /// The first partition of each job, then the second, and so on, where they differ.
+    /// Attributes for the first partition of each job, then the second, and so on, if they differ.
     places: Vec<PlaceColumns<'py>>,
     factors: Option<FactorColumns<'py>>,
-    /// What jobs may have at a time; None where nothing is limited.
+    /// The limits of jobs; None without limits.
     limits: Option<LimitColumns<'py>>,
-    /// Which jobs may preempt which; None where none may.
+    /// The rules of preemption; None if no job may preempt another.
     preemption: Option<PreemptionColumns<'py>>,
-    /// When which nodes are reserved, and for which jobs; None where there are no reservations.
+    /// The reservations of nodes, and the jobs that use them; None without reservations.
     reservations: Option<ReservationColumns<'py>>,
-    /// What jobs spend on their nodes besides their runs; None where they spend nothing.
+    /// Overheads of jobs; None without overheads.
     overheads: Option<OverheadColumns<'py>>,
-    /// What a formula may name; with values where it does.
+    /// The names that a formula may use, with values for those that it uses.
     pub formula: Vec<(String, Option<PyReadonlyArray1<'py, f64>>)>,
-    /// Why jobs are rejected at their submission, by number; 0 where they are not, as far as is known.
+    /// The number of the reason for which a job is rejected at its submission; 0 if none is known.
     rejection: Option<PyReadonlyArray1<'py, u8>>,
 }
 
 impl Columns<'_> {
-    /// How long each job may run.
+    /// The time limit of each job.
     fn limits_of_time(&self) -> &PyReadonlyArray1<'_, f64> {
         self.time_limit.as_ref().unwrap_or(&self.requested_time)
     }
 
-    /// Checks what the kernel relies on; the Python side has given errors with more context before.
+    /// Checks the preconditions of the kernel; Python has raised errors with more context before.
     fn check(&self) -> PyResult<usize> {
         let count = self.submit_time.len();
         let lengths =
@@ -264,7 +264,7 @@ impl Columns<'_> {
         Ok(count)
     }
 
-    /// The node sets on a machine of so many nodes, and the numbers of those that the columns list.
+    /// The node sets on a machine with this number of nodes, and the numbers of the listed sets.
     pub fn sets(&self, nodes: u32) -> PyResult<(NodeSets, Vec<NodeSetId>)> {
         let is_there = |&(_, end): &(u32, u32)| end <= nodes;
         if !self.node_sets.iter().chain(&self.partition_nodes).flatten().all(is_there) {
@@ -275,12 +275,12 @@ impl Columns<'_> {
         Ok(NodeSets::of_partitions(nodes, as_sets(&self.node_sets), as_sets(&self.partition_nodes)))
     }
 
-    /// The number of the list of sets that a job may run in, from 1; 0 where it may use the whole machine.
+    /// 1 + the index of the list of sets that a job may run in; 0 if it may use the whole machine.
     fn list_of(&self, job: usize) -> usize {
         self.node_set_list.as_ref().map_or(0, |column| column.as_array()[job] as usize)
     }
 
-    /// The sets of a list; none where it stands for the whole machine.
+    /// The sets of a list; empty for the whole machine.
     fn sets_of(&self, list: usize) -> &[(usize, usize, u32)] {
         list.checked_sub(1).map_or(&[], |list| &self.node_set_lists[list])
     }
@@ -304,14 +304,14 @@ impl Columns<'_> {
         Rejection::ALL.get(usize::from(number).checked_sub(1)?).copied()
     }
 
-    /// Whether all jobs ask the same of every node that they may use.
+    /// Returns whether all jobs have the same request for each node.
     fn is_uniform(&self) -> bool {
         self.amounts.iter().all(|amount| matches!(amount, Amount::Same(_)))
             && self.tasks_per_node.is_none()
             && self.exclusive.is_none()
     }
 
-    /// The request of each job, in the first of its sets.
+    /// The request of each job in the first of its sets.
     fn requests(&self, count: usize, sets: &[NodeSetId], requests: &mut Requests) -> Vec<u32> {
         let mut intern = |row, list| {
             let whole = (NodeSetId::ALL, NodeSetId::ALL, 0);
@@ -330,7 +330,7 @@ impl Columns<'_> {
         of_job.collect()
     }
 
-    /// The scenario of the jobs on a machine of these capacities (node-major), and their records.
+    /// Creates the scenario of the jobs on a machine of these capacities (node-major), and their records.
     pub fn scenario(&self, resources: usize, capacity: &[i64]) -> PyResult<(Scenario, JobRecords)> {
         let mut requests = Requests::new(resources, capacity);
         let (node_sets, sets) = self.sets((capacity.len() / resources.max(1)) as u32)?;
@@ -342,7 +342,7 @@ impl Columns<'_> {
         let jobs: Vec<Job> = (0..count)
             .map(|row| Job {
                 row: row as u64,
-                // Adding 0 turns −0 into 0.
+                // Adding 0 converts −0 to 0.
                 submit_time: submit[row] + 0.0,
                 run_time: run[row] + 0.0,
                 requested_time: requested[row] + 0.0,
@@ -392,12 +392,12 @@ impl Columns<'_> {
         Ok((scenario, records))
     }
 
-    /// The requests of the jobs that may run in several sets; `asked` are those in the first of them.
+    /// The requests of jobs that may run in several sets; `asked` are their requests in the first set.
     fn alternatives(&self, asked: &[u32], sets: &[NodeSetId], requests: &mut Requests) -> Alternatives {
         if self.node_set_lists.iter().all(|list| list.len() == 1) {
             return Alternatives::default();
         }
-        // Jobs that ask the same in the first set of one list do so in the others.
+        // Jobs with equal requests in the first set of a list have equal requests in the others.
         let mut places: HashMap<(u32, usize), u32> = HashMap::new();
         let mut lists = Vec::new();
         let of_job = asked.iter().enumerate().map(|(row, &first)| {
@@ -418,7 +418,7 @@ impl Columns<'_> {
     }
 }
 
-/// Times during which jobs kept the same nodes, as columns.
+/// Intervals in which jobs held the same nodes, as columns.
 pub fn intervals<'py>(
     py: Python<'py>,
     log: &AllocationIntervals,

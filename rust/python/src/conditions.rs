@@ -1,4 +1,4 @@
-//! What jobs wait for before they enter the queue, as the Python side hands it over.
+//! Conditions of jobs before they enter the queue, converted from Python.
 use batchlab_kernel::workload::{ConditionState, Conditions, Dependencies, DependencyKind, NO_ARRAY, Need};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
@@ -7,20 +7,20 @@ use pyo3::prelude::*;
 /// The subject, the kind, and the delay in seconds.
 type NeedColumns = (u32, String, f64);
 
-/// What jobs wait for; rows are those of the workload, and a group's number is that of rows plus its place.
+/// Conditions of jobs; rows are those of the workload, and the number of a group is the number of rows plus its index.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct ConditionColumns<'py> {
     clauses: Vec<(u32, Vec<NeedColumns>)>,
     groups: Vec<Vec<u32>>,
     begin_times: Option<PyReadonlyArray1<'py, f64>>,
-    /// The array and the index in it of each row; none where no array has a limit.
+    /// The array and the index in it of each row; empty if no array has a limit.
     places: Vec<(Option<u32>, u32)>,
     limits: Vec<u32>,
 }
 
 impl ConditionColumns<'_> {
-    /// What is given, and how far it is at first. The Python side has given errors with more context before.
+    /// Creates the conditions, and their initial state. Python has raised errors with more context before.
     pub fn parts(self, jobs: usize) -> PyResult<(Conditions, ConditionState)> {
         let subjects = jobs + self.groups.len();
         let clauses: Vec<(u32, Vec<Need>)> =

@@ -1,4 +1,4 @@
-//! Controls of service rates that are written in Python: what they are asked, and their answers.
+//! Controls of service rates written in Python: their arguments and results.
 use batchlab_kernel::control::KeyEvent;
 use batchlab_kernel::decision::Decision;
 use pyo3::prelude::*;
@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 use crate::errors::policy_error;
 use crate::simulation::{Simulation, changed, looked_at};
 
-/// What a control outside the kernel goes by.
+/// The observations for a control outside the kernel.
 fn load<'py>(
     py: Python<'py>,
     simulation: &Bound<'py, Simulation>,
@@ -31,7 +31,7 @@ fn load<'py>(
     Ok(result)
 }
 
-/// Asks a control outside the kernel: `control(number, load)` gives a rate, or None to leave it as it is.
+/// Calls a control outside the kernel: `control(number, load)` returns a rate, or None to keep the current one.
 pub fn ask(
     simulation: &Bound<'_, Simulation>,
     hook: &Py<PyAny>,

@@ -1,4 +1,4 @@
-//! What can be done through a view: decisions.
+//! The decisions of a view.
 #![allow(clippy::doc_markdown, reason = "Python shows what stands at its methods, in the form of numpydoc")]
 
 use std::collections::BTreeMap;
@@ -25,22 +25,21 @@ impl View {
     /// job
     ///     The job; in the queue.
     /// nodes
-    ///     Its nodes: the number of tasks by node, or one node per task, by rank. Unless given, the
-    ///     allocator chooses.
+    ///     Its nodes: the number of tasks by node, or one node per task, by rank. By default the allocator chooses.
     /// tasks
-    ///     On how many tasks, of a job that is not rigid; those that it asks for unless given.
+    ///     Number of tasks, for a job that is not rigid; its requested number by default.
     /// gpus
-    ///     How many GPUs its application uses on each node; those that a task asks for unless given.
+    ///     Number of GPUs that its application uses on each node; the requested number per task by default.
     ///
     /// Returns
     /// -------
     /// bool
-    ///     False, and nothing done, where there is no place now, or one that would delay a reservation.
+    ///     False, and nothing changes, if the job does not fit now, or would delay a reservation.
     ///
     /// Raises
     /// ------
     /// DecisionError
-    ///     If it is not waiting, or cannot be on these nodes; or if no pass is being made.
+    ///     If the job is not waiting, or cannot be placed on these nodes; or if no pass is running.
     #[pyo3(signature = (job, nodes=None, *, tasks=None, gpus=None))]
     pub fn start(
         slf: &Bound<'_, Self>,
@@ -70,7 +69,7 @@ impl View {
         let decision = Decision::Start { job: job.slot, place, tasks };
         let effect = this.simulation_mut(py)?.kernel.decide(decision);
         let started = match effect {
-            // Where an allocator chose the nodes, a reservation may stand against it as against the kernel's.
+            // With nodes chosen by an allocator, a conflicting reservation is treated as with the kernel's allocator.
             Err(Refusal::Delays(_)) if chosen_by_allocator => false,
             Err(refusal) => return Err(refused(slf, job, "start", &refusal)),
             Ok(effect) => effect == Effect::Done,
@@ -81,24 +80,25 @@ impl View {
         Ok(started)
     }
 
-    /// Reserve for a waiting job until the end of this pass: no job starts that would delay it.
+    /// Make a reservation for a waiting job until the end of this pass: no job starts that would delay it.
     ///
     /// Parameters
     /// ----------
     /// job
-    ///     The job. A reservation that it has is changed.
+    ///     The job. An existing reservation is changed.
     /// time
-    ///     When, seconds. Unless given, as early as running jobs and earlier reservations let it.
+    ///     Time of the reservation, seconds. By default the earliest time allowed by running jobs and earlier
+    ///     reservations.
     ///
     /// Returns
     /// -------
     /// float
-    ///     When, seconds; infinite where it does not fit on what the machine offers.
+    ///     Time of the reservation, seconds; infinity if the job does not fit on the available capacity.
     ///
     /// Raises
     /// ------
     /// DecisionError
-    ///     If it is not waiting, or does not fit from that time on; or if no pass is being made.
+    ///     If the job is not waiting, or does not fit from that time on; or if no pass is running.
     #[pyo3(signature = (job, time=None))]
     fn reserve(slf: &Bound<'_, Self>, job: &Job, time: Option<Real>) -> PyResult<f64> {
         let at = time.map(|Real(time)| time);
@@ -109,35 +109,35 @@ impl View {
         }
     }
 
-    /// Take a waiting job out of the queue until it is released.
+    /// Hold a waiting job: it leaves the queue until it is released.
     fn hold(slf: &Bound<'_, Self>, job: &Job) -> PyResult<()> {
         Self::decide(slf, job, "be held", Decision::Hold(job.slot)).map(drop)
     }
 
-    /// Put a job that is on hold back into its place in the queue.
+    /// Release a held job: it returns to its place in the queue.
     fn release(slf: &Bound<'_, Self>, job: &Job) -> PyResult<()> {
         Self::decide(slf, job, "be released", Decision::Release(job.slot)).map(drop)
     }
 
-    /// End a waiting or running job: its state is killed.
+    /// Kill a waiting or running job: its state becomes killed.
     ///
     /// Raises
     /// ------
     /// DecisionError
-    ///     If it is neither, was started in this very pass, or ends at this very instant.
+    ///     If it is neither waiting nor running, was started in this pass, or ends at this instant.
     fn kill(slf: &Bound<'_, Self>, job: &Job) -> PyResult<()> {
         Self::decide(slf, job, "be killed", Decision::Kill(job.slot)).map(drop)
     }
 
-    /// Put a running job back into the queue.
+    /// Preempt a running job: it returns to the queue.
     ///
     /// Parameters
     /// ----------
     /// job
-    ///     The job; not started in this very pass, nor ending at this very instant.
+    ///     The job; not started in this pass, and not ending at this instant.
     /// mode
-    ///     What it keeps of its run: "requeue", nothing, it runs again from its start; "suspend", everything,
-    ///     it goes on where it was; "from_checkpoint", what was done at its latest checkpoint.
+    ///     The work that it keeps: "requeue", none, it runs again from its start; "suspend", all, it continues where it
+    ///     was; "from_checkpoint", the work up to its latest checkpoint.
     /// every
     ///     Seconds of its run between two checkpoints.
     ///
@@ -164,15 +164,14 @@ impl View {
         Self::decide(slf, job, "be preempted", Decision::Preempt { job: job.slot, keep }).map(drop)
     }
 
-    /// Take a running job from its nodes: it waits, and goes on where it was once it is started again.
+    /// Suspend a running job: it releases its nodes and waits, and continues where it was when it is started again.
     ///
-    /// The same as `preempt(job, mode="suspend")`; `start` resumes it, on nodes that may be others.
+    /// Equivalent to `preempt(job, mode="suspend")`; `start` resumes the job, possibly on other nodes.
     ///
     /// Parameters
     /// ----------
     /// job
-    ///     The job; not started in this very pass, nor ending at this very instant, and without an
-    ///     application.
+    ///     The job; not started in this pass, not ending at this instant, and without an application.
     ///
     /// Raises
     /// ------
@@ -182,37 +181,37 @@ impl View {
         Self::preempt(slf, job, "suspend", None)
     }
 
-    /// Serve a running job at a rate of its own from now on, whatever its nodes run at.
+    /// Set the service rate of a running job from now on, independent of the rate of its nodes.
     ///
     /// Parameters
     /// ----------
     /// job
-    ///     The job; running, and neither being launched nor completed.
+    ///     The job; running, and not in its launch or completion phase.
     /// rate
-    ///     Work per second, finite and >= 0; at 0 it keeps its nodes and waits.
+    ///     Work per second, finite and >= 0; at 0 the job keeps its nodes and does not progress.
     ///
     /// Raises
     /// ------
     /// DecisionError
-    ///     If it has no run that could be served at a rate, or carries an application.
+    ///     If the job is not being served, or has an application.
     fn set_rate(slf: &Bound<'_, Self>, job: &Job, rate: Real) -> PyResult<()> {
         let Real(rate) = rate;
         Self::decide(slf, job, "have this rate", Decision::SetRate { job: job.slot, rate }).map(drop)
     }
 
-    /// Serve jobs at another rate from now on on the nodes of a control.
+    /// Set the service rate of the nodes of a control from now on.
     ///
     /// Parameters
     /// ----------
     /// rate
     ///     Work per second, finite and >= 0.
     /// control
-    ///     Its place among those that were passed to the run as `control`.
+    ///     Its index in the argument `control` of the run.
     ///
     /// Raises
     /// ------
     /// DecisionError
-    ///     If there is no such control, or the rate is none.
+    ///     If there is no such control, or the rate is invalid.
     #[pyo3(signature = (rate, control=ControlNumber(0)))]
     fn set_service_rate(slf: &Bound<'_, Self>, rate: Real, control: ControlNumber) -> PyResult<()> {
         let (Real(rate), ControlNumber(control)) = (rate, control);
@@ -221,42 +220,43 @@ impl View {
         done.map(drop).map_err(|refusal| decision_error(slf.py(), &format!("{refusal}.")))
     }
 
-    /// Set what a job's run time is taken to be: its estimate.
+    /// Set the estimate of a job's run time.
     ///
     /// Parameters
     /// ----------
     /// job
-    ///     The job; not done yet.
+    ///     The job; not finished.
     /// seconds
-    ///     From its start, finite and >= 0.
+    ///     Seconds from its start, finite and >= 0.
     fn set_estimate(slf: &Bound<'_, Self>, job: &Job, seconds: Real) -> PyResult<()> {
         let Real(seconds) = seconds;
         let decision = Decision::SetEstimate { job: job.slot, seconds };
         Self::decide(slf, job, "have this estimate", decision).map(drop)
     }
 
-    /// Change the nodes of a running job whose application lets it.
+    /// Change the nodes of a running job with an application that allows it.
     ///
-    /// At once where it is at a scheduling point or asks for it, else from its next scheduling point on.
+    /// The change is immediate if the job is at a scheduling point or requests it; otherwise it takes effect at its
+    /// next scheduling point.
     ///
-    /// Nodes that it gains are its own from now on. It loses its last ranks, and gains such nodes as the
-    /// allocator chooses, unless they are given.
+    /// Added nodes are allocated to the job from now on. By default the job loses its last ranks, and the allocator
+    /// chooses the nodes that it gains.
     ///
     /// Parameters
     /// ----------
     /// job
     ///     The job; running.
     /// tasks
-    ///     How many tasks it is to have.
+    ///     New number of tasks.
     /// nodes
-    ///     In place of that, one node per task, by rank.
+    ///     Instead of `tasks`, one node per task, by rank.
     /// gpus
-    ///     With nodes, how many GPUs its application uses on each of them; as before unless given.
+    ///     With `nodes`, the number of GPUs that the application uses on each of them; unchanged by default.
     ///
     /// Raises
     /// ------
     /// DecisionError
-    ///     If it does not run, cannot be resized or not to this size, or there is no room.
+    ///     If the job is not running, cannot be resized or not to this size, or the nodes are not free.
     #[pyo3(signature = (job, tasks=None, *, nodes=None, gpus=None))]
     fn resize(
         slf: &Bound<'_, Self>,
@@ -283,7 +283,7 @@ impl View {
         Self::decide(slf, job, &what, Decision::Resize { job: job.slot, size }).map(drop)
     }
 
-    /// Set arguments that the formulas of a job's application see from its next start or resizing on.
+    /// Set arguments that the formulas of a job's application use from its next start or resize on.
     fn set_runtime_arguments(
         slf: &Bound<'_, Self>,
         job: &Job,
@@ -294,17 +294,17 @@ impl View {
         Self::decide(slf, job, "have runtime arguments", decision).map(drop)
     }
 
-    /// Drain a node: no further job starts there; the jobs on it stay.
+    /// Drain a node: no further job starts there; its running jobs continue.
     fn drain(&self, py: Python<'_>, node: Node) -> PyResult<()> {
         self.decide_about_node(py, node, "be drained", Decision::Drain(node.0))
     }
 
-    /// Let jobs start on a drained node again.
+    /// Resume a drained node: jobs may start on it again.
     fn resume(&self, py: Python<'_>, node: Node) -> PyResult<()> {
         self.decide_about_node(py, node, "be resumed", Decision::Resume(node.0))
     }
 
-    /// Keep amounts of a node's resources from jobs, by name, in place of what was kept from them before.
+    /// Withhold amounts of a node's resources from jobs, by name, in place of those withheld before.
     fn reserve_capacity(&self, py: Python<'_>, node: Node, amounts: &Bound<'_, PyDict>) -> PyResult<()> {
         let mut kept = vec![0; self.resources.len()];
         for (name, amount) in amounts {
@@ -320,22 +320,22 @@ impl View {
         self.decide_about_node(py, node, "reserve this", decision)
     }
 
-    /// Ask to be called at a time.
+    /// Request a call at a given time.
     ///
     /// Parameters
     /// ----------
     /// time
     ///     Seconds; not before now.
     /// watching
-    ///     Only to watch: it keeps no run going, and no pass follows.
+    ///     Only observe: the timer does not keep the run going, and no pass follows.
     /// repairing
-    ///     Only to let jobs start on nodes again, with ``resume``: it keeps a run going while a waiting job fits on
-    ///     the machine with all its nodes.
+    ///     Only resume nodes, with ``resume``: the timer keeps the run going while a waiting job fits on the machine
+    ///     with all its nodes.
     ///
     /// Raises
     /// ------
     /// DecisionError
-    ///     If the time is before now, or a timer is to watch only and to repair.
+    ///     If the time is before now, or a timer is both watching and repairing.
     #[pyo3(signature = (time, *, watching=false, repairing=false))]
     fn wake(&self, py: Python<'_>, time: Real, watching: bool, repairing: bool) -> PyResult<()> {
         let Real(time) = time;
@@ -356,7 +356,7 @@ impl View {
 }
 
 impl View {
-    /// Takes a decision about a job: what it brought about, or the error that says why it is refused.
+    /// Applies a decision about a job; returns its effect, or the error with the reason of its refusal.
     fn decide(slf: &Bound<'_, Self>, job: &Job, what: &str, decision: Decision) -> PyResult<Effect> {
         job.check_home(slf)?;
         let effect = slf.get().simulation_mut(slf.py())?.kernel.decide(decision);
@@ -372,7 +372,7 @@ impl View {
     }
 }
 
-/// Where a job is to start, None where the allocator finds no place; and whether an allocator outside chose it.
+/// The placement for the start of a job, None if the allocator finds none; and whether an allocator outside chose it.
 fn where_to(
     view: &Bound<'_, View>,
     job: &Job,
@@ -389,7 +389,7 @@ fn where_to(
     }
 }
 
-/// How many tasks are placed where the nodes are given.
+/// Number of placed tasks, if the nodes are given.
 fn placed_tasks(place: &Where) -> Option<u64> {
     match place {
         Where::Nodes(placement) => {

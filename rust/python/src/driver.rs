@@ -1,4 +1,4 @@
-//! The loop of a simulation that asks outside the kernel: one crossing per question.
+//! The loop of a simulation with hooks outside the kernel: one crossing of the boundary per call.
 use batchlab_kernel::decision::Decision;
 use batchlab_kernel::record::Change;
 use batchlab_kernel::replay::Replay;
@@ -14,21 +14,21 @@ use crate::panics::detached;
 use crate::placements::placement;
 use crate::simulation::{Simulation, changed, looked_at, report_to, stuck};
 
-/// What is asked at which point; None where nothing is.
+/// The hook for each kind of yield point; None if there is none.
 #[derive(FromPyObject)]
 pub struct Hooks {
-    /// `schedule(view)`: makes decisions, or returns jobs to be started in order. None: the caller decides, to whom the
-    /// loop returns at each decision.
+    /// `schedule(view)`: makes decisions, or returns jobs to be started in order. None: the caller decides; the loop
+    /// returns to it at each decision.
     schedule: Option<Py<PyAny>>,
     /// `order(queue, now)`: keys, one per queued job.
     order: Option<Py<PyAny>>,
-    /// `estimate(job, view)`: seconds, at its submission.
+    /// `estimate(job, view)`: seconds, at the submission of the job.
     estimate: Option<Py<PyAny>>,
-    /// `correct(job, view)`: seconds, when it has run for its estimate.
+    /// `correct(job, view)`: seconds, when the job has run for its estimate.
     correct: Option<Py<PyAny>>,
-    /// `learn(job, view)`: it has ended.
+    /// `learn(job, view)`: the job has ended.
     learn: Option<Py<PyAny>>,
-    /// What predictors are given.
+    /// The view for predictors.
     predictor_view: Py<View>,
     /// `changed(changes, view)`: (change, job or node) pairs.
     changed: Option<Py<PyAny>>,
@@ -40,14 +40,14 @@ pub struct Hooks {
     wake: Option<Py<PyAny>>,
 }
 
-/// Why a simulation is driven no further.
+/// The reason why driving a simulation stopped.
 #[derive(Clone, Copy)]
 enum Stop {
-    /// Nothing is left to happen until the given time.
+    /// No event is left until the given time.
     Over,
-    /// The given number of instants is done.
+    /// The given number of instants has been processed.
     Instants,
-    /// The caller is to decide.
+    /// The caller must decide.
     Decision,
 }
 
@@ -61,7 +61,7 @@ impl Stop {
     }
 }
 
-/// Drives a simulation until a time, inclusive, for so many instants, or until the caller is to decide.
+/// Drives a simulation until a time, inclusive, for a number of instants, or until the caller must decide.
 fn drive(
     simulation: &Bound<'_, Simulation>,
     time: f64,
@@ -104,8 +104,8 @@ fn drive(
     Ok(Stop::Over)
 }
 
-/// Goes on to the next point at which something outside is asked; to the end, where nothing is left to happen until a time; or
-/// for so many instants.
+/// Advances to the next yield point that needs an answer from outside; to the end, if no event is left until a time; or
+/// for a number of instants.
 fn next_question(kernel: &mut Kernel<Replay>, time: Time, instants: &mut u64) -> YieldPoint {
     loop {
         let next = kernel.next_time();
@@ -125,8 +125,9 @@ fn next_question(kernel: &mut Kernel<Replay>, time: Time, instants: &mut u64) ->
 
 #[pymethods]
 impl Simulation {
-    /// Goes on until a time, inclusive, asking the hooks; at most so many instants. Gives why it stopped: "over",
-    /// "instants", or "decision" where there is no hook that decides: the caller does, and then calls `end_decision`.
+    /// Run until a time, inclusive, and call the hooks; for at most `instants` instants. Return the reason of the stop:
+    /// "over", "instants", or "decision" if there is no hook that decides. In that case the caller decides, and then
+    /// calls `end_decision`.
     #[pyo3(signature = (time, hooks, view, progress=None, instants=u64::MAX))]
     fn drive_until(
         slf: &Bound<'_, Self>,
@@ -139,26 +140,26 @@ impl Simulation {
         drive(slf, time, &hooks, view, progress.as_ref(), instants).map(Stop::name)
     }
 
-    /// Tells the hooks what changed since they were told last, in the midst of a pass too.
+    /// Report the changes since the last report to the hooks; also possible during a pass.
     #[pyo3(name = "tell_changes")]
     fn tell(slf: &Bound<'_, Self>, hooks: Hooks, view: &Bound<'_, View>) -> PyResult<()> {
         tell_changes(slf, &hooks, view)
     }
 
-    /// Ends the pass in which the caller was to decide; without this it is asked again.
+    /// End the pass in which the caller decides; otherwise the decision is requested again.
     fn end_decision(&mut self) {
         self.asking = self.asking.filter(|&point| point != YieldPoint::Decision);
     }
 }
 
-/// Asks the hooks what a point is about; false where the caller is to decide.
+/// Calls the hook of a yield point; returns false if the caller must decide.
 fn ask_outside(
     point: YieldPoint,
     simulation: &Bound<'_, Simulation>,
     hooks: &Hooks,
     view: &Bound<'_, View>,
 ) -> PyResult<bool> {
-    // Observers take note of a change once, whatever comes of it.
+    // Changes are reported to observers once, even if a hook fails.
     changed(simulation)?.asking = (point != YieldPoint::Changes).then_some(point);
     if point == YieldPoint::Decision && hooks.schedule.is_none() {
         return Ok(false);
@@ -214,14 +215,14 @@ fn ask(
     Ok(())
 }
 
-/// Tells predictors and observers what changed since they were told last.
+/// Reports the changes since the last report to predictors and observers.
 fn tell_changes(simulation: &Bound<'_, Simulation>, hooks: &Hooks, view: &Bound<'_, View>) -> PyResult<()> {
     let py = simulation.py();
     let changes = changed(simulation)?.kernel.take_changes();
     if let Some(learn) = &hooks.learn {
         let view = hooks.predictor_view.bind(py);
         for &(change, about) in &changes {
-            // A job that was killed while it waited teaches nothing.
+            // Predictors do not learn from a job that was killed while it waited.
             let ended = matches!(change, Change::Completed | Change::Killed);
             if ended && !looked_at(simulation)?.kernel.state().jobs.start_time(about).is_nan() {
                 learn.call1(py, (Job::new(view, about), view))?;
@@ -236,7 +237,7 @@ fn tell_changes(simulation: &Bound<'_, Simulation>, hooks: &Hooks, view: &Bound<
     Ok(())
 }
 
-/// Starts the jobs that a scheduler returned, each of which must fit.
+/// Starts the jobs that a scheduler returned; each must fit.
 fn start_all(view: &Bound<'_, View>, jobs: &Bound<'_, PyAny>) -> PyResult<()> {
     for job in jobs.try_iter()? {
         let job = job?;
@@ -301,7 +302,7 @@ fn set_estimate(
     let Some(hook) = hook else { return Ok(()) };
     let view = hooks.predictor_view.bind(py);
     let answer = hook.call1(py, (Job::new(view, job), view))?;
-    // A job without a limit may have no estimate either.
+    // A job without a time limit may also have an infinite estimate.
     let most = looked_at(simulation)?.kernel.state().jobs.requested_time(job).max(f64::MAX);
     let seconds = answer.extract::<f64>(py).ok().filter(|seconds| (0.0..=most).contains(seconds));
     let Some(seconds) = seconds else {
@@ -317,7 +318,7 @@ fn set_estimate(
     done.map(drop).map_err(|refusal| refused(view, &Job::new(view, job), "have this estimate", &refusal))
 }
 
-/// Has the allocator outside place a job; nodes that do not admit its tasks are an error.
+/// Lets the allocator outside place a job; nodes that do not admit its tasks are an error.
 fn answer_allocation(
     simulation: &Bound<'_, Simulation>,
     hooks: &Hooks,

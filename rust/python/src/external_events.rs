@@ -1,4 +1,4 @@
-//! External events, as the Python side hands them over.
+//! External events, converted from Python.
 use std::collections::HashMap;
 use std::io;
 
@@ -9,30 +9,30 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
-/// The events of a run by time, in columns.
+/// The events of a run in time order, as columns.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct EventColumns<'py> {
     time: PyReadonlyArray1<'py, f64>,
-    /// Places in the list of names.
+    /// Indices into the list of names.
     kind: PyReadonlyArray1<'py, u8>,
-    /// Rows of the workload; −1 where an event is about no job.
+    /// Rows of the workload; −1 for an event without a job.
     row: PyReadonlyArray1<'py, i64>,
-    /// NaN where there is none.
+    /// NaN if missing.
     value: PyReadonlyArray1<'py, f64>,
-    /// Where the ranges of nodes of each event end.
+    /// The end of each event's ranges of nodes.
     until: PyReadonlyArray1<'py, i64>,
-    /// Ranges of nodes, one event's after the other's.
+    /// The ranges of nodes of all events, one event after the other.
     ranges: Vec<(u32, u32)>,
     kills: PyReadonlyArray1<'py, bool>,
-    /// The events that change limits, by their places: the limit, the quantity, and the place of its resource.
+    /// For events that change limits, by index: the limit, the quantity, and the index of its resource.
     limits: HashMap<usize, (u32, String, u32)>,
-    /// The reservations of those that are about one, by their places.
+    /// The reservations of events, by index.
     reservations: HashMap<usize, u32>,
 }
 
 impl EventColumns<'_> {
-    /// The events on so many jobs and nodes.
+    /// Creates the events for these numbers of jobs and nodes.
     pub fn events(&self, jobs: usize, nodes: u32) -> PyResult<Vec<TimedEvent>> {
         let count = self.time.len();
         let lengths = [self.kind.len(), self.row.len(), self.value.len(), self.until.len(), self.kills.len()];
@@ -76,7 +76,7 @@ impl EventColumns<'_> {
 /// Time, kind, job, ranges of nodes, value, and whether jobs on nodes that go down are killed.
 type EventTuple = (f64, String, Option<i64>, Vec<(u32, u32)>, Option<f64>, bool);
 
-/// Events that a Python iterator gives, list by list.
+/// Events from a Python iterator of lists.
 pub struct ReadEvents {
     lists: Py<PyIterator>,
     nodes: u32,
@@ -84,12 +84,12 @@ pub struct ReadEvents {
 }
 
 impl ReadEvents {
-    /// On so many nodes.
+    /// Reads events for this number of nodes.
     pub fn new(lists: Py<PyIterator>, nodes: u32) -> Self {
         Self { lists, nodes, read: Vec::new().into_iter() }
     }
 
-    /// The next list with an event in it; empty after the last.
+    /// The next non-empty list; empty after the last.
     fn read_list(&self) -> PyResult<Vec<EventTuple>> {
         Python::attach(|py| {
             let mut lists = self.lists.bind(py).clone();

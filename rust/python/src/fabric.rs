@@ -1,9 +1,9 @@
-//! Networks: where nodes are, and how many hops lie between them.
+//! Fabrics: positions of nodes in a network, and the hops between them.
 use batchlab_kernel::platform::{Fabric as Kernel, FabricKind};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// Nodes by their places in a torus, tree or dragonfly.
+/// Nodes by their positions in a torus, tree or dragonfly.
 #[pyclass(module = "batchlab._kernel", frozen)]
 pub struct Fabric {
     pub kernel: Kernel,
@@ -22,7 +22,7 @@ impl Fabric {
         self.kernel.nodes()
     }
 
-    /// The hops from one node to another.
+    /// Return the number of hops from one node to another.
     fn hops(&self, source: u32, target: u32) -> PyResult<u32> {
         let nodes = self.kernel.nodes();
         if (source.max(target) as usize) < nodes {

@@ -1,4 +1,4 @@
-//! The objects that policies hold: a view of a simulation, its queue, and jobs; what each can do stands in files of its own.
+//! The objects that policies hold: a view of a simulation, its queue, and jobs. Their methods are in separate files.
 use std::sync::atomic::AtomicU32;
 
 use batchlab_kernel::simulation::Refusal;
@@ -14,7 +14,7 @@ use crate::simulation::{Simulation, changed, looked_at};
 pub struct View {
     pub simulation: Py<Simulation>,
     pub resources: Vec<String>,
-    /// The workload's columns by name, without what schedulers may not see.
+    /// The columns of the workload by name, except those hidden from schedulers.
     pub columns: Py<PyAny>,
     pub values: Py<PyAny>,
     pub allocator: Option<Py<PyAny>>,
@@ -36,17 +36,17 @@ pub struct Queue {
 }
 
 impl View {
-    /// The simulation, to look at.
+    /// The simulation, for reading.
     pub fn simulation<'py>(&self, py: Python<'py>) -> PyResult<PyRef<'py, Simulation>> {
         looked_at(self.simulation.bind(py))
     }
 
-    /// The simulation, to be changed.
+    /// The simulation, for writing.
     pub fn simulation_mut<'py>(&self, py: Python<'py>) -> PyResult<PyRefMut<'py, Simulation>> {
         changed(self.simulation.bind(py))
     }
 
-    /// The present time, seconds.
+    /// The current time, seconds.
     pub fn time(&self, py: Python<'_>) -> PyResult<f64> {
         Ok(self.simulation(py)?.kernel.state().now)
     }
@@ -67,7 +67,7 @@ impl View {
         slots.into_iter().map(|slot| Job::new(view, slot)).collect()
     }
 
-    /// One value per node and resource.
+    /// A matrix with one value per node and resource.
     pub fn matrix<'py>(&self, py: Python<'py>, values: Vec<i64>) -> PyResult<Bound<'py, PyArray2<i64>>> {
         let width = self.resources.len();
         let nodes = values.len() / width;
@@ -80,7 +80,7 @@ impl Job {
         Self { view: view.clone().unbind(), slot }
     }
 
-    /// Refuses a handle of another simulation, whose rows may be others.
+    /// Raises an error for a handle of another simulation, which may have other rows.
     pub fn check_home(&self, view: &Bound<'_, View>) -> PyResult<()> {
         let py = view.py();
         if self.view.get().simulation.is(&view.get().simulation) {
@@ -90,7 +90,7 @@ impl Job {
         Err(decision_error(py, &format!("{} {rule}.", self.name(py)?)))
     }
 
-    /// What errors call it.
+    /// The name of the job in errors.
     pub fn name(&self, py: Python<'_>) -> PyResult<String> {
         let id = self.view.get().columns.bind(py).get_item("job_id")?.get_item(self.slot)?;
         Ok(format!("job {}", id.str()?))
@@ -98,13 +98,13 @@ impl Job {
 }
 
 impl Queue {
-    /// The queue of a view.
+    /// Creates the queue of a view.
     pub fn of(view: &Bound<'_, View>) -> Self {
         Self { view: view.clone().unbind() }
     }
 }
 
-/// The error of a refused decision about a job.
+/// Creates the error of a refused decision about a job.
 pub fn refused(view: &Bound<'_, View>, job: &Job, what: &str, refusal: &Refusal) -> PyErr {
     let py = view.py();
     match (job.name(py), view.get().time(py)) {
@@ -113,7 +113,7 @@ pub fn refused(view: &Bound<'_, View>, job: &Job, what: &str, refusal: &Refusal)
     }
 }
 
-/// The view that a copy of a policy gets in place of its own: that of the fork, where there is one.
+/// The view for a copy of a policy: the view of the fork if there is one, otherwise the same view.
 pub fn twin_of(view: &Py<View>, memo: &Bound<'_, PyDict>) -> PyResult<Py<View>> {
     Ok(match memo.get_item(view.as_ptr() as usize)? {
         Some(twin) => twin.cast_into::<View>()?.unbind(),

@@ -1,4 +1,4 @@
-//! Long work that Ctrl-C can break off.
+//! Long work that Ctrl-C can interrupt.
 use std::panic::resume_unwind;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::Builder;
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 
-/// Time between two looks at signals.
+/// Time between two checks for signals.
 pub const INTERVAL: Duration = Duration::from_millis(50);
-/// As much as a main thread usually has.
+/// The usual stack size of a main thread.
 const STACK: usize = 8 << 20;
 
-/// Does work that knows nothing of Python on a thread of its own, while this one looks at signals. Where a signal raises,
-/// the work is left to itself, and its result is dropped.
+/// Runs work that does not use Python on a separate thread, while this thread checks for signals. If a signal handler
+/// raises, the work continues in the background, and its result is dropped.
 pub fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,

@@ -1,4 +1,4 @@
-//! A job as schedulers see it: a handle, whose attributes are looked up in columns.
+//! A job as schedulers see it: a handle with attributes that are looked up in columns.
 use batchlab_kernel::application::JobType;
 use batchlab_kernel::state::{ApplicationState, View as KernelView};
 use batchlab_kernel::workload::JobState;
@@ -15,8 +15,9 @@ impl Job {
         Ok(look(self.view.get().simulation(py)?.kernel.view()))
     }
 
-    /// Its column of the workload, which has no work of other units and no overheads; what a look ahead assumes; 0 for a job
-    /// that runs until its application is done; of one without a run time of its own the longest that it could run.
+    /// The run time in its column of the workload, without work of other units and overheads. In a look ahead the
+    /// assumed run time; 0 for a job that runs until its application ends; for a job without a known run time the
+    /// longest possible run.
     fn known_run_time(&self, py: Python<'_>) -> PyResult<f64> {
         if let Some(assumed) =
             self.with(py, |view| view.state.assumes_estimates.then(|| view.state.jobs.run_time(self.slot)))?
@@ -58,37 +59,37 @@ impl Job {
         self.slot
     }
 
-    /// When it is submitted, seconds.
+    /// Submit time, seconds.
     #[getter]
     fn submit_time(&self, py: Python<'_>) -> PyResult<f64> {
         self.with(py, |view| view.scenario.job(self.slot).submit_time)
     }
 
-    /// How long it may run, seconds; infinite where it has no limit.
+    /// Time limit, seconds; infinity if it has none.
     #[getter]
     fn time_limit(&self, py: Python<'_>) -> PyResult<f64> {
         self.with(py, |view| view.state.jobs.time_limit(self.slot))
     }
 
-    /// What schedulers plan with, seconds; infinite where nothing is known.
+    /// The time with which schedulers plan, seconds; infinity if unknown.
     #[getter]
     fn requested_time(&self, py: Python<'_>) -> PyResult<f64> {
         self.with(py, |view| view.state.jobs.requested_time(self.slot))
     }
 
-    /// What its run_time is taken to be: requested_time, or what a predictor said; seconds.
+    /// The estimate of its run_time, seconds: requested_time, or the value of a predictor.
     #[getter]
     fn estimate(&self, py: Python<'_>) -> PyResult<f64> {
         self.with(py, |view| view.state.jobs.estimate(self.slot))
     }
 
-    /// What it keeps of runs that were cut short: seconds that it need not run again.
+    /// Work kept from interrupted runs: seconds that need not be repeated.
     #[getter]
     fn saved_time(&self, py: Python<'_>) -> PyResult<f64> {
         self.with(py, |view| view.state.jobs.saved(self.slot))
     }
 
-    /// How many tasks it has, where it runs an application, or else asks for.
+    /// Number of tasks of its running application, or of its allocation if it runs; otherwise the requested number.
     #[getter]
     fn tasks(&self, py: Python<'_>) -> PyResult<u32> {
         let simulation = self.view.get().simulation(py)?;
@@ -103,19 +104,19 @@ impl Job {
         })
     }
 
-    /// The fewest tasks that it can have.
+    /// The least number of tasks that it can have.
     #[getter]
     fn tasks_min(&self, py: Python<'_>) -> PyResult<u32> {
         Ok(self.view.get().simulation(py)?.kernel.sizes(self.slot).0)
     }
 
-    /// The most tasks that it can have.
+    /// The greatest number of tasks that it can have.
     #[getter]
     fn tasks_max(&self, py: Python<'_>) -> PyResult<u32> {
         Ok(self.view.get().simulation(py)?.kernel.sizes(self.slot).1)
     }
 
-    /// What decides on its size: "rigid", "moldable", "malleable", "evolving" or "adaptive".
+    /// Its type: "rigid", "moldable", "malleable", "evolving" or "adaptive".
     #[getter]
     fn job_type(&self, py: Python<'_>) -> PyResult<&'static str> {
         let job_type =
@@ -124,32 +125,32 @@ impl Job {
         Ok(named.map_or("rigid", |(name, _)| name))
     }
 
-    /// Whether it runs and can be resized: at its scheduling points, or at this very instant.
+    /// True if it is running and can be resized, at its scheduling points or at this instant.
     #[getter]
     fn is_resizable(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.view.get().simulation(py)?.kernel.is_resizable(self.slot))
     }
 
-    /// Whether it carries an application, which runs it; of what that did nothing can be kept.
+    /// True if it has an application that determines its run time; the work of an application cannot be kept.
     #[getter]
     fn has_application(&self, py: Python<'_>) -> PyResult<bool> {
         self.with(py, |view| view.has_application(self.slot))
     }
 
-    /// Its nodes by rank, one per task; empty where it runs no application now.
+    /// Its nodes by rank, one per task; empty if no application is running.
     #[getter]
     fn ranks(&self, py: Python<'_>) -> PyResult<Vec<u32>> {
         let ranks = self.application(py, |applications| Some(applications.ranks(self.slot).to_vec()))?;
         Ok(ranks.unwrap_or_default())
     }
 
-    /// Its nodes by rank from its next scheduling point on; None where nothing was decided.
+    /// Its nodes by rank from its next scheduling point on; None if no change is pending.
     #[getter]
     fn pending_ranks(&self, py: Python<'_>) -> PyResult<Option<Vec<u32>>> {
         self.application(py, |applications| applications.pending_allocation(self.slot).map(<[u32]>::to_vec))
     }
 
-    /// How many tasks it asks for at this very instant; None where it does not ask.
+    /// Number of tasks that it requests at this instant; None without a request.
     #[getter]
     fn requested_tasks(&self, py: Python<'_>) -> PyResult<Option<u32>> {
         self.application(py, |applications| {
@@ -157,13 +158,13 @@ impl Job {
         })
     }
 
-    /// Iterations of its phases that are done, and of how many; None where it runs no application.
+    /// Number of completed iterations of its phases, and their total number; None if no application is running.
     #[getter]
     fn progress(&self, py: Python<'_>) -> PyResult<Option<(u64, u64)>> {
         self.application(py, |applications| applications.execution.progress(self.slot))
     }
 
-    /// Whether it is still at what it does once at its start, or after its nodes changed.
+    /// True during the stage at its start, or after its nodes changed.
     #[getter]
     fn is_preparing(&self, py: Python<'_>) -> PyResult<bool> {
         let prepares =
@@ -171,7 +172,7 @@ impl Job {
         Ok(prepares.unwrap_or(false))
     }
 
-    /// What each task asks of ONE node, by resource.
+    /// The request of each task on one node, by resource.
     #[getter]
     fn request<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let view = self.view.get();
@@ -179,7 +180,7 @@ impl Job {
         view.by_resource(py, amounts.into_iter())
     }
 
-    /// What it asks in all, by resource.
+    /// The total request, by resource.
     #[getter]
     fn demand<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let view = self.view.get();
@@ -189,19 +190,19 @@ impl Job {
         view.by_resource(py, amounts.into_iter())
     }
 
-    /// Whether it takes whole idle nodes.
+    /// True if it occupies whole idle nodes.
     #[getter]
     fn exclusive(&self, py: Python<'_>) -> PyResult<bool> {
         self.with(py, |view| view.request(self.slot).exclusive)
     }
 
-    /// At most so many of its tasks share a node; 0 for no limit.
+    /// Maximum number of its tasks per node; 0 for no limit.
     #[getter]
     fn tasks_per_node(&self, py: Python<'_>) -> PyResult<u32> {
         self.with(py, |view| view.request(self.slot).tasks_per_node)
     }
 
-    /// The node groups whose nodes it may use, as in the workload: "cpu|fat"; None for all nodes.
+    /// The node groups that it may use, as in the workload: "cpu|fat"; None for all nodes.
     #[getter]
     fn node_group<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let columns = self.view.get().columns.bind(py);
@@ -218,21 +219,21 @@ impl Job {
         self.with(py, |view| view.state.jobs.state(self.slot).name())
     }
 
-    /// When it started, seconds; None where it has not.
+    /// Start time, seconds; None if it has not started.
     #[getter]
     fn start_time(&self, py: Python<'_>) -> PyResult<Option<f64>> {
         let start = self.with(py, |view| view.state.jobs.start_time(self.slot))?;
         Ok((!start.is_nan()).then_some(start))
     }
 
-    /// When it ended, seconds; None where it has not.
+    /// End time, seconds; None if it has not ended.
     #[getter]
     fn end_time(&self, py: Python<'_>) -> PyResult<Option<f64>> {
         let end = self.with(py, |view| view.state.jobs.end_time(self.slot))?;
         Ok((!end.is_nan()).then_some(end))
     }
 
-    /// When it is thought to end, seconds, never before now; None where it does not run.
+    /// Expected end, seconds, never before now; None if it is not running.
     #[getter]
     fn expected_end(&self, py: Python<'_>) -> PyResult<Option<f64>> {
         self.with(py, |view| {
@@ -253,7 +254,7 @@ impl Job {
         Ok(nodes)
     }
 
-    /// Its true duration, seconds: of a job that is done, or where a policy asks for it by name.
+    /// True duration, seconds: available for a finished job, or if the policy is clairvoyant.
     #[getter]
     fn run_time(&self, py: Python<'_>) -> PyResult<f64> {
         if self.view.get().clairvoyant {
@@ -275,7 +276,7 @@ impl Job {
         ))
     }
 
-    /// Its value in a column of the workload; what is hidden shows once the job is done.
+    /// Return its value in a column of the workload; hidden columns become available when the job has ended.
     fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         if name == "run_time" {
             return Ok(self.run_time(py)?.into_pyobject(py)?.into_any());
@@ -288,7 +289,7 @@ impl Job {
         columns.get_item(name)?.get_item(self.slot)
     }
 
-    /// The workload's columns are attributes too.
+    /// The workload's columns are available as attributes too.
     fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         if name.starts_with('_') {
             return Err(PyAttributeError::new_err(name.to_owned()));
@@ -296,12 +297,12 @@ impl Job {
         self.__getitem__(py, name).map_err(|error| as_attribute_error(py, error))
     }
 
-    /// A copy of a policy that works on a copy of the simulation has handles of that.
+    /// The copy of a policy for a copy of the simulation refers to jobs of that copy.
     fn __deepcopy__(&self, memo: &Bound<'_, PyDict>) -> PyResult<Self> {
         Ok(Self { view: twin_of(&self.view, memo)?, slot: self.slot })
     }
 
-    /// A job is pickled as a job of its view, which a snapshot gives its own of.
+    /// A job is pickled as a job of its view; a snapshot replaces the view by its own.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Py<View>,))> {
         let job = py.import("operator")?.getattr("methodcaller")?.call1(("job", self.slot))?;
         Ok((job, (self.view.clone_ref(py),)))

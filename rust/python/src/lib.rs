@@ -1,5 +1,5 @@
 //! The Python binding of batchlab's kernel, importable as `batchlab._kernel`.
-// PyO3 hands the arguments of Python functions over by value.
+// PyO3 passes the arguments of Python functions by value.
 #![allow(clippy::needless_pass_by_value)]
 
 mod accounting;
@@ -53,7 +53,7 @@ mod vocabulary;
 
 use pyo3::prelude::*;
 
-/// The module's contents; the public names live in the Python package.
+/// The module's contents; the public names are in the Python package.
 #[pymodule]
 mod _kernel {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};

@@ -1,10 +1,10 @@
-//! The counters of limits, as the Python side hands them over.
+//! The counters of limits, converted from Python.
 use batchlab_kernel::accounting::{Cap, Limits, MinuteCaps};
 use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// What one counter allows.
+/// The caps of one counter.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Caps {
@@ -29,7 +29,7 @@ pub struct LimitColumns<'py> {
 }
 
 impl LimitColumns<'_> {
-    /// The limits of so many jobs; amounts are the resources and the number of nodes.
+    /// Creates the limits of this number of jobs; amounts are the resources and the number of nodes.
     pub fn limits(&self, jobs: usize, resources: usize) -> PyResult<Limits> {
         let counters = self.caps.len() as u32;
         let are_minutes = |minutes: &[i64]| minutes.is_empty() || minutes.len() == resources;

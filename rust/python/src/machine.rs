@@ -1,15 +1,15 @@
 //! A machine for runs without tables.
 use pyo3::prelude::*;
 
-/// A machine as its resources and groups of nodes alone.
+/// A machine given by its resources and groups of nodes only.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Machine {
     /// Names of the resources.
     pub resources: Vec<String>,
-    /// Number of nodes, and what each has, group by group.
+    /// Number of nodes and amounts per node, for each group.
     groups: Vec<(usize, Vec<i64>)>,
-    /// What one processor is, per resource.
+    /// The amount of each resource per processor.
     pub processor: Vec<i64>,
 }
 

@@ -1,4 +1,4 @@
-//! The aggregate measures of a run, as Python shows them.
+//! The aggregate measures of a run, converted to Python.
 use batchlab_kernel::measures::{Described, Summary};
 use batchlab_kernel::workload::Rejection;
 use pyo3::prelude::*;
@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 const MEASURES: [&str; 5] = ["wait", "turnaround", "slowdown", "bounded_slowdown", "per_processor_slowdown"];
 const QUANTILES: [&str; 4] = ["median", "p95", "p99", "max"];
 
-/// The aggregates under the names, and in the order, of `batchlab.metrics.overview`.
+/// The aggregates with the names, and in the order, of `batchlab.metrics.overview`.
 pub fn metrics<'py>(
     py: Python<'py>,
     summary: &Summary,

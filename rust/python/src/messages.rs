@@ -1,4 +1,4 @@
-//! Message programs: what the skeletons of the package are compiled to.
+//! Message programs, to which the skeletons of the package are compiled.
 use std::sync::Arc;
 
 use batchlab_kernel::application::{Message, MessageClasses, MessageProgram as Kernel, Operation, Work};
@@ -12,16 +12,16 @@ use crate::platform::Platform;
 
 /// The flat program of a skeleton, rank by rank.
 ///
-/// Operation `i` is of kind 0 to 5 (send, receive, await the send, await the receive, compute, take) with the message's
-/// number, the floating-point operations or the seconds as its amount; rank `r` does those from `first[r]` to
-/// `first[r + 1]`. Message `m` is of class `classes[kinds[m]]`, and `envelope` bytes of its size are no payload. A
-/// `ValueError` says which list does not fit.
+/// Operation `i` is of kind 0 to 5 (send, receive, await the send, await the receive, compute, take); its amount is the
+/// message number, the floating-point operations or the seconds. Rank `r` executes the operations from `first[r]` to
+/// `first[r + 1]`. Message `m` is of class `classes[kinds[m]]`, and `envelope` bytes of its size are not payload. Raise
+/// `ValueError` if a list is inconsistent with the others.
 #[pyclass(module = "batchlab._kernel", frozen)]
 pub struct MessageProgram {
     pub kernel: Arc<Kernel>,
 }
 
-/// When each rank is done; and of each message when it was posted, set out and arrived; in seconds.
+/// The end of each rank; and the times at which each message was posted, began its transfer and arrived; seconds.
 type Times<'py> = (
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray1<f64>>,
@@ -60,12 +60,13 @@ impl MessageProgram {
         Ok(Self { kernel: Arc::new(kernel) })
     }
 
-    /// The places of the operations at which ranks stand that can never go on.
+    /// Return the indices of the operations of ranks in a deadlock.
     fn stuck<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         py.detach(|| self.kernel.stuck()).into_pyarray(py)
     }
 
-    /// Run alone on a platform, rank `r` on host `hosts[r]`. Where that cannot be, a `ValueError` says why.
+    /// Run the program alone on a platform, rank `r` on host `hosts[r]`. Raise `ValueError` with the reason if it
+    /// cannot run.
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -85,10 +86,10 @@ impl MessageProgram {
     }
 }
 
-/// What is said where columns do not fit each other.
+/// The error message for columns of different lengths.
 pub const LENGTHS: &str = "the columns differ in length";
 
-/// Messages from their columns.
+/// Creates messages from their columns.
 pub fn messages_of(
     source: &PyReadonlyArray1<'_, u32>,
     target: &PyReadonlyArray1<'_, u32>,
@@ -120,7 +121,7 @@ pub fn alone(
     })
 }
 
-/// Why there are no times.
+/// The reason why there are no times.
 pub enum Failure {
     Broken(String),
     Interrupted(PyErr),
@@ -141,12 +142,12 @@ impl From<String> for Failure {
     }
 }
 
-/// Lets Ctrl-C break off a run.
+/// Checks for signals, so that Ctrl-C can interrupt a run.
 pub fn look_for_signals() -> Result<(), Failure> {
     Python::attach(|py| py.check_signals().map_err(Failure::Interrupted))
 }
 
-/// An operation by its kind.
+/// Creates an operation from its kind and amount.
 pub fn operation(kind: u8, amount: f64) -> Option<Operation> {
     Some(match kind {
         0 => Operation::Send(amount as u32),

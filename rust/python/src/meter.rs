@@ -1,4 +1,4 @@
-//! The power meter, as observers hand it to policies.
+//! The power meter for observers and policies.
 use batchlab_kernel::record::{PowerMeter as Meter, PowerModel, PricedKind, Spent, ThermalModel};
 use batchlab_kernel::state::View as KernelView;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -10,7 +10,7 @@ use crate::errors::decision_error;
 use crate::handles::{Job, View};
 use crate::placements::placement_of;
 
-/// What one kind of node draws, and how it gets warm.
+/// The power model of one kind of node.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Kind {
@@ -39,14 +39,14 @@ struct Warms {
 /// Times, and values from each of them on.
 type Steps<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
-/// Reads the meter of the simulation that a view is of.
+/// Reads the meter of the simulation of a view.
 #[pyclass(module = "batchlab._kernel", frozen)]
 pub struct PowerMeter {
     view: Py<View>,
 }
 
 impl PowerMeter {
-    /// What `read` finds in the state of a simulation whose power is measured.
+    /// Calls `read` with the meter of the simulation; raises an error if the power is not measured.
     fn read<R>(&self, py: Python<'_>, read: impl FnOnce(KernelView<'_>, &Meter) -> R) -> PyResult<R> {
         let simulation = self.view.get().simulation(py)?;
         match &simulation.kernel.recorders().power {
@@ -67,8 +67,8 @@ impl PowerMeter {
         (py.get_type::<Self>(), (self.view.clone_ref(py),))
     }
 
-    /// Measures from now on: `kinds` gives each node's place in `draws`, and each of these what nodes draw at each of the
-    /// `rates` of its kind; one, and no rates, where they do not matter.
+    /// Measure power from now on. `kinds` is the index of each node's kind in `draws`, which contains the power of a
+    /// kind at each of its `rates`; or one entry, and no rates, if the rates do not matter.
     fn measure(
         &self,
         py: Python<'_>,
@@ -85,7 +85,7 @@ impl PowerMeter {
         done.map_err(|refusal| decision_error(py, &format!("the power cannot be measured: {refusal}.")))
     }
 
-    /// The rates at which a node may be served by its control; 1 where it has none.
+    /// Return the rates at which a node may be served by its control; 1 if it has none.
     fn rates_of(&self, py: Python<'_>, node: Node) -> PyResult<Vec<f64>> {
         let node = self.view.get().check_node(py, node)?;
         let simulation = self.view.get().simulation(py)?;
@@ -93,7 +93,7 @@ impl PowerMeter {
         Ok(service.as_ref().map_or(vec![1.0], |service| service.rates_of(node)))
     }
 
-    /// Also computes how warm the nodes get: one entry per kind of node.
+    /// Also compute temperatures of the nodes: one entry per kind of node.
     fn measure_temperature(&self, py: Python<'_>, warms: Vec<Warms>) -> PyResult<()> {
         let initial: Vec<f64> = warms.iter().map(|warms| warms.initial).collect();
         let warming = warms
@@ -105,13 +105,13 @@ impl PowerMeter {
         done.map_err(|refusal| decision_error(py, &format!("no temperature can be computed: {refusal}.")))
     }
 
-    /// Watts now, of all nodes.
+    /// Current power of all nodes, watts.
     #[getter]
     fn power(&self, py: Python<'_>) -> PyResult<f64> {
         self.read(py, |_, meter| meter.power())
     }
 
-    /// Watts of all nodes once a job has started; None where it does not fit.
+    /// Return the power of all nodes after the start of a job, watts; None if it does not fit.
     #[pyo3(signature = (job, nodes=None))]
     fn power_with(
         &self,
@@ -124,26 +124,26 @@ impl PowerMeter {
         self.read(py, power).map(Some)
     }
 
-    /// Joules so far, of all nodes.
+    /// Energy of all nodes so far, joules.
     #[getter]
     fn energy(&self, py: Python<'_>) -> PyResult<f64> {
         self.read(py, |view, meter| meter.energy(view.integrated_until()))
     }
 
-    /// Watts now, node by node.
+    /// Current power of each node, watts.
     #[getter]
     fn node_power<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(self.read(py, |_, meter| meter.node_power())?.into_pyarray(py))
     }
 
-    /// Joules so far, node by node.
+    /// Energy of each node so far, joules.
     #[getter]
     fn node_energy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(self.read(py, |view, meter| meter.node_energy(view.integrated_until()))?.into_pyarray(py))
     }
 
-    /// Joules, and seconds of all nodes, that the nodes of each kind have spent so far idle, busy, drained, and in each of
-    /// the power states but on.
+    /// Energy (joules) and time (seconds, summed over nodes) of the nodes of each kind so far: idle, busy, drained, and
+    /// in each of the power states other than on.
     #[getter]
     fn spent(&self, py: Python<'_>) -> PyResult<Vec<Vec<(f64, f64)>>> {
         let spent = self.read(py, |view, meter| meter.spent(view.integrated_until()))?;
@@ -151,7 +151,7 @@ impl PowerMeter {
         Ok(spent.into_iter().map(pairs).collect())
     }
 
-    /// Joules so far, job by job.
+    /// Energy of each job so far, joules.
     #[getter]
     fn job_energy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         self.read(py, |_, _| ())?;
@@ -161,14 +161,14 @@ impl PowerMeter {
         Ok((0..view.state.jobs.len() as u32).map(energy).collect::<Vec<f64>>().into_pyarray(py))
     }
 
-    /// Degrees Celsius now and the most so far, node by node; empty where they are not computed.
+    /// Temperature of each node now and its maximum so far, degrees Celsius; empty if not computed.
     #[getter]
     fn temperatures<'py>(&self, py: Python<'py>) -> PyResult<Steps<'py>> {
         let (now, most) = self.read(py, |view, meter| meter.temperatures(view.integrated_until()))?;
         Ok((now.into_pyarray(py), most.into_pyarray(py)))
     }
 
-    /// The power as a step function: times, and watts from each of them on; the last time is now.
+    /// The power as a step function: times, and watts from each time on; the last time is now.
     #[getter]
     fn steps<'py>(&self, py: Python<'py>) -> PyResult<Steps<'py>> {
         let (times, powers) = self.read(py, |view, meter| meter.steps(view.integrated_until()))?;

@@ -1,12 +1,12 @@
-//! Network models, as Python names them.
+//! Network models, by name.
 use batchlab_kernel::sharing::{MODELS, Network};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// The name of a model, and the parameters that are not its own, by name. Python has checked them.
+/// The name of a model, and changed parameters by name, validated by Python.
 pub type NetworkPart = (String, Vec<(String, f64)>);
 
-/// The model with its parameters.
+/// Creates the model with its parameters.
 pub fn network((name, changed): NetworkPart) -> PyResult<Network> {
     let unknown = |what: &str, name: &str| PyValueError::new_err(format!("no {what} is called {name:?}"));
     let model = Network::named(&name).ok_or_else(|| unknown("network model", &name))?;
@@ -15,10 +15,10 @@ pub fn network((name, changed): NetworkPart) -> PyResult<Network> {
     })
 }
 
-/// What there is: for each model its name, what it is, whether it knows parallel tasks, and which parameters it takes.
+/// For each model: its name, its description, whether it supports parallel tasks, and its parameters.
 type Description = (&'static str, &'static str, bool, Vec<&'static str>);
 
-/// The network models in their order.
+/// Return the network models in order.
 #[pyfunction]
 pub fn network_models() -> Vec<Description> {
     MODELS

@@ -1,12 +1,12 @@
-//! Panics of the kernel as errors of the package.
+//! Converts panics of the kernel to errors of the package.
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pyo3::prelude::*;
 
 use crate::errors::simulation_error;
 
-/// Does work without Python's lock. A panic, which only a state that cannot be brings about, is an error: nothing outside the
-/// simulation is affected, and this one is of no further use.
+/// Runs work without the GIL. A panic, which only an impossible state can cause, becomes an error: nothing outside the
+/// simulation is affected, but this simulation is unusable.
 pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|_| {
         let rule = "a snapshot that was changed does this. If none was, please report it, with how to bring it about";

@@ -1,4 +1,4 @@
-//! Nodes as Python gives them, and where a job would start.
+//! Nodes given by Python, and hypothetical placements of jobs.
 use std::collections::HashMap;
 
 use batchlab_kernel::cluster::NodeTasks;
@@ -10,7 +10,7 @@ use pyo3::types::PyMapping;
 use crate::errors::decision_error;
 use crate::handles::{Job, View, refused};
 
-/// The nodes on which a job would start now, which have room: these, or else where the allocator puts it.
+/// The placement of a job that starts now, if it fits: the given nodes, or those chosen by the allocator.
 pub fn placement_of(
     view: &Bound<'_, View>,
     job: &Job,
@@ -36,7 +36,7 @@ pub fn placement_of(
     }
 }
 
-/// Where the allocator written in Python puts a job now; None where it does not.
+/// The placement of a job chosen now by the allocator written in Python; None if it chooses none.
 pub fn ask_allocator(view: &Bound<'_, View>, job: &Job) -> PyResult<Option<Vec<NodeTasks>>> {
     let py = view.py();
     let this = view.get();
@@ -46,12 +46,12 @@ pub fn ask_allocator(view: &Bound<'_, View>, job: &Job) -> PyResult<Option<Vec<N
     if nodes.is_none(py) { Ok(None) } else { placement(view, job, nodes.bind(py)).map(Some) }
 }
 
-/// The nodes of a decision: a mapping from node to tasks, or one node per task.
+/// Converts the nodes of a decision: a mapping from node to tasks, or one node per task.
 pub fn placement(view: &Bound<'_, View>, job: &Job, nodes: &Bound<'_, PyAny>) -> PyResult<Vec<NodeTasks>> {
     read_placement(nodes, most_entries(view, job, nodes)?).map_err(|error| no_nodes(view, job, nodes, error))
 }
 
-/// One node per task, by rank.
+/// Converts to one node per task, by rank.
 pub fn ranks(view: &Bound<'_, View>, job: &Job, nodes: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
     if nodes.cast::<PyMapping>().is_err() {
         let most = most_entries(view, job, nodes)?;
@@ -68,7 +68,7 @@ pub fn ranks(view: &Bound<'_, View>, job: &Job, nodes: &Bound<'_, PyAny>) -> PyR
     Ok(batchlab_kernel::cluster::ranks_of_placement(&placement))
 }
 
-/// How many entries are read: of an iterator, which may have no end, one more than the job may have tasks.
+/// Number of entries to read: for an iterator, which may be infinite, one more than the job may have tasks.
 fn most_entries(view: &Bound<'_, View>, job: &Job, nodes: &Bound<'_, PyAny>) -> PyResult<usize> {
     if nodes.len().is_ok() {
         return Ok(usize::MAX);
@@ -76,7 +76,7 @@ fn most_entries(view: &Bound<'_, View>, job: &Job, nodes: &Bound<'_, PyAny>) -> 
     Ok(view.get().simulation(view.py())?.kernel.sizes(job.slot).1 as usize + 1)
 }
 
-/// What was given is not nodes.
+/// Creates the error for a value that is not nodes.
 fn no_nodes(view: &Bound<'_, View>, job: &Job, nodes: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     let py = view.py();
     if !error.is_instance_of::<PyTypeError>(py) && !error.is_instance_of::<PyOverflowError>(py) {

@@ -1,4 +1,4 @@
-//! Platforms, as the Python side describes them part by part.
+//! Platforms, converted from Python part by part.
 use std::sync::Arc;
 
 use batchlab_kernel::platform::{
@@ -86,7 +86,7 @@ struct ClusterPart {
     router: Option<String>,
 }
 
-/// The kinds differ in what they have.
+/// The kinds are distinguished by their fields.
 #[derive(FromPyObject)]
 enum TopologyPart {
     FatTree {
@@ -201,7 +201,7 @@ impl From<ClusterPart> for Cluster {
     }
 }
 
-/// What is done with a part.
+/// A part, and the operation that adds it.
 enum Step {
     Zone(ZonePart),
     Host(HostPart),
@@ -226,7 +226,7 @@ impl Step {
         })
     }
 
-    /// Does it in a zone; None only for the first part of all.
+    /// Adds the part to a zone; None for the first part only.
     fn take(self, zone: Option<u32>, builder: &mut Builder) -> Result<(), Refusal> {
         let inside = zone.unwrap_or_default();
         match self {
@@ -262,15 +262,15 @@ impl Step {
 /// Hosts, links and routes, for the kernel.
 #[pyclass(module = "batchlab._kernel", frozen)]
 pub struct Platform {
-    /// Shared by the simulations on it.
+    /// Shared by the simulations that use it.
     pub kernel: Arc<Kernel>,
 }
 
 #[pymethods]
 impl Platform {
-    /// Takes parts in order: their kind, the number of the zone they are in, and what describes them.
+    /// Build from parts in order: their kind, the number of their zone, and their description.
     ///
-    /// What is refused raises a `ValueError` of the part's place in the list and the reason.
+    /// Raise `ValueError` with the index of the part in the list and the reason if a part is refused.
     #[new]
     fn new(py: Python<'_>, parts: Vec<(String, Option<u32>, Bound<'_, PyAny>)>) -> PyResult<Self> {
         let count = parts.len();
@@ -291,13 +291,13 @@ impl Platform {
         Ok(Self { kernel: Arc::new(kernel) })
     }
 
-    /// The hosts' names, in order.
+    /// The names of the hosts, in order.
     #[getter]
     fn hosts(&self) -> Vec<&str> {
         self.kernel.hosts().iter().map(|host| host.name.as_str()).collect()
     }
 
-    /// Name, bandwidth in bytes per second, latency in seconds of each link; and whether flows do not share it.
+    /// Name, bandwidth (bytes per second) and latency (seconds) of each link; and true if flows do not share it.
     #[getter]
     fn links(&self) -> Vec<(&str, f64, f64, bool)> {
         let links = self.kernel.links().iter();
@@ -306,7 +306,8 @@ impl Platform {
             .collect()
     }
 
-    /// The numbers of the links from one host to another, and their latency in seconds; None where there is no way.
+    /// Return the numbers of the links from one host to another, and their latency (seconds); None if there is no
+    /// route.
     fn route(&self, source: u32, target: u32) -> PyResult<Option<(Vec<u32>, f64)>> {
         let hosts = self.kernel.hosts().len() as u32;
         if source.max(target) >= hosts {

@@ -1,4 +1,4 @@
-//! A policy as the Python side hands it over.
+//! Policies, converted from Python.
 use batchlab_kernel::accounting::Multifactor;
 use batchlab_kernel::cluster::Ranking;
 use batchlab_kernel::placement::{Blocks, Closeness, Compact, Mapping, Threshold};
@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use crate::accounting::Settings;
 use crate::fabric::Fabric;
 
-/// The names of a policy, as `batchlab.Policy` has checked them.
+/// The names of a policy, validated by `batchlab.Policy`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct PolicyNames {
@@ -27,7 +27,7 @@ pub struct PolicyNames {
     ranking: String,
 }
 
-/// The parameters of `slurm`, and which resources are CPUs, memory and GPUs; and the weights of nodes.
+/// The parameters of `slurm`, the resources that are CPUs, memory and GPUs, and the weights of nodes.
 #[expect(clippy::struct_excessive_bools, reason = "the fields of Python's parameters")]
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -136,7 +136,7 @@ impl TryFrom<ControllerSettings> for SlurmSettings {
     }
 }
 
-/// An order of the nodes, and the parameters of the rule that goes by it.
+/// An order of the nodes, and the parameters of the rule that uses it.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct MappingSettings {

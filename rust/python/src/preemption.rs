@@ -1,4 +1,4 @@
-//! Which jobs may preempt which, as the Python side hands it over.
+//! The rules of preemption, converted from Python.
 use batchlab_kernel::workload::{PreemptionMode, PreemptionRules};
 use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -18,7 +18,7 @@ pub struct PreemptionColumns<'py> {
 }
 
 impl PreemptionColumns<'_> {
-    /// The rules for so many jobs.
+    /// Creates the rules for this number of jobs.
     pub fn rules(&self, jobs: usize) -> PyResult<PreemptionRules> {
         let classes = self.importance.len();
         let is_class = |&class: &u32| (class as usize) < classes;

@@ -6,16 +6,16 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// Jobs between two looks at signals: some tens of milliseconds, half a second where the servers are millions.
+/// Jobs between two checks for signals: some tens of milliseconds, or half a second for millions of servers.
 const CHUNK: usize = 1 << 18;
 
-/// What jobs bring: arrival (s), service time (s), servers.
+/// The columns of jobs: arrival (s), service time (s), servers.
 type Jobs<'a> = (&'a [f64], &'a [f64], &'a [i64]);
 
-/// Delays (s) of jobs that wait, first come first served, for their servers all at once.
+/// Return the delays (s) of jobs that wait, first come first served, for all of their servers at once.
 ///
-/// Where a job breaks a rule, a `ValueError` has its row and the name of the rule: `arrival`, `order`, `service`, `servers`
-/// or `late`.
+/// Raise `ValueError` for a job that breaks a rule, with its row and the name of the rule: `arrival`, `order`,
+/// `service`, `servers` or `late`.
 #[pyfunction]
 pub fn delays<'py>(
     py: Python<'py>,

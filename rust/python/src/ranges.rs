@@ -1,11 +1,11 @@
-//! Nodes as people write them: `0-3,7`.
+//! Node ranges as text: `0-3,7`.
 use batchlab_kernel::stream::node_ranges as ranges;
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// The nodes of every row as ranges; row i holds `nodes[offsets[i]..offsets[i + 1]]`, rising, each with as many that follow
-/// it as `counts` say, itself counted; itself alone unless given.
+/// Return the nodes of every row as ranges. Row i has the nodes `nodes[offsets[i]..offsets[i + 1]]`, ascending; each
+/// stands for `counts` consecutive nodes beginning with itself, 1 by default.
 #[pyfunction]
 #[pyo3(signature = (offsets, nodes, counts=None))]
 pub fn node_ranges(

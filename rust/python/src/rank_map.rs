@@ -1,11 +1,11 @@
-//! Ranks on places by what they send to each other.
+//! Mapping of ranks to places by their messages.
 use batchlab_kernel::application::{MessageMatrix, mapped};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// Map ranks to places so that the hop-bytes of what they send decrease; give the node of each rank, as `nodes` has that of
-/// each place. `matrix[r, s]`: bytes from rank `r` to rank `s`; `hops[a, b]`: from node `a` to node `b`.
+/// Map ranks to places such that the hop-bytes of their messages decrease; return the node of each rank, given the node
+/// of each place. `matrix[r, s]`: bytes from rank `r` to rank `s`; `hops[a, b]`: hops from node `a` to node `b`.
 #[pyfunction]
 pub fn map_ranks<'py>(
     py: Python<'py>,

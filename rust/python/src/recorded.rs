@@ -1,4 +1,4 @@
-//! What was recorded of a run, as columns.
+//! The recorded tables of a run, as columns.
 use batchlab_kernel::record::{ClosureLog, DispatchLog, ReasonLog, UsageLog};
 use batchlab_kernel::replay::Replay;
 use batchlab_kernel::simulation::Simulation as Kernel;
@@ -13,7 +13,7 @@ use crate::service;
 use crate::sleep::power_states;
 use crate::status;
 
-/// By the names of the fields of an outcome; None for what was not recorded.
+/// The tables by the names of the fields of an outcome; None for tables that were not recorded.
 pub fn columns<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Bound<'py, PyDict>> {
     let recorders = kernel.recorders();
     let resources = kernel.state().machine.resources();
@@ -34,7 +34,7 @@ pub fn columns<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Bound<
     interruptions.set_item("saved", log.saved.to_vec().into_pyarray(py))?;
     result.set_item("interruptions", interruptions)?;
     result.set_item("short_runs", short_runs(py, kernel)?)?;
-    // A look ahead takes applications to be run times, and knows what was before.
+    // A look ahead treats applications as run times, and its past is known.
     let has_applications = kernel.scenario().applications.is_some();
     let resizes = has_applications.then(|| intervals(py, &recorders.resizes, resources)).transpose()?;
     result.set_item("resizes", resizes)?;
@@ -68,7 +68,7 @@ pub fn columns<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Bound<
     Ok(result)
 }
 
-/// The last runs whose phases did not last as planned, by row.
+/// The last runs with phases that were shorter or longer than planned, by row.
 fn short_runs<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Bound<'py, PyDict>> {
     let runs = kernel.view().short_runs();
     let column = |value: fn(&ShortRun) -> f64| runs.values().map(value).collect::<Vec<f64>>();
@@ -80,7 +80,7 @@ fn short_runs<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Bound<'
     Ok(result)
 }
 
-/// When nodes closed and opened.
+/// The times at which nodes closed and opened.
 fn closures<'py>(py: Python<'py>, log: &ClosureLog) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
     result.set_item("time", log.time.to_vec().into_pyarray(py))?;
@@ -89,7 +89,7 @@ fn closures<'py>(py: Python<'py>, log: &ClosureLog) -> PyResult<Bound<'py, PyDic
     Ok(result)
 }
 
-/// What accounts and users had used at each calculation: a column of times, and matrices of usage and factors.
+/// The usage of accounts and users at each calculation: a column of times, and matrices of usage and factors.
 fn usage<'py>(py: Python<'py>, log: &UsageLog) -> PyResult<Bound<'py, PyDict>> {
     let times = log.time.to_vec();
     let (rows, nodes) = (times.len(), log.usage.len() / times.len().max(1));
@@ -106,7 +106,7 @@ fn dispatch<'py>(py: Python<'py>, log: &DispatchLog) -> PyResult<Bound<'py, PyDi
     result.set_item("time", log.time.to_vec().into_pyarray(py))?;
     result.set_item("queue_length", log.queue_length.to_vec().into_pyarray(py))?;
     result.set_item("cpu_time", log.cpu_time.to_vec().into_pyarray(py))?;
-    // A pass that has begun and not ended yet has no entry.
+    // An unfinished pass has no entry.
     let other: Vec<f64> = log.other_cpu_time.to_vec().into_iter().take(log.time.len()).collect();
     result.set_item("other_cpu_time", other.into_pyarray(py))?;
     result.set_item("memory", log.memory.to_vec().into_pyarray(py))?;
@@ -114,7 +114,7 @@ fn dispatch<'py>(py: Python<'py>, log: &DispatchLog) -> PyResult<Bound<'py, PyDi
     Ok(result)
 }
 
-/// Why jobs waited: the intervals that are over, then those that go on, whose ends are NaN.
+/// The reasons why jobs waited: the past intervals, then the current ones, with NaN as their end.
 fn reasons<'py>(py: Python<'py>, log: &ReasonLog) -> PyResult<Bound<'py, PyDict>> {
     let (mut rows, mut reasons) = (log.job.to_vec(), log.reason.to_vec());
     let (mut starts, mut ends) = (log.start_time.to_vec(), log.end_time.to_vec());

@@ -1,10 +1,10 @@
-//! The reservations of a machine, as the Python side hands them over.
+//! The reservations of a machine, converted from Python.
 use batchlab_kernel::cluster::{Calendar, NodeSet};
 use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// The nodes of each reservation, when it begins and ends, and the reservation of each job, from 1, or 0.
+/// The nodes of each reservation, its begin and end times, and for each job 1 + the number of its reservation, or 0.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct ReservationColumns<'py> {
@@ -15,7 +15,7 @@ pub struct ReservationColumns<'py> {
 }
 
 impl ReservationColumns<'_> {
-    /// The calendar of so many jobs.
+    /// Creates the calendar for this number of jobs.
     pub fn calendar(&self, jobs: usize) -> PyResult<Calendar> {
         let in_order = |spans: &Vec<(f64, f64)>| {
             spans.iter().all(|&(begin, end)| begin.is_finite() && begin <= end)

@@ -1,4 +1,4 @@
-//! Programs of rounds: what aggregated skeletons are compiled to.
+//! Programs of rounds, to which aggregated skeletons are compiled.
 use std::sync::Arc;
 
 use batchlab_kernel::application::{Entry, MessageClasses, RoundProgram as Kernel, Work};
@@ -14,18 +14,18 @@ const COLLECTIVE: u8 = 6;
 
 /// The messages of an aggregated skeleton in rounds.
 ///
-/// Entry `i` is an operation as of `MessageProgram`, or of kind 6 the collective of the number `amount[i]`; rank `r` does
-/// those from `first[r]` to `first[r + 1]`. The messages of batch `b` are those from `batches[b]` to `batches[b + 1]`;
-/// batch 0 has those that ranks post themselves, and the others are rounds of collectives. Collective `c` has the batches
-/// `rounds[j]` for `j` from `calls[c]` to `calls[c + 1]`. `overheads` are the seconds before a send and after a receive
-/// of a collective. Message `m` is of class `classes[kinds[m]]`, and `envelope` bytes of its size are no payload. A
-/// `ValueError` says which list does not fit.
+/// Entry `i` is an operation as in `MessageProgram`, or of kind 6 the collective with the number `amount[i]`; rank `r`
+/// executes the entries from `first[r]` to `first[r + 1]`. The messages of batch `b` are those from `batches[b]` to
+/// `batches[b + 1]`; batch 0 contains the messages that ranks post individually, and the others are rounds of
+/// collectives. Collective `c` has the batches `rounds[j]` for `j` from `calls[c]` to `calls[c + 1]`. `overheads` are
+/// the seconds before a send and after a receive of a collective. Message `m` is of class `classes[kinds[m]]`, and
+/// `envelope` bytes of its size are not payload. Raise `ValueError` if a list is inconsistent with the others.
 #[pyclass(module = "batchlab._kernel", frozen)]
 pub struct RoundProgram {
     pub kernel: Arc<Kernel>,
 }
 
-/// When each rank is done; and of each round when it began and ended; in seconds.
+/// The end of each rank; and the begin and end of each round; seconds.
 type Times<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
 #[pymethods]
@@ -68,12 +68,12 @@ impl RoundProgram {
         Ok(Self { kernel: Arc::new(kernel) })
     }
 
-    /// The places of the entries at which ranks stand that can never go on.
+    /// Return the indices of the entries of ranks in a deadlock.
     fn stuck<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         self.kernel.stuck().to_vec().into_pyarray(py)
     }
 
-    /// The messages round by round, by their numbers, and the round of each; a message may go in several.
+    /// Return the message numbers round by round, and the round of each; a message may belong to several rounds.
     fn messages<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>) {
         let (mut numbers, mut rounds) = (Vec::new(), Vec::new());
         for round in 0..self.kernel.rounds() {
@@ -83,7 +83,8 @@ impl RoundProgram {
         (numbers.into_pyarray(py), rounds.into_pyarray(py))
     }
 
-    /// Run alone on a platform, rank `r` on host `hosts[r]`. Where that cannot be, a `ValueError` says why.
+    /// Run the program alone on a platform, rank `r` on host `hosts[r]`. Raise `ValueError` with the reason if it
+    /// cannot run.
     fn run<'py>(
         &self,
         py: Python<'py>,

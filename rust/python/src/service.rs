@@ -1,4 +1,4 @@
-//! At which rates nodes serve jobs, as the Python side hands it over, and what was recorded of that.
+//! The service rates of nodes, converted from Python, and their records.
 use batchlab_kernel::control::{
     ControlRule, Count, Governor, GovernorKind, Randomised, RateControl, Workload,
 };
@@ -10,7 +10,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// A control: its ladder, and the parameters of its rule; the others are empty or 0.
+/// A control: its ladder, and the parameters of its rule; parameters of other rules are empty or 0.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct ControlInput {
@@ -72,19 +72,20 @@ impl ControlInput {
     }
 }
 
-/// The controls, and the nodes of each.
+/// The controls, and the control of each node.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct ServiceInputs<'py> {
     controls: Vec<ControlInput>,
     control_of_node: Option<PyReadonlyArray1<'py, u32>>,
     processors: Vec<f64>,
-    /// Whether arrivals, departures and switches are recorded.
+    /// True if arrivals, departures and switches are recorded.
     pub key_events: bool,
 }
 
 impl ServiceInputs<'_> {
-    /// What is given of them on a machine of so many nodes, and their state before the first event of a run with this origin.
+    /// Creates the controls for a machine with this number of nodes, and their state before the first event of a run
+    /// with this origin.
     pub fn parts(&self, nodes: usize, origin: f64) -> PyResult<(Service, ServiceState)> {
         let is_sound = |column: &PyReadonlyArray1<'_, u32>| {
             column.len() == nodes
@@ -106,7 +107,7 @@ impl ServiceInputs<'_> {
     }
 }
 
-/// The changes of the rates, in columns.
+/// The changes of the rates, as columns.
 pub fn rates<'py>(py: Python<'py>, log: &RateLog) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
     result.set_item("time", log.time.to_vec().into_pyarray(py))?;
@@ -115,7 +116,7 @@ pub fn rates<'py>(py: Python<'py>, log: &RateLog) -> PyResult<Bound<'py, PyDict>
     Ok(result)
 }
 
-/// Arrivals, departures and switches, in columns.
+/// Arrivals, departures and switches, as columns.
 pub fn key_events<'py>(py: Python<'py>, log: &KeyEventLog) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
     result.set_item("time", log.time.to_vec().into_pyarray(py))?;

@@ -8,13 +8,13 @@ use pyo3::prelude::*;
 use crate::network::{NetworkPart, network};
 use crate::platform::Platform;
 
-/// What happens between two hosts, or on several.
+/// A flow between two hosts, or a task on several.
 enum Work {
     Flow { hosts: (u32, u32), bytes: f64 },
     Task(Task),
 }
 
-/// A parallel task: hosts, operations on each, bytes from each to each, row by row.
+/// A parallel task: hosts, operations on each, and bytes from each host to each, row by row.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Task {
@@ -23,16 +23,16 @@ pub struct Task {
     bytes: Vec<f64>,
 }
 
-/// Why there are no times.
+/// The reason why there are no times.
 enum Failure {
     Route(usize, NoRoute),
     Interrupted(PyErr),
 }
 
-/// When each flow or task ends, in seconds.
+/// Return the end of each flow or task, seconds.
 ///
-/// Rows whose source is -1 are the parallel tasks, in order. The Python side has checked all values; where there is no
-/// route, a `LookupError` has the row and the two hosts' numbers.
+/// Rows with source -1 are the parallel tasks, in order. The caller must have validated all values. Raise `LookupError`
+/// with the row and the numbers of the two hosts if there is no route.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "columns, each of which has a name in Python")]
 pub fn share<'py>(
@@ -70,7 +70,7 @@ pub fn share<'py>(
     }
 }
 
-/// Lets Ctrl-C break off a run.
+/// Checks for signals, so that Ctrl-C can interrupt a run.
 fn look_for_signals() -> Result<(), Failure> {
     Python::attach(|py| py.check_signals().map_err(Failure::Interrupted))
 }

@@ -1,4 +1,4 @@
-//! `Simulation`: columns in, columns out; the loop itself runs with the GIL released.
+//! `Simulation`: columns in, columns out; the loop itself runs without the GIL.
 use std::sync::Arc;
 
 use batchlab_kernel::cluster::{Availability, Machine};
@@ -33,10 +33,10 @@ use crate::service::ServiceInputs;
 use crate::sleep::SleepInputs;
 use crate::status;
 
-/// Amounts of a machine that takes a while to build.
+/// Number of amounts from which building a machine takes noticeable time.
 const LARGE: usize = 100_000;
 
-/// What outside the kernel is asked.
+/// The subscriptions of hooks outside the kernel.
 #[derive(Clone, Copy, FromPyObject)]
 #[pyo3(from_item_all)]
 struct Listening {
@@ -49,25 +49,26 @@ struct Listening {
 #[pyclass(module = "batchlab._kernel")]
 pub struct Simulation {
     pub kernel: Kernel<Replay>,
-    /// What is being asked outside, or was when that failed: it is asked again before the run goes on.
+    /// The yield point being handled outside, or the last one if its handler failed: it is handled again before the run
+    /// continues.
     pub asking: Option<YieldPoint>,
-    /// The names a formula may use, for policies that are adopted later.
+    /// The names that a formula may use, for policies that are adopted later.
     names: Vec<String>,
 }
 
 impl Simulation {
-    /// A simulation of what no formula has names for.
+    /// Creates a simulation without names for formulas.
     pub fn of(kernel: Kernel<Replay>) -> Self {
         Self { kernel, asking: None, names: Vec::new() }
     }
 }
 
-/// A simulation, to look at; an error while another thread drives it.
+/// A simulation, for reading; an error while another thread drives it.
 pub fn looked_at<'py>(simulation: &Bound<'py, Simulation>) -> PyResult<PyRef<'py, Simulation>> {
     simulation.try_borrow().map_err(|_| is_in_use(simulation.py()))
 }
 
-/// A simulation, to be changed; an error while another thread drives it or looks at it.
+/// A simulation, for writing; an error while another thread drives or reads it.
 pub fn changed<'py>(simulation: &Bound<'py, Simulation>) -> PyResult<PyRefMut<'py, Simulation>> {
     simulation.try_borrow_mut().map_err(|_| is_in_use(simulation.py()))
 }
@@ -77,7 +78,7 @@ fn is_in_use(py: Python<'_>) -> PyErr {
     simulation_error(py, &format!("the simulation is in use by another thread at this moment; {rule}."))
 }
 
-/// The error of a run in which nothing comes of what is still to come.
+/// Creates the error of a run in which further timers or calls have no effect.
 pub fn stuck(py: Python<'_>, simulation: &Bound<'_, Simulation>) -> PyErr {
     let simulation = match looked_at(simulation) {
         Ok(simulation) => simulation,
@@ -223,8 +224,8 @@ impl Simulation {
         Ok(Self { kernel, asking: None, names })
     }
 
-    /// The measures that were taken while the simulation ran to its end, under the names of `batchlab.metrics.overview`: once,
-    /// and None where none were taken. Raises `OSError` where the temporary file for those of many jobs fails.
+    /// Return the measures computed during a run that has ended, with the names of `batchlab.metrics.overview`; only
+    /// once, and None if none were computed. Raise `OSError` if the temporary file for many jobs fails.
     fn metrics<'py>(
         &mut self,
         py: Python<'py>,
@@ -237,26 +238,26 @@ impl Simulation {
         summary.map(|summary| metrics(py, &summary, &resources)).transpose()
     }
 
-    /// The present time, seconds.
+    /// The current time, seconds.
     #[getter]
     fn now(&self) -> f64 {
         self.kernel.state().now
     }
 
-    /// The next instant at which something happens, or None at the end.
+    /// The time of the next event, or None at the end.
     #[getter]
     fn next_time(&self) -> Option<f64> {
         let next = self.kernel.next_time();
         (next != Time::NEVER).then_some(next.0)
     }
 
-    /// Jobs that ended or were rejected so far.
+    /// Number of jobs that have ended or were rejected so far.
     #[getter]
     fn finished(&self) -> u64 {
         self.kernel.state().finished
     }
 
-    /// Does everything that happens at the next instant, asking nothing outside; false if nothing was left.
+    /// Process all events of the next instant, without hooks; return False if no event was left.
     fn step(&mut self, py: Python<'_>) -> PyResult<bool> {
         let more = loop {
             let Ok(more) = detached(py, || self.kernel.step_or_pause())?;
@@ -268,8 +269,8 @@ impl Simulation {
         if self.kernel.failure().is_some() { Err(self.failed(py)) } else { Ok(more) }
     }
 
-    /// Does everything until `time`, inclusive, asking nothing outside; `progress(finished, now)` is called now and then, and
-    /// may look at this simulation.
+    /// Process all events until `time`, inclusive, without hooks. `progress(finished, now)` is called occasionally, and
+    /// may read this simulation.
     #[pyo3(signature = (time, progress=None))]
     fn run_until(slf: &Bound<'_, Self>, time: f64, progress: Option<Py<PyAny>>) -> PyResult<()> {
         let py = slf.py();
@@ -294,23 +295,23 @@ impl Simulation {
         }
     }
 
-    /// An independent copy of the present state.
+    /// Return an independent copy of the current state.
     fn fork(&mut self) -> Self {
-        // A copy that is made in the midst of a pass decides in it anew.
+        // A copy made during a pass repeats the current decision.
         let is_decision =
             |&point: &YieldPoint| matches!(point, YieldPoint::Decision | YieldPoint::Allocation(_));
         let asking = self.asking.filter(is_decision);
         Self { kernel: self.kernel.fork(), asking, names: self.names.clone() }
     }
 
-    /// The present state as bytes.
+    /// Return the current state as bytes.
     fn snapshot<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes =
             self.kernel.snapshot(self.asking).map_err(|error| simulation_error(py, &format!("{error}.")))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Goes on from a snapshot of a simulation of the same jobs, system, policy and options.
+    /// Continue from a snapshot of a simulation of the same jobs, system, policy and options.
     fn restore(&mut self, py: Python<'_>, data: &[u8]) -> PyResult<()> {
         let fresh = self.kernel.fork();
         let restored = detached(py, || fresh.restored(data, |fresh, restored| fresh.moved_to(&restored)))?;
@@ -319,7 +320,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Goes on under another policy, beginning with a pass at this very instant.
+    /// Continue with another policy, beginning with a pass at this instant.
     fn adopt(&mut self, policy: PolicyNames) -> PyResult<()> {
         let machine = &self.kernel.state().machine;
         let capacities = Capacities {
@@ -339,19 +340,19 @@ impl Simulation {
         Ok(())
     }
 
-    /// From now on every job runs for its estimate, and no further job comes.
+    /// Make every job run for its estimate from now on, without further submissions.
     fn assume_estimates(&mut self) {
         self.kernel.assume_estimates();
     }
 
-    /// How long every job runs, seconds: in a look ahead, as far as it is known.
+    /// Return the run time of every job, seconds; in a look ahead, the known or assumed one.
     fn run_times<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         let jobs = &self.kernel.state().jobs;
         let run_times: Vec<f64> = (0..jobs.len() as u32).map(|job| jobs.run_time(job)).collect();
         run_times.into_pyarray(py)
     }
 
-    /// What became of every job so far: columns by name.
+    /// Return the results of every job so far: columns by name.
     fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let view = self.kernel.view();
         let jobs = &view.state.jobs;
@@ -386,18 +387,20 @@ impl Simulation {
         Ok(result)
     }
 
-    /// Which jobs wait, which run where, and what is free; and where the `latest` jobs that ended last were.
+    /// Return the waiting jobs, the running jobs with their nodes, and the free amounts; and the nodes of the `latest`
+    /// jobs that ended last.
     fn status<'py>(&mut self, py: Python<'py>, latest: usize) -> PyResult<Bound<'py, PyDict>> {
         self.kernel.complete_queue();
         status::status(py, self.kernel.view(), latest)
     }
 
-    /// How many jobs wait, and what is free of each resource in all.
+    /// Return the number of waiting jobs, and the total free amount of each resource.
     fn gauges(&self) -> (usize, Vec<i64>) {
         status::gauges(self.kernel.state())
     }
 
-    /// What was recorded of the run, in columns, by the names of the fields of an outcome; None for what was not.
+    /// Return the recorded tables of the run, as columns, by the names of the fields of an outcome; None for tables
+    /// that were not recorded.
     fn recorded<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.kernel.complete_queue();
         recorded::columns(py, &self.kernel)
@@ -410,13 +413,13 @@ impl Simulation {
 }
 
 impl Simulation {
-    /// Why the run cannot go on.
+    /// The error of a run that cannot continue.
     pub fn failed(&self, py: Python<'_>) -> PyErr {
         failed(py, &self.kernel)
     }
 }
 
-/// Why a simulation cannot go on.
+/// Creates the error of a simulation that cannot continue.
 pub fn failed<F: Feed>(py: Python<'_>, kernel: &Kernel<F>) -> PyErr {
     let described = kernel.failure().map(|failure| {
         let row = failure.job().map_or(0, |job| kernel.scenario().job(job).row);
@@ -425,7 +428,7 @@ pub fn failed<F: Feed>(py: Python<'_>, kernel: &Kernel<F>) -> PyErr {
     simulation_error(py, &described.unwrap_or_default())
 }
 
-/// The parts of a policy and the machine, each O(nodes).
+/// Creates the parts of a policy and the machine, each O(nodes).
 fn made(
     py: Python<'_>,
     capacities: Capacities,
@@ -437,7 +440,7 @@ fn made(
         let parts = policy.parts(&capacities, &formula_names(&names))?;
         Ok((parts, capacities.machine()))
     };
-    // A thread costs more than a small machine.
+    // A thread costs more than building a small machine.
     let of_machine: Result<_, String> = if is_small { make() } else { interruptible(py, make)? };
     of_machine.map_err(PyValueError::new_err)
 }
@@ -446,7 +449,7 @@ fn formula_names(columns: &[String]) -> Vec<&str> {
     FORMULA_NAMES.into_iter().chain(columns.iter().map(String::as_str)).collect()
 }
 
-/// The rule with a name, or the error that lists the names.
+/// The rule with this name, or an error that lists the names.
 fn parse<T: Copy>(option: &str, name: &str, known: &[(&str, T)]) -> PyResult<T> {
     if let Some((_, value)) = known.iter().find(|(known, _)| *known == name) {
         return Ok(*value);
@@ -455,17 +458,17 @@ fn parse<T: Copy>(option: &str, name: &str, known: &[(&str, T)]) -> PyResult<T> 
     Err(PyValueError::new_err(format!("{option} = '{name}'; must be {}", names.join(" or "))))
 }
 
-/// What happens to jobs at their requested time, by its name.
+/// The rule for jobs that reach their requested time, by name.
 pub fn parse_wall_time(name: &str) -> PyResult<WallTime> {
     parse("walltime", name, &WallTime::NAMES)
 }
 
-/// What jobs are checked for at their submission, by its name.
+/// The check of jobs at their submission, by name.
 pub fn parse_job_check(name: &str) -> PyResult<JobCheck> {
     parse("job_check", name, &JobCheck::NAMES)
 }
 
-/// The order at one instant, by its name.
+/// The order of events with the same time stamp, by name.
 pub fn parse_agenda(name: &str) -> PyResult<Agenda> {
     parse("order_at_instant", name, &Agenda::NAMES).map(|make| make())
 }

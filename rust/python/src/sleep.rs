@@ -1,4 +1,4 @@
-//! The sleep states of nodes and the rules of sleeping, as the Python side hands them over, and what nodes were when.
+//! The sleep states of nodes and the rules of sleeping, converted from Python, and the record of power states.
 use batchlab_kernel::cluster::{SleepLevel, SleepRules, WarmNodes};
 use batchlab_kernel::record::PowerStateLog;
 use numpy::{IntoPyArray, PyReadonlyArray1};
@@ -20,7 +20,7 @@ pub struct SleepInputs<'py> {
 }
 
 impl SleepInputs<'_> {
-    /// The rules for so many nodes.
+    /// Creates the rules for this number of nodes.
     pub fn rules(&self, nodes: usize) -> PyResult<SleepRules> {
         let kind_of: Vec<u32> = self.kind_of.as_array().iter().copied().collect();
         let are_seconds = |&(enter_time, wake_time, after): &(f64, f64, f64)| {
@@ -52,7 +52,7 @@ impl SleepInputs<'_> {
     }
 }
 
-/// What nodes came to be when, as columns: all of them on at first.
+/// The power states of nodes over time, as columns; all nodes are on initially.
 pub fn power_states<'py>(py: Python<'py>, log: &PowerStateLog) -> PyResult<Bound<'py, PyDict>> {
     let nodes = log.nodes();
     let time: Vec<f64> = vec![log.begin; nodes].into_iter().chain(log.time.to_vec()).collect();

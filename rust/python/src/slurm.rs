@@ -1,4 +1,4 @@
-//! Slurm's controller: one call of its main loop or of its backfill, decided from what it sees.
+//! Slurm's controller: one call of its main loop or of its backfill scheduler, as a function of its input.
 use batchlab_kernel::scheduler::SlurmSettings;
 use batchlab_kernel::slurm::{
     Allotment, Amounts, CallState, Classes, ControllerInput, Entry, EntryOutcome, GenericAmounts,
@@ -14,12 +14,12 @@ use crate::policy::ControllerSettings;
 
 /// Node, CPUs, memory and generic resources.
 type Part = (u32, i64, i64, Vec<i64>);
-/// What became of an entry, when it starts, what it gets, and which jobs are preempted for it.
+/// The outcome of an entry, its start, its allocation, and the jobs preempted for it.
 type Outcome = (&'static str, Option<f64>, Option<Vec<Part>>, Vec<u32>);
-/// What became of the entries, and the weights of nodes after the call.
+/// The outcomes of the entries, and the weights of nodes after the call.
 type Decided = (Vec<Outcome>, Vec<u32>);
 
-/// What a job has on a node.
+/// The allocation of a job on a node.
 #[derive(FromPyObject)]
 struct HeldPart {
     node: u32,
@@ -61,7 +61,7 @@ impl Holder {
     }
 }
 
-/// A job that waits, in one of its partitions.
+/// A waiting job in one of its partitions.
 #[expect(clippy::struct_excessive_bools, reason = "the fields of Python's Entry")]
 #[derive(FromPyObject)]
 struct QueueEntry {
@@ -142,7 +142,7 @@ struct ReservedNodes {
     end: f64,
 }
 
-/// What a call sees.
+/// The input of a call.
 #[derive(FromPyObject)]
 pub struct GivenSituation {
     now: f64,
@@ -153,7 +153,7 @@ pub struct GivenSituation {
     reservations: Vec<ReservedNodes>,
 }
 
-/// Which jobs may preempt which.
+/// The rules of preemption.
 #[derive(FromPyObject)]
 pub struct GivenPrecedence {
     preempts: Vec<Vec<u32>>,
@@ -162,19 +162,19 @@ pub struct GivenPrecedence {
     grace_time: f64,
 }
 
-/// The part of a controller that does not change from call to call.
+/// The part of a controller that does not change between calls.
 #[pyclass(module = "batchlab._kernel", frozen)]
 pub struct SlurmController {
     setup: Setup,
-    /// How many entries a call of the main loop looks at that does not look at the whole queue.
+    /// Number of entries that a call of the main loop examines if it does not examine the whole queue.
     depth: usize,
 }
 
 #[pymethods]
 impl SlurmController {
-    /// The parameters of the policy `slurm`; CPUs and memory of each node; its generic resources, and which of them counts
-    /// GPUs; the nodes of each partition and the most that a job may have there; the weight of each node; which jobs may
-    /// preempt which.
+    /// The parameters of the policy `slurm`; CPUs and memory of each node; its generic resources, and the index of the
+    /// one that counts GPUs; the nodes of each partition and the maximum nodes of a job there; the weight of each node;
+    /// the rules of preemption.
     #[new]
     fn new(
         settings: ControllerSettings,
@@ -218,8 +218,8 @@ impl SlurmController {
         })
     }
 
-    /// The main loop, for the whole queue or its first entries: for each entry what becomes of it, and the weights of nodes
-    /// then.
+    /// Run the main loop for the whole queue or its first entries: return the outcome of each entry, and the weights of
+    /// nodes after the call.
     fn main_loop(&self, situation: GivenSituation, weights: Vec<u32>, is_full: bool) -> PyResult<Decided> {
         let (controller_input, queue) = self.controller_input(&situation, weights)?;
         let depth = if is_full { queue.len() } else { self.depth.min(queue.len()) };
@@ -228,14 +228,14 @@ impl SlurmController {
         Ok((self.outcomes(&queue, results), weights))
     }
 
-    /// Backfill: for each entry of the queue what becomes of it, and the weights of nodes then.
+    /// Run backfill: return the outcome of each entry of the queue, and the weights of nodes after the call.
     fn backfill(&self, situation: GivenSituation, weights: Vec<u32>) -> PyResult<Decided> {
         let (controller_input, queue) = self.controller_input(&situation, weights)?;
         let (results, weights) = backfill(&self.setup, controller_input, &queue);
         Ok((self.outcomes(&queue, results), weights))
     }
 
-    /// The weights of nodes after these jobs have been submitted.
+    /// Return the weights of nodes after the submission of these jobs.
     fn submit(&self, situation: GivenSituation, weights: Vec<u32>) -> PyResult<Vec<u32>> {
         let (controller_input, queue) = self.controller_input(&situation, weights)?;
         let CallState { occupation, mut weights, .. } = CallState::of(&self.setup, controller_input);
@@ -343,7 +343,7 @@ fn bits(nodes: usize, members: impl IntoIterator<Item = u32> + Clone) -> PyResul
     }
 }
 
-/// Amounts of all generic resources, as they are given for a job.
+/// Checks the amounts of all generic resources of a job.
 fn amounts_of(given: &[i64], kinds: usize, job: u32) -> PyResult<Vec<i64>> {
     if given.len() == kinds {
         return Ok(given.to_vec());

@@ -1,5 +1,5 @@
-//! Files as sources of bytes. A pipe without a writer keeps one waiting: where a file is no plain one, a thread reads it,
-//! so that Ctrl-C ends the wait.
+//! Files as sources of bytes. Reading a pipe without a writer blocks: files other than regular ones are read by a
+//! thread, so that Ctrl-C can end the wait.
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result};
 use std::path::Path;
@@ -10,12 +10,13 @@ use pyo3::prelude::*;
 
 use crate::interrupt::INTERVAL;
 
-/// Bytes that are read at once.
+/// Number of bytes read at once.
 const BLOCK: usize = 1 << 16;
-/// Blocks that may wait to be taken.
+/// Maximum number of blocks waiting to be consumed.
 const WAITING: usize = 4;
 
-/// Opens a file. An exception that a signal raises while one waits for bytes is the inner error of what `read` gives.
+/// Opens a file. An exception raised by a signal handler while waiting for bytes is the inner error of the result of
+/// `read`.
 pub fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
     if path.metadata()?.is_file() {
         return Ok(Box::new(File::open(path)?));
@@ -26,7 +27,7 @@ pub fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
     Ok(Box::new(Pipe { receiver, block: Vec::new(), taken: 0 }))
 }
 
-/// Sends what can be read, as long as it is taken.
+/// Sends everything that can be read, while the receiver exists.
 fn read_all(path: &Path, sender: &SyncSender<Result<Vec<u8>>>) {
     let mut file = match File::open(path) {
         Ok(file) => file,
@@ -48,7 +49,7 @@ fn read_all(path: &Path, sender: &SyncSender<Result<Vec<u8>>>) {
     }
 }
 
-/// What a thread reads.
+/// A file that is read by a thread.
 struct Pipe {
     receiver: Receiver<Result<Vec<u8>>>,
     block: Vec<u8>,
@@ -56,7 +57,7 @@ struct Pipe {
 }
 
 impl Pipe {
-    /// Waits for the next block, and looks at signals meanwhile; empty at the end.
+    /// Waits for the next block, and checks for signals meanwhile; returns an empty block at the end.
     fn wait(&mut self) -> Result<Vec<u8>> {
         loop {
             match self.receiver.recv_timeout(INTERVAL) {

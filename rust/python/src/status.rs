@@ -1,4 +1,4 @@
-//! A look at a simulation between two steps: which jobs wait, which run where, what is free.
+//! The status of a simulation between two steps: waiting jobs, running jobs and their nodes, free amounts.
 use batchlab_kernel::state::{JobRecords, State, View};
 use batchlab_kernel::time::Time;
 use batchlab_kernel::workload::JobState;
@@ -6,7 +6,7 @@ use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The present state as columns by name: O(jobs + nodes). Of the past, only the placements of the `latest` jobs that
+/// The current state as columns by name: O(jobs + nodes). Of the past, only the placements of the `latest` jobs that
 /// ended last.
 pub fn status<'py>(py: Python<'py>, view: View<'_>, latest: usize) -> PyResult<Bound<'py, PyDict>> {
     let state = view.state;
@@ -54,12 +54,12 @@ pub fn status<'py>(py: Python<'py>, view: View<'_>, latest: usize) -> PyResult<B
     Ok(result)
 }
 
-/// The jobs that wait, in the queue and outside it, and the numbers of their reasons.
+/// The waiting jobs, in the queue and outside it, and the numbers of their reasons.
 pub fn reasons(view: View<'_>) -> (Vec<u32>, Vec<u32>) {
     view.reasons().into_iter().map(|(job, reason)| (job, reason.number())).unzip()
 }
 
-/// The jobs that ended last, at most so many, in the order of their ends: O(jobs + latest · log).
+/// The jobs that ended last, at most `latest`, in the order of their ends: O(jobs + latest · log).
 fn ended_last(jobs: &JobRecords, latest: usize) -> Vec<u32> {
     if latest == 0 {
         return Vec::new();
@@ -77,7 +77,8 @@ fn ended_last(jobs: &JobRecords, latest: usize) -> Vec<u32> {
     ends.into_iter().map(|(_, job)| job).collect()
 }
 
-/// How many jobs wait, and what no job holds of each resource in all: O(resources), or O(nodes) where some are not available.
+/// Number of waiting jobs, and the total amount of each resource that no job holds: O(resources), or O(nodes) if some
+/// amounts are unavailable.
 pub fn gauges(state: &State) -> (usize, Vec<i64>) {
     let machine = &state.machine;
     if !machine.has_unavailable() {

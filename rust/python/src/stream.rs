@@ -1,4 +1,4 @@
-//! `SwfStream`: a log simulated while it is read.
+//! `SwfStream`: simulation of a log while it is read.
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -23,7 +23,7 @@ use crate::source;
 use crate::streamed_overheads::StreamedOverheads;
 use crate::swf::{options, outcome, raised};
 
-/// A log that is opened, its comments read up to the first job.
+/// An open log; its comments have been read up to the first job.
 #[pyclass(module = "batchlab._kernel")]
 pub struct SwfStream {
     log: Mutex<Option<(SwfFile, Option<SwfRecord>)>>,
@@ -61,10 +61,12 @@ impl SwfStream {
         self.comments.clone()
     }
 
-    /// Simulates the log; `progress(finished, now)` is called now and then, and `answer` gets the table of jobs.
+    /// Simulate the log. `progress(finished, now)` is called occasionally, and `answer` is the path of the table of
+    /// jobs.
     ///
-    /// `events` gives lists of external events by time, each (time, kind, job, ranges of nodes, value, kills), and is
-    /// read as they come; the nodes of `absent` are not there from the beginning. `overheads` are drawn block by block.
+    /// `events` is an iterator of lists of external events in time order, each (time, kind, job, ranges of nodes,
+    /// value, kills), and is read during the run; the nodes of `absent` are missing at the beginning. `overheads` are
+    /// sampled block by block.
     #[pyo3(signature = (machine, policy, *, walltime, order_at_instant, job_check, answer=None, progress=None, events=None, absent=vec![], overheads=None))]
     #[allow(clippy::too_many_arguments)] // They are the keywords of a Python function.
     fn run<'py>(
@@ -90,7 +92,7 @@ impl SwfStream {
         let requests = Requests::new(resources, &amounts);
         let mut scenario = Scenario::new(Vec::new(), Vec::new(), requests, Arc::clone(&node_sets));
         if log.parser().options().log_events {
-            // A column that is not empty says that jobs may be cancelled.
+            // A column that is not empty indicates that jobs may be cancelled.
             scenario.attributes.cancelled_at.push(f64::INFINITY);
         }
         scenario.core = machine.index("core");
@@ -140,7 +142,7 @@ impl SwfStream {
     }
 }
 
-/// How many lines were read, and what was said of them: counts by outcome and reason.
+/// The number of lines read, and the notes on them: counts by outcome and reason.
 fn notes<'py>(py: Python<'py>, parser: &SwfParser) -> PyResult<Bound<'py, PyDict>> {
     let notes = PyDict::new(py);
     notes.set_item("read", parser.rows())?;
@@ -163,7 +165,7 @@ fn ended(error: StreamError) -> PyErr {
     match error {
         StreamError::Log(error) => raised(error),
         StreamError::Unsorted { line, .. } => PyValueError::new_err((line, error.to_string())),
-        // What the iterator raised is the inner error.
+        // The exception of the iterator is the inner error.
         StreamError::Events(error) | StreamError::Overheads(error) => error.into(),
         StreamError::Output(error) => PyOSError::new_err(error),
     }

@@ -1,4 +1,4 @@
-//! The overheads of a streamed run, as the Python side hands them over.
+//! The overheads of a streamed run, converted from Python.
 use std::io;
 
 use batchlab_kernel::scenario::Overheads;
@@ -7,20 +7,20 @@ use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
-/// What is drawn of the overheads of jobs, and what they count for.
+/// The source of the overheads of jobs, and how they count.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct StreamedOverheads<'py> {
-    /// Gives the seconds of all phases, in blocks of jobs.
+    /// Iterator of the seconds of all phases, in blocks of jobs.
     blocks: Bound<'py, PyIterator>,
-    /// Seconds of each that a task adds.
+    /// Additional seconds per task for each phase.
     per_task: [f64; PHASES],
     counted: bool,
     billed: bool,
 }
 
 impl StreamedOverheads<'_> {
-    /// The part of the scenario, which no job has been put into, and that of the feed.
+    /// The part of the scenario, without any job, and the part of the feed.
     pub fn parts(self) -> (Overheads, DrawnOverheads) {
         let given = Overheads { of_job: Vec::new(), counted: self.counted, billed: self.billed };
         let blocks = Box::new(Blocks(self.blocks.unbind())) as OverheadSource;
@@ -28,7 +28,7 @@ impl StreamedOverheads<'_> {
     }
 }
 
-/// Blocks that a Python iterator gives.
+/// Blocks from a Python iterator.
 struct Blocks(Py<PyIterator>);
 
 impl Iterator for Blocks {

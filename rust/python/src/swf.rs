@@ -1,8 +1,8 @@
 //! The reader of the Standard Workload Format: whole logs as columns.
 //!
-//! Both doors give the same dictionary (`SwfColumns` in the stubs): the columns of the kept jobs as arrays, the
-//! comments, and the notes about what was dropped, mended or odd. Errors: `OSError` where a file cannot be read;
-//! `ValueError(line, message)` where a job breaks a rule (`line` is None for a damaged gzip stream).
+//! Both readers return the same dictionary (`SwfColumns` in the stubs): the columns of the kept jobs as arrays, the
+//! comments, and the notes about dropped, changed and irregular lines. Errors: `OSError` if a file cannot be read;
+//! `ValueError(line, message)` if a job breaks a rule (`line` is None for a damaged gzip stream).
 
 use batchlab_kernel::workload::swf::{
     Blocks, FIELD_NAMES, FIELDS, Invalid, Outcome, Overrun, ProcessorField, Reason, SwfError, SwfOptions,
@@ -16,13 +16,13 @@ use std::path::{Path, PathBuf};
 
 use crate::source;
 
-/// Fields that stand in the columns of their own, normalised: job, submission, run and requested time.
+/// Fields with separate, normalised columns: job, submission, run and requested time.
 const NORMALISED: [usize; 4] = [0, 1, 3, 8];
 const WAIT: usize = 2;
 const MEMORY: usize = 9;
 const STATUS: usize = 10;
 const CANCELLED: i64 = 5;
-/// Between two looks at Ctrl-C: 16 MiB.
+/// Blocks between two checks for Ctrl-C: 16 MiB.
 const BLOCKS_PER_TURN: usize = 256;
 
 enum Column {
@@ -38,11 +38,11 @@ pub struct Columns {
     pub submit_time: Vec<f64>,
     pub run_time: Vec<f64>,
     pub requested_time: Vec<f64>,
-    /// With `overrun="extend"`, which lets requested times differ from limits.
+    /// Present with `overrun="extend"`, with which requested times may differ from time limits.
     pub time_limit: Option<Vec<f64>>,
     pub tasks: Vec<i64>,
     pub memory: Option<Vec<i64>>,
-    /// NaN where the job was not cancelled before it started; as long as the last row where it was.
+    /// NaN for jobs that were not cancelled before they started; the column ends with the last row that was.
     pub cancelled_after: Vec<f64>,
     /// The remaining fields, with their numbers.
     others: Vec<(usize, Column)>,
@@ -63,7 +63,7 @@ impl Columns {
         }
     }
 
-    /// When the jobs started according to the log; None where they did not, or the log does not say.
+    /// The start of the jobs according to the log; None if a job did not start, or the start is unknown.
     ///
     /// A job that was cancelled in the queue (status 5) waited until then, and did not start.
     pub fn logged_starts(&self) -> impl Iterator<Item = Option<f64>> {
@@ -76,7 +76,7 @@ impl Columns {
         })
     }
 
-    /// Of how many jobs the time limit is not known to be above the run time, and whether any asked for memory.
+    /// Number of jobs with a time limit not known to be above the run time, and whether any requested memory.
     pub fn asked(&self) -> (usize, bool) {
         let without =
             self.requested_time.iter().zip(&self.run_time).filter(|(limit, run)| limit <= run).count();
@@ -112,13 +112,13 @@ impl Columns {
         }
     }
 
-    /// How long a job runs, seconds; of one that was cancelled before it started the longest that it could run.
+    /// Run time of a job, seconds; for a job cancelled before it started the longest possible run.
     pub fn longest_run(&self, row: usize) -> f64 {
         let cancelled_after = self.cancelled_after.get(row).copied().filter(|seconds| !seconds.is_nan());
         cancelled_after.unwrap_or(self.run_time[row])
     }
 
-    /// When each job is cancelled that did not start, infinite for the others; empty where there is none.
+    /// The cancellation time of each job that did not start, infinity for others; empty if there are no such jobs.
     pub fn cancelled_at(&self) -> Vec<f64> {
         let times =
             self.cancelled_after.iter().zip(&self.submit_time).map(|(seconds, submit)| submit + seconds);
@@ -157,7 +157,7 @@ impl Columns {
     }
 }
 
-/// A log on its way into columns.
+/// A log that is being read into columns.
 pub struct Reading {
     pub parser: KernelParser,
     pub columns: Columns,
@@ -179,7 +179,7 @@ impl Reading {
         parser.finish(&mut |record| columns.push(&record))
     }
 
-    /// Reads some blocks; says whether there may be more.
+    /// Reads some blocks; returns whether there may be more.
     fn read(&mut self, blocks: &mut Blocks) -> Result<bool, SwfError> {
         for _ in 0..BLOCKS_PER_TURN {
             let block = blocks.next_block(&mut self.parser)?;
@@ -214,7 +214,7 @@ impl Reading {
             "note_line",
             notes.iter().map(|note| note.line as i64).collect::<Vec<i64>>().into_pyarray(py),
         )?;
-        // No job has the smallest integer for its number, which says "none".
+        // No job has the smallest integer as its number, so that it can stand for a missing number.
         let job = notes.iter().map(|note| note.job_id.unwrap_or(i64::MIN));
         log.set_item("note_job_id", job.collect::<Vec<i64>>().into_pyarray(py))?;
         log.set_item(
@@ -227,7 +227,7 @@ impl Reading {
     }
 }
 
-/// Reads a log that comes in pieces of bytes.
+/// Read a log that arrives in pieces of bytes.
 #[pyclass(module = "batchlab._kernel")]
 pub struct SwfParser {
     reading: Option<Reading>,
@@ -249,20 +249,20 @@ impl SwfParser {
         Ok(Self { reading: Some(Reading::new(options, max_jobs)) })
     }
 
-    /// Takes the next piece; says whether more is wanted.
+    /// Read the next piece; return whether more is needed.
     fn feed(&mut self, py: Python<'_>, piece: &[u8]) -> PyResult<bool> {
         let reading = self.reading.as_mut().ok_or_else(spent)?;
         py.detach(|| reading.feed(piece)).map_err(raised)?;
         Ok(!reading.parser.is_done())
     }
 
-    /// Note that bytes behind the end of a packed log were ignored.
+    /// Add a note that bytes after the end of a compressed log were ignored.
     fn note_trailing_bytes(&mut self) -> PyResult<()> {
         self.reading.as_mut().ok_or_else(spent)?.parser.note_trailing_bytes();
         Ok(())
     }
 
-    /// Takes the log for complete, and gives what was read.
+    /// End the log, and return its contents.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let mut reading = self.reading.take().ok_or_else(spent)?;
         py.detach(|| reading.finish()).map_err(raised)?;
@@ -270,7 +270,7 @@ impl SwfParser {
     }
 }
 
-/// Reads a file, plain or gzip by its content.
+/// Read a file, plain or gzip by its content.
 #[pyfunction]
 #[pyo3(signature = (path, *, overrun, invalid, processors, use_memory, log_events, max_jobs=None))]
 #[expect(clippy::too_many_arguments, reason = "the options of reading, each of which has a name in Python")]
@@ -339,7 +339,7 @@ pub(crate) const fn outcome(reason: Reason) -> &'static str {
 pub(crate) fn raised(error: SwfError) -> PyErr {
     match error {
         SwfError::Io(error) => error.into(),
-        // A signal raised while one waited for bytes.
+        // A signal handler raised while waiting for bytes.
         SwfError::Gzip { source, .. }
             if source.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<PyErr>) =>
         {

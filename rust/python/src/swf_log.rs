@@ -1,4 +1,4 @@
-//! `SwfLog`: a log that is read whole and replayed without a table of its jobs.
+//! `SwfLog`: a log that is read entirely, and replayed without a table of its jobs.
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::policy::PolicyNames;
 use crate::simulation::{Simulation, looked_at, parse_agenda, parse_job_check, parse_wall_time};
 use crate::swf::{Reading, options, read};
 
-/// A log that was read whole.
+/// A log that was read entirely.
 #[pyclass(module = "batchlab._kernel")]
 pub struct SwfLog {
     reading: Option<Reading>,
@@ -50,7 +50,7 @@ impl SwfLog {
         Ok(self.reading()?.parser.comments().to_vec())
     }
 
-    /// How many jobs were read and kept, how many of these have a changed value, and the first and the last submit time.
+    /// Number of jobs read and kept, number of kept jobs with a changed value, and the first and the last submit time.
     #[getter]
     fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let reading = self.reading()?;
@@ -64,12 +64,12 @@ impl SwfLog {
         Ok(facts)
     }
 
-    /// The columns, as `read_swf_file` gives them; once, for they are handed over.
+    /// Return the columns like `read_swf_file`; only once, because their memory is handed over.
     fn columns<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.reading.take().ok_or_else(spent)?.into_dict(py)
     }
 
-    /// A simulation of the log that takes its measures while it runs.
+    /// Create a simulation of the log that computes its measures while it runs.
     #[pyo3(signature = (machine, policy, *, walltime, order_at_instant, job_check))]
     fn simulation(
         &self,
@@ -101,13 +101,14 @@ impl SwfLog {
         Ok(Simulation::of(Kernel::new(scenario, state, parts, parse_agenda(order_at_instant)?, feed)))
     }
 
-    /// Of how many jobs the time limit is not known to be above the run time, and whether any asked for memory.
+    /// Return the number of jobs with a time limit not known to be above the run time, and whether any requested
+    /// memory.
     fn asked(&self) -> PyResult<(usize, bool)> {
         Ok(self.reading()?.columns.asked())
     }
 
-    /// The log's own schedule beside the simulated one, over the jobs that ran in both, as `batchlab.result.near` has it; None
-    /// if there are none.
+    /// Return the log's own schedule beside the simulated one, over the jobs that ran in both, like
+    /// `batchlab.result.near`; None if there are no such jobs.
     fn beside<'py>(
         &self,
         py: Python<'py>,
@@ -179,7 +180,7 @@ impl SwfLog {
             usual = Some(request);
             Job {
                 row: row as u64,
-                // Adding 0 turns −0 into 0.
+                // Adding 0 converts −0 to 0.
                 submit_time: columns.submit_time[row] + 0.0,
                 run_time: columns.longest_run(row) + 0.0,
                 requested_time: columns.requested_time[row] + 0.0,

@@ -1,4 +1,4 @@
-//! What a view shows.
+//! The attributes and queries of a view.
 #![allow(clippy::doc_markdown, reason = "Python shows what stands at its methods, in the form of numpydoc")]
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -34,29 +34,29 @@ impl View {
         Self { simulation, resources, columns, values, allocator, clairvoyant, caller: AtomicU32::new(0) }
     }
 
-    /// The present time, seconds.
+    /// The current time, seconds.
     #[getter]
     fn now(&self, py: Python<'_>) -> PyResult<f64> {
         self.time(py)
     }
 
-    /// When the first job is submitted, seconds: the origin of what is added up, averaged or done in intervals.
+    /// The submit time of the first job, seconds: the origin of sums, averages and intervals.
     #[getter]
     fn first_submission(&self, py: Python<'_>) -> PyResult<f64> {
         Ok(self.simulation(py)?.kernel.scenario().first_submission)
     }
 
-    /// How often the situation has changed so far. Equal values in two passes mean that nothing differs that a decision may
-    /// depend on, but what follows from `now`, the progress of applications, and which jobs are at scheduling points.
+    /// A counter of changes of the state. Equal values in two passes mean that nothing has changed that a decision may
+    /// depend on, except `now`, the progress of applications, and the set of jobs at scheduling points.
     ///
-    /// It grows with each event, decision and change of a node, and with time where limits count minutes or the order
-    /// changes with time. A fork or a snapshot goes on from its value. Compare it for equality only.
+    /// It increases with each event, decision and change of a node, and with time if limits count minutes or the order
+    /// changes with time. A fork or a snapshot continues from its value. Compare it for equality only.
     #[getter]
     fn revision(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.simulation(py)?.kernel.state().revision)
     }
 
-    /// Whether jobs show their true run times.
+    /// True if jobs show their true run times.
     #[getter]
     fn get_clairvoyant(&self) -> bool {
         self.clairvoyant
@@ -86,14 +86,14 @@ impl View {
         Queue::of(slf)
     }
 
-    /// Walk over the waiting jobs that may start now, in order, found by index.
+    /// Iterate over the waiting jobs that may start now, in order, by an index.
     ///
-    /// Passed over are those whose demand is not free in all, and those with a reservation in this pass.
+    /// Jobs with a demand above the free totals, and jobs with a reservation in this pass, are skipped.
     ///
     /// Parameters
     /// ----------
     /// after
-    ///     Only those behind this job.
+    ///     Only jobs after this one.
     ///
     /// Returns
     /// -------
@@ -123,14 +123,14 @@ impl View {
         Ok(Self::handles(slf, running))
     }
 
-    /// The jobs on hold, by row.
+    /// The held jobs, by row.
     #[getter]
     fn on_hold(slf: &Bound<'_, Self>) -> PyResult<Vec<Job>> {
         let held = slf.get().simulation(slf.py())?.kernel.state().queue.on_hold.iter().copied().collect();
         Ok(Self::handles(slf, held))
     }
 
-    /// What is free on each node: int64, shape (nodes, resources).
+    /// Free amounts of each node: int64, shape (nodes, resources).
     #[getter]
     fn free<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
         if let Some(free) = self.question(py, |question| question.free.clone())? {
@@ -141,28 +141,28 @@ impl View {
         self.matrix(py, (0..machine.nodes()).flat_map(|node| machine.free_of(node)).copied().collect())
     }
 
-    /// What each node has: int64, shape (nodes, resources).
+    /// Capacity of each node: int64, shape (nodes, resources).
     #[getter]
     fn capacity<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
         let capacity = self.simulation(py)?.kernel.state().machine.capacity().to_vec();
         self.matrix(py, capacity)
     }
 
-    /// What is free in all, by resource.
+    /// Total free amounts, by resource.
     #[getter]
     fn total_free<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let free = self.simulation(py)?.kernel.state().machine.total_free().to_vec();
         self.by_resource(py, free.into_iter())
     }
 
-    /// What each node offers, free or not: int64, shape (nodes, resources).
+    /// Available capacity of each node, free or not: int64, shape (nodes, resources).
     #[getter]
     fn available<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
         let available = self.simulation(py)?.kernel.state().machine.available();
         self.matrix(py, available)
     }
 
-    /// What is on offer in all, free or not, by resource.
+    /// Total available capacity, free or not, by resource.
     #[getter]
     fn total_available<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let simulation = self.simulation(py)?;
@@ -174,38 +174,39 @@ impl View {
         self.by_resource(py, total.into_iter())
     }
 
-    /// Count how many more tasks of a job there is room for now, up to a number.
+    /// Return the number of further tasks of a job that fit now, up to a limit.
     ///
-    /// Those count that a running job was to lose at its next scheduling point, and could keep.
+    /// Tasks that a running job was to lose at its next scheduling point, and could keep, count too.
     fn max_additional_tasks(slf: &Bound<'_, Self>, job: &Job, limit: Limit) -> PyResult<u32> {
         job.check_home(slf)?;
         Ok(slf.get().simulation(slf.py())?.kernel.max_additional_tasks(job.slot, limit.0))
     }
 
-    /// Give the bytes per second that flow over a link of the platform, by its number.
+    /// Return the bytes per second on a link of the platform, given by number.
     fn flow_on(&self, py: Python<'_>, link: u32) -> PyResult<f64> {
         Ok(self.simulation_mut(py)?.kernel.link_load(link))
     }
 
-    /// Give the operations per second on a node's CPU, and which of its GPUs are at work (none without applications).
+    /// Return the operations per second on a node's CPU, and for each of its GPUs whether it is busy (empty without
+    /// applications).
     fn work_on(&self, py: Python<'_>, node: Node) -> PyResult<(f64, Vec<bool>)> {
         let node = self.check_node(py, node)?;
         Ok(self.simulation_mut(py)?.kernel.node_load(node))
     }
 
-    /// Whether a node is drained: no further job starts there.
+    /// Return whether a node is drained, i.e. no further job starts there.
     fn is_drained(&self, py: Python<'_>, node: Node) -> PyResult<bool> {
         let node = self.check_node(py, node)?;
         Ok(self.simulation(py)?.kernel.state().machine.is_drained(node))
     }
 
-    /// Give the number of a node's power state among those of its group; 0 for on.
+    /// Return the number of a node's power state among those of its group; 0 for on.
     fn power_state_number(&self, py: Python<'_>, node: Node) -> PyResult<usize> {
         let node = self.check_node(py, node)?;
         Ok(self.simulation(py)?.kernel.view().power_state(node).number())
     }
 
-    /// List the running jobs with tasks on a node, by expected end.
+    /// Return the running jobs with tasks on a node, by expected end.
     fn jobs_on(slf: &Bound<'_, Self>, node: Node) -> PyResult<Vec<Job>> {
         let node = slf.get().check_node(slf.py(), node)?;
         let there = {
@@ -215,7 +216,7 @@ impl View {
         Ok(Self::handles(slf, there))
     }
 
-    /// Give the job in a row of the workload.
+    /// Return the job in a row of the workload.
     fn job(slf: &Bound<'_, Self>, row: Row) -> PyResult<Job> {
         let Row(row) = row;
         let jobs = slf.get().simulation(slf.py())?.kernel.state().jobs.len();
@@ -225,12 +226,12 @@ impl View {
         Err(decision_error(slf.py(), &format!("row = {row}; the workload has {jobs} rows, numbered from 0.")))
     }
 
-    /// Find out where the allocator would put a job now, reservations aside.
+    /// Return the nodes that the allocator would choose for a job now, ignoring reservations.
     ///
     /// Returns
     /// -------
     /// dict or None
-    ///     The number of tasks by node; None where it does not fit.
+    ///     The number of tasks by node; None if the job does not fit.
     fn place<'py>(slf: &Bound<'py, Self>, job: &Job) -> PyResult<Option<Bound<'py, PyDict>>> {
         let py = slf.py();
         job.check_home(slf)?;
@@ -242,14 +243,14 @@ impl View {
         Ok(Some(nodes))
     }
 
-    /// Number the first limit that stands against starting a waiting job on so many tasks now.
+    /// Return the number of the first limit that prevents the start of a waiting job on this number of tasks now.
     #[pyo3(signature = (job, tasks=None))]
     fn limit_over(slf: &Bound<'_, Self>, job: &Job, tasks: Option<Tasks>) -> PyResult<Option<u32>> {
         job.check_home(slf)?;
         Ok(slf.get().simulation(slf.py())?.kernel.limit_over(job.slot, tasks.map(|Tasks(tasks)| tasks)))
     }
 
-    /// Count how many tasks of a job a node admits now.
+    /// Return the number of tasks of a job that a node admits now.
     fn slots(slf: &Bound<'_, Self>, job: &Job, node: Node) -> PyResult<u32> {
         job.check_home(slf)?;
         let (this, py) = (slf.get(), slf.py());
@@ -267,19 +268,19 @@ impl View {
         Ok(requests.map(|want| view.state.machine.slots(node, want.request)).max().unwrap_or(0))
     }
 
-    /// The jobs that can be resized at this very instant, in the order in which they came there.
+    /// The jobs that can be resized at this instant, in the order in which they became resizable.
     #[getter]
     fn at_scheduling_point(slf: &Bound<'_, Self>) -> PyResult<Vec<Job>> {
         let at_point = application_jobs::at_point(&slf.get().simulation(slf.py())?.kernel);
         Ok(Self::handles(slf, at_point))
     }
 
-    /// Why the scheduler is asked: what happened, to which row, and how many tasks are asked for.
+    /// The event for which the scheduler is called: its kind, its row, and the requested number of tasks.
     fn get_trigger(&self, py: Python<'_>) -> PyResult<(&'static str, Option<u32>, Option<u32>)> {
         Ok(self.simulation(py)?.kernel.trigger().described())
     }
 
-    /// The number of the caller: 0 for the scheduler, else that of the observer.
+    /// The number of the caller: 0 for the scheduler, otherwise that of the observer.
     #[getter]
     fn get_caller(&self) -> u32 {
         self.caller.load(Ordering::Relaxed)
@@ -306,14 +307,14 @@ impl View {
 }
 
 impl View {
-    /// What an allocator is asked now about a job, if it is that.
+    /// The current query to an allocator, if there is one.
     fn question<T>(&self, py: Python<'_>, look: impl FnOnce(&Question) -> Option<T>) -> PyResult<Option<T>> {
         let simulation = self.simulation(py)?;
         let external = simulation.kernel.allocator().as_external();
         Ok(external.and_then(|allocator| allocator.question()).and_then(look))
     }
 
-    /// The number of a node that there is.
+    /// Checks that a node exists; returns its number.
     pub fn check_node(&self, py: Python<'_>, Node(node): Node) -> PyResult<u32> {
         let known = self.simulation(py)?.kernel.check_node(node);
         known.map(|()| node).map_err(|refusal| decision_error(py, &format!("node = {node}: {refusal}.")))

@@ -14,33 +14,33 @@ pub struct VirtualClock {
 
 #[pymethods]
 impl VirtualClock {
-    /// Makes the file of a clock that shows this UNIX time (ns) now.
+    /// Create the file of a clock that shows this UNIX time (ns) now.
     #[new]
     fn new(path: PathBuf, highest: f64, unix: i64) -> PyResult<Self> {
         Ok(Self { clock: Arc::new(Clock::new(&path, highest, unix)?) })
     }
 
-    /// Virtual UNIX time, in seconds.
+    /// Return the virtual UNIX time, seconds.
     fn now(&self) -> f64 {
         self.clock.now() as f64 / 1e9
     }
 
-    /// Lets virtual time go at a rate from now on.
+    /// Set the rate of virtual time from now on.
     fn set_rate(&self, rate: f64) -> PyResult<()> {
         Ok(self.clock.set_rate(rate)?)
     }
 
-    /// Keeps real time until it is released as often.
+    /// Keep real time until `release` was called as often as `hold`.
     fn hold(&self) -> PyResult<()> {
         Ok(self.clock.hold()?)
     }
 
-    /// Ends what `hold` began.
+    /// End a `hold`.
     fn release(&self) {
         self.clock.release();
     }
 
-    /// Waits for a virtual instant (UNIX time, s), or for so long really (s). Says whether the instant has come.
+    /// Wait for a virtual instant (UNIX time, s), or for a real time (s). Return whether the instant has come.
     fn wait(&self, py: Python<'_>, instant: f64, longest: f64) -> PyResult<bool> {
         let begun = std::time::Instant::now();
         loop {
@@ -54,20 +54,21 @@ impl VirtualClock {
         }
     }
 
-    /// Sets the rate by what the processes do, on a thread of its own, until `end`.
+    /// Set the rate by the work of the processes, on a separate thread, until `end`.
     fn govern(&self) -> PyResult<()> {
         let clock = Arc::clone(&self.clock);
-        // Where it fails, time goes on at the rate that it has.
+        // If it fails, time continues at its current rate.
         Builder::new().name("virtual clock".into()).spawn(move || drop(clock.govern()))?;
         Ok(())
     }
 
-    /// Ends the thread.
+    /// End the thread.
     fn end(&self) {
         self.clock.end();
     }
 
-    /// What it did since it began: real and virtual time (s), the real time at rate 1, the changes of the rate.
+    /// Return the totals since the start: real and virtual time (s), the real time at rate 1, and the number of rate
+    /// changes.
     fn course(&self) -> (f64, f64, f64, u64) {
         let course = self.clock.course();
         (course.real, course.virtual_time, course.slow, course.changes)

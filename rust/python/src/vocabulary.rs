@@ -1,4 +1,4 @@
-//! The names that Python shares with the kernel, and what the rules of the registries do.
+//! The names that Python shares with the kernel, and the descriptions of the rules.
 use std::collections::BTreeMap;
 
 use batchlab_kernel::accounting::RULES;
@@ -14,11 +14,11 @@ use batchlab_kernel::state::Reason;
 use batchlab_kernel::workload::{EVENT_NAMES, JobState, Rejection};
 use pyo3::prelude::*;
 
-/// A rule: its name, what it does, and the publication that defines it, if one does.
+/// A rule: its name, its description, and the publication that defines it, if any.
 type Rule = (&'static str, &'static str, &'static str);
 
-/// The built-in rules by their kind, `order`, `backfill`, `discipline`, `allocator` or `fair_share`: for each the name, what it does in one line, and
-/// the publication that defines it; empty for folklore.
+/// Return the built-in rules by kind, `order`, `backfill`, `discipline`, `allocator` or `fair_share`: for each the
+/// name, a description in one line, and the publication that defines it; empty for folklore.
 #[pyfunction]
 pub fn rules() -> BTreeMap<&'static str, Vec<Rule>> {
     BTreeMap::from([
@@ -30,10 +30,9 @@ pub fn rules() -> BTreeMap<&'static str, Vec<Rule>> {
     ])
 }
 
-/// Names in the order of their numbers: of the states and types of jobs, of the reasons for which
-/// they are rejected and wait, of the options `walltime`, `job_check` and `order_at_instant`, of the
-/// methods by which an observer takes note of each kind of change, of the kinds of external events, and of the
-/// events that controls of rates look at.
+/// Return names in the order of their numbers: of the states and types of jobs, of the reasons for rejection and
+/// waiting, of the options `walltime`, `job_check` and `order_at_instant`, of the observer methods for each kind of
+/// change, of the kinds of external events, and of the events examined by controls of rates.
 #[pyfunction]
 pub fn names() -> BTreeMap<&'static str, Vec<&'static str>> {
     BTreeMap::from([

@@ -1,5 +1,6 @@
 //! A staircase (Pareto front): those pairs (place, height) for which no other pair has a lower place and a greater
 //! height.
+//!
 //! Finding the lowest place for a height costs O(log n), adding a pair O(n) for n steps; n is small.
 use serde::{Deserialize, Serialize};
 

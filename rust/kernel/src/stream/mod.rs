@@ -109,7 +109,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Creates the feed from a log of which the first job has been read, external events, and overheads; the scenario
+    /// Creates the feed from a log with its first job already read, external events, and overheads; the scenario
     /// defines how overheads count. `answer` is the path of `jobs.csv`; temporary files are in the same directory.
     pub fn open(
         log: SwfFile,
