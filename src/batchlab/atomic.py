@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, whatever kills the process that writes them."""
+"""Atomic writes: a file exists completely or not at all, even if its process is killed."""
 
 import io
 import os
@@ -30,11 +30,11 @@ def atomic_write(path: str | os.PathLike[str], mode: Literal["wb"]) -> AbstractC
 def atomic_write(
     path: str | os.PathLike[str], mode: Literal["w", "wb"] = "w"
 ) -> AbstractContextManager[IO[str] | IO[bytes]]:
-    """Open a file for writing that takes its place only once it is complete and on disk.
+    """Open a file for writing. It replaces an existing file when it is complete and on disk.
 
-    What is written goes to a temporary file beside it, which is renamed at the end of the ``with`` block, and
-    removed instead if the block raises. Readers see the old file or the new one, never a part. A link stays a
-    link; what is not a regular file (a pipe, ``/dev/stdout``) is written directly.
+    Data is written to a temporary file in the same directory. It is renamed at the end of the ``with`` block,
+    or removed if the block raises. Readers see the old file or the new one, never a part. Symbolic links are
+    kept. A pipe or device such as ``/dev/stdout`` is written directly.
 
     Parameters
     ----------
@@ -46,12 +46,12 @@ def atomic_write(
     Returns
     -------
     context manager
-        Gives the open temporary file.
+        The open temporary file.
 
     Raises
     ------
     OSError
-        The file cannot be written; the error names it, and no temporary file.
+        If the file cannot be written; the error names it, not the temporary file.
     """
     return _named(path, mode)
 
@@ -64,12 +64,12 @@ def write_content(frame: "pl.DataFrame", file: IO[bytes], path: str | os.PathLik
     frame
         The data.
     file
-        Open for writing.
+        An open file.
     path
-        What the file is called.
+        The name of the file.
     """
     if os.fspath(path).lower().endswith(".parquet"):
-        # Of a full disk the writer of Parquet says "transport error", which is no OSError.
+        # On a full disk, the Parquet writer raises "transport error", which is not an OSError.
         content = io.BytesIO()
         frame.write_parquet(content)
         file.write(content.getbuffer())
@@ -78,12 +78,13 @@ def write_content(frame: "pl.DataFrame", file: IO[bytes], path: str | os.PathLik
 
 
 def remove_abandoned(paths: Iterable[Path]) -> None:
-    """Remove the temporary files of `atomic_write` that a killed process left an hour ago or more.
+    """Remove temporary files of `atomic_write` that are older than an hour, left by killed processes.
 
     Parameters
     ----------
     paths
-        Where to look; files of other names stay, and so does what another process may be writing now.
+        Candidates; files with other names are kept, and so are recent ones, which another process may be
+        writing.
     """
     for path in paths:
         with suppress(OSError):
@@ -92,7 +93,7 @@ def remove_abandoned(paths: Iterable[Path]) -> None:
 
 
 def remove_unfinished() -> None:
-    """Remove the temporary files that this process is writing: it is about to end."""
+    """Remove the temporary files of this process, which is about to end."""
     for path in list(_unfinished):
         with suppress(OSError):
             path.unlink()
@@ -100,7 +101,7 @@ def remove_unfinished() -> None:
 
 @contextmanager
 def _named(path: str | os.PathLike[str], mode: Literal["w", "wb"]) -> Iterator[IO[str] | IO[bytes]]:
-    """Open the file so that errors name it."""
+    """Open the file such that errors name it."""
     target = Path(os.path.realpath(path))
     is_written_directly = target.exists() and not target.is_file()
     with named_errors(path), _open(target, mode) if is_written_directly else _replacing(target, mode) as file:
@@ -109,12 +110,12 @@ def _named(path: str | os.PathLike[str], mode: Literal["w", "wb"]) -> Iterator[I
 
 @contextmanager
 def named_errors(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Have errors of the system that name no file, or a temporary one, name this file.
+    """Make errors of the system name this file if they name no file or a temporary one.
 
     Parameters
     ----------
     path
-        What is written in the ``with`` block.
+        The file written in the ``with`` block.
     """
     try:
         yield
@@ -128,7 +129,7 @@ def named_errors(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def _number(error: OSError) -> int | None:
-    """Give the system's number of an error; those of compiled packages have it in their text alone."""
+    """Return the system's number of an error; compiled packages have it in the text of the error only."""
     found = _IN_TEXT.search(str(error))
     return int(found[1]) if error.errno is None and found is not None else error.errno
 
@@ -154,12 +155,13 @@ def _replacing(target: Path, mode: Literal["w", "wb"]) -> Iterator[IO[str] | IO[
 def _open(path: Path, mode: str) -> IO[str] | IO[bytes]:
     if "b" in mode:
         return path.open(mode)
-    # A file's name may be no Unicode. In JSON, what is written in its place is the escape for the same.
+    # A file name may be invalid Unicode. In JSON, its replacement is the escape sequence of the same
+    # character.
     return path.open(mode, encoding="utf-8", errors="backslashreplace", newline="")
 
 
 def _sync_directory(directory: Path) -> None:
-    # Windows has no way to do this, and orders renames by itself.
+    # Windows cannot sync directories, and orders renames by itself.
     if os.name != "posix":
         return
     descriptor = os.open(directory, os.O_RDONLY)

@@ -1,6 +1,6 @@
-"""Files that hold one JSON or TOML document: bytes, encoding and syntax, with errors that name the place.
+"""Read JSON and TOML files: bytes, encoding and syntax, with positions in errors.
 
-What a document means is the business of the part that reads it.
+Callers interpret the documents.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["DocumentReader", "DuplicateKey", "shown_path", "without_duplicates",
 
 _USUAL_BYTES = 2**16
 _MEBIBYTE = 2**20
-# Python's parser needs time and memory by the square of the parts of a key.
+# Python's parser needs quadratic time and memory in the number of parts of a key.
 _MOST_PARTS = 100
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
 _LONG_KEY = re.compile(rf"""(?m)^[ \t]*+\[{{0,2}}[ \t]*+(?:{_PART}\.[ \t]*+){{{_MOST_PARTS}}}""")
@@ -33,19 +33,19 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 class DocumentReader:
     """Reads documents of one kind.
 
-    Messages of errors leave out the file, which `named` puts before them; those that begin with a colon go on
-    with line and column.
+    Error messages omit the file, which `named` puts in front. Messages that begin with a colon continue with
+    line and column.
 
     Parameters
     ----------
     error
-        What is raised.
+        The class of errors.
     noun
-        What the document is, for messages, as ``"description"``.
+        Name of the document in messages, such as ``"description"``.
     most
-        The greatest size of a file, MiB.
+        Maximum size of a file, MiB.
     numbers
-        What is said of a number of thousands of digits.
+        Advice for numbers with thousands of digits.
     """
 
     error: type[BatchlabError]
@@ -59,7 +59,8 @@ class DocumentReader:
             with open(file, "rb") as stream:  # noqa: PTH123  # a Path loses "" and trailing slashes from messages
                 content = stream.read(_USUAL_BYTES)
                 if len(content) == _USUAL_BYTES:
-                    # To ask for so much at once would cost more than to read and parse a usual file.
+                    # Allocating the maximum size at once would take longer than reading and parsing a typical
+                    # file.
                     content += stream.read(self.most * _MEBIBYTE + 1 - _USUAL_BYTES)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
@@ -67,7 +68,7 @@ class DocumentReader:
         return self.checked(content)
 
     def checked(self, content: bytes) -> bytes:
-        """Refuse what is too large."""
+        """Raise if the content is too large."""
         if len(content) > self.most * _MEBIBYTE:
             rule = f"no {self.noun} needs that. Is it the right file?"
             raise self.error(f"has more than {self.most} MiB; {rule}")
@@ -81,7 +82,7 @@ class DocumentReader:
             raise self.error(f"is not UTF-8 text (byte {error.start}). Is it the right file?") from None
 
     def json(self, text: str) -> object:
-        """Parse JSON; an object that names a key twice is refused."""
+        """Parse JSON; duplicate keys in an object are an error."""
         try:
             return json.loads(text, object_pairs_hook=without_duplicates, parse_constant=self._no_constant)
         except json.JSONDecodeError as error:
@@ -97,7 +98,7 @@ class DocumentReader:
             raise self.error(f"holds a number of thousands of digits; {self.numbers}.") from None
 
     def toml(self, text: str, *, neither: str = "") -> dict[str, object]:
-        """Parse TOML; `neither` names what it could have been instead."""
+        """Parse TOML; `neither` names another accepted format for error messages."""
         if long := _LONG_KEY.search(text):
             line = text.count("\n", 0, long.start()) + 1
             parts = len(re.findall(_PART, text[long.start() :].partition("\n")[0].partition("=")[0]))
@@ -114,26 +115,26 @@ class DocumentReader:
             raise self.error(f"holds a number of thousands of digits; {self.numbers}.") from None
 
     def named(self, file: str, error: Exception) -> BatchlabError:
-        """Give an error with the file's name before its message."""
+        """Return an error with the file's name before its message."""
         message = str(error)
         return self.error(f"{shown_path(file)}{'' if message.startswith(':') else ': '}{message}")
 
     def _no_constant(self, name: str) -> NoReturn:
-        # Python's parser takes what JSON does not have.
+        # Python's parser accepts constants that JSON does not have.
         raise self.error(f"{name} is not a number of JSON; write a finite one.")
 
 
 class DuplicateKey(ValueError):  # noqa: N818  # it says what is wrong
-    """An object of JSON names a key twice."""
+    """An object of JSON has a duplicate key."""
 
 
 def without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Make an object of JSON of its keys and values; Python would silently keep the last value of a key.
+    """Build an object of JSON from its keys and values; Python would silently keep the last value of a key.
 
     Raises
     ------
     DuplicateKey
-        If a key is there twice.
+        If a key is duplicate.
     """
     found = dict(pairs)
     if len(found) < len(pairs):
@@ -144,12 +145,12 @@ def without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def shown_path(file: str) -> str:
-    """Show a file's name in a message, even if it cannot be printed."""
+    """Return a file's name for messages, escaped if it is not printable."""
     return file if file.isprintable() else ascii(file)
 
 
 def written(path: Sequence[int | str]) -> str:
-    """Write a path into a document as in TOML: ``groups[0].resources.core``."""
+    """Format a path into a document as in TOML: ``groups[0].resources.core``."""
     text = ""
     for part in path:
         if isinstance(part, int):

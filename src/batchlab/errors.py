@@ -1,7 +1,8 @@
-"""The errors of batchlab, one tree.
+"""The errors of batchlab, in one hierarchy.
 
-Every error that a user can cause is one of these, and its message names the argument, the value, the rule and
-the next step. Errors about input are also ``ValueError``, so code that does not know batchlab can catch them.
+Every error that a user can cause has one of these classes. Its message names the argument, the value, the
+rule and the next step. Errors about input are also ``ValueError``, so code that does not know batchlab can
+catch them.
 
 ::
 
@@ -170,19 +171,19 @@ class MissingExtraError(BatchlabError, ImportError):
 
 
 def missing_extra(what: str, *packages: str) -> MissingExtraError:
-    """Make the error for an optional dependency that is not installed.
+    """Return the error for an optional dependency that is not installed.
 
     Parameters
     ----------
     what
-        What needs it.
+        The feature that needs it.
     packages
-        As pip takes them, with their oldest versions, e.g. ``"plotly>=6"``.
+        Packages with their minimum versions in pip's syntax, e.g. ``"plotly>=6"``.
 
     Returns
     -------
     MissingExtraError
-        Its message is a command for the Python that runs, which works from a checkout too.
+        Its message is an install command for the running Python, which also works in a checkout.
     """
     names = " and ".join(package.partition(">")[0] for package in packages)
     command = shlex.join([sys.executable, "-m", "pip", "install", *packages])
@@ -195,20 +196,20 @@ _MOST_NAMES = 40
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """Say which known name is nearest to an unknown one, to be put after an error's first sentence.
+    """Return a suggestion of known names for an unknown name, to be appended to an error's first sentence.
 
     Parameters
     ----------
     name
         The unknown name.
     known
-        The names that would have been right.
+        The valid names.
 
     Returns
     -------
     str
-        ``" Did you mean 'easy'? Known: conservative, easy, fcfs."``, without the question where nothing is
-        near; empty where nothing is known.
+        ``" Did you mean 'easy'? Known: conservative, easy, fcfs."``, without the question if no name is near;
+        empty without known names.
     """
     names = sorted(set(known))
     if not names:
@@ -220,16 +221,16 @@ def suggest(name: str, known: Iterable[str]) -> str:
 
 
 def nearest(name: str, known: Iterable[str], least: float = 0.6) -> str | None:
-    """Return the known name that is most like an unknown one, whatever the case of letters.
+    """Return the known name that is most similar to an unknown one, ignoring case.
 
     Parameters
     ----------
     name
         The unknown name.
     known
-        The names that would have been right.
+        The valid names.
     least
-        How alike they are at least, from 0 to 1 (`difflib.SequenceMatcher.ratio`).
+        Minimum similarity, from 0 to 1 (`difflib.SequenceMatcher.ratio`).
 
     Returns
     -------
@@ -242,10 +243,10 @@ def nearest(name: str, known: Iterable[str], least: float = 0.6) -> str | None:
 
 
 def as_message(text: str) -> str:
-    """Make a text fit to be shown: printable but for line ends, and of about 2000 characters at most.
+    """Convert a text to a message: printable except line ends, and about 2000 characters at most.
 
-    What is quoted in a message may be as long as its file, may clear a terminal, or hold half a character,
-    which no file can be written with. The rule and the next step come last, so that the middle is left out.
+    Quoted input may be as long as its file, contain control characters of terminals, or unpaired surrogates
+    that no file can store. The rule and the next step come last, so the middle is omitted.
     """
     if not text.replace("\n", " ").isprintable():
         text = "".join(each if each.isprintable() or each == "\n" else ascii(each)[1:-1] for each in text)
@@ -255,12 +256,12 @@ def as_message(text: str) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """Say in one short line why another library, or the system, refused something.
+    """Return the reason of an error of another library or the system, in one short line.
 
     Parameters
     ----------
     error
-        What was raised; what it says may be of many lines, and quote its input.
+        The error; its message may have many lines and quote its input.
 
     Returns
     -------
@@ -272,33 +273,33 @@ def reason_of(error: BaseException) -> str:
 
 
 def one_line(text: str, longest: int = _LONGEST_NAME) -> str:
-    """Give a name, or another text of the input, for a message: printable, and no longer than this."""
+    """Return a text of the input for a message: printable, and of limited length."""
     printable = text if text.isprintable() else ascii(text)[1:-1]
     return printable if len(printable) <= longest else printable[: longest - 1] + "…"
 
 
 def shown(value: object) -> str:
-    """Show a value in one short line of an error message, whatever it is.
+    """Format a value for an error message in one short line.
 
     Parameters
     ----------
     value
-        Anything, a whole document included.
+        Any value, also a whole document.
 
     Returns
     -------
     str
-        At most 60 characters, on one line; ``"a whole number of 20000 bits"`` for numbers of absurd length.
+        At most 60 characters, on one line; ``"a whole number of 20000 bits"`` for extremely long integers.
     """
     if isinstance(value, int) and value.bit_length() > 4 * _LONGEST_NAME:
-        # Python refuses to write out integers of more than 4300 digits.
+        # Python refuses to format integers with more than 4300 digits.
         return f"a whole number of {value.bit_length()} bits"
     text = _representation.repr(value)
     return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
 
 
 class _Representation(reprlib.Repr):
-    """Short, and safe on numbers too long to be written out, wherever they are in a value."""
+    """Short representations that handle integers too long to format, at any depth of a value."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -307,7 +308,7 @@ class _Representation(reprlib.Repr):
         self.maxstring = self.maxother = 48
 
     def repr_int(self, x: int, level: int) -> str:
-        """Shorten a whole number (the base class calls it for every ``int``)."""
+        """Shorten an integer (the base class calls it for every ``int``)."""
         return "…" if x.bit_length() > 4 * _LONGEST_NAME else super().repr_int(x, level)
 
 

@@ -1,4 +1,4 @@
-"""What is installed: batchlab's packages and those of its extras, their versions, and what each weighs."""
+"""Installed packages of batchlab and its extras, with versions and sizes."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _BASE = ""
 
 
 def show_versions() -> None:
-    """Print the versions of batchlab, of Python and of the packages that they use, with what each weighs.
+    """Print the versions and sizes of batchlab, Python and the packages that they use.
 
-    The base install is everything that batchlab needs, with what that needs in turn, the heaviest first. An
-    extra has the size of all that it adds to it. Sizes are those of installed files, in MB (10^6 bytes).
+    The base install is batchlab's dependencies, including indirect ones, sorted by size. The size of an extra
+    is the size of all packages that it adds. Sizes are those of installed files, in MB (10^6 bytes).
     """
     base = _closure("batchlab", _BASE)
     lines = [f"batchlab {__version__}, Python {platform.python_version()}, {platform.platform()}", ""]
@@ -39,7 +39,7 @@ def show_versions() -> None:
 
 @dataclass(frozen=True)
 class _Package:
-    """An installed package, or the name of one that is not."""
+    """An installed package, or the name of a missing one."""
 
     name: str
     version: str | None
@@ -53,7 +53,7 @@ def _extras() -> list[str]:
 
 
 def _closure(name: str, extra: str) -> dict[str, _Package]:
-    """Give what a package needs, and what that needs in turn, by their names."""
+    """Return the direct and indirect dependencies of a package, by name."""
     found: dict[str, _Package] = {}
     open_ends = [(name, extra)]
     while open_ends:
@@ -73,7 +73,7 @@ def _requirements(name: str, extra: str) -> list[Requirement]:
 
 
 def _applies(requirement: Requirement, extra: str) -> bool:
-    """Tell whether a package is needed here: for the base, or for the extra and not for the base."""
+    """Return whether a requirement applies: to the base, or to the extra but not to the base."""
     marker = requirement.marker
     if marker is None:
         return extra == _BASE

@@ -1,7 +1,7 @@
-"""Packages whose names are imported when they are first asked for: `batchlab --help` needs none of them.
+"""Packages with lazily imported names, so that `batchlab --help` imports none of them.
 
-The names stand in the package's stub, ``__init__.pyi``, one on each line: ``from HOME import NAME as NAME``.
-So type checkers, which look at nothing else, and the package itself go by the same list.
+The names are listed in the package's stub, ``__init__.pyi``, one per line: ``from HOME import NAME as NAME``.
+Therefore type checkers, which read the stub only, and the package use the same list.
 """
 
 import signal
@@ -16,17 +16,17 @@ __all__ = ["later", "lazily", "listing"]
 
 
 def lazily(package: str) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
-    """Make ``__all__``, ``__getattr__`` and ``__dir__`` of a package from its stub.
+    """Build ``__all__``, ``__getattr__`` and ``__dir__`` of a package from its stub.
 
     Parameters
     ----------
     package
-        Its full name.
+        Full name of the package.
 
     Returns
     -------
     tuple
-        The three.
+        The three objects.
     """
     homes = _homes(package)
 
@@ -45,12 +45,12 @@ def lazily(package: str) -> tuple[list[str], Callable[[str], object], Callable[[
 
 
 def listing(module: str) -> Callable[[], list[str]]:
-    """Make ``__dir__`` of a module: its public names, and none of those that it imports.
+    """Build ``__dir__`` of a module: its public names without those that it imports.
 
     Parameters
     ----------
     module
-        Its full name; it has ``__all__`` by the time it is asked.
+        Full name of the module; ``__all__`` must exist when the function is called.
     """
 
     def names() -> list[str]:
@@ -62,17 +62,17 @@ def listing(module: str) -> Callable[[], list[str]]:
 
 
 def later(module: str, name: str) -> Any:  # noqa: ANN401  # whatever the module has
-    """Import a name when it is asked for, of a module that nothing may import earlier.
+    """Import a name of a module at the time of the call.
 
-    So a module is imported only where its functions are used.
+    A module is thus imported only when its functions are used.
     """
     return getattr(import_module(module), name)
 
 
 def _homes(package: str) -> dict[str, str]:
-    """Read from the stub for each name the module that has it, or the package whose module it is."""
+    """Read the stub, and return for each name the module that defines it, or the package of a module."""
     module = sys.modules[package]
-    # The loader finds it in archives too.
+    # The loader also finds stubs in archives.
     stub: bytes = module.__loader__.get_data(f"{module.__file__}i")  # type: ignore[union-attr]  # of files
     homes = {}
     for line in stub.decode().splitlines():
@@ -84,9 +84,9 @@ def _homes(package: str) -> dict[str, str]:
 
 @contextmanager
 def _interrupted_afterwards() -> Iterator[None]:
-    """Hold Ctrl-C back while packages are imported: compiled ones may lose it, or end in a panic.
+    """Delay Ctrl-C during imports: compiled packages may lose it, or panic.
 
-    Where a program answers Ctrl-C in its own way, that stays.
+    A program's own handler of Ctrl-C is kept.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
@@ -108,9 +108,9 @@ def _interrupted_afterwards() -> Iterator[None]:
 
 
 def _imported(home: str, name: str) -> object:
-    """Import a name of a module, or a module of a package."""
+    """Import a name from a module, or a module from a package."""
     module = import_module(home)
-    # Importing a module puts it into its package; a name that a package has already is not a module's.
+    # Importing a module sets its name in the package; a name that exists already is not a module's.
     if name not in vars(module) and hasattr(module, "__path__"):
         try:
             return import_module(f"{home}.{name}")

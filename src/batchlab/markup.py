@@ -1,4 +1,4 @@
-"""HTML that cannot be wrong by accident: text is escaped, unless it is `Html` already."""
+"""HTML with automatic escaping: text is escaped unless it is `Html`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Html", "element", "facts", "table"]
 
 _EMPTY = frozenset({"meta", "link", "br", "hr", "img"})
 
-# A notebook has styles of its own, light or dark: what is shown in it takes its colour of text, and no other.
+# Notebooks have light or dark styles. A card inherits the text colour and sets no other colour.
 _CARD = "border-left:3px solid #3d8fd1;padding:0.2em 0 0.2em 0.8em;margin:0.3em 0;overflow-x:auto"
 _FACTS = "border-collapse:collapse;background:transparent;margin:0.3em 0 0;font-size:0.92em"
 _CELL = "text-align:{};padding:0.1em 1em 0.1em 0;border:0;background:transparent;vertical-align:top"
@@ -30,12 +30,12 @@ def element(name: str, *children: str, **attributes: str | int | None) -> Html:
     Parameters
     ----------
     name
-        Its name.
+        The name of the element.
     *children
-        Elements, or text to be escaped.
+        Child elements, or text to be escaped.
     **attributes
-        By name, underscores for hyphens, and one at the end for words of Python's (``class_``). None leaves
-        the attribute out.
+        By name, with underscores for hyphens, and a final underscore for Python keywords (``class_``).
+        Attributes with the value None are omitted.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def element(name: str, *children: str, **attributes: str | int | None) -> Html:
 
 
 def facts(given: Mapping[str, str]) -> Html:
-    """Write a list of facts by name.
+    """Write a list of names and texts.
 
     Examples
     --------
@@ -68,20 +68,20 @@ def facts(given: Mapping[str, str]) -> Html:
 def table(
     caption: str, head: Iterable[str], rows: Iterable[Iterable[str]], *, class_: str | None = None
 ) -> Html:
-    """Write a table whose first column names its rows, in a box that scrolls where it is too wide.
+    """Write a table with row names in its first column, in a box that scrolls if the table is too wide.
 
-    On narrow screens each row is a block, in which every cell has the name of its column before it.
+    On narrow screens, each row is a block of cells that are preceded by the names of their columns.
 
     Parameters
     ----------
     caption
-        What it shows.
+        The caption.
     head
-        The columns' names.
+        The column names.
     rows
-        Cells, as text or elements; a cell that is a ``td`` already is taken as it is.
+        Cells, as text or elements; ``td`` elements are used unchanged.
     class_
-        Of the table.
+        The class of the table.
     """
     names = [*head]
     heading = element("tr", *(element("th", name, scope="col") for name in names))
@@ -102,19 +102,19 @@ def card(
     head: Iterable[str] = (),
     rows: Iterable[Iterable[str]] = (),
 ) -> Html:
-    """Write what a notebook shows of an object: a title, facts, and a small table of numbers.
+    """Write the representation of an object in notebooks: a title, facts, and a small table of numbers.
 
-    It carries its own style and no colour of text or background, so that it is read in light and in dark.
+    It has inline styles without colours of text and background, for light and dark themes.
 
     Parameters
     ----------
     title
-        What the object is.
+        The title of the object.
     facts
-        Names and texts, a line each; a fact without a name goes on with the one before, one without both is
-        left out.
+        Names and texts, a line each; a fact without a name continues the previous one, an empty one is
+        skipped.
     head, rows
-        The columns' names, and the cells, the first of each row its name; no table without rows.
+        Column names and cells, the first cell of each row being its name; no table without rows.
     """
     left, right = _CELL.format("left"), _CELL.format("right")
     lines = (

@@ -8,22 +8,22 @@ _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
 
 def node_ranges(value: object) -> list[tuple[int, int]]:
-    """Read ranges of nodes.
+    """Parse ranges of nodes.
 
     Parameters
     ----------
     value
-        A text, as ``"0-11,16"``; none of an empty one.
+        A text such as ``"0-11,16"``; an empty text has no ranges.
 
     Returns
     -------
     list of tuple
-        For each range its first node, and the one after its last.
+        For each range, its first node and the node after its last.
 
     Raises
     ------
     ValueError
-        If it is none; the message is the rule.
+        If the text is invalid; the message is the rule.
     """
     rule = 'must be ranges of node numbers, e.g. "0-11,16"'
     if not isinstance(value, str):
@@ -38,5 +38,5 @@ def node_ranges(value: object) -> list[tuple[int, int]]:
 
 
 def node_beyond(value: str, nodes: int) -> int | None:
-    """Give the last node of the first range that goes beyond so many nodes; None where none does."""
+    """Return the last node of the first range that exceeds the number of nodes; None if all are valid."""
     return next((end - 1 for _, end in node_ranges(value) if end > nodes), None)

@@ -1,13 +1,13 @@
-"""What an output may replace: no input, and no file that batchlab did not write.
+"""The rule for replacing files: an output replaces no input, and no file that batchlab did not write.
 
-Every file that a command or a function writes for the user is opened by `output`, or checked by `check_set`
-where files are written as a set. A file counts as written by batchlab if
+Every file written for the user is opened by `output`, or checked by `check_set` if several files are written
+as a set. A file counts as written by batchlab if
 
 - it has a mark inside: the generator field of HTML, PNG, SVG and PDF, the comment ``Generator: batchlab`` of
   SWF and TOML; or
-- ``manifest.json`` beside it lists its size and hash; or
-- ``.batchlab.sha256`` beside it lists its hash. It is for forms that cannot have a mark inside, such as
-  CSV and JSON, and has the format of ``sha256sum``.
+- ``manifest.json`` in its directory lists its size and hash; or
+- ``.batchlab.sha256`` in its directory lists its hash. This file is for formats without room for a mark, such
+as   CSV and JSON, and has the format of ``sha256sum``.
 """
 
 import gzip
@@ -52,12 +52,12 @@ __all__ = [
 
 MANIFEST = "manifest.json"
 RECORD = ".batchlab.sha256"
-"""The file that lists the hashes of outputs without a mark inside, next to them."""
+"""File with the hashes of outputs without a mark, in their directory."""
 
 _SOURCE = "_batchlab_source"
 _SEARCHED = 1 << 16
 _GZIP = b"\x1f\x8b"
-# How a form begins, and what marks it; of PDF the mark is near the end.
+# The beginning of a format, and its mark. The mark of PDF is near the end of the file.
 _MARKS = (
     (re.compile(rb"\x89PNG\r\n"), re.compile(rb"tEXtSoftware\x00batchlab")),
     (re.compile(rb"%PDF-"), re.compile(rb"/Creator \(batchlab\)")),
@@ -75,7 +75,7 @@ _AnyPath = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class _Protection:
-    """What the outputs of a command may replace: `inputs` never, other files of strangers if so asked."""
+    """Protection of files: `inputs` are never replaced, foreign files only with `overwrite`."""
 
     inputs: tuple[Path, ...] = ()
     overwrite: bool = False
@@ -87,14 +87,14 @@ _protection: ContextVar[_Protection] = ContextVar("protection", default=_NOTHING
 
 @contextmanager
 def protecting(inputs: Iterable[_AnyPath], *, overwrite: bool = False) -> Iterator[None]:
-    """Apply the rule to all outputs that are written in the ``with`` block.
+    """Apply the rule to all outputs written in the ``with`` block.
 
     Parameters
     ----------
     inputs
         Files and folders that are read; `protect` adds others.
     overwrite
-        Whether files that batchlab did not write may be replaced.
+        True to replace files that batchlab did not write.
     """
     token = _protection.set(_Protection(tuple(map(Path, inputs)), overwrite))
     try:
@@ -104,28 +104,28 @@ def protecting(inputs: Iterable[_AnyPath], *, overwrite: bool = False) -> Iterat
 
 
 def protect(*inputs: _AnyPath) -> None:
-    """Protect further inputs of the command that is carried out; no effect outside of `protecting`."""
+    """Protect further inputs of the current command; no effect outside `protecting`."""
     known = _protection.get()
     if known is not _NOTHING_PROTECTED:
         _protection.set(_Protection((*known.inputs, *map(Path, inputs)), known.overwrite))
 
 
 def protect_set(directory: Path) -> None:
-    """Protect what was written to a directory as a set, such as a run: it is read as a whole."""
+    """Protect the files that were written to a directory as a set, such as a run; they are read together."""
     protect(*(directory / name for name in (MANIFEST, *listed(directory))))
 
 
 def check_output(path: _AnyPath, inputs: Iterable[_AnyPath] = (), *, overwrite: bool = False) -> None:
-    """Refuse an output that would replace an input, or a file that batchlab did not write.
+    """Raise if an output would replace an input, or a file that batchlab did not write.
 
     Parameters
     ----------
     path
-        The file to be written. A pipe or a device is not replaced, and an empty file holds nothing.
+        The file to write. Pipes, devices and empty files are not protected.
     inputs
-        Files and folders that were read, in addition to those of the command.
+        Files and folders that were read, in addition to the inputs of the command.
     overwrite
-        Whether a file that batchlab did not write may be replaced.
+        True to replace a file that batchlab did not write.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def check_output(path: _AnyPath, inputs: Iterable[_AnyPath] = (), *, overwrite: 
 def check_set(
     directory: _AnyPath, names: Iterable[str], inputs: Iterable[_AnyPath] = (), *, overwrite: bool = False
 ) -> None:
-    """Refuse a directory in which files of these names must not be replaced; see `check_output`."""
+    """Raise if files with these names in a directory must not be replaced; see `check_output`."""
     given = tuple(inputs)
     for name in dict.fromkeys((MANIFEST, *names)):
         check_output(Path(directory, name), given, overwrite=overwrite)
@@ -171,7 +171,7 @@ def output(
     inputs: Iterable[_AnyPath] = (),
     overwrite: bool = False,
 ) -> "AbstractContextManager[IO[str] | IO[bytes]]":
-    """Open a file that a user asked for, as `atomic_write` does, if the rule of this module allows it.
+    """Open a file for the user's output, like `atomic_write`, after applying the rule of this module.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def output(
     Returns
     -------
     context manager
-        Gives the open temporary file. If the complete file has no mark, ``.batchlab.sha256`` gets its hash.
+        The open temporary file. If the complete file has no mark, its hash is added to ``.batchlab.sha256``.
 
     Raises
     ------
@@ -208,7 +208,7 @@ def _recorded(path: _AnyPath, mode: Literal["w", "wb"]) -> Iterator[IO[str] | IO
 
 
 def record_output(path: _AnyPath) -> None:
-    """Note the hash of a file that was written in place, such as a transcript."""
+    """Record the hash of a file that was written in place, such as a transcript."""
     file = Path(path)
     if file.is_file() and not _has_mark(file):
         with named_errors(path):
@@ -224,12 +224,12 @@ def write_table_file(
 
 
 def is_written_by_batchlab(path: Path) -> bool:
-    """Return whether batchlab wrote a file, and it is as it was written: see the head of this module."""
+    """Return whether batchlab wrote a file, and it is unchanged: see the docstring of this module."""
     return _has_mark(path) or _is_manifest(path) or _is_listed(path)
 
 
 def listed(directory: Path) -> dict[str, object]:
-    """Return the files that the manifest of a directory lists, with sizes and hashes; none without one."""
+    """Return the files in a directory's manifest, with sizes and hashes; empty without a manifest."""
     try:
         document = json.loads((directory / MANIFEST).read_bytes())
         outputs = document["outputs"] if "batchlab" in document["versions"] else {}
@@ -239,16 +239,16 @@ def listed(directory: Path) -> dict[str, object]:
 
 
 def remove_listed(directory: Path, found: Mapping[str, object], *, overwrite: bool = False) -> None:
-    """Remove what an earlier manifest listed, unless it was changed since.
+    """Remove the files of an earlier manifest, unless they were changed.
 
     Parameters
     ----------
     directory
-        Where the files are.
+        The directory of the files.
     found
-        Files of the earlier manifest, by `listed`, without those that have been replaced.
+        Files of the earlier manifest, by `listed`, without replaced ones.
     overwrite
-        Whether files that were changed are removed too.
+        True to remove changed files too.
 
     Raises
     ------
@@ -268,14 +268,14 @@ def digest_of(path: Path) -> dict[str, object]:
 
 
 def remember_source(value: _Any, source: object) -> _Any:
-    """Note the file that an object was read from, so that `write` functions do not replace the file.
+    """Record the file that an object was read from, so that `write` functions do not replace it.
 
     Parameters
     ----------
     value
-        The object; equality, hashes and copies do not depend on the note.
+        The object; its equality, hash and copies do not include the record.
     source
-        A path; anything else is not noted.
+        A path; other values are not recorded.
     """
     if isinstance(source, str | os.PathLike):
         object.__setattr__(value, _SOURCE, Path(os.path.realpath(source)))
@@ -283,7 +283,7 @@ def remember_source(value: _Any, source: object) -> _Any:
 
 
 def source_of(*values: object) -> tuple[Path, ...]:
-    """Return the files that objects were read from, without those that were not read from a file."""
+    """Return the files from which objects were read; objects not read from files are skipped."""
     return tuple(getattr(value, _SOURCE) for value in values if hasattr(value, _SOURCE))
 
 
@@ -291,7 +291,7 @@ def _is_input(file: Path, given: Path) -> bool:
     with suppress(OSError):
         if not given.is_dir():
             return file.samefile(given)
-        # Earlier answers may be in a folder that is read.
+        # An input folder may contain earlier outputs.
         return file.resolve().parent == given.resolve() and not is_written_by_batchlab(file)
     return False
 
@@ -303,7 +303,7 @@ def _has_mark(path: Path) -> bool:
 
 
 def _ends(path: Path) -> tuple[bytes, bytes]:
-    """Read the beginning of a file, unpacked, and its end."""
+    """Read the beginning of a file (decompressed) and its end."""
     with path.open("rb") as file:
         head = file.read(_SEARCHED)
         if head.startswith(_GZIP):
@@ -339,7 +339,7 @@ def _is_listed(path: Path) -> bool:
 
 
 def _record(target: Path, written: Path) -> None:
-    """Note the hash of a file before it takes its place."""
+    """Record the hash of a file before it is renamed."""
     name = _escaped(target)
     line = _line(name, written)
     record = target.parent / RECORD
@@ -350,7 +350,7 @@ def _record(target: Path, written: Path) -> None:
             with atomic_write(record, "wb") as file:
                 file.writelines([*others, line + b"\n"])
         return
-    # Several processes may add files to one directory at a time.
+    # Several processes may add files to one directory at the same time.
     descriptor = os.open(record, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
     try:
         os.write(descriptor, line + b"\n")

@@ -1,8 +1,8 @@
-"""Forked processes: a child raises an error in place of waiting for threads that its fork did not copy.
+"""Make forked processes raise an error instead of waiting for threads that the fork did not copy.
 
-Polars computes in a pool of threads, which begins with its first use. `os.fork` copies one thread only, so
-that whatever a child asks of the pool would never be answered. Simulations need no polars between a workload
-and the kernel; tables do.
+Polars uses a thread pool, which starts with its first use. `os.fork` copies one thread only, so a request of
+a child to the pool would never return. Simulations need no polars between a workload and the kernel, but
+tables do.
 """
 
 import os
@@ -18,7 +18,7 @@ _SHOWN = 15  # characters of a thread's name
 
 
 def watch_forks() -> None:
-    """Have polars refuse to compute in each child that is forked once its threads run."""
+    """Make polars raise in child processes that are forked after its threads have started."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_enter_child)
 
@@ -29,7 +29,7 @@ def _enter_child() -> None:
 
 
 def _has_pool(process: int) -> bool:
-    """Return whether threads of polars run in a process; true if the system does not tell."""
+    """Return whether threads of polars run in a process; true if the system does not report threads."""
     name = os.environ.get("POLARS_THREAD_NAME", "polars")
     known = {f"{name}-{number}"[:_SHOWN] for number in range(os.cpu_count() or 1)}
     try:
@@ -47,7 +47,7 @@ def _name(thread: Path) -> str:
 
 
 def _close(polars: Any) -> None:  # noqa: ANN401  # it is not imported here, only looked up
-    """Replace what has the pool compute: nearly everything goes through the first of these methods."""
+    """Replace the methods that use the pool; nearly all computations call the first ones."""
     for owner, names in (
         (polars.LazyFrame, ("_collect_eager", "collect", "collect_async", "collect_batches")),
         (polars.DataFrame, ("hash_rows", "n_unique", "partition_by", "rechunk", "sample", "sort")),

@@ -1,4 +1,4 @@
-"""A bar that shows how far something is: in a notebook, or on a terminal."""
+"""A progress bar for notebooks and terminals."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _TICK = 0.2
 
 
 class ProgressBar:
-    """Shows how much is done, and how long the rest will take, where a ``progress=`` is wanted.
+    """Shows progress and remaining time; pass it as an argument ``progress``.
 
-    In a notebook it is a bar under the cell; on a terminal a line of standard error; elsewhere nothing. One
-    bar shows one run or experiment.
+    In a notebook, it is a bar below the cell; on a terminal, a line on standard error; otherwise nothing. One
+    object shows one run or experiment.
 
     Parameters
     ----------
     title
-        What is going on.
+        The title.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class ProgressBar:
         self._place: Any = None
 
     def __call__(self, done: int, total: int) -> None:
-        """Show that so many of all are done; more than five times a second only in the end.
+        """Show the progress, at most five times a second and at the end.
 
         Parameters
         ----------
@@ -83,8 +83,8 @@ class ProgressBar:
 
 
 def _notebook_display() -> Any:  # noqa: ANN401  # IPython's `display` has no types where it is not installed
-    """Give the function that shows an object under the cell of a notebook; None where there is none."""
+    """Return the function that displays an object below the cell of a notebook; None outside notebooks."""
     shell = sys.modules.get("IPython")
     running = None if shell is None else shell.get_ipython()
-    # A terminal with IPython has a shell without a kernel.
+    # IPython in a terminal has a shell without a kernel.
     return None if getattr(running, "kernel", None) is None else sys.modules["IPython.display"].display

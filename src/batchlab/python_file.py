@@ -1,7 +1,8 @@
-"""What users define in a Python file, named as ``my_policy.py:Mine`` or ``my_policy.py:Mine(share=0.5)``.
+"""Objects defined in Python files, named as ``my_policy.py:Mine`` or ``my_policy.py:Mine(share=0.5)``.
 
-A class is made, a function is called, and any other object is taken as it is. The file becomes a module of
-its own name, and its folder is searched for further modules, so that other processes find both.
+A class is instantiated, a function is called, and any other object is used unchanged. The file becomes a
+module with its own name, and its folder is added to the search path, so that other processes find the module
+and its imports.
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ __all__ = ["Defined", "defined_in_file", "file_of", "place_in_files"]
 
 _FORM = re.compile(r"(?P<file>.+\.py)(?::(?P<name>\w+)(?P<call>\(.*\))?)?", re.DOTALL)
 _LOADED: dict[str, Path] = {}
-"""The files that were loaded, by the path under which tracebacks name them."""
+"""The loaded files, by their paths in tracebacks."""
 
 
 @dataclass(frozen=True)
 class Defined:
-    """An object of the user's.
+    """An object from a Python file.
 
-    `value` is the object, `label` names it as ``my_policy.py:Mine``, with its arguments but without folders,
-    and `path` is the file.
+    `value` is the object. `label` names it as ``my_policy.py:Mine``, with its arguments but without folders.
+    `path` is the file.
     """
 
     value: object
@@ -44,30 +45,30 @@ class Defined:
 
 
 def file_of(text: str) -> Path | None:
-    """Give the Python file that a text names, or in which it names something; None for other texts."""
+    """Return the Python file in a text such as ``FILE.py`` or ``FILE.py:NAME``; None for other texts."""
     found = _FORM.fullmatch(text.strip())
     return None if found is None else Path(found["file"])
 
 
 def defined_in_file(text: str, kind: str, error: type[BatchlabError], folder: Path | None = None) -> Defined:
-    """Load a file, and make what a text names in it.
+    """Load a Python file, and build the object that a text names in it.
 
     Parameters
     ----------
     text
-        ``FILE.py:NAME`` or ``FILE.py:NAME(key=value, …)``; values are numbers, texts, names (taken as
+        ``FILE.py:NAME`` or ``FILE.py:NAME(key=value, …)``; values are numbers, texts, names (converted to
         texts), and lists, tuples and mappings of these.
     kind
-        What it is to be, for errors: ``"policy"``.
+        The kind of the object, for errors: ``"policy"``.
     error
-        The class of the errors.
+        The class of errors.
     folder
-        From where the path counts; the working directory unless given.
+        Folder to which the path is relative. [default: the working directory]
 
     Raises
     ------
     BatchlabError
-        Of class `error`: there is no such file or name, the file is wrong, or what it defines raises.
+        Of class `error`: the file or the name does not exist, the file is invalid, or the object raises.
     """
     found = _FORM.fullmatch(text.strip())
     if found is None:
@@ -91,14 +92,14 @@ def defined_in_file(text: str, kind: str, error: type[BatchlabError], folder: Pa
 
 
 def place_in_files(raised: BaseException) -> str | None:
-    """Name the file and the line, if an error comes out of a file that was loaded here."""
+    """Return file and line of an error raised in a file that was loaded here; None for other errors."""
     frames = traceback.extract_tb(raised.__traceback__)
     last = next((frame for frame in reversed(frames) if frame.filename in _LOADED), None)
     return None if last is None else f"{_LOADED[last.filename]}:{last.lineno}"
 
 
 def _module(path: Path, error: type[BatchlabError]) -> ModuleType:
-    """Load a file, unless it was loaded before."""
+    """Load a file, unless it is loaded already."""
     if not path.is_file():
         rule = "is a folder" if path.is_dir() else "does not exist"
         raise error(f"{path}: {rule}; name a Python file.")
@@ -128,13 +129,13 @@ def _module(path: Path, error: type[BatchlabError]) -> ModuleType:
 
 
 def _is_found(name: str, file: Path) -> bool:
-    """Tell whether an import of this name would find another file."""
+    """Return whether an import of this name would find another file."""
     found = importlib.util.find_spec(name)
     return found is not None and found.origin != str(file)
 
 
 def _own(module: ModuleType) -> list[str]:
-    """Give the public names that a module defines itself, those of objects of batchlab's classes too."""
+    """Return the public names that a module defines itself, including objects of batchlab's classes."""
 
     def is_own(value: object) -> bool:
         is_object = type(value).__module__.partition(".")[0] == "batchlab"
@@ -153,7 +154,7 @@ def _made(
 
 
 def _told(raised: Exception | SystemExit, label: str) -> str:
-    """Say what was raised, and where in the user's files."""
+    """Describe an error, with its place in the user's files."""
     if isinstance(raised, SyntaxError) and raised.lineno is not None:
         return f"{raised.filename}:{raised.lineno}: {type(raised).__name__}: {raised.msg}."
     place = place_in_files(raised)
@@ -164,7 +165,7 @@ def _told(raised: Exception | SystemExit, label: str) -> str:
 
 
 def _arguments(call: str | None, label: str, error: type[BatchlabError]) -> dict[str, object]:
-    """Read ``(key=value, …)``."""
+    """Parse ``(key=value, …)``."""
     if call is None:
         return {}
     example = "share=0.5, order=sjf"

@@ -1,4 +1,4 @@
-"""Streams of random numbers: one of its own for each use."""
+"""Independent streams of random numbers, one for each use."""
 
 import operator
 import zlib
@@ -16,26 +16,26 @@ Integers = npt.NDArray[np.int64]
 
 
 def stream(seed: SupportsIndex, use: str) -> np.random.Generator:
-    """Make the generator for one use of chance: PCG64, the same for the same seed and use on every platform.
+    """Return the generator for one use: PCG64, the same for equal seeds and uses on every platform.
 
-    Uses do not disturb each other: with more sizes drawn, run times are the same.
+    Uses are independent: drawing more job sizes does not change run times.
 
     Parameters
     ----------
     seed
-        A whole number >= 0.
+        An integer >= 0.
     use
-        What the numbers are for.
+        The name of the use.
 
     Returns
     -------
     numpy.random.Generator
-        At its beginning.
+        At the beginning of its stream.
 
     Raises
     ------
     WorkloadError
-        If the seed is no whole number >= 0.
+        If the seed is not an integer >= 0.
     """
     try:
         number = operator.index(seed)

@@ -1,4 +1,4 @@
-"""Answers in text: facts, a line each, and tables, within the width of a terminal."""
+"""Text output: facts, one per line, and tables, within the width of a terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BOLD, _CYAN, _YELLOW, _RESET = "\x1b[1m", "\x1b[36m", "\x1b[33m", "\x1b[0m"
 
 @dataclass(frozen=True)
 class Facts:
-    """Names and texts, below a title where there is one; a name that is empty goes on with the one before."""
+    """Names and texts, with an optional title; a text with an empty name continues the previous one."""
 
     rows: Sequence[tuple[str, str]]
     title: str = ""
@@ -27,12 +27,12 @@ class Facts:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text, the first of them titles.
+    """Rows of text, the first with column titles.
 
-    Where the columns do not all fit, titles are broken into lines, and columns that still do not fit stand
-    below: `labels` is how many say what a row is about, and are repeated there. `prose` says that the last
-    column is text, which is wrapped; `note` is said below the table. `within` is how many signs titles keep
-    to where lines may have any length.
+    If the columns do not fit, titles are broken into lines, and columns that still do not fit are moved to a
+    further table below. `labels` is the number of label columns, which are repeated there. With `prose`, the
+    last column is text to be wrapped. `note` is printed below the table. `within` is the maximum width for
+    titles if lines may have any length.
     """
 
     rows: Sequence[Sequence[str]]
@@ -46,21 +46,21 @@ Block: TypeAlias = Facts | Table
 
 
 def render(blocks: Iterable[Block], width: int | None = None, *, colour: bool = False) -> str:
-    """Write blocks, with an empty line between two of them.
+    """Render blocks as text, separated by empty lines.
 
     Parameters
     ----------
     blocks
-        What to write.
+        The blocks.
     width
-        How many signs fit on a line; any number unless given. Words longer than that are left whole.
+        Line length in characters. Longer words are not broken. [default: unlimited]
     colour
-        Whether titles and names are marked as terminals do.
+        True to highlight titles and names with terminal escape codes.
 
     Returns
     -------
     str
-        Lines without a newline at the end.
+        The text, without a newline at the end.
     """
     return "\n\n".join(
         _facts(block, width, colour=colour)
@@ -71,7 +71,7 @@ def render(blocks: Iterable[Block], width: int | None = None, *, colour: bool = 
 
 
 def width_of(rows: Sequence[Sequence[str]]) -> int:
-    """Give how wide a table of these rows is."""
+    """Return the width of a table with these rows."""
     return sum(_widths(rows)) + _BETWEEN * (len(rows[0]) - 1)
 
 
@@ -97,7 +97,7 @@ def _table(table: Table, width: int | None, *, colour: bool) -> str:
 
 
 def _titled(table: Table, width: int | None) -> tuple[Sequence[Sequence[str]], int]:
-    """Break the titles of a table that does not fit; give the rows, and how many of them are titles."""
+    """Break the titles of a table that does not fit; return the rows, and the number of title rows."""
     if width is None or width_of(table.rows) <= width:
         return table.rows, 1
     from textwrap import wrap  # noqa: PLC0415  # most tables fit
@@ -115,7 +115,7 @@ def _titled(table: Table, width: int | None) -> tuple[Sequence[Sequence[str]], i
 
 
 def _parts(rows: Sequence[Sequence[str]], labels: int, width: int | None) -> list[list[list[str]]]:
-    """Share the columns out among as many tables as it takes for each to fit."""
+    """Distribute the columns to as many tables as needed for each to fit."""
     widths = _widths(rows)
     first = sum(each + _BETWEEN for each in widths[:labels]) - _BETWEEN
     shares: list[list[int]] = [[]]
@@ -157,7 +157,7 @@ def _prose(table: Table, width: int | None, *, colour: bool) -> str:
 
 
 def _wrapped(text: str, width: int | None, indent: int) -> list[str]:
-    """Break a text into lines that fit behind an indentation; lines of its own stay."""
+    """Break a text into lines that fit after an indentation; existing line breaks are kept."""
     if width is None or indent + max(map(len, text.split("\n"))) <= width:
         return text.split("\n")
     from textwrap import wrap  # noqa: PLC0415  # most texts fit

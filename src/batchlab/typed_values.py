@@ -1,4 +1,4 @@
-"""Values of arguments by their declared types, whether they come as texts or from a document."""
+"""Convert values of arguments, from texts or documents, to their declared types."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def typed_value(value: object, annotation: str) -> object:
     Parameters
     ----------
     value
-        As JSON has it, or a text.
+        A JSON value, or a text.
     annotation
-        ``bool``, ``int``, ``float`` (an amount, >= 0), ``str``, or a ``Sequence[…]`` of them; with
-        `` | None`` at the end if None is a value too.
+        ``bool``, ``int``, ``float`` (an amount, >= 0), ``str``, or a ``Sequence[…]`` of them; with `` |
+        None`` at the end if None is allowed.
 
     Raises
     ------
     ValueError
-        If the value does not have the type; the message is the rule.
+        If the value does not match the type; the message is the rule.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Quantities written for people: inside, everything is SI units and float64 seconds."""
+"""Formatting of quantities. Internally, all quantities are in SI units and float64 seconds."""
 
 import math
 import sys
@@ -16,23 +16,23 @@ __all__ = [
     "plain_number",
 ]
 
-# From here on float64 has no halves, and digits say nothing to people.
+# Above this value, float64 has a resolution of less than halves, and digits are not informative.
 _TOO_LONG = 1e15
 
 
 def is_finite(value: object) -> TypeGuard[float]:
-    """Tell whether a value is a number that float64 has: no truth value, infinity, NaN, or integer beyond."""
-    # math.isfinite raises at an integer that no float64 holds.
+    """Return whether a value is a finite float64 number: not a Boolean, infinity, NaN or a larger integer."""
+    # math.isfinite raises for integers beyond float64.
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """Tell whether a value is a whole number, and no truth value."""
+    """Return whether a value is an integer, but not a Boolean."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def format_number(value: float) -> str:
-    """Write a number as short as it can be read back.
+    """Format a number with the fewest digits that preserve its value.
 
     Parameters
     ----------
@@ -42,24 +42,24 @@ def format_number(value: float) -> str:
     Returns
     -------
     str
-        ``"2"`` for whole ones below 10^15, else as Python writes it: ``"0.5"``, ``"1e+300"``.
+        ``"2"`` for integers below 10^15, otherwise in Python's form: ``"0.5"``, ``"1e+300"``.
     """
     return repr(plain_number(value))
 
 
 def plain_number(value: float) -> float:
-    """Give a whole number below 10^15 as an integer, which has no point when written; others as they are."""
+    """Convert an integral float below 10^15 to an integer, which is printed without a point."""
     is_short = isinstance(value, float) and value.is_integer() and abs(value) < _TOO_LONG
     return int(value) if is_short else value
 
 
 def format_duration(seconds: float) -> str:
-    """Write a duration in seconds the way clocks do.
+    """Format a duration like a clock.
 
     Parameters
     ----------
     seconds
-        A duration in seconds; negative ones are written with a minus sign.
+        A duration in seconds; negative durations have a minus sign.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def format_duration(seconds: float) -> str:
 
 
 def format_power(watts: float) -> str:
-    """Write a power with three digits: ``"350 W"``, ``"1.25 MW"``.
+    """Format a power with three digits: ``"350 W"``, ``"1.25 MW"``.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def format_power(watts: float) -> str:
 
 
 def format_energy(joules: float) -> str:
-    """Write an energy in watt-hours with three digits: ``"150 Wh"``, ``"3.41 MWh"``.
+    """Format an energy in watt-hours with three digits: ``"150 Wh"``, ``"3.41 MWh"``.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def _with_prefix(amount: float, unit: str) -> str:
 
 
 def format_rate(amount: float, unit: str) -> str:
-    """Write a speed, bandwidth or size with up to four digits: ``"12.5 GB/s"``, ``"1 Tflop/s"``, ``"2 MB"``.
+    """Format a speed, bandwidth or size with up to four digits: ``"12.5 GB/s"``, ``"1 Tflop/s"``, ``"2 MB"``.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def format_rate(amount: float, unit: str) -> str:
 
 
 def format_latency(seconds: float) -> str:
-    """Write a short time with up to four digits: ``"6 us"``, ``"1.5 ms"``.
+    """Format a short time with up to four digits: ``"6 us"``, ``"1.5 ms"``.
 
     Parameters
     ----------

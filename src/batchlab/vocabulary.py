@@ -1,7 +1,7 @@
-"""The names that several parts share, each list once: types for checkers, tuples for checks and errors.
+"""Names shared by several parts, each list once: types for checkers, tuples for checks and errors.
 
-Each type is a ``Literal``, so that mypy and pyright catch a misspelt name; the tuple after it is made of it.
-Needs nothing but the standard library.
+Each type is a ``Literal``, so that mypy and pyright find misspelt names. The tuple after it is derived from
+it. This module needs the standard library only.
 """
 
 from typing import Final, Literal, get_args
@@ -73,14 +73,14 @@ __all__ = [
 ]
 
 GENERATOR: Final = "Generator: batchlab"
-"""The comment that marks files in SWF and TOML that batchlab wrote."""
+"""Comment in SWF and TOML files written by batchlab."""
 
 LARGEST_SEED: Final = 2**64 - 1
-"""Seeds are integers from 0 to this."""
+"""Maximum seed; seeds are integers from 0."""
 
 JobState = Literal["loaded", "queued", "running", "completed", "killed", "rejected", "cancelled"]
 JOB_STATES: tuple[JobState, ...] = get_args(JobState)
-"""The states of a job; a state's number is its place here."""
+"""States of a job; the number of a state is its index."""
 
 RejectionReason = Literal[
     "lacks_resource",
@@ -94,13 +94,13 @@ RejectionReason = Literal[
     "unknown",
 ]
 REJECTION_REASONS: tuple[RejectionReason, ...] = get_args(RejectionReason)
-"""Why a job is rejected; a reason's number is its place here, counted from 1."""
+"""Reasons to reject a job; the number of a reason is its index plus 1."""
 
 WaitingReason = Literal[
     "priority", "resources", "unavailable", "held", "dependency", "begin_time", "array_limit", "reservation"
 ]
 WAITING_REASONS: tuple[WaitingReason, ...] = get_args(WaitingReason)
-"""Why a job waits, besides the names of limits; a reason's number is its place here."""
+"""Reasons why a job waits, in addition to limits; the number of a reason is its index."""
 
 ExternalEvent = Literal[
     "submit",
@@ -125,46 +125,46 @@ ExternalEvent = Literal[
     "scheduler_start",
 ]
 EXTERNAL_EVENTS: tuple[ExternalEvent, ...] = get_args(ExternalEvent)
-"""What users, administrators and faults do; an event's number is its place here."""
+"""Actions of users and administrators, and faults; the number of an event is its index."""
 
 InternalEvent = Literal["start", "interrupted", "completed", "killed", "rejected", "cancelled"]
 INTERNAL_EVENTS: tuple[InternalEvent, ...] = get_args(InternalEvent)
-"""What a scheduler does, and what follows from it."""
+"""Actions of a scheduler, and their consequences."""
 
 JobType = Literal["rigid", "moldable", "malleable", "evolving", "adaptive"]
 JOB_TYPES: tuple[JobType, ...] = get_args(JobType)
-"""What may change the number of a job's nodes; in the order in which the kernel counts them."""
+"""Job types by what may change the number of nodes, in the order of the kernel's numbers."""
 
 RankOrder = Literal["packed", "cyclic", "mapped"]
 RANK_ORDERS: tuple[RankOrder, ...] = get_args(RankOrder)
-"""How the ranks of a job take the places on its nodes, by name."""
+"""Mappings of ranks to places on the nodes of a job."""
 
 WalltimeAction = Literal["run", "kill"]
 WALLTIME_ACTIONS: tuple[WalltimeAction, ...] = get_args(WalltimeAction)
-"""What happens to a job at its requested time."""
+"""What happens to a job at its time limit."""
 
 KeyEventName = Literal["arrival", "departure", "switch", "look"]
 KEY_EVENTS: tuple[KeyEventName, ...] = get_args(KeyEventName)
 
 OrderAtInstant = Literal["completions_first", "arrivals_first", "event_by_event"]
 ORDERS_AT_INSTANT: tuple[OrderAtInstant, ...] = get_args(OrderAtInstant)
-"""What comes first of the events of one instant."""
+"""Order of events with the same time stamp."""
 
 NodeSelection = Literal["linear", "cores"]
 NODE_SELECTIONS: tuple[NodeSelection, ...] = get_args(NodeSelection)
-"""Which nodes Slurm's controller gives to jobs: whole ones, or shared by CPUs and memory."""
+"""Node selection of Slurm's controller: whole nodes, or nodes shared by CPUs and memory."""
 
 JobCheck = Literal["nodes", "total", "none"]
 JOB_CHECKS: tuple[JobCheck, ...] = get_args(JobCheck)
+"""Conditions under which a job is rejected at its submission."""
 
 OddJobAction = Literal["error", "reject", "leave_out"]
 ODD_JOB_ACTIONS: tuple[OddJobAction, ...] = get_args(OddJobAction)
-"""What happens to jobs that name what the system does not have."""
-"""What a job is checked for at its submission."""
+"""Treatment of jobs with names that the system does not know."""
 
 SharingModel = Literal["max_min", "bottleneck_max_min", "fair_bottleneck"]
 SHARING_MODELS: tuple[SharingModel, ...] = get_args(SharingModel)
-"""How the activities of applications share a platform."""
+"""How the activities of applications share the resources of a platform."""
 
 Fidelity = Literal["exact", "aggregated"]
 FIDELITIES: Final[tuple[Fidelity, ...]] = get_args(Fidelity)
@@ -180,58 +180,58 @@ CauseKind = Literal[
     "evolving_request",
     "reconfiguration",
 ]
-"""Why a scheduler is asked."""
+"""Why a scheduler is called."""
 
 StopKind = Literal["over", "instants", "decision"]
-"""Why the compiled half of a simulation is driven no further: see `Simulation.drive_until` there."""
+"""Why `Simulation.drive_until` of the compiled half returned."""
 
 OverrunAction = Literal["extend", "cut", "keep"]
 OVERRUN_ACTIONS: tuple[OverrunAction, ...] = get_args(OverrunAction)
-"""What a reader does with a job whose run time is above its requested time."""
+"""Treatment of a job with a run time above its requested time, in readers of logs."""
 
 InvalidAction = Literal["drop", "raise"]
 INVALID_ACTIONS: tuple[InvalidAction, ...] = get_args(InvalidAction)
-"""What a reader does with a job that breaks a rule."""
+"""Treatment of an invalid job, in readers of logs."""
 
 LogFormat = Literal["swf", "sacct", "jobcomp", "pbs", "cobalt", "lsf", "sge", "maui", "gwf", "mapped"]
 LOG_FORMATS: tuple[LogFormat, ...] = get_args(LogFormat)
-"""The formats of logs: that of the archive, and those of the accounting of batch systems."""
+"""The formats of logs: the archive's format, and the accounting formats of batch systems."""
 
 ProcessorField = Literal["requested", "allocated"]
 PROCESSOR_FIELDS: tuple[ProcessorField, ...] = get_args(ProcessorField)
-"""What of a log is taken first for the number of processors."""
+"""The preferred source of the number of processors in a log."""
 
 LublinKind = Literal["all", "batch", "interactive", "both"]
 LUBLIN_KINDS: tuple[LublinKind, ...] = get_args(LublinKind)
-"""Which jobs the model of Lublin and Feitelson makes."""
+"""The jobs generated by the model of Lublin and Feitelson."""
 
 FairShareRuleName = Literal["fair_tree", "classic", "depth_oblivious", "pbs"]
 FAIR_SHARE_RULES: tuple[FairShareRuleName, ...] = get_args(FairShareRuleName)
-"""How shares and usage become factors; in the order of the kernel's table."""
+"""Fair-share rules, in the order of the kernel's table."""
 
 UsageDecay = Literal["exact", "slurm", "steps"]
 USAGE_DECAYS: tuple[UsageDecay, ...] = get_args(UsageDecay)
-"""How past use fades."""
+"""Decay of past usage."""
 
 PreemptionGround = Literal["tier", "qos"]
 PREEMPTION_GROUNDS: tuple[PreemptionGround, ...] = get_args(PreemptionGround)
-"""By what jobs may preempt others."""
+"""The criterion by which jobs may preempt others."""
 
 WakingCause = Literal["job", "queue"]
 WAKING_CAUSES: tuple[WakingCause, ...] = get_args(WakingCause)
-"""What sleeping nodes are woken for."""
+"""Why sleeping nodes are woken."""
 
 PreemptionMode = Literal["cancel", "requeue", "suspend"]
 PREEMPTION_MODES: tuple[PreemptionMode, ...] = get_args(PreemptionMode)
-"""What becomes of jobs that are preempted."""
+"""What happens to preempted jobs."""
 
 FavouredSize = Literal["large", "small", "large_for_time", "small_for_time"]
 FAVOURED_SIZES: tuple[FavouredSize, ...] = get_args(FavouredSize)
-"""Which jobs have a large factor of the size in the multifactor priority."""
+"""Jobs with a large size factor in the multifactor priority."""
 
 ExecutorName = Literal["threads", "processes"]
 EXECUTORS: tuple[ExecutorName, ...] = get_args(ExecutorName)
-"""What does the runs of an experiment, unless it is an executor of one's own."""
+"""Names of executors for the runs of an experiment."""
 
 # The rules themselves, with their meanings and sources, are the tables of `batchlab.policy.registry`.
 OrderName = Literal[

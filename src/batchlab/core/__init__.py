@@ -1,1 +1,1 @@
-"""What every room builds on, and what builds on no room."""
+"""Foundations of all other packages; it imports none of them."""

@@ -1,7 +1,7 @@
-"""Distributions: what overheads, failures, generators and arrivals are drawn from.
+"""Distributions for overheads, failures, generators and arrivals.
 
-Whatever has a method ``sample(random, count)`` is a distribution, so one's own class is one too.
-`distribution_of` makes those that have a name of a spec, such as ``"uniform(low=10, high=12)"``.
+Any object with a method ``sample(random, count)`` is a distribution, including the user's own classes.
+`distribution_of` builds named distributions from specs such as ``"uniform(low=10, high=12)"``.
 """
 
 import math
@@ -48,7 +48,7 @@ _MOST_DRAWS = 1000
 
 @runtime_checkable
 class Distribution(Protocol):
-    """Something that numbers can be drawn from."""
+    """An object to draw random numbers from."""
 
     def sample(self, random: np.random.Generator, count: int) -> Floats:
         """Return `count` draws."""
@@ -93,7 +93,7 @@ class Uniform:
 
 @dataclass(frozen=True)
 class TwoStageUniform:
-    """Uniform from ``low`` to ``middle`` with a probability, else from ``middle`` to ``high``.
+    """Uniform from ``low`` to ``middle`` with a probability, otherwise from ``middle`` to ``high``.
 
     The distribution of Lublin and Feitelson for the binary logarithm of the size of jobs.
     """
@@ -121,7 +121,7 @@ class TwoStageUniform:
 
 @dataclass(frozen=True)
 class LogUniform:
-    """Its logarithm is uniform, from that of ``low`` to that of ``high``; both are above 0."""
+    """A distribution with a uniform logarithm, from ``low`` to ``high``; both are above 0."""
 
     low: float
     high: float
@@ -156,7 +156,7 @@ class Exponential:
 
 @dataclass(frozen=True)
 class Gamma:
-    """Gamma with a shape and a scale; an Erlang distribution where the shape is whole."""
+    """Gamma with a shape and a scale; an Erlang distribution if the shape is an integer."""
 
     shape: float
     scale: float
@@ -192,7 +192,7 @@ class Normal:
 
 @dataclass(frozen=True, kw_only=True)
 class Lognormal:
-    """Its natural logarithm is normal with the mean ``mu`` and the standard deviation ``sigma``."""
+    """A distribution with a normal natural logarithm, with mean ``mu`` and standard deviation ``sigma``."""
 
     mu: float
     sigma: float
@@ -208,7 +208,7 @@ class Lognormal:
 
     @property
     def median(self) -> float:
-        """As many numbers are below it as above it."""
+        """The median."""
         return math.exp(self.mu)
 
     def sample(self, random: np.random.Generator, count: int) -> Floats:
@@ -238,7 +238,7 @@ class Weibull:
 
 @dataclass(frozen=True)
 class Pareto:
-    """Pareto: above x with the probability ``(minimum / x) ** shape``."""
+    """Pareto: P(X > x) = ``(minimum / x) ** shape``."""
 
     shape: float
     minimum: float
@@ -258,7 +258,7 @@ class Pareto:
 
 @dataclass(frozen=True)
 class Harmonic:
-    """Whole numbers n from 1 to ``largest``, with probabilities as ``n ** -order``; also called Zipf's."""
+    """Integers n from 1 to ``largest`` with probabilities proportional to ``n ** -order``; Zipf's law."""
 
     order: float
     largest: int
@@ -268,7 +268,7 @@ class Harmonic:
 
     @property
     def probabilities(self) -> Floats:
-        """Those of 1, 2, …, ``largest``."""
+        """Probabilities of 1, 2, …, ``largest``."""
         powers = np.arange(1, self.largest + 1, dtype=np.float64) ** -self.order
         return np.asarray(powers / powers.sum(), dtype=np.float64)
 
@@ -285,14 +285,14 @@ class Harmonic:
 
 @dataclass(frozen=True)
 class Mixture:
-    """One of several distributions each time: hyper-exponential, if these are exponential, and so on.
+    """A mixture of distributions; hyper-exponential if all parts are exponential.
 
     Parameters
     ----------
     parts
         The distributions.
     probabilities
-        That of each; they add up to 1.
+        The probability of each part; they sum to 1.
     """
 
     parts: tuple[Distribution, ...]
@@ -307,7 +307,7 @@ class Mixture:
 
     @property
     def mean(self) -> float:
-        """The expectation, NaN if some part does not know its own."""
+        """The expectation; NaN if a part has no attribute ``mean``."""
         means = (float(getattr(part, "mean", math.nan)) for part in self.parts)
         return math.fsum(share * mean for share, mean in zip(self.probabilities, means, strict=True))
 
@@ -321,10 +321,10 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Truncated:
-    """A distribution between ``low`` and ``high``: what is outside is drawn again.
+    """A distribution truncated to ``low`` and ``high`` by redrawing.
 
-    Fitted distributions with long tails are cut so, lest a few numbers beyond all that were measured make
-    the mean. What is outside a thousand times over is the nearer bound.
+    Truncating fitted distributions with long tails prevents a few values beyond all measured ones from
+    dominating the mean. After a thousand draws outside the bounds, the nearer bound is used.
     """
 
     distribution: Distribution
@@ -347,7 +347,7 @@ class Truncated:
 def drawn_again(
     drawn: Floats, is_outside: Callable[[Floats], npt.NDArray[np.bool_]], draw: Callable[[int], Floats]
 ) -> Floats:
-    """Replace draws outside the bounds by further ones, at most a thousand times."""
+    """Redraw values outside the bounds, at most a thousand times."""
     for _ in range(_MOST_DRAWS):
         outside = is_outside(drawn)
         missing = int(outside.sum())
@@ -359,7 +359,7 @@ def drawn_again(
 
 @dataclass(frozen=True, eq=False)
 class Empirical:
-    """The values of a log, each as likely as the others."""
+    """The values of a log, all with equal probability."""
 
     values: Sequence[float] | Floats
 
@@ -388,9 +388,9 @@ class SciPy:
     Parameters
     ----------
     name
-        Its name there, such as ``"beta"``.
+        The name in `scipy.stats`, such as ``"beta"``.
     parameters
-        By the names that ``rvs`` takes: its shapes, ``loc`` and ``scale``.
+        Parameters by the names of the arguments of ``rvs``: shapes, ``loc`` and ``scale``.
     """
 
     name: str
@@ -411,7 +411,7 @@ class SciPy:
 
     def sample(self, random: np.random.Generator, count: int) -> Floats:
         """Return `count` draws."""
-        # What is beyond float64 is found where the numbers are used.
+        # Overflows are detected by the caller.
         with np.errstate(all="ignore"):
             drawn = _of_scipy(self.name).rvs(**dict(self.parameters), size=count, random_state=random)
         return np.asarray(drawn, dtype=np.float64)
@@ -442,14 +442,14 @@ NAMES: Mapping[str, type[Distribution]] = MappingProxyType(
         "weibull": Weibull,
     }
 )
-"""The distributions with a class by their names in specs; their parameters are the fields of the classes.
+"""Distributions with their own classes, by their names in specs; parameters are the fields of the classes.
 
-Other names are those of `scipy.stats`, with the parameters that these distributions have there.
+Other names refer to distributions of `scipy.stats`, with their parameters.
 """
 
 
 def distribution_of(text: str, error: type[BatchlabError]) -> Distribution:
-    """Make a distribution of its spec.
+    """Build a distribution from its spec.
 
     Parameters
     ----------
@@ -461,8 +461,8 @@ def distribution_of(text: str, error: type[BatchlabError]) -> Distribution:
     Raises
     ------
     BatchlabError
-        Of class `error`: there is no such distribution, it does not take these parameters, or a parameter is
-        given without its name.
+        Of class `error`: the distribution is unknown, does not have these parameters, or a parameter has no
+        name.
 
     Examples
     --------
@@ -473,7 +473,7 @@ def distribution_of(text: str, error: type[BatchlabError]) -> Distribution:
 
 
 def named_distribution(spec: Spec, call: Call, error: type[BatchlabError]) -> Distribution:
-    """Make a distribution of what stands in a parsed spec; see `distribution_of`."""
+    """Build a distribution from a parsed spec; see `distribution_of`."""
     where = spec.where(call.position)
     kind = NAMES.get(call.name)
     try:
@@ -505,7 +505,7 @@ def named_distribution(spec: Spec, call: Call, error: type[BatchlabError]) -> Di
         raise error(f"{refused}{where}") from None
 
 
-# What the parameters of scipy.stats, by place, come to in the words of `NAMES`.
+# Named forms of positional parameters of scipy.stats.
 _BY_PLACE: Mapping[str, Callable[..., str]] = MappingProxyType(
     {
         "expon": lambda loc=0, scale=1: f"{loc:g} + expon(mean={scale:g})",
@@ -520,7 +520,7 @@ _BY_PLACE: Mapping[str, Callable[..., str]] = MappingProxyType(
 
 
 def _without_names(name: str, numbers: Sequence[float]) -> str:
-    """Return the error for parameters without names, with both readings that they had."""
+    """Return the error for parameters without names, with their two former meanings."""
     kind = NAMES.get(name)
     if kind is None:
         return "name each parameter, as in weibull(shape=0.7, scale=3600)."
@@ -538,12 +538,12 @@ def _without_names(name: str, numbers: Sequence[float]) -> str:
 
 
 def draw(name: str, distribution: Distribution | str, jobs: int, seed: int) -> Floats:
-    """Draw numbers >= 0 for an argument of a generator, from the stream of its name.
+    """Draw numbers >= 0 for an argument of a generator, with a random stream for its name.
 
     Raises
     ------
     WorkloadError
-        If it is no distribution, nor the spec of one, or gives what are no such numbers.
+        If the value is not a distribution or a spec, or draws other numbers.
     """
     if isinstance(distribution, str):
         distribution = distribution_of(distribution, WorkloadError)
@@ -559,7 +559,7 @@ def draw(name: str, distribution: Distribution | str, jobs: int, seed: int) -> F
 
 
 def _positive(description: LogUniform | Exponential | Gamma | Weibull | Pareto | Harmonic) -> None:
-    """Refuse parameters that are no positive numbers."""
+    """Raise unless all parameters are positive numbers."""
     for field in fields(description):
         _check_positive(type(description).__name__, field.name, getattr(description, field.name))
 

@@ -1,4 +1,4 @@
-"""The grammar of specs, the texts in which options describe policies, controls, distributions and others.
+"""The grammar of specs: texts that describe policies, controls, distributions and other options.
 
 ::
 
@@ -10,12 +10,12 @@
     mapping   = "{" [value ":" value {"," value ":" value}] "}"
     column    = "{" name "}"
 
-A column stands for the value that a job has in it. Numbers are written as in Python (``1_000``, ``1e5``,
-``inf``), true and false in any case. A text stands in quotes, unless it has none of the characters
-``,()[]{}="'`` and no blanks: ``easy``, ``outages.csv``.
+A column stands for the job's value in it. Numbers are written as in Python (``1_000``, ``1e5``, ``inf``),
+true and false in any case. A text needs quotes if it contains one of the characters ``,()[]{}="'`` or a
+blank; texts such as ``easy`` and ``outages.csv`` do not.
 
-This is the syntax only; each kind of spec gives names and keys their meaning. Every part keeps its
-position, for the errors.
+This module defines the syntax only; each kind of spec defines its names and keys. Every part stores its
+position for error messages.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _DEEPEST = 8
 _MOST_DIGITS = 20  # those of 2^64
 
 Value: TypeAlias = "bool | int | float | str | tuple[Value, ...] | dict[str, Value] | Call | None"
-"""What an argument may be; a name is a `Call` without arguments."""
+"""Type of an argument; a name is a `Call` without arguments."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Spec:
     text: str
 
     def where(self, position: int) -> str:
-        """Return the sentence that names a position; it is empty if the spec is a bare name."""
+        """Return the sentence that states a position; empty if the spec is a bare name."""
         if _NAME.fullmatch(self.text):
             return ""
         return f" At character {position + 1} of {shown(self.text)}."
@@ -74,7 +74,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Call:
-    """A name with its arguments; `position` is where it begins in the spec."""
+    """A name with its arguments; `position` is the index of its first character in the spec."""
 
     name: str
     position: int
@@ -85,16 +85,16 @@ class Call:
 
 @dataclass(frozen=True)
 class Grammar:
-    """The grammar with the words for errors in one kind of spec.
+    """The grammar, with the terms for error messages of one kind of spec.
 
     Parameters
     ----------
     kind
-        What a spec describes, such as ``"policy"``.
+        The kind of a spec, such as ``"policy"``.
     error
         The class of the errors.
     example
-        A spec, or two.
+        One or two example specs.
     """
 
     kind: str
@@ -102,7 +102,7 @@ class Grammar:
     example: str
 
     def parse(self, text: str, before: str = "") -> tuple[Spec, Call]:
-        """Parse one spec; `before` is what errors begin with, such as the name of an option.
+        """Parse a spec; `before` is the beginning of error messages, such as the name of an option.
 
         Raises
         ------
@@ -115,7 +115,7 @@ class Grammar:
         return reader.spec, call
 
     def arguments(self, text: str, before: str = "") -> tuple[Spec, Call]:
-        """Parse arguments without a name and parentheses around them, as those of a call with an empty name.
+        """Parse arguments without a name and parentheses; the result is a call with an empty name.
 
         Raises
         ------
@@ -151,7 +151,7 @@ class _Reader:
         return self.parentheses(name, start)
 
     def parentheses(self, name: str, start: int) -> Call:
-        """Read the arguments behind a name, if there are any."""
+        """Read the arguments after a name, if any."""
         opening = self.position
         if not self.take_sign("("):
             return Call(name, start)
@@ -198,7 +198,7 @@ class _Reader:
         return self.constant(word, start)
 
     def constant(self, word: str, start: int) -> bool | float | str | None:
-        """Return what a word is that is no name: a number, a constant or a text."""
+        """Convert a word that is not a name: a number, a constant or a text."""
         if _INTEGER.fullmatch(word):
             if len(word) > _MOST_DIGITS:
                 self.fail("this integer has too many digits.", start)
@@ -208,7 +208,7 @@ class _Reader:
         return _CONSTANTS.get(word, _FLAGS.get(word.lower(), word))
 
     def quoted(self) -> str:
-        """Read a text in quotes, without the blanks at its ends."""
+        """Read a text in quotes, and strip blanks at its ends."""
         start, quote = self.position, self.text_ahead()
         end = self.spec.text.find(quote, start + 1)
         if end < 0:
@@ -218,7 +218,7 @@ class _Reader:
         return self.spec.text[start + 1 : end].strip()
 
     def sequence(self) -> Value:
-        """Read a list; one value in parentheses is that value."""
+        """Read a list; a single value in parentheses is not a list."""
         opening, closing = self.position, "]" if self.text_ahead() == "[" else ")"
         self.position += 1
         self.skip_space()
@@ -254,7 +254,7 @@ class _Reader:
         return found
 
     def separator(self, closing: str, opening: int) -> str:
-        """Take the comma behind an argument; without one, what closes must follow."""
+        """Read the comma after an argument; without a comma, the closing sign must follow."""
         if comma := self.take_sign(","):
             return comma
         if not self.text_ahead():
@@ -265,18 +265,18 @@ class _Reader:
         return ""
 
     def enter(self, message: str, position: int) -> None:
-        """Go one level deeper, which is not possible for ever."""
+        """Enter a nested level, and fail beyond the maximum depth."""
         self.depth += 1
         if self.depth > _DEEPEST:
             self.fail(message, position)
 
     def end(self, message: str) -> None:
-        """Fail unless everything is read."""
+        """Fail unless the whole text has been read."""
         if self.position < len(self.spec.text):
             self.fail(f"{self.ahead()} {message}.")
 
     def take(self, pattern: re.Pattern[str]) -> str:
-        """Take what matches here, and the blanks behind it."""
+        """Read the text that matches at the present position, and skip blanks after it."""
         match = pattern.match(self.spec.text, self.position)
         if match is None:
             return ""
@@ -285,7 +285,7 @@ class _Reader:
         return match[0]
 
     def take_sign(self, sign: str) -> str:
-        """Take one character, if it is here."""
+        """Read a character if it is the next one."""
         if self.text_ahead() != sign:
             return ""
         self.position += 1
@@ -293,16 +293,16 @@ class _Reader:
         return sign
 
     def skip_space(self) -> None:
-        """Go on to what is no blank."""
+        """Skip blanks."""
         match = _SPACE.match(self.spec.text, self.position)
         self.position = match.end() if match else self.position
 
     def text_ahead(self) -> str:
-        """Return the next character; it is empty at the end."""
+        """Return the next character; empty at the end."""
         return self.spec.text[self.position : self.position + 1]
 
     def ahead(self) -> str:
-        """Return what stands here, for an error."""
+        """Return the text at the present position, for an error message."""
         rest = self.spec.text[self.position :]
         return shown(rest.split()[0]) if rest else "the end"
 
@@ -313,7 +313,7 @@ class _Reader:
 
 
 def plain(value: Value) -> object:
-    """Return a value in which names are texts; a call with parentheses stays as it is."""
+    """Convert names in a value to texts; calls with parentheses do not change."""
     if isinstance(value, Call):
         return value if value.has_parentheses else value.name
     if isinstance(value, tuple):
@@ -324,30 +324,30 @@ def plain(value: Value) -> object:
 
 
 def word(value: Value) -> str:
-    """Return a value that must be a name as a text; one with arguments is no name that anything has."""
+    """Convert a name to a text; a call with arguments becomes a text that is no valid name."""
     return written(value) if isinstance(value, Call) else str(value)
 
 
 def written(value: object) -> str:
-    """Return how a value is shown in errors: names as they are, texts in quotes."""
+    """Format a value for error messages: names unchanged, texts in quotes."""
     if isinstance(value, Call):
         return f"{value.name}(…)" if value.has_parentheses else value.name
     return shown(value)
 
 
 def as_json(value: Value) -> object:
-    """Return a value as `plain` does, with a list as JSON has it."""
+    """Convert a value like `plain`, with lists as in JSON."""
     found = plain(value)
     return list(found) if isinstance(found, tuple) else found
 
 
 def flag_of(value: object) -> bool:
-    """Return the truth value that a value is: true or false, as texts in any case.
+    """Convert true or false, as a text in any case, to a Boolean.
 
     Raises
     ------
     ValueError
-        If it is neither; the message is the rule, and names the right word for yes, no, on and off.
+        If it is neither; the message is the rule, with the right word for yes, no, on and off.
     """
     if isinstance(value, bool):
         return value
