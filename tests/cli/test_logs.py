@@ -118,7 +118,7 @@ def test_experiments_and_generators(tmp_path: Path, capsys: pytest.CaptureFixtur
     [
         (SACCT, ["--stream"], "--stream: reads SWF logs"),
         (SWF, ["--timezone", "UTC"], "--timezone: is no option of logs of format swf"),
-        (SACCT, ["--timezone", "Mars"], "timezone = 'Mars'; must be a name of the IANA's list"),
+        (SACCT, ["--timezone", "Mars"], "--timezone: 'Mars'; must be a name of the IANA's list"),
         (SACCT, ["--log-format", "pbs"], "log.txt:1: no line is a record of a job"),
         (SACCT, [], "Pass --nodes and --cores"),
     ],

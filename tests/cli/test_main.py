@@ -83,9 +83,15 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         pytest.param(["run", "missing.swf"], "'missing.swf' does not exist", id="no such log"),
         pytest.param(["run", "LOG", "--what"], "No such option: --what", id="unknown option"),
         pytest.param(["run", "LOG", "--nodes", "0"], "'--nodes': 0; must be >= 1", id="no nodes"),
-        pytest.param(["run", "LOG", "--seed", "-1"], "'--seed': -1; must be an integer from 0", id="seed"),
+        pytest.param(
+            ["run", "LOG", "--seed", "-1"], "--seed: -1; must be an integer in [0, 2^64)", id="seed"
+        ),
         pytest.param(["run", "LOG", "--policy", "esay"], "Did you mean 'easy'?", id="unknown policy"),
-        pytest.param(["run", "LOG", "--overrun", "stop"], "'--overrun'", id="unknown choice"),
+        pytest.param(
+            ["run", "LOG", "--overrun", "stop"],
+            "--overrun: 'stop'; must be 'extend', 'cut' or 'keep'",
+            id="unknown choice",
+        ),
         pytest.param(
             ["run", "LOG", "--system", "cori", "--cores", "2"], "leave out --nodes", id="two machines"
         ),

@@ -45,7 +45,7 @@ def test_mix(name: str, trace: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
         "ring, tasks=2, count=1",
     ]
     words += ["--count", "5", "--background", "allreduce(size=8), weight=2", "--background", "ring"]
-    words += ["--share", "0.8", "--jobs", "50", "--exclusive", "--seed", "3", "--out", str(out)]
+    words += ["--share", "0.8", "--max-jobs", "50", "--exclusive", "--seed", "3", "--out", str(out)]
     assert main(words) == 0
     said = capsys.readouterr().out
     mixed = bl.generate.mix(

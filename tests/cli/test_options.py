@@ -53,7 +53,7 @@ def test_an_option_takes_the_same_everywhere() -> None:
         "DIR": {"run", "compare", "experiment", "demo", "elastisim", "vnodes"},
         "FILE": _FILES,
     }
-    # `compare` writes the record of each run into its folder.
+    # Results of several runs have the record in the folder of each.
     assert several.pop("--dispatch") == {"FILE": {"run"}, "flag": {"compare"}}
     assert several.keys() == _OF_THEIR_COMMANDS
 
@@ -66,16 +66,12 @@ def test_formats_are_called_format() -> None:
 
 
 def test_commands_have_all_options_of_reading() -> None:
-    """Commands that read a log leave out only what they decide on themselves."""
-    without = {
-        **dict.fromkeys(("run", "compare", "slurm fit", "slurm what-if", "generate", "vnodes"), frozenset()),
-        "mix": {"max_jobs"},
-        "adequacy": {"use_memory", "dependencies"},
-    }
+    """Commands that read a log leave out none."""
+    readers = ("run", "compare", "slurm fit", "slurm what-if", "generate", "vnodes", "mix", "adequacy")
     declared = {each.name: each.default for each in fields(ReadingOptions)}
     found: dict[str, dict[str, object]] = defaultdict(dict)
     for command, option in all_options():
         found[command][option.name] = option.default  # type: ignore[attr-defined]  # of click
-    for command, missing in without.items():
+    for command in readers:
         of_reading = {name: value for name, value in found[command].items() if name in declared}
-        assert of_reading == {name: value for name, value in declared.items() if name not in missing}
+        assert of_reading == declared

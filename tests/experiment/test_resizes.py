@@ -98,4 +98,4 @@ def test_sharing(tmp_path: Path) -> None:
     assert runs[0].table["run"][0] != runs[1].table["run"][0]
     assert runs[1].results()["fcfs"][0].options.sharing == "fair_bottleneck"
     with pytest.raises(bl.SimulationError, match=r"sharing = 'all'"):
-        Experiment(workload(), system, "fcfs", sharing="all")  # type: ignore[arg-type]  # that is the point
+        Experiment(workload(), system, "fcfs", sharing="all")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import batchlab as bl
+from batchlab.core.declared import declared
 from batchlab.plot.results import Group
 from batchlab.report.reproduce import command_of
 from batchlab.workload.formats import read_by
@@ -69,8 +70,25 @@ def test_each_option(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     line = command_of([Group("fcfs", (result,))])
     assert line is not None
     words = shlex.split(line)
-    option = f"--{name.replace('_', '-')}"
+    option = declared(ReadingOptions)[name]
     if isinstance(VALUES[name], bool):
-        assert (option if VALUES[name] else f"--no-{option[2:]}") in words
+        assert (option.option if VALUES[name] else option.off) in words
     else:
-        assert words[words.index(option) + 1] == str(VALUES[name])
+        assert option.of_text(words[words.index(option.option) + 1]) == VALUES[name]
+
+
+def test_options_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command has those that differ from their defaults; runs with different ones have no command."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "jobs.txt").write_text("\n".join([HEAD, *LINES]))
+    workload, system = (
+        read_by(tmp_path / "jobs.txt", {}),
+        bl.System.homogeneous(nodes=4, resources={"core": 4}),
+    )
+    options = bl.RunOptions(seed=3, walltime="kill", overheads={"launch": 2, "billed": False})
+    result = bl.simulate(workload, system, "fcfs", options=options)
+    line = command_of([Group("fcfs", (result,))])
+    assert line is not None
+    words = "--seed 3 --walltime kill --overhead 'launch=2, billed=false' --policy fcfs --report report.html"
+    assert line.endswith(words)
+    assert command_of([Group("a", (result,)), Group("b", (bl.simulate(workload, system, "fcfs"),))]) is None

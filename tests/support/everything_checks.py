@@ -45,7 +45,9 @@ def check_end(result: bl.Result, job: dict[str, Any], described: dict[str, Any],
     if options.walltime == "kill":
         asked = described.get("time_limit", described["requested_time"])
         limit = longest_limit(result, job["job_id"], inf if asked is None else asked)
-        is_counted = options.overheads is not None and options.overheads.counted and options.sleep is None
+        is_counted = (
+            options.job_overheads is not None and options.job_overheads.counted and options.sleep is None
+        )
         # No limit counts the time to resume, a number of seconds here.
         overheads: Any = options.overheads
         resume = overheads.resume.base if overheads is not None and job.get("restarts") else 0.0

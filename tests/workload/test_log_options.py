@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hin
 import pytest
 
 import batchlab as bl
+from batchlab.core.declared import Help
 from batchlab.vocabulary import LOG_FORMATS
 from batchlab.workload import LogMapping, log_options
-from batchlab.workload.log_options import Help, ReadingOptions
+from batchlab.workload.log_options import ReadingOptions
 from batchlab.workload.logs import reading
 from batchlab.workload.logs.reading import Reading
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path  # typer reads the annotations
-from typing import TYPE_CHECKING, Annotated, Literal  # typer reads the annotations
+from typing import TYPE_CHECKING, Annotated, Any, Literal  # typer reads the annotations
 
 import typer
 
@@ -15,6 +15,7 @@ from batchlab.cli.options import (
 from batchlab.cli.output import as_json
 from batchlab.cli.reading import takes_reading_options
 from batchlab.cli.recognised import check_kind
+from batchlab.core.declared import option_of
 from batchlab.errors import AdequacyError
 from batchlab.workload.log_options import ReadingOptions
 
@@ -65,7 +66,7 @@ _First = Annotated[int | None, whole_number("Compare only the first N jobs by ar
 _Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Gets a report in HTML.")]
 
 
-@takes_reading_options("use_memory", "dependencies")
+@takes_reading_options
 def adequacy(
     real: _Real,
     model: _Model,
@@ -94,11 +95,8 @@ def adequacy(
     seconds, repeated = _reference(reference or (), real)
     for folder in (real, model, *map(Path, repeated)):
         protect_set(folder)
-    of_model = ReadingOptions(overrun=reading.overrun)
-    runs: Mapping[str, Source] = {
-        path: _run(path, reading if path == str(real) else of_model)
-        for path in dict.fromkeys([str(real), str(model), *repeated])
-    }
+    options = _options([str(real), str(model), *repeated], reading.given)
+    runs: Mapping[str, Source] = {path: measure.read(path, **given) for path, given in options.items()}
     _check_jobs(runs)
     comparison = measure.compare(
         runs[str(real)],
@@ -123,12 +121,23 @@ def adequacy(
         typer.echo(f"\nwritten to      {report}", err=form == "json")
 
 
-def _run(path: str, reading: ReadingOptions) -> Source:
-    """Read a run. `overrun` does not apply to tables."""
-    from batchlab import adequacy as measure  # noqa: PLC0415  # --help does without
+def _options(paths: Sequence[str], given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the options of reading of each run: all are about REAL, the first, and overruns of all logs."""
+    from batchlab.adequacy.read import is_log  # noqa: PLC0415  # --help does without
 
-    own = {**reading.given}
-    return measure.read(path, overrun=own.pop("overrun", None), reading=ReadingOptions(**own))
+    real, *others = dict.fromkeys(paths)
+    found = {real: {**given}}
+    found |= {path: {"overrun": given["overrun"]} if "overrun" in given else {} for path in others}
+    logs = {path for path in found if is_log(path, **found[path])}
+    for name in given:
+        known = logs if name == "overrun" else logs & {real}
+        if not known:
+            which = " and ".join(found) if name == "overrun" else real
+            raise wrong_usage(
+                f"is about the fields of a log, and {which} is none. Leave it out.",
+                option_of(ReadingOptions, name),
+            )
+    return {path: options if path in logs else {} for path, options in found.items()}
 
 
 def _check_jobs(runs: Mapping[str, Source]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path  # typer reads the annotations
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -12,42 +13,31 @@ from batchlab.cli.failure import check_directory, check_report, wrong_usage
 from batchlab.cli.log import located, read_log
 from batchlab.cli.machine import machine_for
 from batchlab.cli.node_events import with_outages
-from batchlab.cli.node_sleep import check_nodes, sleep_of
+from batchlab.cli.node_sleep import check_nodes
 from batchlab.cli.observers import observers_for
 from batchlab.cli.options import (  # typer reads the annotations
     OUTPUT,
     RULES,
-    Control,
     Cores,
     Equivalence,
     ExternalEvents,
     FailureTimes,
-    JobChecked,
     NodeEvents,
     Nodes,
     NodeWatts,
     Observers,
-    OddJobs,
-    OrderOfEvents,
     OutputFormat,
-    Overhead,
-    Rate,
-    ReferenceRate,
-    Seed,
-    Sleep,
     SystemFile,
-    Walltime,
     directory,
     log_file,
     out_directory,
     policy_spec,
     whole_number,
 )
-from batchlab.cli.overheads import overheads_of
-from batchlab.cli.rate_control import controls_of
 from batchlab.cli.reading import takes_reading_options
 from batchlab.cli.request import LogRequest, MachineRequest, input_files, python_files
-from batchlab.options import RunOptions
+from batchlab.cli.running import check_kept, takes_run_options
+from batchlab.options import RunOptions  # noqa: TC001  # as above
 from batchlab.vocabulary import ExecutorName
 from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as above
 
@@ -79,12 +69,6 @@ _Policies = Annotated[
     ),
 ]
 _Replications = Annotated[int, whole_number("Runs of each policy.", RULES)]
-_Dispatch = Annotated[
-    bool,
-    typer.Option(
-        "--dispatch", rich_help_panel=RULES, help="Record what each scheduling pass costs; takes longer."
-    ),
-]
 _Executor = Annotated[ExecutorName, typer.Option(rich_help_panel=OUTPUT, help="What does the runs.")]
 _Workers = Annotated[int | None, whole_number("How many runs at a time.", OUTPUT)]
 _Store = Annotated[Path | None, directory("Keeps finished runs for another time.", OUTPUT)]
@@ -97,7 +81,8 @@ _Report = Annotated[
 ]
 
 
-@takes_reading_options()
+@takes_reading_options
+@takes_run_options()
 def compare(
     context: typer.Context,
     trace: _Trace,
@@ -107,23 +92,13 @@ def compare(
     cores: Cores = None,
     equivalence: Equivalence = None,
     policy: _Policies = list(_USUAL),  # noqa: B006  # typer never changes it
-    seed: Seed = RunOptions.seed,
     replications: _Replications = 1,
-    walltime: Walltime = RunOptions.walltime,
-    order_at_instant: OrderOfEvents = RunOptions.order_at_instant,
-    job_check: JobChecked = RunOptions.job_check,
-    odd_jobs: OddJobs = RunOptions.odd_jobs,
-    overhead: Overhead = None,
-    rate: Rate = None,
-    control: Control = None,
-    reference_rate: ReferenceRate = RunOptions.reference_rate,
+    options: RunOptions,
     external_events: ExternalEvents = None,
     node_events: NodeEvents = None,
     observer: Observers = None,
     power: NodeWatts = None,
     failures: FailureTimes = None,
-    sleep: Sleep = None,
-    dispatch: _Dispatch = False,
     reading: ReadingOptions,
     executor: _Executor = "threads",
     workers: _Workers = None,
@@ -136,36 +111,26 @@ def compare(
     check_directory(out)
     check_directory(store, "--store")
     check_report(report)
+    check_kept(options, out, store, report)
     from batchlab.experiment import Experiment, LogFile  # noqa: PLC0415  # --help does without
 
     machine = MachineRequest(system, nodes, cores, equivalence)
     policies = _policies(policy, machine)
-    observers = observers_for(observer, power, failures, seed)
+    observers = observers_for(observer, power, failures, options.seed)
     log = LogRequest.of(located(trace), reading)
     workload, described = _read(log, machine)
     workload, events = with_outages(node_events, log, machine, workload, external_events)
     title = LogFile(log.trace).label
-    options = RunOptions(
-        walltime=walltime,
-        order_at_instant=order_at_instant,
-        job_check=job_check,
-        odd_jobs=odd_jobs,
-        overheads=overheads_of(overhead),
-        control=controls_of(rate, control),
-        reference_rate=reference_rate,
-        sleep=sleep_of(sleep),
-        dispatch=dispatch,
-    )
     check_nodes(described, options)
     experiment = Experiment(
         {title: workload},
         described,
         policies,
-        seeds=seed,
+        seeds=options.seed,
         replications=replications,
         events=events,
         observers=tuple(observers.values()),
-        options=options,
+        options=replace(options, seed=0),
     )
     known = python_files(policy, observer or [])
     given = {"external_events": external_events, "node_events": node_events}

@@ -24,7 +24,6 @@ __all__ = [
     "explain",
     "is_in_directory",
     "is_pace",
-    "is_rate",
     "is_seed",
     "is_table",
     "wrong_usage",
@@ -126,13 +125,6 @@ def is_pace(value: float | None) -> float | None:
     """Raise unless the value is a positive, finite number of seconds; for options."""
     if value is not None and not 0 < value < math.inf:
         raise typer.BadParameter(f"{value}; must be a number of seconds > 0")
-    return value
-
-
-def is_rate(value: float | None) -> float | None:
-    """Raise unless the value is a positive, finite rate; for options."""
-    if value is not None and not 0 < value < math.inf:
-        raise typer.BadParameter(f"{value}; must be a finite number > 0, in units of work per second")
     return value
 
 

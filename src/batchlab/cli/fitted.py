@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,10 +34,10 @@ def with_fitted(
     """
     from batchlab.twin import Twin, read_fitted  # noqa: PLC0415  # --help does without
 
-    twin = Twin(name="--policy", system=system, policy=policy, overheads=options.overheads)
+    twin = Twin(name="--policy", system=system, policy=policy, options=options)
     fitted = read_fitted(path).applied(twin)
     return (
         workload.shift(fitted.submission),
         fitted.policy,
-        replace(options, overheads=fitted.overheads),
+        fitted.options,
     )

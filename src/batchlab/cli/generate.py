@@ -137,7 +137,7 @@ _Writer = Annotated[
 ]
 
 
-@takes_reading_options()
+@takes_reading_options
 def generate(
     context: typer.Context,
     model: _ModelName = None,

@@ -11,7 +11,8 @@ import typer
 from batchlab.cli.failure import wrong_usage
 from batchlab.cli.progress import reading_bar
 from batchlab.cli.recognised import check_kind, kind_of
-from batchlab.workload.log_options import option_of
+from batchlab.core.declared import option_of
+from batchlab.workload.log_options import ReadingOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,7 +106,8 @@ def _read_any(log: LogRequest, systems: Sequence[System]) -> Workload:
         # Without memory on the machine, use_memory=False is harmless.
         if name not in known and (name, value) != ("use_memory", False):
             raise wrong_usage(
-                f"is about the fields of a log; {log.trace} is none. Leave it out.", option_of(name)
+                f"is about the fields of a log; {log.trace} is none. Leave it out.",
+                option_of(ReadingOptions, name),
             )
     if is_json:
         read = _read_json(log)
@@ -173,7 +175,8 @@ def _read(log: LogRequest, systems: Sequence[System]) -> Workload:
     foreign = foreign_option(form, given)
     if foreign is not None:
         raise wrong_usage(
-            f"is no option of logs of format {form}; {log.trace} is one. Leave it out.", option_of(foreign)
+            f"is no option of logs of format {form}; {log.trace} is one. Leave it out.",
+            option_of(ReadingOptions, foreign),
         )
     if form == "swf":
         _check_header(log)

@@ -62,7 +62,7 @@ _Out = Annotated[
 ]
 
 
-@takes_reading_options("max_jobs")
+@takes_reading_options
 def mix(
     trace: _Trace,
     *,
@@ -70,7 +70,6 @@ def mix(
     count: Annotated[int, whole_number("How many of each target, where it does not say.")] = 1,
     background: _Background = None,
     share: _Share = 1.0,
-    jobs: Annotated[int | None, whole_number("Take the first jobs of the log only.")] = None,
     exclusive: _Exclusive = False,
     seed: Annotated[int, seed_number("Other seeds make other mixes.")] = 0,
     reading: ReadingOptions,
@@ -87,7 +86,7 @@ def mix(
     # Check the options before a long log is read.
     targets = [_target(each, count) for each in target or ()]
     weights = _weights(background or [])
-    log = _log(trace, reading, jobs)
+    log = _log(trace, reading)
     mixed = generate.mix(
         log, targets, background=weights, share=share, exclusive=exclusive or None, seed=seed
     )
@@ -120,10 +119,9 @@ def _weights(texts: list[str]) -> dict[str, float]:
     return weights
 
 
-def _log(trace: Path, reading: ReadingOptions, jobs: int | None) -> Workload:
+def _log(trace: Path, reading: ReadingOptions) -> Workload:
     unlike = replace(reading, overrun=reading.overrun or "extend", use_memory=bool(reading.use_memory))
-    log = read_log(LogRequest.of(located(trace), unlike))
-    return log if jobs is None else log.head(jobs)
+    return read_log(LogRequest.of(located(trace), unlike))
 
 
 def _print_kinds(mixed: Workload, out: Path) -> None:

@@ -1,4 +1,4 @@
-"""The option ``--sleep``, and checks of options against the nodes of a machine."""
+"""Checks of the options of a run against the nodes of a machine: sleep states and service rates."""
 
 from __future__ import annotations
 
@@ -8,22 +8,10 @@ from batchlab.cli.failure import wrong_usage
 from batchlab.errors import SimulationError
 
 if TYPE_CHECKING:
-    from batchlab.options import NodeSleep, RunOptions
+    from batchlab.options import RunOptions
     from batchlab.system import System
 
-__all__ = ["check_nodes", "sleep_of"]
-
-
-def sleep_of(given: str | None) -> NodeSleep | None:
-    """Parse the value of ``--sleep``; None if missing."""
-    if given is None:
-        return None
-    from batchlab.options import NodeSleep  # noqa: PLC0415  # most runs do without
-
-    try:
-        return NodeSleep.parse(given)
-    except SimulationError as error:
-        raise wrong_usage(str(error), "--sleep") from None
+__all__ = ["check_nodes"]
 
 
 def check_nodes(system: System, options: RunOptions) -> None:

@@ -10,20 +10,13 @@ from typing import Annotated, Literal
 import typer
 
 from batchlab.cli.completion import complete_log, complete_machine, complete_policy
-from batchlab.cli.failure import at_least_one, is_rate, is_seed
-from batchlab.vocabulary import (
-    JobCheck,
-    OddJobAction,
-    OrderAtInstant,
-    WalltimeAction,
-)
+from batchlab.cli.failure import at_least_one, is_seed
 
 __all__ = [
     "MACHINE",
     "OUTPUT",
     "READING",
     "RULES",
-    "Control",
     "Cores",
     "Equivalence",
     "ExternalEvents",
@@ -31,21 +24,13 @@ __all__ = [
     "Fitted",
     "Format",
     "FormatOption",
-    "JobChecked",
     "NodeEvents",
     "NodeWatts",
     "Nodes",
     "Observers",
-    "OddJobs",
-    "OrderOfEvents",
     "OutputFormat",
-    "Overhead",
-    "Rate",
-    "ReferenceRate",
     "Seed",
-    "Sleep",
     "SystemFile",
-    "Walltime",
     "directory",
     "existing_file",
     "log_file",
@@ -160,89 +145,9 @@ Equivalence = Annotated[
 ]
 
 Seed = Annotated[int, seed_number("For policies that use chance.", RULES)]
-Walltime = Annotated[
-    WalltimeAction,
-    typer.Option(rich_help_panel=RULES, help="Past its requested time a job runs on, or is killed."),
-]
-OrderOfEvents = Annotated[
-    OrderAtInstant,
-    typer.Option(
-        metavar="ORDER",
-        rich_help_panel=RULES,
-        help="What comes first of what happens at one time: completions_first, arrivals_first or "
-        "event_by_event.",
-    ),
-]
-
-JobChecked = Annotated[
-    JobCheck,
-    typer.Option(
-        rich_help_panel=RULES,
-        help="Reject jobs that do not fit on empty nodes, or ask for more than all have in total, or none.",
-    ),
-]
-
-OddJobs = Annotated[
-    OddJobAction | None,
-    typer.Option(
-        "--odd-jobs",
-        rich_help_panel=RULES,
-        help="Jobs that name a partition, account, feature or the like that the machine does not have: "
-        "reject them, leave them out, or stop. Unless given, those of a log are rejected.",
-    ),
-]
-
-Overhead = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="PHASE=TIME",
-        rich_help_panel=RULES,
-        help="What jobs take besides their runs: launch=2, execution='norm(mean=0, sd=1)', "
-        "completion='uniform(low=0, high=2)'; once for each phase.",
-    ),
-]
-
 Fitted = Annotated[
     Path | None,
     existing_file("What batchlab slurm fit found, by --out; but what is configured otherwise.", RULES),
-]
-
-Rate = Annotated[
-    float | None,
-    typer.Option(
-        metavar="R",
-        callback=is_rate,
-        rich_help_panel=RULES,
-        help="Units of work that all nodes do each second, throughout; short for --control 'constant(R)'.",
-    ),
-]
-Control = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="SPEC",
-        rich_help_panel=RULES,
-        help="At which rate jobs are served when: 'workload(1e5, 3e5, rates=[2, 2.66])'; once for each of "
-        "several sets of node groups.",
-    ),
-]
-ReferenceRate = Annotated[
-    float,
-    typer.Option(
-        metavar="R",
-        callback=is_rate,
-        rich_help_panel=RULES,
-        help="Units of work in a second of run time, where jobs have no column work.",
-    ),
-]
-
-Sleep = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SPEC",
-        rich_help_panel=RULES,
-        help="When idle nodes sleep: 'timeout(300)', 'timeout(suspend=60, off=1800, keep=4, wake=queue)'. "
-        "The system's description says in which states.",
-    ),
 ]
 
 Observers = Annotated[

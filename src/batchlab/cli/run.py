@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path  # typer reads the annotations
 from typing import Annotated, cast
 
@@ -19,43 +20,31 @@ from batchlab.cli.failure import (
 from batchlab.cli.log import located
 from batchlab.cli.machine import policy_for
 from batchlab.cli.monitored import check_watching
-from batchlab.cli.node_sleep import sleep_of
 from batchlab.cli.observers import check_unobserved, observers_for
 from batchlab.cli.options import (  # typer reads the annotations
     OUTPUT,
     READING,
     RULES,
-    Control,
     Cores,
     Equivalence,
     ExternalEvents,
     FailureTimes,
     Fitted,
-    JobChecked,
     NodeEvents,
     Nodes,
     NodeWatts,
     Observers,
-    OddJobs,
-    OrderOfEvents,
     OutputFormat,
-    Overhead,
-    Rate,
-    ReferenceRate,
-    Seed,
-    Sleep,
-    Walltime,
     directory,
     log_file,
     out_directory,
     policy_spec,
     system_file,
 )
-from batchlab.cli.overheads import overheads_of
-from batchlab.cli.rate_control import check_streamed, controls_of
 from batchlab.cli.reading import takes_reading_options
 from batchlab.cli.request import LogRequest, MachineRequest, RunRequest, Watching, python_files
-from batchlab.options import RunOptions
+from batchlab.cli.running import check_kept, takes_run_options
+from batchlab.options import RunOptions  # noqa: TC001  # as above
 from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as above
 
 __all__ = ["run"]
@@ -124,26 +113,6 @@ _Report = Annotated[
     Path | None,
     typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="Gets a report of the run in HTML."),
 ]
-_Reasons = Annotated[
-    bool,
-    typer.Option(
-        "--reasons", rich_help_panel=OUTPUT, help="Adds reasons.csv to --out: for which reasons jobs waited."
-    ),
-]
-_Usage = Annotated[
-    bool,
-    typer.Option(
-        "--usage", rich_help_panel=OUTPUT, help="Adds usage.csv to --out: what accounts and users used."
-    ),
-]
-_Messages = Annotated[
-    bool,
-    typer.Option(
-        "--messages",
-        rich_help_panel=OUTPUT,
-        help="Counts what applications send: messages.csv and links.csv in --out.",
-    ),
-]
 _Parquet = Annotated[
     bool, typer.Option("--parquet", rich_help_panel=OUTPUT, help="Adds jobs.parquet to --out.")
 ]
@@ -185,7 +154,8 @@ _Stream = Annotated[
 ]
 
 
-@takes_reading_options()
+@takes_reading_options
+@takes_run_options("dispatch")
 def run(
     context: typer.Context,
     trace: _Trace,
@@ -195,17 +165,8 @@ def run(
     cores: Cores = None,
     equivalence: Equivalence = None,
     policy: _Policy = None,
-    seed: Seed = RunOptions.seed,
-    walltime: Walltime = RunOptions.walltime,
-    order_at_instant: OrderOfEvents = RunOptions.order_at_instant,
-    job_check: JobChecked = RunOptions.job_check,
-    odd_jobs: OddJobs = RunOptions.odd_jobs,
-    overhead: Overhead = None,
+    options: RunOptions,
     fitted: Fitted = None,
-    rate: Rate = None,
-    control: Control = None,
-    reference_rate: ReferenceRate = RunOptions.reference_rate,
-    sleep: Sleep = None,
     external_events: ExternalEvents = None,
     node_events: NodeEvents = None,
     observer: Observers = None,
@@ -218,9 +179,6 @@ def run(
     events: _Events = None,
     report: _Report = None,
     parquet: _Parquet = False,
-    reasons: _Reasons = False,
-    usage: _Usage = False,
-    messages: _Messages = False,
     form: OutputFormat = "text",
     live: _Live = False,
     serve: _Serve = False,
@@ -236,32 +194,28 @@ def run(
     chosen = _single(policy)
     watching = Watching(live, serve, host, port, pace, keep)
     check_watching(watching, stream=stream)
-    _check_recorded({"--reasons": reasons, "--usage": usage, "--parquet": parquet}, out, stream=stream)
     if stream:
-        tables = {"--messages": messages, "--dispatch": dispatch, "--fitted": fitted}
-        _check_streamed({**tables, "--report": report, "--node-events": node_events})
-        check_streamed(rate, control, reference_rate)
+        from batchlab.cli.stream import check_streamed  # noqa: PLC0415  # each way has its own dependencies
+
+        files = {
+            "--parquet": parquet,
+            "--dispatch": dispatch,
+            "--fitted": fitted,
+            "--report": report,
+            "--node-events": node_events,
+            "--events": events,
+        }
+        check_streamed(options, files)
         check_unobserved(observer, power, failures)
+    check_kept(options, out)
+    if parquet and out is None:
+        raise wrong_usage("is written to the directory of results; add --out DIR.", "--parquet")
     machine = MachineRequest(system, nodes, cores, equivalence)
     request = RunRequest(
         LogRequest.of(located(trace, stream=stream), reading, applications),
         machine,
         policy_for(chosen, machine),
-        RunOptions(
-            seed=seed,
-            walltime=walltime,
-            order_at_instant=order_at_instant,
-            job_check=job_check,
-            odd_jobs=odd_jobs,
-            overheads=overheads_of(overhead),
-            control=controls_of(rate, control),
-            reference_rate=reference_rate,
-            sleep=sleep_of(sleep),
-            dispatch=dispatch is not None,
-            reasons=reasons,
-            usage=usage,
-            messages=messages,
-        ),
+        replace(options, dispatch=dispatch is not None),
         out,
         form,
         watching,
@@ -273,7 +227,7 @@ def run(
         fitted=fitted,
         parquet=parquet,
         report=report,
-        observers=observers_for(observer, power, failures, seed),
+        observers=observers_for(observer, power, failures, options.seed),
         python_files=python_files([chosen or ""], observer or []),
     )
     if stream:
@@ -289,15 +243,6 @@ def run(
         replay(request)
 
 
-_NOT_STREAMED = {
-    "--messages": "counts on a platform, which --stream does without",
-    "--dispatch": "records every pass, which --stream does without",
-    "--fitted": "shifts submissions, which --stream does not",
-    "--report": "shows all jobs, which --stream does without",
-    "--node-events": "is about logs of Slurm, which --stream does not read",
-}
-
-
 def _single(policies: list[str] | None) -> str | None:
     """Return the policy. Several policies are an error: they are for `batchlab compare`."""
     if policies is not None and len(policies) > 1:
@@ -308,19 +253,3 @@ def _single(policies: list[str] | None) -> str | None:
             "--policy",
         )
     return policies[0] if policies else None
-
-
-def _check_streamed(given: dict[str, object]) -> None:
-    """Raise if an option needs the table of all jobs, which a streamed run does not have."""
-    for option, rule in _NOT_STREAMED.items():
-        if given[option] not in (None, False):
-            raise wrong_usage(f"{rule}; leave one out.", option)
-
-
-def _check_recorded(recorded: dict[str, bool], out: Path | None, *, stream: bool) -> None:
-    """Raise if recording is requested in a streamed run, or without a directory for the files."""
-    for option in [option for option, is_recorded in recorded.items() if is_recorded]:
-        if stream:
-            raise wrong_usage("records the run, which --stream does without; leave one out.", option)
-        if out is None:
-            raise wrong_usage("is written to the directory of results; add --out DIR.", option)

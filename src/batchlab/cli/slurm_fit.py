@@ -14,22 +14,21 @@ from batchlab.cli.options import (  # typer reads the annotations
     OUTPUT,
     RULES,
     OutputFormat,
-    Overhead,
-    Seed,
     whole_number,
 )
 from batchlab.cli.output import as_json
-from batchlab.cli.overheads import overheads_of
 from batchlab.cli.progress import progress_bar
 from batchlab.cli.reading import takes_reading_options
 from batchlab.cli.request import LogRequest
+from batchlab.cli.running import takes_run_options
 from batchlab.cli.slurm_options import (
     PageFile,  # noqa: TC001  # here too
     Submission,  # noqa: TC001  # here too
     Trace,  # noqa: TC001  # typer reads the annotations
     Version,  # noqa: TC001  # here too
 )
-from batchlab.options import RunOptions
+from batchlab.options import RunOptions  # noqa: TC001  # typer reads the annotations
+from batchlab.options.run_options import RECORDED
 from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as above
 
 if TYPE_CHECKING:
@@ -101,13 +100,13 @@ _Out = Annotated[
 ]
 
 
-@takes_reading_options()
+@takes_reading_options
+@takes_run_options(*RECORDED)
 def fit(
     trace: Trace,
     *,
     conf: _Configuration,
     version: Version = None,
-    overhead: Overhead = None,
     submission: Submission = 0.0,
     parameter: _Parameters = None,
     train: _Train = 0.5,
@@ -115,7 +114,7 @@ def fit(
     minutes: _Minutes = None,
     seeds: _Seeds = 3,
     test_seeds: _TestSeeds = 10,
-    seed: Seed = RunOptions.seed,
+    options: RunOptions,
     reading: ReadingOptions,
     tolerance: _Tolerance = 60.0,
     out: _Out = None,
@@ -128,8 +127,7 @@ def fit(
     wait_no_longer()
     from batchlab import twin as twins  # noqa: PLC0415  # --help does without
 
-    overheads = overheads_of(overhead)
-    configured = twins.read_twin(conf, overheads=overheads, submission=submission, version=version)
+    configured = twins.read_twin(conf, options=options, submission=submission, version=version)
     sought = None if parameter is None else _sought(parameter, configured)
     request = LogRequest.of(located(trace), reading)
     workload = read_log(request, configured.system)
@@ -143,7 +141,7 @@ def fit(
             minutes=minutes,
             seeds=seeds,
             test_seeds=test_seeds,
-            seed=seed,
+            seed=options.seed,
             tolerance=tolerance,
             progress=advance,
         )

@@ -15,22 +15,21 @@ from batchlab.cli.options import (  # typer reads the annotations
     Fitted,
     NodeEvents,
     OutputFormat,
-    Overhead,
-    Seed,
     whole_number,
 )
 from batchlab.cli.output import as_json
-from batchlab.cli.overheads import overheads_of
 from batchlab.cli.progress import progress_bar
 from batchlab.cli.reading import takes_reading_options
 from batchlab.cli.request import LogRequest
+from batchlab.cli.running import takes_run_options
 from batchlab.cli.slurm_options import (
     PageFile,  # noqa: TC001  # here too
     Submission,  # noqa: TC001  # here too
     Trace,  # noqa: TC001  # typer reads the annotations
     Version,  # noqa: TC001  # here too
 )
-from batchlab.options import RunOptions
+from batchlab.options import RunOptions  # noqa: TC001  # typer reads the annotations
+from batchlab.options.run_options import RECORDED
 from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as above
 
 if TYPE_CHECKING:
@@ -71,17 +70,17 @@ _Confidence = Annotated[
 ]
 
 
-@takes_reading_options()
+@takes_reading_options
+@takes_run_options(*RECORDED)
 def what_if(
     trace: Trace,
     *,
     conf: _Configurations,
     version: Version = None,
-    overhead: Overhead = None,
     submission: Submission = 0.0,
     fitted: Fitted = None,
     seeds: _Seeds = 3,
-    seed: Seed = RunOptions.seed,
+    options: RunOptions,
     block: _Block = None,
     resamples: _Resamples = 1000,
     confidence: _Confidence = 0.95,
@@ -94,10 +93,9 @@ def what_if(
     check_page(report)
     from batchlab import twin  # noqa: PLC0415  # --help does without
 
-    overheads = overheads_of(overhead)
     # Check the configurations before a long log is read.
     twins: list[Twin] = [
-        twin.read_twin(path, name=name, overheads=overheads, submission=submission, version=version)
+        twin.read_twin(path, name=name, options=options, submission=submission, version=version)
         for name, path in zip(names_of(conf), conf, strict=True)
     ]
     if fitted is not None:
@@ -116,7 +114,7 @@ def what_if(
         found = twin.what_if(
             workload,
             twins,
-            seeds=range(seed, seed + seeds),
+            seeds=range(options.seed, options.seed + seeds),
             block=block,
             resamples=resamples,
             confidence=confidence,

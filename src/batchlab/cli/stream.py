@@ -11,11 +11,14 @@ from batchlab.cli.log import format_of, is_log
 from batchlab.cli.machine import machine_for
 from batchlab.cli.output import print_answer
 from batchlab.cli.progress import count_bar
+from batchlab.core.declared import declared, option_of
 from batchlab.errors import BatchlabError, PolicyError, WorkloadError
-from batchlab.workload.log_options import option_of
+from batchlab.options import RunOptions
+from batchlab.options.run_options import RECORDED
+from batchlab.workload.log_options import ReadingOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from contextlib import AbstractContextManager
     from datetime import datetime
 
@@ -33,12 +36,49 @@ if TYPE_CHECKING:
     from batchlab.system import System
     from batchlab.workload.header import Header
 
-__all__ = ["STREAMED", "machine_columns", "not_streamed", "stream"]
+__all__ = ["STREAMED", "check_streamed", "machine_columns", "not_streamed", "stream"]
 
 STREAMED = frozenset({"overrun", "invalid", "processors", "use_memory", "log_events", "log_format"})
 """Reading options of the kernel's reader, which builds no table."""
 
+_STREAMED_OPTIONS = frozenset({"seed", "walltime", "order_at_instant", "job_check", "odd_jobs", "overheads"})
+# Why a streamed run does not have an option.
+_TABLES_ONLY = {
+    **dict.fromkeys(RECORDED, "records the run"),
+    **dict.fromkeys(("control", "reference_rate"), "needs the work of each job"),
+    "sleep": "keeps what every node was when",
+    "messages": "counts on a platform",
+    **dict.fromkeys(("sharing", "clip_requests"), "is about applications"),
+    "invocation": "is about policies of Python files",
+    "--parquet": "records the run",
+    "--dispatch": "records every pass",
+    "--fitted": "shifts submissions",
+    "--report": "shows all jobs",
+    "--node-events": "is about logs of Slurm",
+    "--events": "keeps what happened to all jobs",
+}
 _TABLES = ("partitions", "queues", "limits", "reservations", "preemption", "down")
+
+
+def check_streamed(options: RunOptions, given: Mapping[str, object]) -> None:
+    """Refuse options that need a table of all jobs.
+
+    Parameters
+    ----------
+    options
+        Those of the run.
+    given
+        Other options of the command, by their spelling; None and False were not given.
+    """
+    known = declared(RunOptions)
+    asked = {
+        option.option: _TABLES_ONLY[name]
+        for name, option in known.items()
+        if name not in _STREAMED_OPTIONS and getattr(options, name) != option.default
+    }
+    asked |= {name: _TABLES_ONLY[name] for name, value in given.items() if value not in (None, False)}
+    for option, reason in asked.items():
+        raise wrong_usage(f"{reason}, which --stream does without; leave one out.", option)
 
 
 def not_streamed(system: System) -> list[str]:
@@ -60,7 +100,8 @@ def stream(request: RunRequest) -> None:
         raise wrong_usage(f"reads SWF logs; {request.log.trace} is none. Leave it out.", "--stream")
     for name in request.log.given:
         if name not in STREAMED:
-            raise wrong_usage("is no option of --stream; leave one of the two out.", option_of(name))
+            option = option_of(ReadingOptions, name)
+            raise wrong_usage("is no option of --stream; leave one of the two out.", option)
     policy = request.policy
     if not policy.is_named:
         raise wrong_usage(f"runs built-in policies; {policy} is written in Python. Leave it out.", "--stream")
@@ -70,12 +111,6 @@ def stream(request: RunRequest) -> None:
     if needing:
         raise wrong_usage(f"has no table of jobs, which the {needing[0]} goes by. Leave it out.", "--stream")
     overheads = _overheads(request)
-    if request.options.sleep is not None:
-        rule = "keeps what every node was when, which --stream does without; leave one out."
-        raise wrong_usage(rule, "--sleep")
-    if request.events is not None:
-        rule = "keeps what happened to all jobs, which --stream does without; leave one out."
-        raise wrong_usage(rule, "--events")
     log = _open(request)
     system = machine_for(described, request.log, request.machine, lambda: _header(log))
     _check_streamable(system)
@@ -146,11 +181,12 @@ def _header(log: SwfStream) -> Header:
 
 
 def _overheads(request: RunRequest) -> StreamedOverheads | None:
-    if request.options.overheads is None:
+    overheads = request.options.job_overheads
+    if overheads is None:
         return None
     from batchlab.cli.streamed_overheads import streamed_overheads  # noqa: PLC0415  # most runs do without
 
-    return streamed_overheads(request.options.overheads, request.options.seed)
+    return streamed_overheads(overheads, request.options.seed)
 
 
 def _events(request: RunRequest, system: System) -> StreamedEvents | None:

@@ -122,7 +122,7 @@ _Out = Annotated[
 ]
 
 
-@takes_reading_options()
+@takes_reading_options
 def vnodes(
     context: typer.Context,
     trace: _Trace,

@@ -65,11 +65,12 @@ class Spec:
 
 @dataclass(frozen=True)
 class Argument:
-    """A value in parentheses, with the positions of the value and of its key."""
+    """A value in parentheses, with the positions of the value, of its end, and of its key."""
 
     value: Value
     position: int
     key_position: int
+    end: int
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,7 @@ class _Reader:
         if not self.take_sign("="):
             if call.keys:
                 self.fail("a value without a key must stand before the keys.", start)
-            call.values.append(Argument(value, start, start))
+            call.values.append(Argument(value, start, start, self.position))
             return
         key = value.name if isinstance(value, Call) and not value.has_parentheses else None
         if key is None:
@@ -178,7 +179,8 @@ class _Reader:
         if key in call.keys:
             self.fail(f"key {key!r} is given twice; keep one.", start)
         position = self.position
-        call.keys[key] = Argument(self.value(), position, start)
+        value = self.value()
+        call.keys[key] = Argument(value, position, start, self.position)
 
     def value(self, bare: re.Pattern[str] = _BARE) -> Value:
         """Read a number, a text, a list, a mapping or a spec."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
+from batchlab.core.declared import declared
 from batchlab.errors import BatchlabError, ExperimentError, shown, suggest
 from batchlab.system.document import written
 from batchlab.vocabulary import ExecutorName  # noqa: TC001  # pydantic reads the annotations
@@ -102,10 +102,9 @@ class Description(Model):
     output: Output = Output()
 
 
-_KINDS: dict[str, Any] = {each.name: each.type for each in fields(ReadingOptions)}
-_OF_READING: dict[str, Any] = {name: (kind | None, None) for name, kind in _KINDS.items()}
+_OF_READING: dict[str, Any] = dict.fromkeys(declared(ReadingOptions), (Any, None))
 Log = create_model("Log", __base__=Model, path=(str, ...), **_OF_READING)
-"""A workload read from a file, with the fields of `ReadingOptions`; None uses the reader's default."""
+"""A workload read from a file, with the fields of `ReadingOptions`, which are checked by their own rules."""
 
 
 class Nodes(Model):

@@ -56,7 +56,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from batchlab.documents import DocumentReader
-from batchlab.errors import BatchlabError, ExperimentError, SimulationError, TraceError, shown, suggest
+from batchlab.errors import (
+    BatchlabError,
+    ExperimentError,
+    SimulationError,
+    TraceError,
+    WorkloadError,
+    shown,
+    suggest,
+)
 from batchlab.experiment.experiment import Experiment
 from batchlab.experiment.generator import Generator
 from batchlab.experiment.plan import paired
@@ -66,8 +74,10 @@ from batchlab.observer.description import observers_of
 from batchlab.options import RunOptions
 from batchlab.policy.of_file import allocator_of, policy_of
 from batchlab.system import System, read_system, toml_format
+from batchlab.system.document import written
 from batchlab.system.read import located
 from batchlab.trace import traces
+from batchlab.workload.log_options import check_reading
 
 if TYPE_CHECKING:
     import os
@@ -267,6 +277,10 @@ def _workload(label: str, value: object, folder: Path, spooled: Spooled) -> Sour
         if "generator" in value:
             return _generator(label, value, folder, spooled)
     given = checked(Log, value, ("workloads", label)).model_dump(exclude_none=True)
+    try:
+        check_reading({name: each for name, each in given.items() if name != "path"})
+    except WorkloadError as error:
+        raise ExperimentError(f"{written(('workloads', label))}.{error}") from None
     if "mapping" in given and (folder / given["mapping"]).is_file():
         given["mapping"] = str(folder / given["mapping"])
     return LogFile(_log(label, given.pop("path"), folder, spooled), given)

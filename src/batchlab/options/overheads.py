@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, get_args
 
+from batchlab.core.described import described, flag
 from batchlab.errors import SimulationError, shown, suggest
 from batchlab.units import is_finite
 
@@ -91,6 +92,11 @@ class Delay:
         """True if the delay is 0 for all jobs."""
         return self.base == 0 and self.per_task == 0
 
+    @property
+    def plain(self) -> object:
+        """The base, or a mapping of the fields; `of` takes both back."""
+        return {"base": self.base, "per_task": self.per_task} if self.per_task else self.base
+
     @classmethod
     def of(cls, value: object) -> Delay:
         """Build a delay from a number, a text, values, or a mapping of its fields as in a file."""
@@ -153,13 +159,23 @@ class Overheads:
             except SimulationError as error:
                 raise SimulationError(f"{phase}.{error}") from None
         for name in ("counted", "billed"):
-            if not isinstance(getattr(self, name), bool):
-                raise SimulationError(f"{name} = {shown(getattr(self, name))}; must be True or False.")
+            object.__setattr__(self, name, flag(name, getattr(self, name)))
 
     def __str__(self) -> str:
         given = [f"{phase} {self.delay(phase)}" for phase in PHASES if not self.delay(phase).is_none]
         flags = {"not counted": self.counted, "not billed": self.billed}
         return ", ".join([*(given or ["none"]), *(text for text, usual in flags.items() if not usual)])
+
+    @classmethod
+    def of(cls, value: object) -> Overheads:
+        """Return overheads of an object, a mapping of the fields, or text, ``"launch=2, billed=false"``."""
+        return described(cls, "overheads", value, "launch=2, completion=uniform(low=0, high=2)")
+
+    @property
+    def plain(self) -> dict[str, object]:
+        """The fields that differ from their defaults, as plain values; `of` takes them back."""
+        phases = {phase: self.delay(phase).plain for phase in PHASES if not self.delay(phase).is_none}
+        return phases | {name: False for name in ("counted", "billed") if not getattr(self, name)}
 
     def delay(self, phase: Phase) -> Delay:
         """Return the delay of a phase."""

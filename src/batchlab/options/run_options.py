@@ -1,15 +1,16 @@
 """Options of a run, as an object, as keyword arguments and as plain values.
 
 `simulate`, `Simulation`, `Experiment`, experiment files, the command line and the manifest use the same
-options. To add an option, add a field, a key of the keyword arguments below, and a rule.
+options. To add an option, add a field with its help, a key of the keyword arguments below, and a rule.
+Commands derive their options from the fields; tests compare the tables in the documentation with them.
 """
 
-from __future__ import annotations
-
+# The types of fields are quoted where they name what checkers alone import: commands read the others.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypedDict
 
+from batchlab.core.declared import Help, declared, one_of
 from batchlab.errors import PlatformError, SimulationError, shown, suggest
 from batchlab.units import is_finite, is_whole
 from batchlab.vocabulary import (
@@ -34,12 +35,12 @@ if TYPE_CHECKING:
     from batchlab.platform.network_model import NetworkModel
     from batchlab.seam.invocation import Invocation
 
-__all__ = ["ExperimentArguments", "RunArguments", "RunOptions"]
+__all__ = ["RECORDED", "ExperimentArguments", "RunArguments", "RunOptions"]
 
+RECORDED = frozenset({"dispatch", "key_events", "reasons", "task_times", "sensing", "usage", "messages"})
+"""Options that select recorded data; they do not change the schedule."""
 # Options with objects as values, which a file describes by a table of their fields.
-_DESCRIBED = frozenset({"invocation", "overheads", "sensing"})
-# Options that select recorded data; they do not change the schedule.
-_RECORDED = frozenset({"dispatch", "key_events", "reasons", "task_times", "sensing", "usage", "messages"})
+_DESCRIBED = ("invocation", "overheads", "sensing")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,40 +118,138 @@ class RunOptions:
     True
     """
 
-    seed: int = 0
-    walltime: WalltimeAction = "run"
-    order_at_instant: OrderAtInstant = "completions_first"
-    job_check: JobCheck = "nodes"
-    odd_jobs: OddJobAction | None = None
-    overheads: Overheads | None = None
-    control: RateControl | str | Sequence[RateControl | str] | None = None
-    reference_rate: float = 1.0
-    sleep: NodeSleep | str | None = None
-    dispatch: bool = False
-    reasons: bool = False
-    invocation: Invocation | None = None
-    sharing: SharingModel | NetworkModel = "max_min"
-    clip_requests: bool = True
-    task_times: bool = False
-    sensing: Sensing | None = None
-    key_events: bool = False
-    usage: bool = False
-    messages: bool = False
+    seed: Annotated[int, Help("Seed of everything random.", "N")] = 0
+    walltime: Annotated[
+        WalltimeAction, Help("What happens at the time limit of a job: keep running, or kill the job.")
+    ] = "run"
+    order_at_instant: Annotated[
+        OrderAtInstant,
+        Help(
+            "Order of events with the same time stamp: completions_first, arrivals_first or event_by_event.",
+            "ORDER",
+        ),
+    ] = "completions_first"
+    job_check: Annotated[
+        JobCheck,
+        Help(
+            "Reject jobs that do not fit on empty nodes, or jobs that ask for more than all nodes have in "
+            "total, or none."
+        ),
+    ] = "nodes"
+    odd_jobs: Annotated[
+        OddJobAction | None,
+        Help(
+            "Jobs that name a partition, account, feature or the like that the machine does not have: reject "
+            "them, leave them out, or stop.",
+            default="reject for logs, error for others",
+        ),
+    ] = None
+    overheads: Annotated[
+        "Overheads | str | Mapping[str, Any] | None",
+        Help(
+            "What jobs take besides their runs: launch=2, execution='norm(mean=0, sd=1)', "
+            "completion='uniform(low=0, high=2)'; once for each phase.",
+            "PHASE=TIME",
+            word="overhead",
+            is_list=True,
+        ),
+    ] = None
+    control: Annotated[
+        "RateControl | str | Sequence[RateControl | str] | None",
+        Help(
+            "Service rates of jobs: 'workload(1e5, 3e5, rates=[2, 2.66])'; once for each of several sets of "
+            "node groups.",
+            "SPEC",
+            default="rate 1",
+            is_list=True,
+        ),
+    ] = None
+    reference_rate: Annotated[
+        float, Help("Units of work in a second of run time, for jobs without a column work.", "R")
+    ] = 1.0
+    sleep: Annotated[
+        "NodeSleep | str | Mapping[str, Any] | None",
+        Help(
+            "When idle nodes sleep: 'timeout(300)', 'timeout(suspend=60, off=1800, keep=4, wake=queue)'. The "
+            "description of the system names the states.",
+            "SPEC",
+            default="never",
+        ),
+    ] = None
+    dispatch: Annotated[
+        bool, Help("Record the cost of each scheduling pass; the simulation takes longer.")
+    ] = False
+    reasons: Annotated[bool, Help("Record why jobs waited: reasons.csv in --out.")] = False
+    invocation: Annotated[
+        "Invocation | str | Mapping[str, Any] | None",
+        Help(
+            "Events at which a scheduler written in Python is called, one by one: 'interval=60, "
+            "on_submit=false'.",
+            "KEY=VALUE,…",
+            default="once an instant",
+        ),
+    ] = None
+    sharing: Annotated[
+        "SharingModel | NetworkModel | str | Mapping[str, Any]",
+        Help(
+            "Model by which applications share the platform: max_min, fair_bottleneck, bottleneck_max_min; "
+            "with parameters 'fair_bottleneck(window=65536)'.",
+            "MODEL",
+        ),
+    ] = "max_min"
+    clip_requests: Annotated[
+        bool, Help("Clip the request of an application for other tasks to the limits of its job.")
+    ] = True
+    task_times: Annotated[
+        bool, Help("Record start and end of each task of applications: task_times.csv in --out.")
+    ] = False
+    sensing: Annotated[
+        "Sensing | str | Mapping[str, Any] | None",
+        Help(
+            "Record the utilisation of the platform in equal intervals, 'interval=60, links=[up, down]': "
+            "utilisation_*.csv in --out.",
+            "KEY=VALUE,…",
+            default="none",
+        ),
+    ] = None
+    key_events: Annotated[
+        bool,
+        Help(
+            "Record arrivals, departures and switches of service rates, with the state of the machine: "
+            "key_events.csv in --out."
+        ),
+    ] = False
+    usage: Annotated[bool, Help("Record the usage of accounts and users: usage.csv in --out.")] = False
+    messages: Annotated[
+        bool,
+        Help("Count the messages of applications and the load of links: messages.csv, links.csv in --out."),
+    ] = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "control", _controls(self.control))
         for name, check in _RULES.items():
             check(name, getattr(self, name))
-        if self.sleep is not None:
-            object.__setattr__(self, "sleep", _read_sleep(self.sleep))
+        for name, make in _OBJECTS.items():
+            value = getattr(self, name)
+            if value is not None or name == "sharing":
+                object.__setattr__(self, name, make(name, value))
 
     @property
-    def node_sleep(self) -> NodeSleep | None:
+    def words(self) -> list[str]:
+        """The options that differ from their defaults, as words of a command line."""
+        usual, found = type(self)(), []
+        for name, option in declared(RunOptions).items():
+            value = getattr(self, name)
+            if value != getattr(usual, name):
+                found += option.words(_text(name, value))
+        return found
+
+    @property
+    def node_sleep(self) -> "NodeSleep | None":
         """When nodes sleep, as an object."""
-        return None if self.sleep is None else _read_sleep(self.sleep)
+        return None if self.sleep is None else _read_sleep("sleep", self.sleep)
 
     @classmethod
-    def of(cls, options: RunOptions | None, arguments: Mapping[str, Any], *, function: str) -> RunOptions:
+    def of(cls, options: "RunOptions | None", arguments: Mapping[str, Any], *, function: str) -> "RunOptions":
         """Build the options of a call that accepts them as an object, by name, or both.
 
         Parameters
@@ -182,14 +281,14 @@ class RunOptions:
         return replace(options or cls(), **arguments)
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> RunOptions:
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Build options from plain values, as in a file.
 
         Parameters
         ----------
         values
             Values by option name; missing options have their defaults. Invocation, overheads and sensing are
-            mappings.
+            mappings or texts.
 
         Returns
         -------
@@ -201,8 +300,10 @@ class RunOptions:
         SimulationError
             If an option is unknown or has an invalid value; the message begins with its name.
         """
-        _refuse_unknown(values, _NAMES)
-        return cls(**{name: _read(name, value) for name, value in values.items()})
+        for name in values:
+            if name not in _NAMES:
+                raise SimulationError(f"{name}: no such key.{suggest(str(name), _NAMES)}")
+        return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
         """Return every option as a plain value, for JSON.
@@ -213,14 +314,29 @@ class RunOptions:
             Values by option name, in the order of the options. Invocation, overheads and sensing are
             dictionaries or None, and sleep is its spec.
         """
-        sharing = self.sharing if isinstance(self.sharing, str) else self.sharing.plain
+        sharing = self.sharing if isinstance(self.sharing, str) else self.sharing.plain  # type: ignore[union-attr]  # made when it was
         control = [str(each) for each in self.controls] or None
         sleep = None if self.sleep is None else str(self.sleep)
         plain = asdict(replace(self, sharing="max_min", control=None, sleep=None))
         return plain | {"sharing": sharing, "control": control, "sleep": sleep}
 
     @property
-    def controls(self) -> tuple[RateControl, ...]:
+    def job_overheads(self) -> "Overheads | None":
+        """The overheads of jobs, as an object."""
+        return self.overheads  # type: ignore[return-value]  # converted by __post_init__
+
+    @property
+    def scheduler_invocation(self) -> "Invocation | None":
+        """The events at which a scheduler in Python is called, as an object."""
+        return self.invocation  # type: ignore[return-value]  # as above
+
+    @property
+    def platform_sensing(self) -> "Sensing | None":
+        """The recorded utilisation of the platform, as an object."""
+        return self.sensing  # type: ignore[return-value]  # as above
+
+    @property
+    def controls(self) -> "tuple[RateControl, ...]":
         """The controls of rates, in order."""
         made = _controls(self.control)
         return made if isinstance(made, tuple) else () if made is None else (made,)
@@ -229,7 +345,7 @@ class RunOptions:
     def schedule_options(self) -> dict[str, Any]:
         """Options that affect the schedule, by name; the others select recorded data."""
         names = [field.name for field in fields(self)]
-        return {name: getattr(self, name) for name in names if name not in _RECORDED}
+        return {name: getattr(self, name) for name in names if name not in RECORDED}
 
     @property
     def unusual(self) -> dict[str, Any]:
@@ -245,17 +361,17 @@ class ExperimentArguments(TypedDict, total=False):
     order_at_instant: OrderAtInstant
     job_check: JobCheck
     odd_jobs: OddJobAction | None
-    overheads: Overheads | None
-    control: RateControl | str | Sequence[RateControl | str] | None
+    overheads: "Overheads | str | Mapping[str, Any] | None"
+    control: "RateControl | str | Sequence[RateControl | str] | None"
     reference_rate: float
-    sleep: NodeSleep | str | None
+    sleep: "NodeSleep | str | Mapping[str, Any] | None"
     dispatch: bool
     reasons: bool
-    invocation: Invocation | None
-    sharing: SharingModel | NetworkModel
+    invocation: "Invocation | str | Mapping[str, Any] | None"
+    sharing: "SharingModel | NetworkModel | str | Mapping[str, Any]"
     clip_requests: bool
     task_times: bool
-    sensing: Sensing | None
+    sensing: "Sensing | str | Mapping[str, Any] | None"
     key_events: bool
     usage: bool
     messages: bool
@@ -285,23 +401,16 @@ def _check_flag(name: str, value: object) -> None:
         raise SimulationError(f"{name} = {shown(value)}; must be True or False.")
 
 
-def _check_object(name: str, value: object) -> None:
-    if value is None:
-        return
-    kind = _described(name)
-    if not isinstance(value, kind):
-        raise SimulationError(f"{name} = {shown(value)}; must be a batchlab.{kind.__name__}, or None.")
-
-
-def _described(name: str) -> type[Invocation | Overheads | Sensing]:
-    """Return the class of an option in `_DESCRIBED`."""
+def _object(name: str, value: object) -> "Invocation | Overheads | Sensing":
+    """Build the object of an option in `_DESCRIBED`."""
     from batchlab import options, seam  # noqa: PLC0415  # plain runs, which import little, have none
 
     kinds = {"invocation": seam.Invocation, "overheads": options.Overheads, "sensing": options.Sensing}
-    return kinds[name]
+    kind: type[Invocation | Overheads | Sensing] = kinds[name]
+    return kind.of(value)
 
 
-def _controls(value: object) -> RateControl | tuple[RateControl, ...] | None:
+def _controls(value: object) -> "RateControl | tuple[RateControl, ...] | None":
     """Build controls from the value of an option, a file or the command line."""
     if value is None:
         return None
@@ -329,15 +438,14 @@ def _check_positive(name: str, value: object) -> None:
 def _one_of(choices: Sequence[str]) -> Callable[[str, object], None]:
     def check(name: str, value: object) -> None:
         if value not in choices:
-            known = " or ".join(map(repr, choices))
-            raise SimulationError(f"{name} = {shown(value)}; must be {known}.")
+            raise SimulationError(f"{name} = {shown(value)}; {one_of(choices)}.")
 
     return check
 
 
-def _check_sharing(name: str, value: object) -> None:
+def _sharing(name: str, value: object) -> "str | NetworkModel":
     if isinstance(value, str) and value in SHARING_MODELS:
-        return
+        return value
     # Imported late: streamed runs pass a name and import little.
     from batchlab.platform.network_model import NetworkModel  # noqa: PLC0415
 
@@ -349,6 +457,7 @@ def _check_sharing(name: str, value: object) -> None:
         rule = f"{network.model} knows flows only, and applications make parallel tasks"
         known = " or ".join(map(repr, SHARING_MODELS))
         raise SimulationError(f"{name} = {shown(value)}; {rule}. Use {known}.")
+    return network if network.changed else network.model
 
 
 # A check for each option: a function of name and value that raises for invalid values.
@@ -358,53 +467,41 @@ _RULES: Mapping[str, Callable[[str, object], None]] = {
     "order_at_instant": _one_of(ORDERS_AT_INSTANT),
     "job_check": _one_of(JOB_CHECKS),
     "odd_jobs": _check_odd_jobs,
-    "overheads": _check_object,
     "reference_rate": _check_positive,
     "dispatch": _check_flag,
     "reasons": _check_flag,
-    "invocation": _check_object,
-    "sharing": _check_sharing,
     "clip_requests": _check_flag,
     "task_times": _check_flag,
-    "sensing": _check_object,
     "key_events": _check_flag,
     "usage": _check_flag,
     "messages": _check_flag,
 }
 
 
-def _refuse_unknown(values: Mapping[str, object], known: frozenset[str]) -> None:
-    for name in values:
-        if name not in known:
-            raise SimulationError(f"{name}: no such key.{suggest(str(name), known)}")
-
-
-def _read_sleep(value: object) -> NodeSleep:
+def _read_sleep(name: str, value: object) -> "NodeSleep":
     from batchlab.options.sleep import NodeSleep  # noqa: PLC0415  # as above
 
     try:
         return NodeSleep.of(value)
     except SimulationError as error:
-        raise SimulationError(f"sleep: {error}") from None
+        raise SimulationError(f"{name}: {error}") from None
 
 
-def _read(name: str, value: Any) -> Any:  # noqa: ANN401  # the rules look at it
-    """Build an object from the mapping that describes it; return other values unchanged."""
-    if name == "sleep" and value is not None:
-        return _read_sleep(value)
-    if name == "sharing" and isinstance(value, Mapping):
-        _check_sharing(name, value)
-        from batchlab.platform.network_model import NetworkModel  # noqa: PLC0415  # as above
+# How the objects of options are made; those of other options are their values.
+_OBJECTS: Mapping[str, Callable[[str, object], object]] = {
+    "control": lambda _, value: _controls(value),
+    "sleep": _read_sleep,
+    "sharing": _sharing,
+    **dict.fromkeys(_DESCRIBED, _object),
+}
 
-        return NetworkModel.of(value)
-    if name not in _DESCRIBED or not isinstance(value, Mapping):
-        return value
-    kind = _described(name)
-    try:
-        _refuse_unknown(value, frozenset(field.name for field in fields(kind)))
-        return kind(**value)
-    except SimulationError as error:
-        raise SimulationError(f"{name}.{error}") from None
-    except TypeError:
-        needed = next(field.name for field in fields(kind) if field.name not in value)
-        raise SimulationError(f"{name}.{needed} is missing; add it.") from None
+
+def _text(name: str, value: Any) -> object:  # noqa: ANN401  # the value of any option
+    """Return the value of an option as text, or as the mapping of which `Declared.words` makes text."""
+    if name in _DESCRIBED:
+        return value.plain
+    if name == "sharing":
+        return value if isinstance(value, str) else value.spec
+    if name == "control":
+        return [str(each) for each in (value if isinstance(value, tuple) else (value,))]
+    return str(value) if name == "sleep" else value

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
+from batchlab.core.described import described
 from batchlab.errors import SimulationError, shown
 from batchlab.units import is_finite
 
@@ -45,3 +46,17 @@ class Sensing:
         if isinstance(links, str):
             raise SimulationError(f"links = {links!r}; must be names of links, as ({links!r},).")
         object.__setattr__(self, "links", tuple(self.links))
+
+    @classmethod
+    def of(cls, value: object) -> Sensing:
+        """Return one of an object, a mapping of the fields, or text, ``"interval=60, links=[up, down]"``."""
+        return described(cls, "sensing", value, "interval=60, links=[up, down]")
+
+    @property
+    def plain(self) -> dict[str, object]:
+        """The fields that differ from their defaults; `of` takes them back."""
+        return {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if getattr(self, field.name) != field.default
+        }

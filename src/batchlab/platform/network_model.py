@@ -8,6 +8,8 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from batchlab import _kernel
+from batchlab.core.declared import spelled
+from batchlab.core.spec import Grammar, plain
 from batchlab.errors import PlatformError, shown, suggest
 from batchlab.platform.quantities import BANDWIDTH, TIME, Unit
 from batchlab.platform.rules import set_field
@@ -36,6 +38,7 @@ MODELS: Mapping[str, str] = {model.name: model.about for model in _KNOWN.values(
 """The models, with a description of each."""
 
 _UNITS: Mapping[str, Unit] = {"loopback_bandwidth": BANDWIDTH, "loopback_latency": TIME}
+_SPECS = Grammar("sharing model", PlatformError, "fair_bottleneck(window=65536)")
 _POSITIVE = frozenset({"bandwidth_factor", "loopback_bandwidth"})
 
 
@@ -109,7 +112,7 @@ class NetworkModel:
 
     @classmethod
     def of(cls, value: object) -> NetworkModel:
-        """Convert a model, the name of a model, or a mapping of parameters to a `NetworkModel`.
+        """Convert a model, its name, its spec, or a mapping of parameters to a `NetworkModel`.
 
         Parameters
         ----------
@@ -128,6 +131,8 @@ class NetworkModel:
         """
         if isinstance(value, cls):
             return value
+        if isinstance(value, str) and "(" in value:
+            value = _parsed(value)
         if not isinstance(value, Mapping):
             return cls(value)  # type: ignore[arg-type]  # what is no name is refused
         known = [field.name for field in fields(cls)]
@@ -192,6 +197,12 @@ class NetworkModel:
         return _KNOWN[self.model].parameters
 
     @property
+    def spec(self) -> str:
+        """The name, with the parameters that are changed: ``fair_bottleneck(window=65536)``."""
+        changed = ", ".join(f"{name}={spelled(value)}" for name, value in self._given())
+        return f"{self.model}({changed})" if changed else self.model
+
+    @property
     def plain(self) -> str | dict[str, str | float | bool]:
         """The name for default parameters, else a mapping for JSON and TOML; `of` accepts both."""
         return {"model": self.model, **self.changed} if self.changed else self.model
@@ -206,6 +217,15 @@ class NetworkModel:
             value = getattr(self, field.name)
             if value is not None:
                 yield field.name, value
+
+
+def _parsed(text: str) -> dict[str, object]:
+    """Read a spec: a model with parameters by name."""
+    spec, call = _SPECS.parse(text)
+    if call.values:
+        where = spec.where(call.values[0].position)
+        raise PlatformError(f"{call.name}: name each parameter, as {_SPECS.example}.{where}")
+    return {"model": call.name, **{name: plain(each.value) for name, each in call.keys.items()}}
 
 
 def _value(name: str, value: object) -> float | bool:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from batchlab.core.declared import declared
 from batchlab.errors import BatchlabError
 from batchlab.markup import Html, element
 from batchlab.system import System
 from batchlab.workload import read_table
 from batchlab.workload.formats import is_table, read_by
-from batchlab.workload.log_options import ReadingOptions, option_of
+from batchlab.workload.log_options import ReadingOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +44,7 @@ def command_of(groups: Sequence[Group]) -> str | None:
     -------
     str or None
         None if the workload is not one log or table as the command reads it, or if a policy, the system,
-        events, observers or an option cannot be expressed as options of the command.
+        events or observers cannot be expressed as options of the command.
     """
     results = [result for group in groups for result in group.results]
     first = results[0]
@@ -51,8 +52,7 @@ def command_of(groups: Sequence[Group]) -> str | None:
     alike = all(
         each.workload.jobs.equals(first.workload.jobs)
         and each.system == first.system
-        and not each.options.unusual.keys() - {"seed"}
-        and each.options.seed == first.options.seed
+        and each.options == first.options
         and each.policy.is_named
         and each.external_events is None
         and not each.observers
@@ -61,8 +61,7 @@ def command_of(groups: Sequence[Group]) -> str | None:
     if machine is None or not alike or len(results) > len(groups) or not _is_as_read(first.workload):
         return None
     words = ["batchlab", "compare", source, *machine, *_reading(first.workload)]
-    if first.options.seed:
-        words += ["--seed", str(first.options.seed)]
+    words += first.options.words
     for group in groups:
         words += ["--policy", str(group.results[0].policy)]
     return shlex.join([*words, "--report", "report.html"])
@@ -84,19 +83,14 @@ def _is_as_read(workload: Workload) -> bool:
 
 def _options(workload: Workload) -> Mapping[str, Any]:
     """Return the options for reading a log that are not at their defaults."""
-    known = {each.name for each in fields(ReadingOptions)}
+    known = declared(ReadingOptions)
     return {name: value for name, value in workload.report.options.items() if name in known}
 
 
 def _reading(workload: Workload) -> list[str]:
     """Return these options as words of a command."""
-    words = []
-    for name, value in _options(workload).items():
-        if isinstance(value, bool):
-            words.append(option_of(name if value else f"no_{name}"))
-        else:
-            words += [option_of(name), str(value)]
-    return words
+    known = declared(ReadingOptions)
+    return [word for name, value in _options(workload).items() for word in known[name].words(value)]
 
 
 def _machine(system: System) -> list[str] | None:

@@ -47,6 +47,7 @@ _TABLES = frozenset(
         "power_states.csv",
         "reasons.csv",
         "task_times.csv",
+        "key_events.csv",
         "usage.csv",
     }
 )

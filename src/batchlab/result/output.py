@@ -201,7 +201,7 @@ def further_tables(
     """
     if not table("resizes").is_empty():
         yield "allocations.csv", table("allocations")
-    for name in ("reasons", "usage", "power_states", "task_times"):
+    for name in ("reasons", "usage", "power_states", "task_times", "key_events"):
         if getattr(outcome, name) is not None:
             yield f"{name}.csv", table(name)
     for name in ("messages", "links") if messages else ():

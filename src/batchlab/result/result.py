@@ -440,9 +440,9 @@ class Result:
         ``jobs.csv`` has the columns of `jobs`, nodes as ranges (``0-3,7``); ``metrics.json`` is `metrics`;
         ``manifest.json`` says what the run was made from: hashes of the inputs, versions, policy, seed and
         options; ``result.zip`` is what `batchlab.read_result` reads. ``allocations.csv`` (where jobs were
-        resized), ``reasons.csv``, ``usage.csv``, ``power_states.csv``, ``task_times.csv``, ``messages.csv``
-        and ``links.csv`` are the tables of these names, where the run has them; ``utilisation_cpu.csv`` and
-        so on are those of `utilisation` that show something.
+        resized), ``reasons.csv``, ``usage.csv``, ``power_states.csv``, ``task_times.csv``,
+        ``key_events.csv``, ``messages.csv`` and ``links.csv`` are the tables of these names, where the run
+        has them; ``utilisation_cpu.csv`` and so on are those of `utilisation` that show something.
 
         Parameters
         ----------

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from batchlab.core.described import described, flag
 from batchlab.errors import SimulationError, shown
 from batchlab.units import is_finite
 
@@ -64,8 +65,7 @@ class Invocation:
 
     def __post_init__(self) -> None:
         for name in ("on_submit", "on_finalise", "on_scheduling_point", "on_reconfiguration"):
-            if not isinstance(getattr(self, name), bool):
-                raise SimulationError(f"{name} = {shown(getattr(self, name))}; must be True or False.")
+            object.__setattr__(self, name, flag(name, getattr(self, name)))
         for name in ("interval", "minimum_interval"):
             value = getattr(self, name)
             if not is_finite(value) or value < 0:
@@ -77,6 +77,20 @@ class Invocation:
                 "interval = 0 without on_submit and on_finalise; jobs could wait for ever. "
                 "Set both, or an interval."
             )
+
+    @classmethod
+    def of(cls, value: object) -> Invocation:
+        """Return one of an object, a mapping of the fields, or text, ``"interval=60, on_submit=false"``."""
+        return described(cls, "invocation", value, "interval=60, on_submit=false")
+
+    @property
+    def plain(self) -> dict[str, object]:
+        """The fields that differ from their defaults; `of` takes them back."""
+        return {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if getattr(self, field.name) != field.default
+        }
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ def application_inputs(
         "clip_requests": options.clip_requests,
         "log_tasks": options.task_times,
         "hop_links": hop_links(platform).tolist() if options.messages else None,
-        "sensors": sensors(options.sensing, platform),
+        "sensors": sensors(options.platform_sensing, platform),
     }
 
 

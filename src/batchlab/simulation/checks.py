@@ -55,12 +55,12 @@ def check_periods(workload: Workload, options: RunOptions) -> None:
         If an interval is too short.
     """
     intervals = {
-        "sensing": options.sensing and options.sensing.interval,
-        "invocation": options.invocation and options.invocation.interval,
+        "sensing": options.platform_sensing,
+        "invocation": options.scheduler_invocation,
     }
     first, last = workload.first_submission, workload.last_submission
-    for name, interval in intervals.items():
-        if interval and (wrong := too_many(first, last, interval)):
+    for name, asked in intervals.items():
+        if asked and asked.interval and (wrong := too_many(first, last, asked.interval)):
             raise SimulationError(f"{name}: the interval: {wrong}")
 
 

@@ -75,7 +75,7 @@ def kernel_simulation(
             listening=listening,
             applications=applications,
             conditions=conditions(workload),
-            invocation=options.invocation,
+            invocation=options.scheduler_invocation,
             period=calculation_period(policy, options),
             accounts=accounts,
             events=events,

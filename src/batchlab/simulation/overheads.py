@@ -96,7 +96,7 @@ def sample_overheads(workload: Workload, system: System, options: RunOptions) ->
     WorkloadError
         If an overhead names a column that the jobs do not have, or that does not hold seconds.
     """
-    described = options.overheads
+    described = options.job_overheads
     if described is None:
         return None
     if system.preemption is not None and system.preemption.mode == "suspend":

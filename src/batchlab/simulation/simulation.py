@@ -489,7 +489,7 @@ class Simulation:
             self._kernel,
             overheads=self._overheads,
             own_events=None if self._events is None else self._initial_events,
-            sensing_links=links_seen(self._options.sensing, self._current[1].platform),
+            sensing_links=links_seen(self._options.platform_sensing, self._current[1].platform),
         )
         return Result(
             *self._current,

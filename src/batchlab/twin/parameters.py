@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from batchlab.errors import TwinError, shown, suggest
-from batchlab.options import Overheads
+from batchlab.options import Delay, Overheads
 from batchlab.policy.orders import Multifactor
 from batchlab.units import is_finite
 
@@ -149,7 +149,7 @@ def configured(twin: Twin, name: str) -> float | None:
     if name in _OVERHEADS:
         if not _is_constant(twin, name):
             raise TwinError(f"{name} is drawn from a distribution; to fit it, give a number of seconds.")
-        base = (twin.overheads or Overheads()).delay(name).base  # type: ignore[arg-type]  # one of its phases
+        base = _delay(twin, name).base
         return float(base) if isinstance(base, int | float) else None
     if name in _WEIGHTS:
         return float(getattr(_order(twin.policy, name), name))
@@ -175,11 +175,13 @@ def changed(twin: Twin, values: Mapping[str, float]) -> Twin:
         If the policy of the twin lacks a parameter.
     """
     delays = {name: value for name, value in values.items() if name in _OVERHEADS}
-    overheads = replace(twin.overheads or Overheads(), **delays) if delays else twin.overheads  # type: ignore[arg-type]
+    options = twin.options
+    if delays:
+        options = replace(options, overheads=replace(_overheads(twin), **delays))  # type: ignore[arg-type]  # phases
     policy = {name: value for name, value in values.items() if name not in (*_OVERHEADS, _SUBMISSION)}
     return replace(
         twin,
-        overheads=overheads,
+        options=options,
         submission=values.get(_SUBMISSION, twin.submission),
         policy=changed_policy(twin.policy, policy),
     )
@@ -209,8 +211,16 @@ def _order(policy: Policy, weight: str) -> Multifactor:
     return Multifactor.of(policy.order)
 
 
+def _overheads(twin: Twin) -> Overheads:
+    return twin.options.job_overheads or Overheads()
+
+
+def _delay(twin: Twin, name: str) -> Delay:
+    return _overheads(twin).delay(name)  # type: ignore[arg-type]  # one of its phases
+
+
 def _is_constant(twin: Twin, name: str) -> bool:
-    delay = (twin.overheads or Overheads()).delay(name)  # type: ignore[arg-type]  # one of its phases
+    delay = _delay(twin, name)
     return isinstance(delay.base, int | float) and not delay.per_task
 
 

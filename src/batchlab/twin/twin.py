@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from batchlab.errors import PolicyError, SimulationError, TwinError, WorkloadError, shown
+from batchlab.options import RunOptions
 from batchlab.policy.policy import CONFIGURED, as_policy
 from batchlab.simulation.simulate import simulate
 from batchlab.slurm import read_configuration
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from batchlab.options import Overheads
+    from batchlab.options import ExperimentArguments
     from batchlab.policy.policy import Policy
     from batchlab.result.result import Result
     from batchlab.slurm import SlurmConfiguration
@@ -41,10 +42,10 @@ class Twin:
         The machine with its partitions, accounts, QOS and limits.
     policy
         The policy of the controller.
-    overheads
-        The time that jobs spend on their nodes in addition to their run times; by default none.
     submission
         Seconds from the submission of a job until it reaches the controller, >= 0.
+    options
+        The options of its runs, such as overheads; `run` has the seed.
     configuration
         The configuration that it was created from, for a table of differences; None unless read from files.
 
@@ -57,8 +58,8 @@ class Twin:
     name: str
     system: System
     policy: Policy
-    overheads: Overheads | None = None
     submission: float = 0.0
+    options: RunOptions = field(default_factory=RunOptions)
     configuration: SlurmConfiguration | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -71,7 +72,7 @@ class Twin:
     def delays(self) -> str:
         """The overheads and the submission delay, as text; empty without any."""
         given = [f"submission {self.submission:g} s"] if self.submission else []
-        given += [] if self.overheads is None else [str(self.overheads)]
+        given += [] if self.options.overheads is None else [str(self.options.overheads)]
         return ", ".join(given)
 
     def run(self, workload: Workload, *, seed: int = 0, events: EventStream | None = None) -> Result:
@@ -98,9 +99,7 @@ class Twin:
         """
         known = workload.shift(self.submission) if self.submission else workload
         try:
-            return simulate(
-                known, self.system, self.policy, seed=seed, overheads=self.overheads, events=events
-            )
+            return simulate(known, self.system, self.policy, options=self.options, seed=seed, events=events)
         except (WorkloadError, PolicyError, SimulationError) as error:
             raise TwinError(f"{self.name} cannot run the log: {error}") from error
 
@@ -110,11 +109,12 @@ def read_twin(
     *,
     name: str | None = None,
     policy: Policy | str | None = None,
-    overheads: Overheads | None = None,
     submission: float = 0.0,
+    options: RunOptions | None = None,
     version: str | None = None,
     accounts: str | os.PathLike[str] | None = None,
     qos: str | os.PathLike[str] | None = None,
+    **arguments: Unpack[ExperimentArguments],
 ) -> Twin:
     r"""Create a twin from the configuration of a cluster.
 
@@ -126,10 +126,12 @@ def read_twin(
         Its name; by default the path.
     policy
         Replaces the policy of the configuration.
-    overheads, submission
+    submission, options
         As for `Twin`; not part of a configuration.
     version, accounts, qos
         As for `batchlab.slurm.read_configuration`.
+    **arguments
+        Single options of a run by name, as ``overheads=…, walltime="kill"``.
 
     Returns
     -------
@@ -157,8 +159,8 @@ def read_twin(
         name=str(path) if name is None else name,
         system=system,
         policy=as_policy(CONFIGURED if policy is None else policy).on(system.policy),
-        overheads=overheads,
         submission=submission,
+        options=RunOptions.of(options, arguments, function="read_twin()"),
         configuration=configuration,
     )
 

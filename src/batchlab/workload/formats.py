@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from batchlab.errors import WorkloadError, shown
+from batchlab.workload.log_options import check_reading
 from batchlab.workload.packing import PACKINGS, unpacked
 from batchlab.workload.source import name_of, pieces
 
@@ -258,6 +259,8 @@ def read_by(path: Path, options: Mapping[str, Any]) -> Workload:
     WorkloadError
         If the reader of the format does not accept an option; also all errors of the reader.
     """
+    # The readers check the others.
+    check_reading({name: options[name] for name in ("log_format", "max_jobs") if name in options})
     form = format_by(path, options)
     foreign = foreign_option(form, options)
     if foreign is not None:

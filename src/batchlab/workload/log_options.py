@@ -1,40 +1,33 @@
 """The options for reading job files: name, type, default and help, declared once.
 
 Commands and experiment files derive their options from `ReadingOptions`; the readers of accounting logs have
-the fields of `LogOptions` as keywords. Imports only the standard library.
+the fields of `LogOptions` as keywords. Importing it is cheap.
 """
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypedDict
 
+from batchlab.core.declared import Declared, Help, declared, one_of
+from batchlab.errors import WorkloadError, shown, suggest
+from batchlab.units import is_finite, is_whole
 from batchlab.vocabulary import InvalidAction, LogFormat, OverrunAction, ProcessorField
 
 __all__ = [
-    "REQUEUE_ACTIONS",
-    "UNFINISHED_ACTIONS",
-    "Help",
+    "LONGEST",
     "LogOptions",
+    "ReadingArguments",
     "ReadingOptions",
     "RequeueAction",
     "UnfinishedAction",
-    "option_of",
+    "check_reading",
+    "check_reading_option",
 ]
 
 RequeueAction = Literal["join", "each"]
-REQUEUE_ACTIONS: tuple[RequeueAction, ...] = get_args(RequeueAction)
 UnfinishedAction = Literal["drop", "keep"]
-UNFINISHED_ACTIONS: tuple[UnfinishedAction, ...] = get_args(UnfinishedAction)
-
-
-@dataclass(frozen=True)
-class Help:
-    """The help text of an option, the name of its value, and the default to show if it is not a value."""
-
-    text: str
-    metavar: str | None = None
-    default: str | None = None
+LONGEST = 2.0**53
+"""Seconds; the longest time limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,14 +108,75 @@ class ReadingOptions(LogOptions):
     ] = None
     max_jobs: Annotated[int | None, Help("Read the first N jobs only.", "N")] = None
 
+    def __post_init__(self) -> None:
+        check_reading({name: getattr(self, name) for name in declared(ReadingOptions)})
+
     @property
     def given(self) -> Mapping[str, Any]:
         """The options that differ from their defaults, by name."""
-        known = {field.name: field.default for field in dataclasses.fields(ReadingOptions)}
+        known = declared(ReadingOptions)
         found = {name: getattr(self, name) for name in known}
-        return {name: value for name, value in found.items() if value != known[name]}
+        return {name: value for name, value in found.items() if value != known[name].default}
 
 
-def option_of(name: str) -> str:
-    """Return the command-line spelling of an option of `ReadingOptions`."""
-    return f"--{name.replace('_', '-')}"
+class ReadingArguments(TypedDict, total=False):
+    """The options of `ReadingOptions` as keyword arguments."""
+
+    overrun: OverrunAction | None
+    invalid: InvalidAction
+    processors: ProcessorField
+    use_memory: bool | None
+    log_events: bool
+    timezone: str | None
+    time_format: str | None
+    requeues: RequeueAction
+    unfinished: UnfinishedAction
+    dependencies: bool
+    log_format: LogFormat | None
+    fields: str | None
+    delimiter: str | None
+    mapping: str | None
+    unlimited: float | None
+    max_jobs: int | None
+
+
+def check_reading(options: Mapping[str, object]) -> None:
+    """Refuse options that `ReadingOptions` does not have, and values that break the rule of their option.
+
+    Raises
+    ------
+    WorkloadError
+        At the first; the message begins with the name of the option.
+    """
+    for name, value in options.items():
+        check_reading_option(name, value)
+
+
+def check_reading_option(name: str, value: object) -> None:
+    """Refuse an option as `check_reading` does."""
+    option = declared(ReadingOptions).get(name)
+    if option is None:
+        raise WorkloadError(f"{name}: no such option of reading.{suggest(name, declared(ReadingOptions))}")
+    if value is None and type(None) in option.kinds:
+        return
+    rule = _broken_rule(option, value)
+    if rule is not None:
+        raise WorkloadError(f"{name} = {shown(value)}; {rule}.")
+    if name == "timezone":
+        from batchlab.workload.logs.clock import check_zone  # noqa: PLC0415  # it needs polars
+
+        check_zone(str(value))
+
+
+def _broken_rule(option: Declared, value: object) -> str | None:
+    """Return the rule that a value breaks, by the types of the option; None if it breaks none."""
+    if option.choices:
+        return None if value in option.choices else one_of(option.choices)
+    if option.is_switch:
+        return None if isinstance(value, bool) else "must be True or False"
+    if str in option.kinds:
+        return None if isinstance(value, str) and value else "must be a text that is not empty"
+    if int in option.kinds:
+        return None if is_whole(value) and value >= 0 else "must be a whole number >= 0"
+    in_range = is_finite(value) and 0 <= value <= LONGEST
+    return None if in_range else "must be a number of seconds from 0 to 2^53"

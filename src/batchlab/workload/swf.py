@@ -14,12 +14,8 @@ import numpy as np
 import polars as pl
 
 from batchlab import _kernel
-from batchlab.errors import WorkloadError, shown
-from batchlab.units import is_whole
+from batchlab.errors import WorkloadError
 from batchlab.vocabulary import (
-    INVALID_ACTIONS,
-    OVERRUN_ACTIONS,
-    PROCESSOR_FIELDS,
     InvalidAction,
     OverrunAction,
     ProcessorField,
@@ -28,10 +24,11 @@ from batchlab.workload import reasons
 from batchlab.workload.cancellation import CANCELLED_AFTER
 from batchlab.workload.formats import beginning, warn_of_data_set
 from batchlab.workload.header import Header
+from batchlab.workload.log_options import check_reading
 from batchlab.workload.packing import is_plain_or_gzip, unpacked
 from batchlab.workload.report import Report, read_out
 from batchlab.workload.source import name_of, opened, pieces
-from batchlab.workload.validation import NEXT_STEP, check_choice
+from batchlab.workload.validation import NEXT_STEP
 from batchlab.workload.workload import Workload
 
 if TYPE_CHECKING:
@@ -120,17 +117,16 @@ def read_swf(
       8 processors
       lines: 1 job read, kept as it is
     """
-    check_choice("overrun", overrun, OVERRUN_ACTIONS)
-    check_choice("invalid", invalid, INVALID_ACTIONS)
-    check_choice("processors", processors, PROCESSOR_FIELDS)
     options = {
         "overrun": overrun,
         "invalid": invalid,
         "processors": processors,
-        "use_memory": bool(use_memory),
-        "log_events": bool(log_events),
-        "max_jobs": _limit(max_jobs),
+        "use_memory": use_memory,
+        "log_events": log_events,
+        "max_jobs": max_jobs,
     }
+    check_reading(options)
+    options["max_jobs"] = None if max_jobs is None else min(max_jobs, _MOST_JOBS)
     name = name_of(source)
     begin: list[bytes] = []
     if isinstance(source, str | os.PathLike):
@@ -144,14 +140,6 @@ def read_swf(
         known = begin[0] if begin else beginning(Path(name))
         warn_of_data_set(known, source, "the fields of lines from the 19th on are not read")
     return workload if start_time is None else workload.starting_at(start_time)
-
-
-def _limit(max_jobs: int | None) -> int | None:
-    if max_jobs is None:
-        return None
-    if not is_whole(max_jobs) or max_jobs < 0:
-        raise WorkloadError(f"max_jobs = {shown(max_jobs)}; must be a whole number >= 0, or None for all.")
-    return min(max_jobs, _MOST_JOBS)
 
 
 def _read_file(name: str, options: dict[str, Any]) -> "SwfColumns":

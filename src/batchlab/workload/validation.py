@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import polars as pl
 
 from batchlab.errors import WorkloadError, reason_of, shown, suggest
-from batchlab.vocabulary import INVALID_ACTIONS, OVERRUN_ACTIONS, InvalidAction, OverrunAction
+from batchlab.vocabulary import InvalidAction, OverrunAction
 from batchlab.workload import (
     application_columns,
     arrays,
@@ -21,6 +21,7 @@ from batchlab.workload import (
     run_events,
     scheduling_columns,
 )
+from batchlab.workload.log_options import check_reading
 from batchlab.workload.report import NOTES_SCHEMA, Report, read_out
 from batchlab.workload.skeleton_columns import GIVEN_RUN_TIME
 from batchlab.workload.time_limits import TIME_LIMIT
@@ -78,8 +79,7 @@ def admit(
 
     ``lines`` are the log lines that the rows come from; reports and errors then refer to them.
     """
-    check_choice("overrun", overrun, OVERRUN_ACTIONS)
-    check_choice("invalid", invalid, INVALID_ACTIONS)
+    check_reading({"overrun": overrun, "invalid": invalid})
     table = _with_defaults(table, source, has_applications=applications is not None)
     table = run_events.with_run_events(cancellation.with_cancellations(table, source), source)
     if applications is not None:

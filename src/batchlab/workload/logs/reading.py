@@ -5,25 +5,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self, TypedDict, TypeVar, get_type_hints
 
+from batchlab.core.declared import declared
 from batchlab.errors import WorkloadError, shown
 from batchlab.units import is_finite
-from batchlab.vocabulary import (
-    INVALID_ACTIONS,
-    OVERRUN_ACTIONS,
-    PROCESSOR_FIELDS,
-    InvalidAction,
-    OverrunAction,
-    ProcessorField,
-)
+from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
 from batchlab.workload.log_options import (
-    REQUEUE_ACTIONS,
-    UNFINISHED_ACTIONS,
+    LONGEST,
     LogOptions,
     RequeueAction,
     UnfinishedAction,
+    check_reading,
 )
-from batchlab.workload.logs.clock import check_zone
-from batchlab.workload.validation import check_choice
 
 __all__ = [
     "YEAR",
@@ -39,7 +31,6 @@ __all__ = [
 YEAR = 365 * 86_400.0
 """Seconds; the time that Slurm's backfill assumes for a job without a time limit."""
 
-_LONGEST = 2.0**53
 _Reader = TypeVar("_Reader", bound=Callable[..., Any])
 
 
@@ -97,12 +88,7 @@ class Reading(LogOptions):
     node_names: bool = False
 
     def __post_init__(self) -> None:
-        check_choice("overrun", self.overrun, OVERRUN_ACTIONS)
-        check_choice("invalid", self.invalid, INVALID_ACTIONS)
-        check_choice("processors", self.processors, PROCESSOR_FIELDS)
-        check_choice("requeues", self.requeues, REQUEUE_ACTIONS)
-        check_choice("unfinished", self.unfinished, UNFINISHED_ACTIONS)
-        check_zone(self.timezone)
+        check_reading({name: getattr(self, name) for name in declared(LogOptions)})
         values = self.unlimited.values() if isinstance(self.unlimited, Mapping) else [self.unlimited]
         _check_seconds(
             "unlimited", values, "a number of seconds from 0 to 2^53, or one for each of some partitions"
@@ -171,5 +157,5 @@ def takes(keywords: type) -> Callable[[_Reader], _Reader]:
 
 def _check_seconds(name: str, values: Iterable[float], rule: str) -> None:
     for value in values:
-        if not is_finite(value) or not 0 <= value <= _LONGEST:
+        if not is_finite(value) or not 0 <= value <= LONGEST:
             raise WorkloadError(f"{name} = {shown(value)}; must be {rule}.")

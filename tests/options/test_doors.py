@@ -1,0 +1,349 @@
+"""Options of a run and of reading: one meaning and one error, from Python, a TOML file and a command line."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import typer
+
+import batchlab as bl
+from batchlab.cli.application import application
+from batchlab.cli.reading import takes_reading_options
+from batchlab.cli.running import takes_run_options
+from batchlab.cli.stream import check_streamed
+from batchlab.core.declared import declared, option_of
+from batchlab.experiment.source import LogFile
+from batchlab.experiment.specification import read_specification
+from batchlab.options import RunOptions
+from batchlab.options.run_options import RECORDED
+from batchlab.workload.log_options import ReadingOptions, check_reading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True)
+class Said:
+    """An option by its words on a command line, and as TOML writes it."""
+
+    name: str
+    words: tuple[str, ...]
+    toml: str
+
+    @property
+    def value(self) -> object:
+        """What Python is given."""
+        return tomllib.loads(f"x = {self.toml}")["x"]
+
+
+def said(name: str, *texts: str, toml: str | None = None) -> Said:
+    """Return an option; TOML has the text unless it is given."""
+    return Said(name, texts, repr(texts[0]) if toml is None else toml)
+
+
+RUNS = [
+    said("seed", "7", toml="7"),
+    said("walltime", "kill"),
+    said("order_at_instant", "arrivals_first"),
+    said("job_check", "total"),
+    said("odd_jobs", "leave_out"),
+    said("overheads", "launch=2", "resume=norm(mean=0,sd=1)", toml='"launch=2, resume=norm(mean=0,sd=1)"'),
+    said("overheads", "launch=2, billed=FALSE", toml="{ launch = 2, billed = false }"),
+    said("overheads", "suspend={base: 2, per_task: 0.5}", toml="{ suspend = { base = 2, per_task = 0.5 } }"),
+    said("overheads", "launch=[1, 2]", "completion=setup", toml='{ launch = [1, 2], completion = "setup" }'),
+    said("control", "count(1, 3)"),
+    said("control", "constant(2, groups=['a'])", "constant(1, groups=['b'])",
+         toml="""["constant(2, groups=['a'])", "constant(1, groups=['b'])"]"""),
+    said("reference_rate", "2.5", toml="2.5"),
+    said("sleep", "timeout(suspend=60, off=1800)"),
+    said("sleep", "timeout(60)", toml="{ after = 60 }"),
+    said("invocation", "interval=60, on_submit=false", toml="{ interval = 60, on_submit = false }"),
+    said("sharing", "fair_bottleneck"),
+    said("sharing", "fair_bottleneck(window=65536)", toml='{ model = "fair_bottleneck", window = 65536 }'),
+    said("sensing", "interval=60, links=[up, 'a b']", toml='{ interval = 60, links = ["up", "a b"] }'),
+    said("clip_requests", "--no-clip-requests", toml="false"),
+    *(said(name, f"--{name.replace('_', '-')}", toml="true") for name in sorted(RECORDED - {"sensing"})),
+]  # fmt: skip
+"""Right values."""
+SYSTEM = """
+[[systems.two.groups]]
+name = "a"
+count = 4
+resources = { core = 1 }
+sleep_states = [{ name = "suspend", power = 25 }, { name = "off", power = 5 }]
+[[systems.two.groups]]
+name = "b"
+count = 4
+resources = { core = 1 }
+"""
+WRONG_RUNS = [
+    (said("seed", "-1", toml="-1"), "-1; must be an integer in [0, 2^64)"),
+    (said("seed", "half"), "'half'; must be an integer in [0, 2^64)"),
+    (said("walltime", "stop"), "'stop'; must be 'run' or 'kill'"),
+    (said("order_at_instant", "any"), "'any'; must be 'completions_first', 'arrivals_first' or"),
+    (said("job_check", "all"), "'all'; must be 'nodes', 'total' or 'none'"),
+    (said("odd_jobs", "drop"), "'drop'; must be 'error', 'reject' or 'leave_out'"),
+    (said("overheads", "lanch=2"), "overheads.lanch: no such key. Did you mean 'launch'?"),
+    (said("overheads", "2"), "'2'; must name each value, as launch=2"),
+    (said("overheads", "launch=-2"), "overheads.launch.base = -2; must be a finite number of seconds >= 0"),
+    (said("overheads", "billed=no"), "overheads.billed = 'no'; must be true or false: write false"),
+    (said("overheads", "launch=2, launch=3"), "key 'launch' is given twice; keep one"),
+    (said("control", "wrokload(1, 3)"), "no rule named 'wrokload'. Did you mean 'workload'?"),
+    (said("reference_rate", "inf", toml="inf"), "inf; must be a finite number > 0"),
+    (said("reference_rate", "fast"), "'fast'; must be a finite number > 0"),
+    (said("sleep", "timeout(-1)"), "must be a finite number of seconds >= 0"),
+    (said("sleep", "rest(1)"), "no rule named 'rest'"),
+    (said("invocation", "interval=-1"), "invocation.interval = -1; must be a finite number of seconds >= 0"),
+    (said("invocation", "on_submit=yes"), "invocation.on_submit = 'yes'; must be true or false: write true"),
+    (said("sharing", "fair"), "no sharing model is called 'fair'"),
+    (said("sharing", "max_min(window=-1)"), "window = -1; must be a finite number >= 0"),
+    (said("sensing", "intervals=1"), "sensing.intervals: no such key. Did you mean 'interval'?"),
+    (said("sensing", "interval=0"), "sensing.interval = 0; must be a finite number of seconds > 0"),
+]  # fmt: skip
+"""Wrong values, and what is said of each by whichever way it comes."""
+SWITCHES = {"clip_requests", *RECORDED} - {"sensing"}
+READINGS = [
+    said("overrun", "cut"),
+    said("invalid", "raise"),
+    said("processors", "allocated"),
+    said("use_memory", "--use-memory", toml="true"),
+    said("log_events", "--no-log-events", toml="false"),
+    said("timezone", "Europe/Berlin"),
+    said("time_format", "%d.%m.%Y"),
+    said("requeues", "each"),
+    said("unfinished", "keep"),
+    said("dependencies", "--dependencies", toml="true"),
+    said("log_format", "pbs"),
+    said("fields", "JobID,Submit"),
+    said("delimiter", ";"),
+    said("mapping", "pm100"),
+    said("unlimited", "3600", toml="3600"),
+    said("max_jobs", "3", toml="3"),
+]
+WRONG_READINGS = [
+    (said("overrun", "stop"), "'stop'; must be 'extend', 'cut' or 'keep'"),
+    (said("invalid", "keep"), "'keep'; must be 'drop' or 'raise'"),
+    (said("processors", "all"), "'all'; must be 'requested' or 'allocated'"),
+    (said("timezone", "Mars"), "'Mars'; must be a name of the IANA's list"),
+    (said("requeues", "none"), "'none'; must be 'join' or 'each'"),
+    (said("unfinished", "wait"), "'wait'; must be 'drop' or 'keep'"),
+    (said("log_format", "csv"), "'csv'; must be 'swf', "),
+    (said("time_format", ""), "''; must be a text that is not empty"),
+    (said("fields", ""), "''; must be a text that is not empty"),
+    (said("delimiter", ""), "''; must be a text that is not empty"),
+    (said("mapping", ""), "''; must be a text that is not empty"),
+    (said("unlimited", "-1", toml="-1.0"), "-1.0; must be a number of seconds from 0 to 2^53"),
+    (said("unlimited", "long"), "'long'; must be a number of seconds from 0 to 2^53"),
+    (said("max_jobs", "-1", toml="-1"), "-1; must be a whole number >= 0"),
+    (said("max_jobs", "few"), "'few'; must be a whole number >= 0"),
+]
+
+
+def by_line(kind: type, option: Said) -> Any:  # noqa: ANN401  # options of either kind
+    """Read the words of a command line as a command does that has the options."""
+    found: list[object] = []
+
+    @takes_run_options()
+    def run(*, options: RunOptions) -> None:
+        found.append(options)
+
+    @takes_reading_options
+    def read(*, reading: ReadingOptions) -> None:
+        found.append(reading)
+
+    probe = typer.Typer()
+    probe.command()(run if kind is RunOptions else read)
+    name = option_of(kind, option.name)
+    words = [
+        word for text in option.words for word in ((text,) if text.startswith("--") else (f"{name}={text}",))
+    ]
+    probe(words, standalone_mode=False)
+    return found[0]
+
+
+def by_file(folder: Path, *, options: str = "", log: str = "") -> bl.Experiment:
+    """Read an experiment with a line of options, or with an option of reading its log."""
+    (folder / "log.swf").write_text("1 0 -1 60 4 -1 -1 4 100 -1 1 1 1 -1 1 -1 -1 -1\n")
+    file = folder / "experiment.toml"
+    file.write_text(
+        f'policies = ["fcfs"]\n{options if options.startswith("seeds") else ""}\n'
+        f'[workloads]\nlog = {{ path = "log.swf"{log} }}\n'
+        f"{SYSTEM}[options]\n{'' if options.startswith('seeds') else options}\n"
+    )
+    return read_specification(file).experiment
+
+
+@pytest.mark.parametrize("option", RUNS, ids=lambda each: f"{each.name}-{each.toml}")
+def test_options_of_a_run(option: Said, tmp_path: Path) -> None:
+    """Python, file and command line have equal options, which differ from the default."""
+    by_python = RunOptions(**{option.name: option.value})  # type: ignore[arg-type]  # of its kind
+    assert by_python != RunOptions()
+    assert by_line(RunOptions, option) == by_python
+    assert RunOptions.from_dict(by_python.to_dict()) == by_python
+    if option.name == "seed":
+        assert by_file(tmp_path, options=f"seeds = [{option.toml}]").seeds == (by_python.seed,)
+    else:
+        assert by_file(tmp_path, options=f"{option.name} = {option.toml}").options == by_python
+
+
+@pytest.mark.parametrize("option", RUNS, ids=lambda each: f"{each.name}-{each.toml}")
+def test_words_of_options(option: Said) -> None:
+    """The words with which a report repeats a run mean the same options."""
+    options = RunOptions(**{option.name: option.value})  # type: ignore[arg-type]  # of its kind
+    name, *texts = options.words
+    again = Said(option.name, tuple(texts[0::2]) if texts else (name,), "")
+    assert by_line(RunOptions, again) == options
+
+
+@pytest.mark.parametrize(("option", "message"), WRONG_RUNS, ids=lambda each: getattr(each, "name", ""))
+def test_wrong_options_of_a_run(option: Said, message: str, tmp_path: Path) -> None:
+    """The same rule is said; a file says where, and a command which option."""
+    with pytest.raises(bl.SimulationError) as by_python:
+        RunOptions(**{option.name: option.value})  # type: ignore[arg-type]  # of its kind
+    with pytest.raises(typer.BadParameter) as line:
+        by_line(RunOptions, option)
+    assert line.value.param_hint == option_of(RunOptions, option.name)
+    said_of = [str(by_python.value), line.value.message]
+    if option.name != "seed":
+        with pytest.raises(bl.ExperimentError) as file:
+            by_file(tmp_path, options=f"{option.name} = {option.toml}")
+        assert f"options.{option.name}" in str(file.value)
+        said_of.append(str(file.value))
+    assert all(message in text for text in said_of), said_of
+
+
+@pytest.mark.parametrize("option", READINGS, ids=lambda each: each.name)
+def test_options_of_reading(option: Said, tmp_path: Path) -> None:
+    """Python, file and command line give the reader the same."""
+    check_reading({option.name: option.value})
+    by_python = ReadingOptions(**{option.name: option.value})  # type: ignore[arg-type]  # of its kind
+    assert by_python.given == {option.name: option.value}
+    assert by_line(ReadingOptions, option) == by_python
+    source = by_file(tmp_path, log=f", {option.name} = {option.toml}").workloads["log"]
+    assert isinstance(source, LogFile)
+    assert source.options == by_python.given
+
+
+@pytest.mark.parametrize(("option", "message"), WRONG_READINGS, ids=lambda each: getattr(each, "name", ""))
+def test_wrong_options_of_reading(option: Said, message: str, tmp_path: Path) -> None:
+    """The same rule is said, by the readers of logs too."""
+    with pytest.raises(bl.WorkloadError) as by_python:
+        ReadingOptions(**{option.name: option.value})  # type: ignore[arg-type]  # of its kind
+    with pytest.raises(typer.BadParameter) as line:
+        by_line(ReadingOptions, option)
+    assert line.value.param_hint == option_of(ReadingOptions, option.name)
+    with pytest.raises(bl.ExperimentError) as file:
+        by_file(tmp_path, log=f", {option.name} = {option.toml}")
+    assert f"workloads.log.{option.name} = " in str(file.value)
+    said_of = [str(by_python.value), line.value.message, str(file.value)]
+    if option.name in {"overrun", "invalid", "processors", "timezone", "requeues", "unfinished"}:
+        with pytest.raises(bl.WorkloadError) as by_reader:
+            bl.read_sacct([], **{option.name: option.value})  # type: ignore[arg-type]  # the point
+        said_of.append(str(by_reader.value))
+    assert all(message in text for text in said_of), said_of
+
+
+def test_every_option_is_asked() -> None:
+    """Right and wrong, but for switches, which have no wrong value on a command line."""
+    assert {each.name for each in RUNS} == set(declared(RunOptions))
+    assert {each.name for each, _ in WRONG_RUNS} == set(declared(RunOptions)) - SWITCHES
+    assert {each.name for each in READINGS} == set(declared(ReadingOptions))
+    switches = {"use_memory", "log_events", "dependencies"}
+    assert {each.name for each, _ in WRONG_READINGS} == set(declared(ReadingOptions)) - switches
+
+
+@pytest.mark.parametrize("name", sorted(SWITCHES))
+def test_a_switch_is_true_or_false(name: str, tmp_path: Path) -> None:
+    """Python and files refuse other values with one rule."""
+    with pytest.raises(bl.SimulationError, match=f"^{name} = 1; must be True or False"):
+        RunOptions(**{name: 1})  # type: ignore[arg-type]  # the point
+    with pytest.raises(bl.ExperimentError, match=f"options.{name} = 1; must be True or False"):
+        by_file(tmp_path, options=f"{name} = 1")
+
+
+def options_of_commands() -> Iterator[tuple[str, set[str]]]:
+    """Give the names of the options of each command."""
+    root: Any = typer.main.get_command(application([]))
+    for name, command in root.commands.items():
+        subcommands = getattr(command, "commands", None)
+        for sub, each in (subcommands or {"": command}).items():
+            yield f"{name} {sub}".strip(), {parameter.name for parameter in each.params}
+
+
+def test_commands_have_the_options_of_a_run() -> None:
+    """Commands that run jobs leave out records that they do not write, and what they decide themselves."""
+    names = set(declared(RunOptions))
+    # `run --dispatch FILE` writes the record.
+    has = {"run": names, "compare": names, "slurm fit": names - RECORDED, "slurm what-if": names - RECORDED}
+    found = dict(options_of_commands())
+    for command, options in has.items():
+        assert found[command] & names == options, command
+
+
+@pytest.mark.parametrize("option", RUNS, ids=lambda each: f"{each.name}-{each.toml}")
+def test_streamed_runs_have_an_option_or_refuse_it(option: Said) -> None:
+    """None is without effect."""
+    options = RunOptions(**{option.name: option.value})  # type: ignore[arg-type]  # of its kind
+    if option.name in {"seed", "walltime", "order_at_instant", "job_check", "odd_jobs", "overheads"}:
+        check_streamed(options, {})
+        return
+    with pytest.raises(typer.BadParameter, match="which --stream does without") as error:
+        check_streamed(options, {})
+    assert error.value.param_hint == option_of(RunOptions, option.name)
+
+
+def rows(page: str, head: str) -> list[list[str]]:
+    """Return the cells of a table of the documentation."""
+    text = (Path(__file__).parents[2] / "docs" / page).read_text("utf-8")
+    lines = text[text.index(head) :].split("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+
+
+def test_the_table_of_options_of_a_run() -> None:
+    """The documentation has every option, in order, with its default."""
+    found = {row[0].strip("`"): row[2].strip("`") for row in rows("getting-started.md", "| option | takes |")}
+    defaults = {name: repr(option.default).replace("'", '"') for name, option in declared(RunOptions).items()}
+    assert list(found.items()) == list(defaults.items())
+
+
+def test_the_table_of_options_of_the_command() -> None:
+    """The page of the command line has every option of ``batchlab run``, and no other."""
+    root: Any = typer.main.get_command(application([]))
+    parameters = [each for each in root.commands["run"].params if each.param_type_name == "option"]
+    known = {name for each in parameters for name in (*each.opts, *each.secondary_opts)}
+    found = {
+        name
+        for row in rows("cli.md", "| option | default | meaning |")
+        for name in re.findall(r"(?<![\w-])--?[a-z][\w-]*", row[0])
+    }
+    assert found == known - {"--help", "-h"}
+
+
+def test_defaults_in_the_table_of_the_command() -> None:
+    """Of declared options; those that no value says are sentences."""
+    cells = {
+        name: row[1].strip("`")
+        for row in rows("cli.md", "| option | default | meaning |")
+        for name in re.findall(r"--[a-z][\w-]*", row[0])
+    }
+    for kind in (RunOptions, ReadingOptions):
+        for option in declared(kind).values():
+            if option.name == "dispatch":
+                continue
+            if option.is_switch and option.default is not None:
+                assert cells[option.option] == (option.option if option.default else option.off)
+            elif option.default is not None:
+                assert (
+                    cells[option.option] == f"{option.default:g}"
+                    if isinstance(option.default, float)
+                    else str(option.default)
+                )
+            elif option.help.default is None:
+                assert cells[option.option] in {"", "all", "those of the header"}
+            else:
+                assert cells[option.option]
