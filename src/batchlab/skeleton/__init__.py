@@ -1,7 +1,7 @@
-"""Skeletons: message-passing applications by what their ranks compute, send and receive.
+"""Skeletons: message-passing applications, reduced to what their ranks compute, send and receive.
 
-A function is run once for each rank, and compiled to a flat program of the kernel. Needs neither polars nor
-matplotlib.
+A function is run once per rank, and compiled to a flat program for the kernel. The package needs neither
+polars nor matplotlib.
 """
 
 from batchlab.lazy import lazily

@@ -1,4 +1,4 @@
-"""From what was recorded to the kernel's program of rounds: collectives stay rounds of messages."""
+"""Convert recorded calls to the kernel's program of rounds, in which collectives stay rounds of messages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["aggregate"]
 
 
 class _Calls:
-    """The batches of each collective; calls that are alike have the same."""
+    """The batches of each collective; equal calls share their batches."""
 
     def __init__(self, record: Record, columns: Columns) -> None:
         self.record, self.columns = record, columns
@@ -60,12 +60,12 @@ class _Calls:
 
 
 def aggregate(record: Record, options: MessageOptions) -> Assembled:
-    """Make the program of rounds of what was recorded.
+    """Create the program of rounds from recorded calls.
 
     Raises
     ------
     ApplicationError
-        As for `assemble`. Here a collective holds its ranks until all have come to it.
+        As for `assemble`. In rounds, a collective blocks its ranks until all have reached it.
     """
     columns, classes = Columns(), ["send"]
     matched = match(record, columns)
@@ -93,7 +93,7 @@ def aggregate(record: Record, options: MessageOptions) -> Assembled:
 
 
 def _likeness(call: Collective) -> Hashable | None:
-    """Give what calls have in common that send the same messages; None where the ranks' blocks differ."""
+    """Return a key of calls that send the same messages; None if the blocks of ranks differ."""
     blocks = call.blocks.values()
     if not all(isinstance(each, int | float | None) for each in blocks) or len({*blocks}) > 1:
         return None

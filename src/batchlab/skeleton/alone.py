@@ -1,4 +1,4 @@
-"""A skeleton alone on a platform."""
+"""Run a skeleton alone on a platform."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["SkeletonRun", "run"]
 
 
 class _Listed(NamedTuple):
-    """The messages of a run, one by one."""
+    """The individual messages of a run."""
 
     messages: Messages
     posted: NDArray[np.float64]
@@ -35,22 +35,22 @@ class _Listed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SkeletonRun:
-    """When the ranks and messages of a skeleton ended, in seconds; arrays by rank, and by message.
+    """The end times of a skeleton's ranks and messages, in seconds; arrays by rank and by message.
 
-    The messages of an aggregated skeleton are listed when they are first asked for: there may be many
-    millions of them, where the rounds are few.
+    The messages of an aggregated skeleton are computed at first access: there may be millions of them in few
+    rounds.
 
     Attributes
     ----------
     ends
-        When each rank was done; shape (ranks,).
+        End of each rank; shape (ranks,).
     hosts
-        The place of each rank's host; shape (ranks,).
+        Index of each rank's host; shape (ranks,).
     skeleton
-        What was run.
+        The skeleton.
     times
-        When each message was posted, set out and arrived; of an aggregated skeleton, when each round began
-        and ended.
+        Times at which each message was posted, began and arrived; for an aggregated skeleton, begin and end
+        of each round.
     """
 
     ends: NDArray[np.float64]
@@ -60,7 +60,7 @@ class SkeletonRun:
 
     @property
     def time(self) -> float:
-        """When the last rank was done, in seconds."""
+        """End of the last rank, in seconds."""
         return float(self.ends.max())
 
     @cached_property
@@ -91,26 +91,26 @@ class SkeletonRun:
 
     @property
     def kind(self) -> NDArray[np.uint32]:
-        """The class of each message, as a place in `classes`."""
+        """The class of each message, as an index in `classes`."""
         return self._listed.messages.kind
 
     @property
     def posted(self) -> NDArray[np.float64]:
-        """When each message was sent.
+        """Time at which each message was sent.
 
-        In an aggregated skeleton this and `begun` are the begin, and `arrived` is the end, of the group of
-        rounds (S23) in which it goes, and messages stand round by round.
+        In an aggregated skeleton, this and `begun` are the begin, and `arrived` is the end, of the message's
+        group of rounds (S23); messages are ordered by round.
         """
         return self._listed.posted
 
     @property
     def begun(self) -> NDArray[np.float64]:
-        """When each message set out."""
+        """Time at which the transfer of each message began."""
         return self._listed.begun
 
     @property
     def arrived(self) -> NDArray[np.float64]:
-        """When each message arrived."""
+        """Time at which each message arrived."""
         return self._listed.arrived
 
     @property
@@ -131,13 +131,13 @@ def run(
     Parameters
     ----------
     skeleton
-        What the ranks do.
+        The skeleton.
     platform
         Hosts, links and routes.
     hosts
-        The host of each rank, by name or by place; the first ones in order unless given.
+        The host of each rank, by name or by index; by default the first hosts in order.
     sharing
-        How messages share links: a `NetworkModel` or the name of one. Here it may be one for flows only.
+        The network model: a `NetworkModel` or its name. Models for flows only are also valid.
 
     Returns
     -------
@@ -146,9 +146,10 @@ def run(
     Raises
     ------
     ApplicationError
-        If the hosts are not as many as the ranks, or one computes without a speed; if there is no route.
+        If the number of hosts differs from the number of ranks, a rank computes on a host with speed 0, or
+        there is no route.
     PlatformError
-        If a host or model is not known.
+        If a host or a model is unknown.
     """
     names = [*range(skeleton.ranks)] if hosts is None else [*hosts]
     count = len(platform.kernel.hosts)

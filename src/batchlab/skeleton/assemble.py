@@ -1,4 +1,4 @@
-"""From what was recorded to the kernel's flat program: messages matched, collectives expanded."""
+"""Convert recorded calls to the kernel's flat program: match messages, and expand collectives."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from batchlab.skeleton.collectives.rounds import Blocks, Rounds
     from batchlab.skeleton.options import MessageOptions
 
-    # first, kind and amount of operations; sender, receiver, bytes and promptness of messages
+    # First operation of each rank, kind and amount of operations; sender, receiver, bytes and promptness of
+    # messages.
     KernelColumns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 __all__ = [
@@ -36,12 +37,12 @@ __all__ = [
 ]
 
 _SHOWN = 4
-# The order of what a rank does within a round, and how many there are.
+# The order of a rank's operations within a round, and their number.
 _RECEIVE, _SEND, _ARRIVE, _SENT, _PARTS = 0, 1, 2, 3, 4
 
 
 class Messages(NamedTuple):
-    """The messages of a program: ranks, bytes of payload, and the class, a place in `Assembled.classes`."""
+    """The messages of a program: ranks, bytes of payload, and the class, an index of `Assembled.classes`."""
 
     source: NDArray[np.uint32]
     target: NDArray[np.uint32]
@@ -50,9 +51,9 @@ class Messages(NamedTuple):
 
 
 class Assembled(NamedTuple):
-    """A program, its messages, and what they belong to: ``"send"``, or the name of a collective.
+    """A program, its messages, and their classes: ``"send"``, or the name of a collective.
 
-    The digest is that of all that the program is made of.
+    The digest covers all content of the program.
     """
 
     program: MessageProgram | RoundProgram
@@ -62,7 +63,7 @@ class Assembled(NamedTuple):
 
 
 class Columns:
-    """Operations and messages as they are put together."""
+    """Collects operations and messages during the assembly."""
 
     def __init__(self) -> None:
         self.operations: list[tuple[np.ndarray, ...]] = []
@@ -72,18 +73,18 @@ class Columns:
     def add(
         self, rank: np.ndarray, position: np.ndarray, slot: int, kind: ArrayLike, amount: ArrayLike
     ) -> None:
-        """Add operations: of which rank, at which of its entries, where within that, and what."""
+        """Add operations, each with its rank, index of the entry, slot in the entry, kind and amount."""
         self.operations.append(np.broadcast_arrays(rank, position, slot, kind, amount))
 
     def pass_on(self, source: np.ndarray, target: np.ndarray, size: np.ndarray, kind: int) -> np.ndarray:
-        """Add messages of a class; gives their numbers."""
+        """Add messages of a class, and return their numbers."""
         numbers = np.arange(self.count, self.count + len(source))
         self.messages.append((source, target, size, np.full(len(source), kind)))
         self.count += len(source)
         return numbers
 
     def all_messages(self) -> Messages:
-        """Give the messages so far."""
+        """Return the messages added so far."""
         parts = [np.concatenate(part) for part in zip(*self.messages, strict=True)] or [np.empty(0)] * 4
         return Messages(
             parts[0].astype(np.uint32),
@@ -93,7 +94,7 @@ class Columns:
         )
 
     def in_order(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Sort the operations by rank, then by the entries of the rank, then within them."""
+        """Sort the operations by rank, entry and slot."""
         rank, position, slot, kind, amount = (
             np.concatenate(part) for part in zip(*self.operations, strict=True)
         )
@@ -103,12 +104,12 @@ class Columns:
 
 
 def assemble(record: Record, options: MessageOptions) -> Assembled:
-    """Make the program of what was recorded.
+    """Create the program from recorded calls.
 
     Raises
     ------
     ApplicationError
-        If a message is posted on one side only, a rank lacks in a collective, or ranks wait for each other.
+        If a send or a receive is unmatched, a rank does not call a collective, or ranks deadlock.
     """
     columns, classes = Columns(), ["send"]
     matched = match(record, columns)
@@ -134,7 +135,7 @@ def kernel_columns(
     messages: Messages,
     options: MessageOptions,
 ) -> KernelColumns:
-    """Give the columns that programs of both fidelities have: operations rank by rank, then messages."""
+    """Return the columns common to programs of both fidelities: operations rank by rank, then messages."""
     kind, amount = operations
     first = np.concatenate(([0], np.cumsum(np.bincount(rank, minlength=len(record.world.ranks)))))
     return (
@@ -149,7 +150,7 @@ def kernel_columns(
 
 
 def digest(text: str, *columns: np.ndarray) -> str:
-    """Give the SHA-256 of a text and of columns, the same on every machine."""
+    """Return the SHA-256 of a text and columns, equal on all platforms."""
     found = hashlib.sha256(text.encode())
     for column in columns:
         found.update(f"\0{len(column)}\0".encode())
@@ -158,12 +159,12 @@ def digest(text: str, *columns: np.ndarray) -> str:
 
 
 def match(record: Record, columns: Columns) -> np.ndarray:
-    """Give the message of each post: the k-th send meets the k-th receive of its key."""
+    """Return the message of each post: the k-th send matches the k-th receive with the same key."""
     posts, kinds = record.posts, len(record.posts.numbers)
     key, is_send = np.array(posts.keys, np.int64), np.array(posts.are_sends, bool)
     sends, receives = np.flatnonzero(is_send), np.flatnonzero(~is_send)
     _check_matched(record, key, sends, receives)
-    # Keys in the order of their first sends.
+    # Order keys by their first sends.
     first = np.full(kinds, len(key))
     np.minimum.at(first, key[sends], sends)
     sends, receives = (side[np.argsort(first[key[side]], kind="stable")] for side in (sends, receives))
@@ -175,7 +176,7 @@ def match(record: Record, columns: Columns) -> np.ndarray:
 
 
 def _check_matched(record: Record, key: np.ndarray, sends: np.ndarray, receives: np.ndarray) -> None:
-    """Refuse sends without receives, and receives without sends."""
+    """Raise for sends without receives, and receives without sends."""
     posts, kinds = record.posts, len(record.posts.numbers)
     ours, theirs = (np.bincount(key[side], minlength=kinds) for side in (sends, receives))
     different = np.flatnonzero(ours != theirs)
@@ -200,7 +201,7 @@ def own_entries(
     *,
     collectives: bool = False,
 ) -> None:
-    """Add what is no collective: sends, receives, waiting, computing; or the calls of collectives too."""
+    """Add sends, receives, waits and computation; optionally also the calls of collectives."""
     counts = [len(kinds) for kinds in record.kinds]
     rank = np.repeat(np.arange(len(counts)), counts)
     position = np.concatenate([np.arange(count) for count in counts])
@@ -246,7 +247,7 @@ def _expand(record: Record, call: Collective, columns: Columns, options: Message
 
 
 def check_complete(record: Record, call: Collective) -> None:
-    """Refuse a collective that not all ranks of its group call."""
+    """Raise if a rank of the group does not call a collective."""
     group = call.group.ranks
     lacking = [int(group[member]) for member in range(len(group)) if member not in call.sites]
     if lacking:
@@ -259,12 +260,12 @@ def check_complete(record: Record, call: Collective) -> None:
 
 
 def rounds_of_call(record: Record, call: Collective) -> Rounds:
-    """Return the rounds of a collective in ranks of its group.
+    """Return the rounds of a collective, with ranks numbered within its group.
 
     Raises
     ------
     ApplicationError
-        If ranks give different sizes for the same block.
+        If ranks pass different sizes for the same block.
     """
     p = len(call.group.ranks)
     algorithm, *agreed = call.signature
@@ -276,7 +277,7 @@ def rounds_of_call(record: Record, call: Collective) -> Rounds:
         total = float(blocks.mean() if call.family == "alltoall" else blocks.sum())
         arguments, unit = [blocks, *agreed], ELEMENT
     even = blocks is None or bool((blocks == blocks.flat[0]).all())
-    # An algorithm that was named was checked at the call, but for the blocks.
+    # An explicit algorithm was checked at the call, except for the blocks.
     needs_check = algorithm == AUTOMATIC or call.family == "alltoall"
     chosen = str(algorithm)
     if needs_check:
@@ -285,7 +286,7 @@ def rounds_of_call(record: Record, call: Collective) -> Rounds:
 
 
 def _blocks(record: Record, call: Collective, p: int) -> Blocks | None:
-    """Return the size of each block; None if all ranks give the same vector."""
+    """Return the size of each block; None if all ranks pass the same vector."""
     given = [call.blocks[member] for member in range(p)]
     if given[0] is None:
         return None
@@ -297,7 +298,7 @@ def _blocks(record: Record, call: Collective, p: int) -> Blocks | None:
 
 
 def _agreed_blocks(record: Record, call: Collective, given: Sequence[object]) -> Blocks:
-    """Return the block of each rank, by its own number or by a list of the sizes of all."""
+    """Return the block of each rank, from the ranks' own sizes or a list of all sizes."""
     of_ranks = [each if np.ndim(each) else None for each in given]  # type: ignore[arg-type]  # number or list
     listed = next((member for member, each in enumerate(of_ranks) if each is not None), None)
     if listed is None:
@@ -317,7 +318,7 @@ def _agreed_blocks(record: Record, call: Collective, given: Sequence[object]) ->
 def check_progress(
     record: Record, program: MessageProgram | RoundProgram, rank: np.ndarray, position: np.ndarray
 ) -> None:
-    """Refuse a program in which ranks wait for each other without end."""
+    """Raise for a program in which ranks deadlock."""
     stuck = program.stuck()
     if len(stuck):
         places = [(int(rank[at]), int(position[at])) for at in stuck[:_SHOWN]]

@@ -1,4 +1,4 @@
-"""Communicators: what a skeleton is written with."""
+"""Communicators: the interface that skeletons are written with."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from batchlab.skeleton.record import Collective, Group, Kind, Record, spelled
 __all__ = ["Communicator", "Request", "Split"]
 
 ELEMENT = 8.0
-# Asking for the members of a union takes longer.
+# isinstance checks with a union are slower than with a tuple.
 _NUMBERS = (int, float, np.number)
 Colour = int | None | Callable[[int], int | None]
 
 
 class Request(NamedTuple):
-    """A send or receive that was posted, for `Communicator.wait`; without a number there is nothing to do."""
+    """A posted send or receive, for `Communicator.wait`; a request without a number is complete."""
 
     number: int | None
 
 
 class Split:
-    """A split whose colours are not known yet: a generator gets the communicator by ``yield``."""
+    """A split with colours that are not yet known: a generator obtains the communicator by ``yield``."""
 
     def __init__(self, parent: Communicator, order: int, colour: int | None, key: int) -> None:
         self.parent, self.order = parent, order
@@ -36,11 +36,11 @@ class Split:
 
     @property
     def is_known(self) -> bool:
-        """Whether all ranks have given their colours."""
+        """Whether all ranks have passed their colours."""
         return len(self.parent.group.derived["colours", self.order]) == self.parent.size
 
     def result(self) -> Communicator | None:
-        """Give the communicator of the rank; None where its colour is None."""
+        """Return the communicator of the rank; None if its colour is None."""
         given = self.parent.group.derived["colours", self.order]
         return self.parent.divided(self.order, lambda rank: given[rank][0], lambda rank: given[rank][1])
 
@@ -52,14 +52,14 @@ class Split:
 
 
 class Communicator:
-    """Ranks that pass messages; the argument of a skeleton is the communicator of all of them.
+    """Ranks that exchange messages; the argument of a skeleton is the communicator of all ranks.
 
-    Sources and targets are ranks of the communicator; with None nothing is done. Payloads are bytes.
+    Sources and targets are ranks of the communicator; None makes a call a no-op. Payloads are in bytes.
 
     Attributes
     ----------
     rank, size
-        The own rank, from 0; and how many there are.
+        The own rank, from 0; and the number of ranks.
     """
 
     def __init__(self, record: Record, group: Group, rank: int) -> None:
@@ -69,13 +69,13 @@ class Communicator:
 
     @property
     def size(self) -> int:
-        """How many ranks there are."""
+        """Number of ranks."""
         return len(self.group.ranks)
 
     # Work of the rank
 
     def compute(self, seconds: float | None = None, *, flops: float | None = None) -> None:
-        """Compute for so many seconds whatever else runs, or so many operations on the cores of the node."""
+        """Compute for a fixed time, or execute a number of operations on the shared cores of the node."""
         site = self.record.site("compute")
         if (seconds is None) == (flops is None):
             raise self.error("compute", "give seconds or flops")
@@ -85,7 +85,7 @@ class Communicator:
     # Messages
 
     def send(self, target: int | None, size: float, tag: int = 0) -> None:
-        """Send so many bytes, and wait until the send has ended."""
+        """Send a message, and wait until the send has completed."""
         self.wait(self._post(Kind.SEND, "send", target, size, tag))
 
     def recv(self, source: int | None, tag: int = 0) -> None:
@@ -93,19 +93,19 @@ class Communicator:
         self.wait(self._post(Kind.RECEIVE, "recv", source, 0.0, tag))
 
     def isend(self, target: int | None, size: float, tag: int = 0) -> Request:
-        """Send so many bytes, and go on."""
+        """Post a send without waiting for it."""
         return self._post(Kind.SEND, "isend", target, size, tag)
 
     def irecv(self, source: int | None, tag: int = 0) -> Request:
-        """Post a receive, and go on."""
+        """Post a receive without waiting for it."""
         return self._post(Kind.RECEIVE, "irecv", source, 0.0, tag)
 
     def wait(self, request: Request) -> None:
-        """Wait until a send or receive has ended."""
+        """Wait until a send or receive has completed."""
         self.waitall([request])
 
     def waitall(self, requests: Iterable[Request]) -> None:
-        """Wait until all of some sends and receives have ended."""
+        """Wait until all given sends and receives have completed."""
         place, sites = self.record.place(), self.record.posts.sites
         for request in requests:
             if request.number is not None:
@@ -119,28 +119,28 @@ class Communicator:
         tag: int = 0,
         receive_tag: int | None = None,
     ) -> None:
-        """Send and receive at once, and wait for both."""
+        """Send and receive concurrently, and wait for both."""
         received = self.irecv(source, tag if receive_tag is None else receive_tag)
         self.waitall([received, self.isend(target, size, tag)])
 
     # Collectives
 
     def barrier(self, algorithm: str = AUTOMATIC) -> None:
-        """Wait until all ranks are here."""
+        """Wait until all ranks have called the barrier."""
         self._collect("barrier", algorithm, 0.0, ())
 
     def bcast(self, size: float, root: int = 0, algorithm: str = AUTOMATIC) -> None:
-        """Broadcast so many bytes from the root."""
+        """Broadcast `size` bytes from the root."""
         self._collect("bcast", algorithm, size, (size, self._root("bcast", root)))
 
     def reduce(
         self, size: float, root: int = 0, algorithm: str = AUTOMATIC, *, element: float = ELEMENT
     ) -> None:
-        """Reduce vectors of so many bytes to the root; `element` is the size of an element in bytes."""
+        """Reduce vectors of `size` bytes to the root; `element` is the size of an element in bytes."""
         self._collect("reduce", algorithm, size, (size, self._root("reduce", root), element))
 
     def allreduce(self, size: float, algorithm: str = AUTOMATIC, *, element: float = ELEMENT) -> None:
-        """Reduce vectors of so many bytes to all ranks."""
+        """Reduce vectors of `size` bytes to all ranks."""
         self._collect("allreduce", algorithm, size, (size, element))
 
     def scan(self, size: float, algorithm: str = AUTOMATIC) -> None:
@@ -148,23 +148,23 @@ class Communicator:
         self._collect("scan", algorithm, size, (size,))
 
     def allgather(self, size: float | Sequence[float], algorithm: str = AUTOMATIC) -> None:
-        """Gather a block of so many bytes of each rank to all; or the sizes of all blocks (allgatherv)."""
+        """Gather a block of `size` bytes of each rank to all; or pass all block sizes (allgatherv)."""
         self._collect("allgather", algorithm, None, (), size)
 
     def gather(self, size: float | Sequence[float], root: int = 0, algorithm: str = AUTOMATIC) -> None:
-        """Gather a block of so many bytes of each rank to the root; or the sizes of all blocks (gatherv)."""
+        """Gather a block of `size` bytes of each rank to the root; or pass all block sizes (gatherv)."""
         self._collect("gather", algorithm, None, (self._root("gather", root),), size)
 
     def scatter(self, size: float | Sequence[float], root: int = 0, algorithm: str = AUTOMATIC) -> None:
-        """Scatter from the root, so many bytes to this rank; or the sizes of all blocks (scatterv)."""
+        """Scatter from the root, `size` bytes to this rank; or pass the sizes of all blocks (scatterv)."""
         self._collect("scatter", algorithm, None, (self._root("scatter", root),), size)
 
     def reduce_scatter(self, size: float | Sequence[float], algorithm: str = AUTOMATIC) -> None:
-        """Reduce a vector and scatter it, so many bytes to this rank; or the sizes of all blocks."""
+        """Reduce a vector and scatter it, `size` bytes to this rank; or pass the sizes of all blocks."""
         self._collect("reduce_scatter", algorithm, None, (), size)
 
     def alltoall(self, size: float | Sequence[float], algorithm: str = AUTOMATIC) -> None:
-        """Send so many bytes to each rank, or one number for each of them (alltoallv)."""
+        """Send `size` bytes to each rank, or pass one size per rank (alltoallv)."""
         self._collect("alltoall", algorithm, None, (), size)
 
     # Communicators
@@ -175,10 +175,10 @@ class Communicator:
         Parameters
         ----------
         colour
-            A function from ranks to colours, and the communicator is given at once; or the own colour, and a
-            generator gets it by ``part = yield world.split(colour)``. None: in no part.
+            A function from ranks to colours, which returns the communicator immediately; or the own colour,
+            for a generator that calls ``part = yield world.split(colour)``. With None, a rank is in no part.
         key
-            By which the ranks of a part are ordered, then by rank; likewise.
+            The order of the ranks in a part, ties by rank; a function or the own key.
         """
         order = self.next_split()
         if callable(colour):
@@ -190,14 +190,14 @@ class Communicator:
         return Split(self, order, colour, key)
 
     def next_split(self) -> int:
-        """Count a call that makes a communicator."""
+        """Return the index of a call that creates a communicator."""
         self._splits += 1
         return self._splits - 1
 
     def divided(
         self, order: int, colour: Callable[[int], int | None], key: Callable[[int], int]
     ) -> Communicator | None:
-        """Give the communicator of the ranks of one's own colour; the `order`-th split."""
+        """Return the communicator of the ranks with the own colour, for the `order`-th split."""
         mine = colour(self.rank)
         parts = self.group.derived.get(("parts", order))
         if parts is None:
@@ -211,7 +211,7 @@ class Communicator:
         return Communicator(self.record, group, places[self.rank])
 
     def derive(self, name: tuple[object, ...], ranks: np.ndarray) -> Group:
-        """Give the group of a name that all its ranks know, made by the first that asks."""
+        """Return the group with a name that all its ranks know; the first call creates it."""
         if name not in self.group.derived:
             self.group.derived[name] = Group(np.asarray(ranks), self.record.groups)
             self.record.groups += 1
@@ -277,7 +277,7 @@ class Communicator:
         return float(amount)
 
     def error(self, call: str, what: str) -> ApplicationError:
-        """Make an error that names the rank and the line of the call."""
+        """Return an error that names the rank and the line of the call."""
         return self.record.error(f"rank {self._me}, {spelled(self.record.site(call))}: {what}")
 
 

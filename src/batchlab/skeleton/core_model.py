@@ -1,4 +1,4 @@
-"""How long a core takes for operations of several kinds: for `Communicator.compute(seconds=…)`."""
+"""A model of the time that a core takes for operations, for `Communicator.compute(seconds=…)`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["CacheLevel", "CoreModel"]
 
 
 class CacheLevel(NamedTuple):
-    """A level of the cache: the share of the accesses to it that end there, and their cycles."""
+    """A cache level: the fraction of its accesses that hit, and their cycles."""
 
     hit_rate: float
     cycles: float
@@ -20,26 +20,26 @@ class CacheLevel(NamedTuple):
 
 @dataclass(frozen=True)
 class CoreModel:
-    """A core by its clock, its throughput and its memory.
+    """A core, modelled by its clock, its throughput and its memory.
 
-    Operations of one kind follow one another, and kinds do not overlap: the time is the sum of all.
+    Operations of one kind are sequential, and kinds do not overlap: the total time is the sum.
 
     Parameters
     ----------
     clock
         Cycles per second.
     integer, floating, vector
-        Cycles of an operation on integers, on floating-point numbers, and on vectors.
+        Cycles per operation on integers, on floating-point numbers, and on vectors.
     caches
-        The levels of the cache, the nearest first. Of the accesses that come to a level the share
-        ``hit_rate`` ends there, after its ``cycles``; the others go on to the next.
+        The cache levels, nearest first. Of the accesses to a level, the fraction ``hit_rate`` hits after its
+        ``cycles``; the others continue to the next level.
     memory
-        Cycles of an access to the memory, to which those go that no level has.
+        Cycles of a memory access, for accesses that miss all levels.
 
     Raises
     ------
     ApplicationError
-        If a number is below 0 or not finite, the clock is 0, or a share is above 1.
+        If a number is negative or not finite, the clock is 0, or a fraction is above 1.
 
     References
     ----------
@@ -79,7 +79,7 @@ class CoreModel:
 
     @property
     def cycles_per_access(self) -> float:
-        """The mean cycles of an access, over the levels and the memory."""
+        """The mean cycles per access, over the levels and the memory."""
         left, total = 1.0, 0.0
         for hit_rate, cycles in self.caches:
             total += left * hit_rate * cycles
@@ -89,7 +89,7 @@ class CoreModel:
     def seconds(
         self, *, integer: float = 0.0, floating: float = 0.0, vector: float = 0.0, accesses: float = 0.0
     ) -> float:
-        """Give the time of so many operations of each kind, and of accesses to data."""
+        """Return the time of the given numbers of operations and data accesses."""
         given = {"integer": integer, "floating": floating, "vector": vector, "accesses": accesses}
         for name, value in given.items():
             if not (is_finite(value) and value >= 0):

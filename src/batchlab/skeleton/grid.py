@@ -1,4 +1,4 @@
-"""Ranks in a grid."""
+"""Cartesian grids of ranks."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["CartesianCommunicator", "balanced_dims", "cartesian"]
 
 
 class CartesianCommunicator(Communicator):
-    """Ranks in a grid, the last dimension running fastest.
+    """Ranks in a grid, in which the last dimension varies fastest.
 
     Attributes
     ----------
     dims, periodic
-        Ranks along each dimension, and whether it is closed to a ring.
+        Number of ranks along each dimension, and whether the dimension is periodic.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class CartesianCommunicator(Communicator):
 
     @property
     def coordinates(self) -> tuple[int, ...]:
-        """Where the rank is in the grid."""
+        """The coordinates of the rank."""
         rest, found = self.rank, []
         for length in reversed(self.dims):
             rest, place = divmod(rest, length)
@@ -40,7 +40,7 @@ class CartesianCommunicator(Communicator):
         return tuple(reversed(found))
 
     def rank_at(self, coordinates: Sequence[int]) -> int | None:
-        """Give the rank at a place; None beyond an open edge."""
+        """Return the rank at given coordinates; None beyond an edge that is not periodic."""
         rank = 0
         for place, length, wraps in zip(coordinates, self.dims, self.periodic, strict=True):
             if not wraps and not 0 <= place < length:
@@ -49,7 +49,7 @@ class CartesianCommunicator(Communicator):
         return rank
 
     def shift(self, dimension: int, by: int = 1) -> tuple[int | None, int | None]:
-        """Give the source and the target of a shift along a dimension, as ``MPI_Cart_shift``."""
+        """Return the source and the target of a shift along a dimension, like ``MPI_Cart_shift``."""
         here = self.coordinates
         ends = []
         for step in (-by, by):
@@ -58,9 +58,9 @@ class CartesianCommunicator(Communicator):
         return ends[0], ends[1]
 
     def neighbours(self) -> Iterator[int]:
-        """Give the ranks one step away, dimension by dimension, below before above; never the rank itself.
+        """Yield the ranks one step away, dimension by dimension, lower before upper; never the rank itself.
 
-        A neighbour on both sides comes twice.
+        A rank that is a neighbour on both sides is yielded twice.
         """
         for dimension in range(len(self.dims)):
             for other in self.shift(dimension):
@@ -68,7 +68,7 @@ class CartesianCommunicator(Communicator):
                     yield other
 
     def line(self, dimension: int) -> Communicator:
-        """Give the communicator of the ranks that differ along one dimension only."""
+        """Return the communicator of the ranks that differ only along one dimension."""
         stride = math.prod(self.dims[dimension + 1 :])
         length = self.dims[dimension]
 
@@ -83,21 +83,21 @@ class CartesianCommunicator(Communicator):
 def cartesian(
     communicator: Communicator, dims: Sequence[int], periodic: bool | Sequence[bool] = False
 ) -> CartesianCommunicator:
-    """Arrange the ranks of a communicator in a grid, as ``MPI_Cart_create`` without reordering.
+    """Arrange the ranks of a communicator in a grid, like ``MPI_Cart_create`` without reordering.
 
     Parameters
     ----------
     communicator
-        The ranks, in order; the last dimension runs fastest. All of them must call this.
+        The ranks, in order; the last dimension varies fastest. All of them must call this function.
     dims
-        Ranks along each dimension; their product is the number of ranks.
+        Number of ranks along each dimension; the product must be the number of ranks.
     periodic
-        Whether the dimensions are closed to rings, all alike or one by one.
+        Whether the dimensions are periodic: one value for all, or one per dimension.
 
     Raises
     ------
     ApplicationError
-        If the grid has not as many places as there are ranks, or `periodic` another length than `dims`.
+        If the size of the grid differs from the number of ranks, or `periodic` and `dims` differ in length.
     """
     order = communicator.next_split()
     if math.prod(dims) != communicator.size or min(dims) < 1:
@@ -110,7 +110,7 @@ def cartesian(
 
 
 def balanced_dims(ranks: int, dimensions: int) -> tuple[int, ...]:
-    """Give the sides of a grid, as near to equal as can be, falling (``MPI_Dims_create``).
+    """Return the sides of a grid, as equal as possible, in descending order (``MPI_Dims_create``).
 
     Examples
     --------

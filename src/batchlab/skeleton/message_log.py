@@ -1,4 +1,4 @@
-"""Skeletons from logs of what each rank called: CSV or JSON, one call a row, in the order of each rank."""
+"""Create skeletons from logs of calls: CSV or JSON, one call per row, in the order of each rank."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["read_message_log"]
 
 Row = dict[str, Any]
 
-# The call of a row, and what of the row it is given; in brackets what may be left out.
+# The required and the optional columns of each call.
 _CALLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "compute": ((), ("seconds", "flops")),
     "send": (("peer", "bytes"), ("tag",)),
@@ -46,27 +46,27 @@ _COLUMNS = ("rank", "call", "peer", "bytes", "tag", "request", "seconds", "flops
 def read_message_log(
     path: str | os.PathLike[str], *, ranks: int | None = None, fidelity: Fidelity = "exact"
 ) -> Skeleton:
-    r"""Read a log of what each rank called.
+    r"""Read a log of the calls of each rank.
 
     Parameters
     ----------
     path
         CSV with a header, or JSON: a list of objects. The columns are ``rank``, ``call`` (``compute``,
         ``send``, ``recv``, ``isend``, ``irecv``, ``wait``, ``waitall``, ``barrier``, or a collective),
-        ``peer`` (the other rank), ``bytes`` (of a collective as in `Communicator`), ``tag``, ``request`` (a
-        name, for ``wait``), ``seconds`` or ``flops``, ``root`` and ``algorithm``; those that a call does not
-        need may be empty. The calls of a rank are done in their order; ``waitall`` awaits all that is posted
-        and not awaited.
+        ``peer`` (the other rank), ``bytes`` (for a collective as in `Communicator`), ``tag``, ``request`` (a
+        name, for ``wait``), ``seconds`` or ``flops``, ``root`` and ``algorithm``; columns that a call does
+        not need may be empty. The calls of a rank are executed in order; ``waitall`` waits for all
+        outstanding requests.
     ranks
-        How many there are; the greatest rank + 1 unless given.
+        Number of ranks; by default the greatest rank + 1.
     fidelity
         As for `Skeleton`.
 
     Raises
     ------
     ApplicationError
-        If the file cannot be read, or a row breaks a rule: the message names file, row, column and value. If
-        messages are unmatched, or ranks wait for each other for ever, as for `Skeleton`.
+        If the file cannot be read, or a row breaks a rule (the message has file, row, column and value); if
+        messages are unmatched, or ranks deadlock, as for `Skeleton`.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def read_message_log(
 
 @dataclass(frozen=True)
 class _Replay:
-    """Makes each rank's calls; a class, so that skeletons go to other processes."""
+    """Executes the calls of a rank; a class, so that skeletons can be pickled."""
 
     calls: Mapping[int, Sequence[tuple[Row, str]]]
 
@@ -119,7 +119,7 @@ def _rows(file: Path) -> list[Mapping[str, object]]:
 
 
 def _checked(row: Mapping[str, object], where: str) -> Row:
-    """Give what is in a row, as numbers where these are meant."""
+    """Check a row, and convert its values."""
     given = {name: value for name, value in row.items() if value not in (None, "")}
     for name in given:
         if name not in _COLUMNS:
@@ -134,7 +134,7 @@ def _checked(row: Mapping[str, object], where: str) -> Row:
 
 
 def _call(given: Mapping[str, object], where: str) -> str:
-    """Give the call of a row, which has what the call needs and nothing else."""
+    """Return the call of a row; check that the row has exactly the columns of the call."""
     for name in ("rank", "call"):
         if name not in given:
             raise ApplicationError(f"{where}: lacks {name}; each row must have one.")
@@ -174,7 +174,7 @@ def _amount(value: object, what: str) -> float:
 
 
 def _do(world: Communicator, row: Row, posted: dict[str, Request], where: str) -> None:
-    """Call what a row says."""
+    """Execute the call of a row."""
     call, tag = row["call"], row.get("tag", 0)
     peer, size = row.get("peer"), row.get("bytes", 0.0)
     match call:
@@ -197,7 +197,7 @@ def _do(world: Communicator, row: Row, posted: dict[str, Request], where: str) -
 
 
 def _keep(world: Communicator, row: Row, request: Request, posted: dict[str, Request], where: str) -> None:
-    """Wait for what was posted where the call does; else keep it by its name, or by its row."""
+    """Wait for a blocking call; otherwise store the request by its name or its row."""
     if row["call"] in ("send", "recv"):
         world.wait(request)
     else:

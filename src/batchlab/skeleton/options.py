@@ -1,4 +1,4 @@
-"""How messages are passed: protocol, envelope and overheads."""
+"""Options of message passing: protocol, envelope and overheads."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ __all__ = ["MessageOptions"]
 
 @dataclass(frozen=True, kw_only=True)
 class MessageOptions:
-    """How messages are passed.
+    """Options of message passing.
 
     Parameters
     ----------
     eager_threshold
-        Bytes of payload from which on messages are sent by rendezvous: they set out when both sides have
-        posted them, and the send ends when they have arrived. Smaller ones are eager: they set out when they
-        are sent, and their send ends at once. 0: all by rendezvous; infinite: none. 65,536 unless given, as
-        in SMPI.
+        Payload in bytes from which messages use the rendezvous protocol: their transfer begins when both
+        sides have posted them, and the send completes on arrival. Smaller messages are eager: their transfer
+        begins when they are sent, and the send completes immediately. 0: always rendezvous; infinite: never.
+        65,536 by default, as in SMPI.
     envelope
-        Bytes that each message has besides its payload; 16 unless given, as in SMPI.
+        Bytes of each message in addition to its payload; 16 by default, as in SMPI.
     send_overhead, receive_overhead
-        Seconds that a rank takes for each send before it posts it, and for each receive after it.
+        Seconds that a rank spends before it posts a send, and after each receive.
 
     Raises
     ------
     ApplicationError
-        If a value is no number >= 0.
+        If a value is not a number >= 0.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What ranks do, as it is recorded while their functions run."""
+"""The calls of ranks, recorded while their functions run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OWN = ("batchlab.skeleton.record", "batchlab.skeleton.communicator", "batchlab.
 
 
 class Kind(IntEnum):
-    """What an entry is; the first six are those of the kernel."""
+    """The kind of an entry; the first six are those of the kernel."""
 
     SEND = 0
     RECEIVE = 1
@@ -35,31 +35,31 @@ class Kind(IntEnum):
 
 
 Place = tuple[str, int]
-"""A file, and a line in it."""
+"""A file and a line."""
 
 Site = tuple[str, Place]
-"""A call, and where it stands. There are millions of them: collecting garbage passes over plain tuples."""
+"""A call and its position. There are millions of them; the garbage collector does not track plain tuples."""
 
 
 def spelled(site: Site) -> str:
-    """Give a call with its place, as ``recv(source=1) (ring.py:7)``."""
+    """Return a call with its position, as ``recv(source=1) (ring.py:7)``."""
     call, (file, line) = site
     return f"{call} ({Path(file).name}:{line})"
 
 
 @dataclass(eq=False)
 class Group:
-    """The ranks of a communicator: their numbers in the world, in order."""
+    """The ranks of a communicator, as ranks of the world, in order."""
 
     ranks: Ranks
     number: int = 0
-    """Which of the groups it is."""
+    """The index of the group."""
     calls: list[Collective] = field(default_factory=list)
     """The collectives, in the order in which all ranks call them."""
     members: list[int] = field(init=False)
-    """The same as a list, of which single ones are taken fast."""
+    """The ranks as a list, for fast access to single ones."""
     derived: dict[Hashable, Any] = field(default_factory=dict)
-    """What was made of it, by the order of the calls that made it."""
+    """Derived groups, by the order of the calls that created them."""
 
     def __post_init__(self) -> None:
         self.members = self.ranks.tolist()
@@ -67,30 +67,30 @@ class Group:
 
 @dataclass(eq=False)
 class Collective:
-    """A collective call of all ranks of a group."""
+    """A collective call by all ranks of a group."""
 
     group: Group
     family: str
     signature: tuple[object, ...]
-    """What all ranks must give alike: algorithm, root, bytes."""
+    """The arguments that must agree on all ranks: algorithm, root, bytes."""
     sites: dict[int, Site] = field(default_factory=dict)
-    """Where each rank of the group calls it."""
+    """The position of the call of each rank in the group."""
     positions: dict[int, int] = field(default_factory=dict)
-    """The place of the call among the entries of each rank."""
+    """The index of the call among the entries of each rank."""
     blocks: dict[int, Any] = field(default_factory=dict)
-    """What each rank gives for itself."""
+    """The individual argument of each rank."""
     number: int = 0
-    """Which of the collectives it is."""
+    """The index of the collective."""
 
 
 @dataclass(eq=False)
 class Posts:
-    """Sends and receives in the order in which they are posted, column by column."""
+    """Sends and receives in the order of posting, as columns."""
 
     numbers: dict[tuple[int, int, int, int], int] = field(default_factory=dict)
-    """Communicator, sender, receiver and tag, each combination with its number."""
+    """The number of each combination of communicator, sender, receiver and tag."""
     keys: list[int] = field(default_factory=list)
-    """The number of the combination."""
+    """The number of the combination, per post."""
     are_sends: list[bool] = field(default_factory=list)
     ranks: list[int] = field(default_factory=list)
     sizes: list[float] = field(default_factory=list)
@@ -99,7 +99,7 @@ class Posts:
     def add(
         self, rank: int, key: tuple[int, int, int, int], size: float, site: Site, *, is_send: bool
     ) -> int:
-        """Add one; gives its number."""
+        """Add a post, and return its number."""
         self.keys.append(self.numbers.setdefault(key, len(self.numbers)))
         self.are_sends.append(is_send)
         self.ranks.append(rank)
@@ -108,19 +108,19 @@ class Posts:
         return len(self.keys) - 1
 
     def spelled(self, number: int) -> str:
-        """Give the rank and the call, for errors."""
+        """Return the rank and the call, for errors."""
         return f"rank {self.ranks[number]}, {spelled(self.sites[number])}"
 
 
 class Record:
-    """The entries of all ranks.
+    """The recorded entries of all ranks.
 
     Parameters
     ----------
     ranks
-        How many there are.
+        Number of ranks.
     name
-        The skeleton's, for errors.
+        The name of the skeleton, for errors.
     """
 
     def __init__(self, ranks: int, name: str) -> None:
@@ -135,11 +135,11 @@ class Record:
         self.groups = 1
 
     def site(self, call: str) -> Site:
-        """Give a call with where the skeleton calls."""
+        """Return a call with the position in the skeleton's code."""
         return call, self.place()
 
     def place(self) -> Place:
-        """Find where the skeleton calls."""
+        """Return the position of the current call in the skeleton's code."""
         frame = sys._getframe(1)  # noqa: SLF001  # as warnings and logging do
         while frame.f_back is not None and frame.f_globals.get("__name__") in _OWN:
             frame = frame.f_back
@@ -152,7 +152,7 @@ class Record:
         self.sites[rank].append(site)
 
     def post(self, rank: int, kind: Kind, key: tuple[int, int, int, int], size: float, site: Site) -> int:
-        """Post a send or a receive; gives its number."""
+        """Post a send or a receive, and return its number."""
         is_send = kind is Kind.SEND
         number = self.posts.add(rank, key, size, site, is_send=is_send)
         self.add(rank, kind, number, site)
@@ -160,13 +160,13 @@ class Record:
         return number
 
     def wait(self, rank: int, number: int, site: Site) -> None:
-        """Wait for a post; not again where that was done."""
+        """Add a wait for a post, unless it was awaited before."""
         kind = self.open[rank].pop(number, None)
         if kind is not None:
             self.add(rank, kind, number, site)
 
     def call(self, rank: int, member: int, order: int, call: Collective, site: Site) -> None:
-        """Add a rank's call of a collective: the `order`-th of its group."""
+        """Add a rank's call of a collective, the `order`-th of its group."""
         calls = call.group.calls
         if order == len(calls):
             calls.append(call)
@@ -186,5 +186,5 @@ class Record:
         self.add(rank, Kind.COLLECTIVE, agreed.number, site)
 
     def error(self, what: str) -> ApplicationError:
-        """Make an error that names the skeleton."""
+        """Return an error that names the skeleton."""
         return ApplicationError(f"skeleton {self.name!r}: {what}.")

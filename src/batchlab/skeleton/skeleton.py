@@ -1,4 +1,4 @@
-"""Skeletons: message-passing applications, written rank by rank and run once."""
+"""Skeletons: message-passing applications that are defined rank by rank."""
 
 from __future__ import annotations
 
@@ -25,33 +25,34 @@ __all__ = ["Skeleton"]
 
 @dataclass(frozen=True)
 class Skeleton(Task):
-    """What each rank of a job computes, sends and receives.
+    """The computation and communication of each rank of a job.
 
-    The function is called once for each rank, with the communicator of all ranks; what it calls there is
-    recorded, and compiled to a flat program. Loops and branches are those of Python. Where it is a generator
-    function, it may ``yield`` splits whose colours depend on the other ranks.
+    The function is called once per rank, with the communicator of all ranks; its calls are recorded and
+    compiled to a flat program. Loops and branches are plain Python. A generator function may ``yield`` splits
+    whose colours depend on other ranks.
 
     Parameters
     ----------
     function
         Called as ``function(world, *arguments)``.
     ranks
-        How many ranks there are: as many as the job has tasks.
+        Number of ranks; must equal the number of tasks of the job.
     arguments
-        More arguments of the function.
+        Further arguments of the function.
     options
-        How messages are passed.
+        The options of message passing.
     fidelity
-        ``"exact"``: each message is an activity on the platform. ``"aggregated"``: messages go in rounds, and
-        each of these is one activity; for many ranks (S23).
+        ``"exact"``: each message is an activity on the platform. ``"aggregated"``: messages are grouped in
+        rounds, each of which is one activity; for many ranks (S23).
     name, iterations, synchronized
-        As for `batchlab.tasks.Task`; without a name, the function's. All ranks begin an iteration together.
+        As for `batchlab.tasks.Task`; the default name is that of the function. All ranks begin an iteration
+        together.
 
     Raises
     ------
     ApplicationError
-        If a parameter breaks its rule; if a call does; if messages are unmatched, collectives mismatched, or
-        ranks wait for each other for ever. The message names ranks, calls and lines.
+        If a parameter or a call breaks its rule, messages are unmatched, collectives mismatched, or ranks
+        deadlock. The message names ranks, calls and lines.
 
     Examples
     --------
@@ -92,29 +93,29 @@ class Skeleton(Task):
         _ = self.assembled
 
     def __getstate__(self) -> dict[str, object]:
-        # The program is made again where it is needed.
+        # The program is created again when needed.
         return {name: value for name, value in vars(self).items() if name != "assembled"}
 
     @cached_property
     def assembled(self) -> Assembled:
-        """The program with its messages, made once."""
+        """The program with its messages, created once."""
         record = Record(self.ranks, self.name)
         _run(record, self.function, self.arguments)
         return (aggregate if self.fidelity == "aggregated" else assemble)(record, self.options)
 
     @property
     def identity(self) -> dict[str, object]:
-        """What says which skeleton it is: its ranks, and a digest of what they do."""
+        """The identity of the skeleton: its number of ranks, and a digest of its program."""
         return {"ranks": self.ranks, "sha256": self.assembled.digest}
 
     @property
     def program(self) -> MessageProgram | RoundProgram:
-        """The program as the kernel runs it."""
+        """The program in the kernel's format."""
         return self.assembled.program
 
 
 def _run(record: Record, function: Callable[..., object], arguments: tuple[Any, ...]) -> None:
-    """Run the function for each rank; generators that wait for splits go on when these are known."""
+    """Run the function for each rank; generators waiting for a split continue when its colours are known."""
     waiting: list[tuple[Communicator, Generator[object, object], Split]] = []
     for rank in range(len(record.world.ranks)):
         world = Communicator(record, record.world, rank)
@@ -137,7 +138,7 @@ def _run(record: Record, function: Callable[..., object], arguments: tuple[Any, 
 def _advance(
     world: Communicator, made: Generator[object, object], sent: object
 ) -> list[tuple[Communicator, Generator[object, object], Split]]:
-    """Go on until a split is not known, or the end."""
+    """Continue a generator until it waits for an unknown split, or ends."""
     try:
         while True:
             given = made.send(sent)

@@ -1,4 +1,4 @@
-"""What the messages of a skeleton put on a platform: hops, bytes by class of message, load of links."""
+"""The traffic of a skeleton's messages on a platform: hops, bytes by message class, link loads."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class MessageClass(NamedTuple):
     Attributes
     ----------
     messages, bytes
-        How many there are, and their payload in all.
+        Number of messages, and their total payload.
     mean_hops, max_hops
-        Links between routers on their routes: the mean over messages, and the most of one.
+        Links between routers on their routes: mean over messages, and maximum.
     hop_bytes
         The sum of hops × payload.
     """
@@ -41,21 +41,20 @@ class MessageClass(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Traffic:
-    """What the messages of a run put on a platform.
+    """The traffic of a run on a platform.
 
     Attributes
     ----------
     classes
-        By name: ``"send"`` for messages of the ranks' own, and each collective that was called.
+        By name: ``"send"`` for point-to-point messages, and each collective that was called.
     hops
-        Of each message; shape (messages,).
+        Hops of each message; shape (messages,).
     link_bytes
         Payload that crosses each link of the platform; shape (links,).
     mean_load
-        The same per second of the run, in bytes per second.
+        `link_bytes` per second of the run, in bytes per second.
     peak_load
-        The most bytes per second on each link at any time, each message at its mean rate from when it set out
-        to when it arrived.
+        The maximum bytes per second on each link; each message has its mean rate between begin and arrival.
     """
 
     classes: dict[str, MessageClass]
@@ -66,7 +65,7 @@ class Traffic:
 
     @property
     def total(self) -> MessageClass:
-        """All messages together."""
+        """The totals of all messages."""
         parts = [*self.classes.values()]
         count = sum(part.messages for part in parts)
         hops = sum(part.mean_hops * part.messages for part in parts)
@@ -80,20 +79,20 @@ class Traffic:
 
 
 def measure(run: SkeletonRun, platform: Platform) -> Traffic:
-    """Measure what the messages of a run put on its platform.
+    """Measure the traffic of a run on its platform.
 
     Parameters
     ----------
     run
-        What `run` gave.
+        The result of `run`.
     platform
-        The platform on which it ran.
+        The platform of the run.
 
     Returns
     -------
     Traffic
-        Hops as `batchlab.platform.hops` counts them: the cable from a node to its switch is none, and within
-        a node there are none. O(messages + the lengths of the routes of different pairs of hosts).
+        Hops are counted as in `batchlab.platform.hops`: the cable from a node to its switch does not count,
+        and the distance within a node is 0. O(messages + total length of routes of distinct pairs of hosts).
 
     Raises
     ------
@@ -110,7 +109,7 @@ def measure(run: SkeletonRun, platform: Platform) -> Traffic:
     between, routes, lengths = distance(platform), [], []
     for one, other in (divmod(pair, count) for pair in distinct.tolist()):
         found = platform.kernel.route(one, other)
-        # Within a node nothing leaves it.
+        # A message within a node uses no link.
         routes.append([] if found is None or one == other else found[0])
         lengths.append(between(one, other))
     hops = np.array(lengths, np.int64)[which] if len(which) else np.zeros(0, np.int64)
@@ -131,7 +130,7 @@ def _classes(run: SkeletonRun, hops: NDArray[np.int64]) -> dict[str, MessageClas
 
 
 class _Loads:
-    """Bytes on each link, and when."""
+    """Bytes on each link, with their times."""
 
     def __init__(
         self, run: SkeletonRun, routes: list[list[int]], which: NDArray[np.int64], links: int
@@ -149,7 +148,7 @@ class _Loads:
         self.run, self.links = run, links
 
     def peak(self) -> NDArray[np.float64]:
-        """Give the greatest load of each link; messages that end leave before others begin."""
+        """Return the peak load of each link; messages that end are removed before others begin."""
         run, peak = self.run, np.zeros(self.links)
         duration = run.arrived - run.begun
         rate = np.divide(run.bytes, duration, out=np.zeros_like(duration), where=duration > 0)[self.message]
@@ -159,7 +158,7 @@ class _Loads:
         order = np.lexsort((change, time, link))
         link, change = link[order], change[order]
         if len(link):
-            # Sums within each link, free of what was summed before it.
+            # Cumulative sums per link, without the sum of the preceding links.
             running = np.cumsum(change)
             starts = np.flatnonzero(np.concatenate(([True], link[1:] != link[:-1])))
             before = np.concatenate(([0.0], running))[starts]

@@ -19,9 +19,9 @@ _BYTES = 8
 
 
 def cannon(world: Communicator, n: int, seconds_per_step: float = 0.0) -> None:
-    """Shift blocks of one factor along rows and of the other along columns: Cannon's algorithm.
+    """Shift blocks of one factor along rows and blocks of the other along columns: Cannon's algorithm.
 
-    `seconds_per_step` is the time of one innermost step: a block takes ``(n / side)**3`` of them.
+    `seconds_per_step` is the time of an innermost step; a block has ``(n / side)**3`` steps.
     """
     side = isqrt(world.size)
     if side * side != world.size:
@@ -42,7 +42,7 @@ def cannon(world: Communicator, n: int, seconds_per_step: float = 0.0) -> None:
 
 
 def summa(world: Communicator, n: int, panel: int = 64, seconds_per_step: float = 0.0) -> None:
-    """Broadcast panels of columns along rows, and of rows along columns: SUMMA."""
+    """Broadcast panels of columns along rows, and panels of rows along columns: SUMMA."""
     grid = cartesian(world, balanced_dims(world.size, 2))
     rows, columns = grid.dims
     along_row, along_column = grid.line(1), grid.line(0)

@@ -1,4 +1,4 @@
-"""Patterns of messages: no computing but what is asked for."""
+"""Communication patterns with optional computation."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["even_odd", "matrix", "random", "ring", "time_keeper"]
 
 
 def time_keeper(world: Communicator, seconds: float) -> None:
-    """Take so many seconds, and send nothing."""
+    """Compute for the given time, without messages."""
     world.compute(seconds)
 
 
 def even_odd(world: Communicator, size: float = 1_024_000, iterations: int = 1, mutual: bool = False) -> None:
-    """Send from each even rank to the next odd one, and back where it is mutual; then meet at a barrier."""
+    """Send from each even rank to the next odd rank, and back if `mutual`; then synchronise by a barrier."""
     partner = world.rank ^ 1 if world.rank ^ 1 < world.size else None
     for _ in range(iterations):
         if mutual:
@@ -35,14 +35,14 @@ def even_odd(world: Communicator, size: float = 1_024_000, iterations: int = 1, 
 
 
 def ring(world: Communicator, size: float = 1024, iterations: int = 1, seconds: float = 0.0) -> None:
-    """Compute, then send to the next rank and receive from the one before."""
+    """Compute, then send to the next rank and receive from the previous one."""
     for _ in range(iterations):
         world.compute(seconds)
         world.sendrecv((world.rank + 1) % world.size, size, (world.rank - 1) % world.size)
 
 
 def random(world: Communicator, size: float = 1024, iterations: int = 1, seed: int = 0) -> None:
-    """Send to partners at random: in each iteration each rank sends one message and receives one."""
+    """Send to random partners: in each iteration each rank sends one message and receives one."""
     for iteration in range(iterations):
         targets, sources = _permutation(world.size, seed, iteration)
         if targets[world.rank] != world.rank:
@@ -50,7 +50,7 @@ def random(world: Communicator, size: float = 1024, iterations: int = 1, seed: i
 
 
 def matrix(world: Communicator, sizes: Sequence[Sequence[float]], iterations: int = 1) -> None:
-    """Send what a matrix says, row by row and all at once: ``sizes[i][j]`` bytes from rank i to rank j."""
+    """Send all messages of a matrix concurrently: ``sizes[i][j]`` bytes from rank i to rank j."""
     rows: Any = np.asarray(sizes, float)
     if rows.shape != (world.size, world.size):
         raise world.error("matrix", f"sizes has the shape {rows.shape}; must be ranks × ranks, {world.size}")
@@ -70,7 +70,7 @@ def _permutation(ranks: int, seed: int, iteration: int) -> tuple[np.ndarray, np.
 
 
 def exchange_with_neighbours(grid: CartesianCommunicator, size: float) -> None:
-    """Exchange with the ranks one step away, each once, all at once."""
+    """Exchange messages with the ranks one step away, once each, all concurrently."""
     others = sorted({*grid.neighbours()})
     received = [grid.irecv(other) for other in others]
     grid.waitall([*received, *(grid.isend(other, size) for other in others)])

@@ -1,4 +1,4 @@
-"""The built-in skeletons by name, and their arguments as texts."""
+"""The built-in skeletons by name, and parsing of their arguments."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def collective(
     root: int = 0,
     family: str,
 ) -> None:
-    """Compute, then call a collective; again and again."""
+    """Compute, then call a collective, in each iteration."""
     call = getattr(world, family)
     for _ in range(iterations):
         world.compute(seconds)
@@ -73,25 +73,25 @@ def named(
     options: MessageOptions | None = None,
     fidelity: Fidelity = "exact",
 ) -> Skeleton:
-    """Give a built-in skeleton.
+    """Return a built-in skeleton.
 
     Parameters
     ----------
     name
         One of `APPLICATIONS`: patterns, stencils, multiplications, solvers, or a collective.
     ranks
-        How many ranks it has.
+        Number of ranks.
     arguments
-        By name; those of its function.
+        The arguments of its function, by name.
     options
-        How messages are passed.
+        The options of message passing.
     fidelity
-        As for `Skeleton`; also among the arguments.
+        As for `Skeleton`; may also be one of the arguments.
 
     Raises
     ------
     ApplicationError
-        If there is no such skeleton, or an argument is not its own or breaks a rule.
+        If the skeleton or an argument is unknown, or an argument breaks a rule.
 
     Examples
     --------
@@ -128,10 +128,10 @@ def _typed(name: str, argument: str, given: Mapping[str, object]) -> object:
 
 
 def named_application(name: str, ranks: int, text: str | None) -> Application:
-    """Give an application whose only task is a built-in skeleton; `text` is as for `arguments_of`.
+    """Return an application whose only task is a built-in skeleton; `text` is as for `arguments_of`.
 
-    The same one, as long as something uses it, for the same name, ranks and arguments: making its program
-    takes time, and it never changes.
+    Applications in use are cached by name, ranks and arguments, since creating a program takes time and
+    programs are immutable.
     """
     arguments = arguments_of(text)
     key = (name, ranks, json.dumps(arguments, sort_keys=True))
@@ -143,7 +143,7 @@ def named_application(name: str, ranks: int, text: str | None) -> Application:
 
 
 def arguments_of(text: str | None) -> dict[str, Any]:
-    """Read arguments: a JSON object, or ``name=value, name=value``, with values as in specs.
+    """Parse arguments: a JSON object, or ``name=value, name=value``, with values as in specs.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def arguments_of(text: str | None) -> dict[str, Any]:
 
 
 def _argument(value: Value, text: str) -> object:
-    """Return a value as JSON has it; a call has none."""
+    """Convert a value to JSON types; calls are invalid."""
     found = as_json(value)
     if isinstance(found, Call):
         raise ApplicationError(f"app_args = {shown(text)}: {written(found)} is no value; write it in quotes.")

@@ -1,4 +1,4 @@
-"""Solvers and transforms whose messages are many short or few long ones."""
+"""Solvers and transforms with many short messages or few long ones."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _STENCIL, _VECTORS, _BUTTERFLY = 27, 10, 5
 def conjugate_gradient(
     world: Communicator, n: int = 64, iterations: int = 10, seconds_per_flop: float = 0.0
 ) -> None:
-    """Iterate as conjugate gradients on a grid of n × n × n points for each rank do, as HPCG.
+    """Iterate like conjugate gradients on a grid of n × n × n points per rank, as in HPCG.
 
-    Each iteration exchanges the faces with the neighbours in a box, multiplies by a matrix of 27 points, and
+    Each iteration exchanges faces with the neighbours in a box, multiplies by a matrix with 27 points, and
     reduces two scalar products to all ranks.
     """
     grid = cartesian(world, balanced_dims(world.size, 3))
@@ -35,7 +35,7 @@ def conjugate_gradient(
 
 
 def fft(world: Communicator, n: int = 128, iterations: int = 1, seconds_per_flop: float = 0.0) -> None:
-    """Transform n × n × n complex numbers in pencils: transposes along rows and columns of ranks.
+    """Transform n × n × n complex numbers in pencils, with transposes along rows and columns of ranks.
 
     Three passes of ``5 n^3 log2(n)`` operations; between them each rank exchanges its part with its row, then
     with its column (alltoall).

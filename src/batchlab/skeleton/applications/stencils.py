@@ -1,4 +1,4 @@
-"""Stencils: exchanges with the neighbours in a grid, x running fastest."""
+"""Stencils: exchanges with the neighbours in a grid; x varies fastest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def stencil_2d(
     periodic: bool = True,
     seconds: float = 0.0,
 ) -> None:
-    """Compute, exchange with the neighbours in a rectangle x × y, and meet at a barrier."""
+    """Compute, exchange with the neighbours in a rectangle x × y, and synchronise by a barrier."""
     sides = sides or balanced_dims(world.size, 2)
     _stencil(world, sides, size=size, iterations=iterations, periodic=periodic, seconds=seconds)
 
@@ -38,7 +38,7 @@ def stencil_3d(
     periodic: bool = True,
     seconds: float = 0.0,
 ) -> None:
-    """Compute, exchange with the neighbours in a box x × y × z, and meet at a barrier."""
+    """Compute, exchange with the neighbours in a box x × y × z, and synchronise by a barrier."""
     sides = sides or balanced_dims(world.size, 3)
     _stencil(world, sides, size=size, iterations=iterations, periodic=periodic, seconds=seconds)
 

@@ -1,1 +1,1 @@
-"""Collectives: one file per family, one pure function per algorithm that gives rounds of messages."""
+"""Collectives: one file per family, one pure function per algorithm that yields rounds of messages."""

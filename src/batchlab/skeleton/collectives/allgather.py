@@ -19,16 +19,17 @@ _SEGMENT = 32_768
 
 
 def ring(p: int, blocks: Blocks) -> Rounds:
-    """Pass the blocks round a ring."""
+    """Pass the blocks around a ring."""
     ranks = np.arange(p)
     for step in range(p - 1):
         yield one(ranks, (ranks + 1) % p, blocks[(ranks - step) % p])
 
 
 def ring_pipelined(p: int, blocks: Blocks) -> Rounds:
-    """Pass the blocks round a ring in segments (MPI_Allgatherv of MPICH, long blocks).
+    """Pass the blocks around a ring in segments (MPI_Allgatherv of MPICH, long blocks).
 
-    A segment is the smallest block, but at least 32 KiB. An empty block takes a step without a message.
+    A segment is as large as the smallest block, but at least 32 KiB. An empty block takes a step without a
+    message.
     """
     segment = max(float(blocks.min()), _SEGMENT)
     parts = [_segments(float(block), segment) for block in blocks]
@@ -47,7 +48,7 @@ def _segments(block: float, segment: float) -> Blocks:
 
 
 def pairwise(p: int, blocks: Blocks) -> Rounds:
-    """Send one's own block to r + 1, r + 2 and so on."""
+    """Send the own block to r + 1, r + 2 and so on."""
     ranks = np.arange(p)
     for step in range(1, p):
         yield one(ranks, (ranks + step) % p, blocks)
@@ -61,14 +62,14 @@ def xor(p: int, blocks: Blocks) -> Rounds:
 
 
 def linear(p: int, blocks: Blocks) -> Rounds:
-    """Send the own block to all others at once."""
+    """Send the own block to all others concurrently."""
     source, target = np.divmod(np.arange(p * p), p)
     other = source != target
     yield one(source[other], target[other], blocks[source[other]])
 
 
 def recursive_doubling(p: int, blocks: Blocks) -> Rounds:
-    """Exchange all that one has with r xor 1, 2, 4 and so on."""
+    """Exchange all blocks held with r xor 1, 2, 4 and so on."""
     before = np.concatenate(([0.0], np.cumsum(blocks)))
 
     def payload(begin: Ranks, end: Ranks) -> Blocks:
@@ -78,7 +79,7 @@ def recursive_doubling(p: int, blocks: Blocks) -> Rounds:
 
 
 def bruck(p: int, blocks: Blocks) -> Rounds:
-    """Send all that one has, and that is lacking there, to r - 1, r - 2, r - 4 and so on."""
+    """Send the blocks that the target lacks to r - 1, r - 2, r - 4 and so on."""
     ranks = np.arange(p)
     before = np.concatenate(([0.0], np.cumsum(np.concatenate((blocks, blocks)))))
     for mask in bits(p):
@@ -87,7 +88,7 @@ def bruck(p: int, blocks: Blocks) -> Rounds:
 
 
 def neighbour_exchange(p: int, blocks: Blocks) -> Rounds:
-    """Exchange pairs of blocks with the two neighbours in turn; a ring where the ranks are odd in number."""
+    """Exchange pairs of blocks with both neighbours alternately; a ring for an odd number of ranks."""
     if p % 2:
         yield from ring(p, blocks)
         return

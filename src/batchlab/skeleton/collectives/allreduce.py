@@ -1,6 +1,6 @@
 """Reduce to all ranks.
 
-Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005; the ring is that of Patarasuk and Yuan, JPDC 69(2), 2009.
+Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005; the ring is from Patarasuk and Yuan, JPDC 69(2), 2009.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ def rabenseifner(p: int, size: float, unit: float) -> Rounds:
 
 
 def rabenseifner_linear(p: int, size: float, unit: float) -> Rounds:
-    """Halve the vector between partners, the farthest first, then send the parts to all at once.
+    """Halve the vector between partners, farthest first, then send the parts to all ranks concurrently.
 
     For powers of two. Parts have equal numbers of elements, rounded up.
     """
@@ -49,7 +49,7 @@ def rabenseifner_linear(p: int, size: float, unit: float) -> Rounds:
 
 
 def ring(p: int, size: float, unit: float) -> Rounds:
-    """Reduce and scatter blocks round a ring, then gather them round it."""
+    """Reduce and scatter blocks around a ring, then gather them around the ring."""
     ranks, blocks = np.arange(p), even_blocks(p, size, unit)
     for step in range(p - 1):
         yield one(ranks, (ranks + 1) % p, blocks[(ranks - step) % p])
@@ -64,7 +64,7 @@ def reduce_broadcast(p: int, size: float, unit: float) -> Rounds:
 
 
 def even_blocks(p: int, size: float, unit: float) -> Blocks:
-    """Divide a vector into p blocks of whole elements; the first ones have one element more (Open MPI)."""
+    """Divide a vector into p blocks of whole elements; the first blocks have one element more (Open MPI)."""
     whole, rest = divmod(size // unit, p)
     blocks: Blocks = np.array((whole + (np.arange(p) < rest)) * unit, np.float64)
     blocks[-1] += size - blocks.sum()

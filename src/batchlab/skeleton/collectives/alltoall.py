@@ -1,6 +1,6 @@
-"""Every rank sends to every rank (Bruck et al., IEEE TPDS 8(11), 1997; MPICH).
+"""All ranks send to all ranks (Bruck et al., IEEE TPDS 8(11), 1997; MPICH).
 
-``blocks[i, j]`` is what rank i sends to rank j.
+``blocks[i, j]`` is the number of bytes from rank i to rank j.
 """
 
 import numpy as np
@@ -28,18 +28,18 @@ def xor(p: int, blocks: Blocks) -> Rounds:
 
 
 def linear(p: int, blocks: Blocks) -> Rounds:
-    """Send to all others at once."""
+    """Send to all others concurrently."""
     yield from _at_once(p, blocks, range(1, p))
 
 
 def batches(p: int, blocks: Blocks) -> Rounds:
-    """Send to r - 1, r - 2, … at once, 32 at a time."""
+    """Send to r - 1, r - 2, … concurrently, in batches of 32."""
     for first in range(1, p, _BATCH):
         yield from _at_once(p, blocks, range(first, min(first + _BATCH, p)))
 
 
 def scattered(p: int, blocks: Blocks) -> Rounds:
-    """Send as `batches`, but no empty blocks (MPI_Alltoallv of MPICH)."""
+    """Send as in `batches`, without empty blocks (MPI_Alltoallv of MPICH)."""
     for sent in batches(p, blocks):
         some = sent.size > 0
         if some.any():

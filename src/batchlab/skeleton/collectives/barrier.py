@@ -28,12 +28,12 @@ def recursive_doubling(p: int) -> Rounds:
 
 
 def tree(p: int) -> Rounds:
-    """Report along a binomial tree, and be released along it."""
+    """Report along a binomial tree, and release along the same tree."""
     return allreduce.reduce_broadcast(p, 0.0, 1.0)
 
 
 def linear(p: int) -> Rounds:
-    """All report to rank 0, which then releases all at once."""
+    """All ranks report to rank 0, which then releases all of them."""
     others = np.arange(1, p)
     yield one(others, 0, 0.0)
     yield one(0, others, 0.0)

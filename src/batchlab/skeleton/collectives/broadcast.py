@@ -15,13 +15,13 @@ def binomial(p: int, size: float, root: int) -> Rounds:
 
 
 def linear(p: int, size: float, root: int) -> Rounds:
-    """Send from the root to all others at once."""
+    """Send from the root to all others concurrently."""
     others = np.delete(np.arange(p), root)
     yield one(root, others, size)
 
 
 def scatter_ring(p: int, size: float, root: int) -> Rounds:
-    """Scatter blocks along a binomial tree, then pass them round a ring (van de Geijn)."""
+    """Scatter blocks along a binomial tree, then pass them around a ring (van de Geijn)."""
     blocks = _blocks(p, size)
     yield from _scatter(p, blocks, root)
     ranks = np.arange(p)
@@ -43,7 +43,7 @@ def scatter_recursive_doubling(p: int, size: float, root: int) -> Rounds:
 
 
 def _blocks(p: int, size: float) -> Blocks:
-    """Give the bytes of each block: ⌈size / p⌉, the last ones smaller or empty."""
+    """Return the bytes of each block: ⌈size / p⌉, the last blocks are smaller or empty."""
     block = -(-size // p)
     return np.clip(size - block * np.arange(p), 0.0, block)
 

@@ -15,14 +15,14 @@ def linear(p: int, blocks: Blocks, root: int) -> Rounds:
 
 
 def scattered(p: int, blocks: Blocks, root: int) -> Rounds:
-    """Receive from the other ranks at once, but no empty blocks (MPI_Gatherv of MPICH)."""
+    """Receive from the other ranks concurrently, without empty blocks (MPI_Gatherv of MPICH)."""
     others = np.flatnonzero((np.arange(p) != root) & (blocks > 0))
     if others.size:
         yield one(others, root, blocks[others])
 
 
 def binomial(p: int, blocks: Blocks, root: int) -> Rounds:
-    """Receive what each subtree has along a binomial tree, the smallest first."""
+    """Receive the blocks of each subtree along a binomial tree, smallest first."""
     before = np.concatenate(([0.0], np.cumsum(np.roll(blocks, -root))))
     for mask in bits(p):
         receiver = np.arange(0, p - mask, 2 * mask)

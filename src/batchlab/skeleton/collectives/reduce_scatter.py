@@ -12,7 +12,7 @@ __all__ = ["pairwise", "recursive_doubling", "recursive_halving", "ring"]
 
 
 def pairwise(p: int, blocks: Blocks) -> Rounds:
-    """Send its block to r + 1, r + 2, … (MPICH, long vectors)."""
+    """Send the blocks of r + 1, r + 2, … to them (MPICH, long vectors)."""
     ranks = np.arange(p)
     for step in range(1, p):
         target = (ranks + step) % p
@@ -20,14 +20,14 @@ def pairwise(p: int, blocks: Blocks) -> Rounds:
 
 
 def ring(p: int, blocks: Blocks) -> Rounds:
-    """Pass partial sums of the blocks round a ring (Open MPI)."""
+    """Pass partial sums of the blocks around a ring (Open MPI)."""
     ranks = np.arange(p)
     for step in range(p - 1):
         yield one(ranks, (ranks + 1) % p, blocks[(ranks - step - 1) % p])
 
 
 def recursive_doubling(p: int, blocks: Blocks) -> Rounds:
-    """Exchange with r xor 1, 2, 4, … all blocks but those that the own subtree has (MPICH, any operation)."""
+    """Exchange with r xor 1, 2, 4, … all blocks except those of the own subtree (MPICH, any operation)."""
     before = np.concatenate(([0.0], np.cumsum(blocks)))
 
     def payload(begin: Ranks, end: Ranks) -> Blocks:

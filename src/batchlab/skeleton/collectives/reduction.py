@@ -16,7 +16,7 @@ def binomial(p: int, size: float, root: int, unit: float) -> Rounds:  # noqa: AR
 
 
 def linear(p: int, size: float, root: int, unit: float) -> Rounds:  # noqa: ARG001  # of its family
-    """Receive from the other ranks in turn, the last one first."""
+    """Receive from the other ranks in turn, last rank first."""
     for rank in reversed(range(p)):
         if rank != root:
             yield one(rank, root, size)
@@ -25,7 +25,7 @@ def linear(p: int, size: float, root: int, unit: float) -> Rounds:  # noqa: ARG0
 def rabenseifner(p: int, size: float, root: int, unit: float) -> Rounds:
     """Halve the vector between partners, then gather the parts along a binomial tree.
 
-    Vectors of fewer elements than q are filled up to q, as in SMPI.
+    Vectors with fewer elements than q are extended to q elements, as in SMPI.
     """
     fold = Fold(p, odd_stays=False)
     yield from fold.enter(size)
@@ -34,7 +34,7 @@ def rabenseifner(p: int, size: float, root: int, unit: float) -> Rounds:
         yield from each
     own, ranks = held[-1].copy(), fold.ranks.copy()
     if root not in ranks:
-        # The root was folded away: it takes the place of the first rank.
+        # The root was folded away: it replaces the first remaining rank.
         yield one(ranks[0], root, own[0])
         ranks[0] = root
     new, new_root = np.arange(fold.q), int(np.flatnonzero(ranks == root)[0])

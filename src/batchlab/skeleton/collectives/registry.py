@@ -1,4 +1,4 @@
-"""The algorithms by family and name, and which of them MPICH takes."""
+"""The algorithms by family and name, and MPICH's choice among them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["AUTOMATIC", "FAMILIES", "algorithm_of", "rounds_of"]
 
 AUTOMATIC = "mpich"
-"""The name by which the algorithm is chosen as MPICH does."""
+"""The name for MPICH's choice of an algorithm."""
 
 _MODULES: dict[str, ModuleType] = {
     "bcast": broadcast,
@@ -45,34 +45,34 @@ _MODULES: dict[str, ModuleType] = {
 FAMILIES: dict[str, dict[str, Callable[..., Rounds]]] = {
     family: {name: getattr(module, name) for name in module.__all__} for family, module in _MODULES.items()
 }
-"""Of each collective, its algorithms by name."""
+"""The algorithms of each collective by name."""
 
 _POWERS_OF_TWO = {("allgather", "xor"), ("alltoall", "xor"), ("allreduce", "rabenseifner_linear")}
 
 
 @dataclass(frozen=True)
 class Amounts:
-    """What the choice of an algorithm depends on."""
+    """The parameters of the choice of an algorithm."""
 
     p: int
     total: float
     """Bytes of the vector; of one block for alltoall; of all blocks for the others."""
     unit: float = 8.0
     even: bool = True
-    """Whether all blocks are equal; else MPICH has a call of its own, with a ``v`` in its name."""
+    """Whether all blocks are equal; otherwise MPICH has a separate call with a ``v`` in its name."""
 
     @property
     def is_power(self) -> bool:
-        """Whether the ranks are a power of two."""
+        """Whether the number of ranks is a power of two."""
         return self.p & (self.p - 1) == 0
 
     @property
     def is_short(self) -> bool:
-        """Whether there are fewer elements than ranks that exchange."""
+        """Whether there are fewer elements than exchanging ranks."""
         return self.total // self.unit < floor_power(self.p)
 
 
-# Bytes from which MPICH takes other algorithms, and ranks up to which it takes simple ones.
+# MPICH's thresholds in bytes for other algorithms, and in ranks for simple algorithms.
 _FEW_RANKS = 8
 _SHORT_BROADCAST, _LONG = 12_288, 524_288
 _SHORT_REDUCTION = 2048
@@ -131,26 +131,26 @@ _CHOICE: dict[str, Callable[[Amounts], str]] = {
 
 
 def algorithm_of(family: str, algorithm: str, p: int, total: float, *, unit: float, even: bool) -> str:
-    """Give the name of the algorithm that is run.
+    """Return the name of the algorithm to run.
 
     Parameters
     ----------
     family, algorithm
-        The collective; the algorithm by name, or ``"mpich"``: as MPICH 3 chooses.
+        The collective; the algorithm by name, or ``"mpich"`` for the choice of MPICH 3.
     p
-        The ranks.
+        Number of ranks.
     total
-        Bytes on which MPICH's choice depends.
+        The number of bytes that MPICH's choice depends on.
     unit
-        Bytes of an element of a reduction.
+        Bytes per element of a reduction.
     even
-        Whether all blocks are equal: else MPICH's choice is that of the calls with ``v``, as MPI_Alltoallv;
-        and Bruck's alltoall is for these only.
+        Whether all blocks are equal. Otherwise MPICH's choice is that for calls with ``v``, such as
+        MPI_Alltoallv, and Bruck's alltoall is invalid.
 
     Raises
     ------
     ApplicationError
-        If there is no such algorithm, or it is not for so many ranks.
+        If the algorithm is unknown, or does not support this number of ranks or unequal blocks.
     """
     known = FAMILIES[family]
     if algorithm == AUTOMATIC:
@@ -167,5 +167,5 @@ def algorithm_of(family: str, algorithm: str, p: int, total: float, *, unit: flo
 
 
 def rounds_of(family: str, algorithm: str, p: int, *arguments: Any) -> Rounds:  # noqa: ANN401  # by family
-    """Give the rounds of an algorithm; none for one rank."""
+    """Return the rounds of an algorithm; none for one rank."""
     return FAMILIES[family][algorithm](p, *arguments) if p > 1 else iter(())

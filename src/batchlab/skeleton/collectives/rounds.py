@@ -1,7 +1,7 @@
-"""Rounds of messages: what every algorithm of a collective gives.
+"""Rounds of messages: the output of every algorithm of a collective.
 
-In a round a rank posts all its receives, then all its sends, and waits for them; ranks without a message in a
-round know nothing of it. So the rounds of a rank are in order, and those of different ranks need not be.
+In a round, a rank posts all its receives, then all its sends, and waits for them; ranks without a message in
+a round are not involved. So the rounds of one rank are ordered, but those of different ranks are not.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ Blocks = npt.NDArray[np.float64]
 
 
 class Round(NamedTuple):
-    """Messages of one round: who sends to whom, and bytes of payload; arrays of equal length."""
+    """The messages of one round: senders, receivers, and bytes of payload; arrays of equal length."""
 
     source: Ranks
     target: Ranks
@@ -28,7 +28,7 @@ Rounds = Iterator[Round]
 
 
 def one(source: object, target: object, size: object) -> Round:
-    """Make a round of what broadcasts to equal lengths."""
+    """Create a round from arguments that broadcast to equal lengths."""
     pair = np.broadcast_arrays(
         np.atleast_1d(np.asarray(source, np.int64)),
         np.asarray(target, np.int64),
@@ -38,20 +38,20 @@ def one(source: object, target: object, size: object) -> Round:
 
 
 def bits(p: int) -> list[int]:
-    """Give 1, 2, 4, … below p."""
+    """Return the powers of two 1, 2, 4, … below p."""
     return [1 << bit for bit in range((p - 1).bit_length())]
 
 
 def floor_power(p: int) -> int:
-    """Give the greatest power of two that is at most p."""
+    """Return the greatest power of two that is at most p."""
     return 1 << (p.bit_length() - 1)
 
 
 def incomplete_doubling(p: int, payload: Callable[[Ranks, Ranks], Blocks]) -> Rounds:
-    """Recursive doubling for any number of ranks: subtrees that lack a partner are served within their tree.
+    """Recursive doubling for any number of ranks: subtrees without a partner are served within their tree.
 
-    As MPICH does it (MPI_Allgather, MPI_Reduce_scatter, scatter and doubling for MPI_Bcast). `payload` gives
-    the bytes that ranks of the trees ``[begin, end)`` send.
+    As in MPICH (MPI_Allgather, MPI_Reduce_scatter, scatter and doubling for MPI_Bcast). `payload` returns the
+    bytes that ranks of the trees ``[begin, end)`` send.
     """
     ranks = np.arange(p)
     for mask in bits(p):
@@ -71,7 +71,7 @@ def _within_trees(p: int, mask: int, got: Blocks) -> Rounds:
     served = tree + (p - tree - mask)
     for step in reversed(bits(mask)):
         partner = ranks ^ step
-        # The subtrees of this step; those before `served` have what the others lack.
+        # The subtrees of this step; those before `served` hold the data that the others lack.
         root = ranks // (2 * step) * (2 * step)
         bound = root + (served - tree)
         sends = lacks & (partner > ranks) & (ranks < bound) & (partner >= bound) & (partner < p)

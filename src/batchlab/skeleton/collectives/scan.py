@@ -8,7 +8,7 @@ __all__ = ["linear", "recursive_doubling"]
 
 
 def recursive_doubling(p: int, size: float) -> Rounds:
-    """Exchange partial sums with r xor 1, 2, 4, … where that is there (MPICH)."""
+    """Exchange partial sums with r xor 1, 2, 4, … if that rank exists (MPICH)."""
     ranks = np.arange(p)
     for mask in bits(p):
         here = ranks[(ranks ^ mask) < p]

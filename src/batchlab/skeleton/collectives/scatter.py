@@ -15,14 +15,14 @@ def linear(p: int, blocks: Blocks, root: int) -> Rounds:
 
 
 def scattered(p: int, blocks: Blocks, root: int) -> Rounds:
-    """Send to the other ranks at once, but no empty blocks (MPI_Scatterv of MPICH)."""
+    """Send to the other ranks concurrently, without empty blocks (MPI_Scatterv of MPICH)."""
     others = np.flatnonzero((np.arange(p) != root) & (blocks > 0))
     if others.size:
         yield one(root, others, blocks[others])
 
 
 def binomial(p: int, blocks: Blocks, root: int) -> Rounds:
-    """Send what each subtree needs along a binomial tree, the largest first (MPICH)."""
+    """Send the blocks of each subtree along a binomial tree, largest first (MPICH)."""
     before = np.concatenate(([0.0], np.cumsum(np.roll(blocks, -root))))
     for mask in reversed(bits(p)):
         sender = np.arange(0, p - mask, 2 * mask)
@@ -31,11 +31,11 @@ def binomial(p: int, blocks: Blocks, root: int) -> Rounds:
 
 
 def binomial_ascending(p: int, blocks: Blocks, root: int) -> Rounds:
-    """Likewise, the smallest subtree first (Open MPI's in-order tree)."""
+    """Send the blocks of each subtree along a binomial tree, smallest first (Open MPI's in-order tree)."""
     before = np.concatenate(([0.0], np.cumsum(np.roll(blocks, -root))))
     ranks = np.arange(p)
     depth = np.array([int(rank).bit_count() for rank in ranks])
-    # A rank sends once it has received: those near the root come first.
+    # A rank sends after it has received, so ranks near the root come first.
     for level in range(int(depth.max()) + 1):
         for mask in bits(p):
             sender = ranks[(depth == level) & (ranks % (2 * mask) == 0) & (ranks + mask < p)]
