@@ -1,4 +1,4 @@
-"""Workload models: jobs made up by published or plausible rules, the same for the same seed."""
+"""Synthetic workloads from published or plausible models, reproducible by a seed."""
 
 from batchlab.lazy import lazily
 

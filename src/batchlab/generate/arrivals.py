@@ -1,4 +1,4 @@
-"""Submission times after the slot weights of a log, corrected while they are made: AccaSim's generator."""
+"""Submit times with the slot weights of a log, corrected during generation as in AccaSim's generator."""
 
 from bisect import bisect_right
 
@@ -12,31 +12,31 @@ from batchlab.workload.calendar_time import CalendarTime
 __all__ = ["arrivals", "usual_period"]
 
 _YEAR = 365.25 * 86_400.0
-# A progress ratio of few jobs says little: it counts as if so many more had come as expected.
+# Regularisation of progress ratios with few jobs: both counts are increased by this number.
 _STEADY = 20.0
-# However far behind or ahead, the walk is never more than so many times slower or faster.
+# Bound on the factor by which the walk is slowed down or sped up.
 _STRONGEST = 4.0
-# So many years count as one, that the months can have their shares.
+# From this fraction of a year on, the period is a whole year, so that months can have their shares.
 _ALMOST_ONE = 0.5
 _DAY = 86_400.0
 _MONTHS_SEEN = 365 * _DAY
 
 
 def usual_period(times: Floats, jobs: int) -> float:
-    """Say over how long to spread jobs, so that they come about as often as in a log.
+    """Return the period over which jobs have about the same rate as in a log.
 
     Parameters
     ----------
     times
-        The log's submissions, seconds, in order.
+        The submit times in the log, seconds, in order.
     jobs
-        The number of jobs to make.
+        The number of jobs to generate.
 
     Returns
     -------
     float
-        Seconds. Of a log of a year or more, whole years (half a year and more count as one), since the
-        months could not have their shares in a part of a year.
+        Seconds. For a log of a year or more, whole years (half a year or more is rounded up to one), since
+        months cannot have their shares in a part of a year.
     """
     period = float(times[-1] - times[0])
     needed = period * jobs / len(times)
@@ -47,35 +47,35 @@ def usual_period(times: Floats, jobs: int) -> float:
 
 
 def arrivals(times: Floats, jobs: int, *, period: float, clock: CalendarTime, seed: int) -> Floats:
-    """Make submission times.
+    """Generate submit times.
 
     Parameters
     ----------
     times
-        The log's submissions, in seconds since 1970, in order.
+        The submit times in the log, seconds since 1970, in order.
     jobs
-        How many to make.
+        The number of jobs to generate.
     period
-        Over how long to spread them, seconds.
+        The period of the generated jobs, seconds.
     clock
-        By which people go where the machine stands.
+        The local clock of the machine.
     seed
-        The same seed gives the same times.
+        The same seed generates the same times.
 
     Returns
     -------
     array
-        Whole seconds since 1970, in order; the first is the log's first.
+        Whole seconds since 1970, in order; the first is that of the log.
     """
     begin, span = float(times[0]), float(times[-1] - times[0])
     points = _points(times, jobs, clock, seed)
     if span < _DAY:
-        # Such a log has no daily cycle to follow.
+        # Such a log has no daily cycle.
         return np.floor(begin + points * (period / jobs))
     shares = Shares.of(times, clock)
     if period < _MONTHS_SEEN:
         shares = shares.without_months()
-    # Jobs that come late are still given a half hour.
+    # Extend the half hours beyond the period for jobs that come late.
     slots = Slots.between(begin, begin + 2 * period + _DAY, clock)
     inside = int(period // HALF_HOUR) + 1
     wanted = weights(Slots(slots.first, *(places[:inside] for places in slots[1:])), shares)
@@ -87,21 +87,21 @@ def arrivals(times: Floats, jobs: int, *, period: float, clock: CalendarTime, se
 
 
 def _points(times: Floats, jobs: int, clock: CalendarTime, seed: int) -> Floats:
-    """Draw the jobs' places on the scale of weights, where the log's own jobs are 1 apart on average.
+    """Draw the positions of jobs on the scale of weights, on which the log's jobs have a mean distance of 1.
 
-    A log's interval between submissions is worth the weight of the half hours it lasted: an hour at night
-    less than one at noon. Drawn anew in any order, none is longer than the log's longest.
+    An interval between submissions in the log is measured by the weights of its half hours: an hour at night
+    counts less than an hour at noon. Resampled intervals are never longer than the log's longest.
     """
     intervals = _intervals(times, clock)
     drawn = intervals[stream(seed, "arrivals").integers(0, len(intervals), jobs)]
     drawn[0] = 0.0
     points = np.cumsum(drawn)
-    # The last job is to fall where the period ends, whatever was drawn.
+    # The last job is at the end of the period, whatever was drawn.
     return np.asarray(points * (jobs / points[-1]) if points[-1] > 0 else np.arange(jobs), dtype=np.float64)
 
 
 def _intervals(times: Floats, clock: CalendarTime) -> Floats:
-    """Give the log's intervals on the scale of weights."""
+    """Return the log's intervals on the scale of weights."""
     if times[-1] - times[0] < _DAY:
         return np.diff(times)
     slots = Slots.between(float(times[0]), float(times[-1]), clock)
@@ -110,11 +110,11 @@ def _intervals(times: Floats, clock: CalendarTime) -> Floats:
 
 
 def _walk(points: list[float], slots: Slots, expected: Floats, shares: Shares) -> list[float]:
-    """Walk through the half hours, and give the points that are reached at the edges between them.
+    """Return the points that are reached at the edges between half hours.
 
-    Each half hour is worth the jobs that are expected in it, divided by the progress: the product, over the
-    half hour of the day, the weekday and the month, of jobs made so far over jobs expected so far. So an
-    hour, day or month that is ahead is slowed down. The cost is that of the half hours, not of the jobs.
+    Each half hour advances by its expected number of jobs divided by the progress: the product, over the half
+    hour of the day, the weekday and the month, of the ratio of generated to expected jobs so far. So an hour,
+    day or month with too many jobs is slowed down. The cost is linear in half hours, not in jobs.
     """
     reached, done, total = [0.0], 0, 0.0
     last = points[-1]

@@ -1,4 +1,4 @@
-"""Half hours of the calendar: their half hour of the day, weekday and month, on the machine's own clock."""
+"""Half hours of the calendar: half hour of the day, weekday and month in the machine's local time."""
 
 from typing import NamedTuple
 
@@ -21,9 +21,9 @@ class Slots(NamedTuple):
     Parameters
     ----------
     first
-        The first one's number, counted from 1970.
+        The number of the first half hour since 1970.
     slot, weekday, month
-        Of each: the half hour of its day (0 to 47), its weekday (0 is Monday) and month (0 is January).
+        For each half hour: its index in the day (0 to 47), weekday (0 is Monday) and month (0 is January).
     """
 
     first: int
@@ -33,29 +33,29 @@ class Slots(NamedTuple):
 
     @classmethod
     def between(cls, begin: float, end: float, clock: CalendarTime) -> "Slots":
-        """Give the half hours that cover the time from ``begin`` to ``end``, seconds since 1970."""
+        """Return the half hours that cover the time from ``begin`` to ``end``, seconds since 1970."""
         first, last = int(begin // HALF_HOUR), int(end // HALF_HOUR)
         instants = np.arange(first, last + 1, dtype=np.float64) * HALF_HOUR
         return cls(first, *places(clock.read(instants)))
 
     @property
     def edges(self) -> Floats:
-        """The instants between which they lie, seconds since 1970: one more than there are slots."""
+        """The bounds of the half hours, seconds since 1970: one more than half hours."""
         return (self.first + np.arange(len(self.slot) + 1, dtype=np.float64)) * HALF_HOUR
 
 
 def places(seconds: Integers) -> tuple[Integers, Integers, Integers]:
-    """Give the half hour of the day, the weekday and the month of what a clock shows.
+    """Return the half hour of the day, the weekday and the month of local times.
 
     Parameters
     ----------
     seconds
-        As `CalendarTime.read` returns them.
+        As returned by `CalendarTime.read`.
 
     Returns
     -------
     tuple
-        Three arrays, counted from 0; weekdays from Monday.
+        Three arrays of indices from 0; weekdays from Monday.
     """
     months = seconds.astype("datetime64[s]").astype("datetime64[M]").astype(np.int64)
     return seconds % _DAY // HALF_HOUR, (seconds // _DAY + _EPOCH) % WEEKDAYS, months % MONTHS

@@ -1,4 +1,4 @@
-"""How like a log a generated workload is: shares of hours, weekdays and months, and the work of jobs."""
+"""Compare a generated workload with its log: shares of hours, weekdays and months, and the work of jobs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,19 +38,19 @@ _DIGITS = 3
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """What differs between a log and a workload made after it; ``str(comparison)`` is for people.
+    """The differences between a log and a generated workload; ``str(comparison)`` is a readable summary.
 
     Parameters
     ----------
     hours, weekdays, months
-        Tables with a row per place (``place``), and the columns ``real``, ``generated`` (percent of all
-        jobs) and ``difference`` (generated - real, percentage points). Each workload's header tells its
-        clock. Months have no rows where the log covers less than a year.
+        Tables with one row per hour, weekday or month (``place``), and the columns ``real``, ``generated``
+        (percent of all jobs) and ``difference`` (generated - real, percentage points). Local times follow the
+        header of each workload. Months have no rows if the log covers less than a year.
     distance
-        The greatest distance of the distribution functions of GFLOP per job: the statistic of the two-sample
-        test of Kolmogorov and Smirnov.
+        The maximum distance of the distribution functions of GFLOP per job: the statistic of the two-sample
+        Kolmogorov-Smirnov test.
     p_value
-        The probability of as great a distance if both samples were of one distribution.
+        The probability of a distance at least as large if both samples had the same distribution.
     """
 
     hours: pl.DataFrame
@@ -61,7 +61,7 @@ class Comparison:
 
     @property
     def largest(self) -> dict[str, float]:
-        """The largest difference, percentage points, by ``"hours"``, ``"weekdays"`` and ``"months"``."""
+        """The largest difference, percentage points, for ``"hours"``, ``"weekdays"`` and ``"months"``."""
         tables = {"hours": self.hours, "weekdays": self.weekdays, "months": self.months}
         return {
             name: float(np.abs(table["difference"].to_numpy()).max())
@@ -84,24 +84,24 @@ def compare(
     performance: Mapping[str, float] | None = None,
     performance_of_real: Mapping[str, float] | None = None,
 ) -> Comparison:
-    """Compare a workload with the log after which it was made.
+    """Compare a generated workload with its log.
 
     Parameters
     ----------
     real, generated
-        The log and the workload. Their headers say when they began, and in which time zone; where one of
-        them does not, it is taken to have begun when the other did.
+        The log and the workload. Their headers contain the start time and the time zone; if one has no start
+        time, the other's is used.
     performance
-        What one unit of each resource of the generated workload's machine does, in GFLOP per second;
-        ``{"core": 1.0}`` unless given.
+        The performance of one unit of each resource of the generated workload's machine, in GFLOP per second;
+        by default ``{"core": 1.0}``.
     performance_of_real
-        The same for the log's machine; as ``performance`` unless given.
+        The performance of the log's machine; by default that in ``performance``.
 
     Returns
     -------
     Comparison
-        GFLOP are compared in three digits, since run times are rounded; thousands of the log's jobs may have
-        the very same work, and a rounding of it would count as a difference.
+        GFLOP are compared with three digits, since run times are rounded; thousands of jobs in the log may
+        have identical work, of which rounding errors would count as differences.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def compare(
 
 
 def _placed(workload: Workload, otherwise: float) -> tuple[Floats, Floats, Floats]:
-    """Give the percentages of the hours, weekdays and months."""
+    """Return the percentages of hours, weekdays and months."""
     began = otherwise if workload.header.unix_start_time is None else origin(workload)
     slot, weekday, month = places(
         CalendarTime.of(workload.header).read(workload.jobs["submit_time"].to_numpy() + began)

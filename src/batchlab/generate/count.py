@@ -1,4 +1,4 @@
-"""How many jobs a generator is to make."""
+"""Checks of the number of jobs to generate."""
 
 import operator
 from typing import SupportsIndex
@@ -21,12 +21,12 @@ def count_of_jobs(jobs: SupportsIndex) -> int:
     Returns
     -------
     int
-        The same.
+        The number.
 
     Raises
     ------
     WorkloadError
-        If it is no whole number from 1 to 10^9.
+        If the argument is not a whole number from 1 to 10^9.
     """
     try:
         number = operator.index(jobs)

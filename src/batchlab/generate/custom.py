@@ -1,4 +1,4 @@
-"""Workloads of distributions that one chooses: arrivals, sizes, run times and estimates, each on its own."""
+"""Workloads from chosen distributions of arrivals, sizes, run times and estimates."""
 
 from typing import TYPE_CHECKING
 
@@ -29,36 +29,37 @@ def from_distributions(
     header: "Header | None" = None,
     seed: int = 0,
 ) -> Workload:
-    """Make independent jobs of given distributions, which are objects or specs.
+    """Generate independent jobs from distributions, which are objects or specs.
 
     Parameters
     ----------
     jobs
-        How many, from 1 to 10^9.
+        Number of jobs, from 1 to 10^9.
     arrival
-        The seconds from one submission to the next. The first job comes at 0.
+        The seconds between consecutive submissions. The first job is submitted at 0.
     size
         The number of tasks; rounded, and at least 1.
     run_time
-        Seconds; rounded to milliseconds, at least one.
+        Seconds; rounded to milliseconds, and at least 1 ms.
     overestimate
-        Requested over run time; what is below 1 counts as 1. Without it users know how long their jobs run.
+        Ratio of requested time to run time, at least 1. Without it, requested times equal run times.
     largest
-        Larger sizes are cut to this one.
+        Larger sizes are reduced to this one.
     header
-        What is to be known of the workload.
+        The header of the workload.
     seed
-        The same seed gives the same jobs; each distribution draws from a stream of its own.
+        The same seed generates the same jobs; each distribution has its own random stream.
 
     Returns
     -------
     Workload
-        In the order of submission.
+        Sorted by submission.
 
     Raises
     ------
     WorkloadError
-        If a distribution has no ``sample``, or gives what are no numbers >= 0 or not as many as asked for.
+        If a distribution has no ``sample``, or returns a wrong number of values or values that are no numbers
+        >= 0.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How often jobs come at each half hour of the day, weekday and month: the slot weights of a log."""
+"""Slot weights: the rates of submissions at each half hour of the day, weekday and month of a log."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,14 +14,14 @@ __all__ = ["Shares", "weights"]
 _SHAPE = (SLOTS, WEEKDAYS, MONTHS)
 _ROUNDS = 50
 _WEEK, _YEAR = 7 * 86_400.0, 365 * 86_400.0
-# Half a job more for each place, so that no half hour is impossible.
+# Half a job is added to each count, so that no half hour is impossible.
 _PRIOR = 0.5
 
 
 class Shares(NamedTuple):
-    """What part of the jobs falls on each half hour of the day, weekday and month; each adds up to 1.
+    """The fractions of jobs for each half hour of the day, weekday and month; each array sums to 1.
 
-    Weekdays and months are None where the log covers less than a week, or than a year.
+    Weekdays and months are None if the log covers less than a week, or less than a year.
     """
 
     slot: Floats
@@ -30,7 +30,7 @@ class Shares(NamedTuple):
 
     @classmethod
     def of(cls, times: Floats, clock: CalendarTime) -> "Shares":
-        """Count them in a log, given its submissions in seconds since 1970."""
+        """Compute the shares of a log from its submit times in seconds since 1970."""
         period = times[-1] - times[0]
         slot, weekday, month = places(clock.read(times))
         return cls(
@@ -40,29 +40,29 @@ class Shares(NamedTuple):
         )
 
     def without_months(self) -> "Shares":
-        """Give the shares of the half hours and weekdays alone."""
+        """Return the shares of half hours and weekdays only."""
         return self._replace(month=None)
 
 
 def weights(slots: Slots, shares: Shares) -> Floats:
-    """Weigh half hours such that half hours of the day, weekdays and months get their shares.
+    """Return weights of half hours, such that half hours of the day, weekdays and months have their shares.
 
-    The weight of a half hour is the product of a factor for its place in the day, one for its weekday and
-    one for its month. They are found by iterative proportional fitting (W. E. Deming and F. F. Stephan, Ann.
-    Math. Statist. 11(4), 1940), so that on these very half hours, of which there may be more Mondays than
-    Sundays, the sums are as wanted.
+    The weight of a half hour is the product of factors for its time of day, its weekday and its month. The
+    factors are computed by iterative proportional fitting (W. E. Deming and F. F. Stephan, Ann. Math.
+    Statist. 11(4), 1940), so that the sums are exact on the given half hours, which may have more Mondays
+    than Sundays.
 
     Parameters
     ----------
     slots
         The half hours.
     shares
-        What each place is to get. Places that are not among the half hours get nothing.
+        The shares. Those of times that do not occur in the half hours are dropped.
 
     Returns
     -------
     array
-        One weight for each half hour; they add up to 1.
+        One weight per half hour; they sum to 1.
     """
     cells = np.ravel_multi_index((slots.slot, slots.weekday, slots.month), _SHAPE)
     count = np.bincount(cells, minlength=SLOTS * WEEKDAYS * MONTHS).reshape(_SHAPE).astype(np.float64)
@@ -72,7 +72,7 @@ def weights(slots: Slots, shares: Shares) -> Floats:
 
 
 def _fit(cells: Floats, wanted: Sequence[tuple[int, Floats]]) -> Floats:
-    """Scale the cells along each axis in turn until the sums along all of them are as wanted."""
+    """Scale the cells along each axis in turn until the sums along all axes have the target values."""
     for _ in range(_ROUNDS):
         for axis, share in wanted:
             others = tuple(other for other in range(len(_SHAPE)) if other != axis)

@@ -1,7 +1,7 @@
-"""The workload of ``batchlab demo``: small, and of the shape that real logs have.
+"""The workload of ``batchlab demo``: small, with the typical shape of real logs.
 
-Not a published model and not for publications: each ingredient follows what the literature reports, with
-round numbers in place of fitted ones.
+Not a published model, and not for publications: each component follows reports in the literature, with round
+numbers instead of fitted ones.
 """
 
 import numpy as np
@@ -25,34 +25,34 @@ Integers = npt.NDArray[np.int64]
 
 
 def demo_system() -> System:
-    """Describe the machine of the demonstration: 32 nodes of 8 cores."""
+    """Return the machine of the demonstration: 32 nodes with 8 cores."""
     return System.homogeneous(nodes=_NODES, resources={"core": _CORES}, name="demo")
 
 
 def demo_workload(jobs: int = 2000, *, seed: int = 0) -> Workload:
-    """Make up a workload that offers `demo_system` 90 % of what it can do.
+    """Generate a workload with an offered load of 90 % on `demo_system`.
 
-    - Jobs arrive by a Poisson process whose rate follows the hour: four times as many at 2 p.m. as at 2 a.m.
-    - Sizes are powers of two, three times in four; a quarter of the jobs need one core.
+    - Arrivals are a Poisson process with a daily cycle: the rate at 2 p.m. is four times that at 2 a.m.
+    - Sizes are powers of two for three quarters of the jobs; a quarter of the jobs need one core.
     - Run times are lognormal, longer for wider jobs.
-    - Users ask for a round time that covers the run, often a far longer one.
+    - Requested times are round and cover the run time, often by far.
 
     Parameters
     ----------
     jobs
         The number of jobs, at least 1.
     seed
-        The same seed gives the same jobs.
+        The same seed generates the same jobs.
 
     Returns
     -------
     Workload
-        With a column ``user_id`` besides the usual ones. Times are whole seconds.
+        With an additional column ``user_id``. Times are whole seconds.
 
     Raises
     ------
     WorkloadError
-        ``jobs`` is below 1.
+        If ``jobs`` is below 1.
 
     References
     ----------
@@ -73,7 +73,7 @@ def demo_workload(jobs: int = 2000, *, seed: int = 0) -> Workload:
         "run_time": run_time,
         "requested_time": _requested_times(random, run_time),
         "tasks": tasks,
-        # A few users send most of the jobs.
+        # A few users submit most of the jobs.
         "user_id": np.minimum(random.zipf(1.6, jobs), 40),
     }
     return Workload.from_table(pl.DataFrame(table), invalid="raise")
@@ -93,7 +93,7 @@ def _run_times(random: np.random.Generator, tasks: Integers) -> Integers:
 
 
 def _arrivals(random: np.random.Generator, jobs: int, period: float) -> Integers:
-    """Spread the jobs over the period, as densely at each hour as the day's cycle wants."""
+    """Distribute the jobs over the period according to the daily cycle."""
     grid = np.linspace(0, period, 4096)
     hour = (grid / 3600 + 8) % 24
     expected = np.cumsum(1 + 0.6 * np.cos((hour - 14) / 24 * 2 * np.pi))
@@ -103,7 +103,7 @@ def _arrivals(random: np.random.Generator, jobs: int, period: float) -> Integers
 
 
 def _requested_times(random: np.random.Generator, run_time: Integers) -> Integers:
-    """Choose the next round time, or one up to four rounds longer."""
+    """Choose the next round time, or one of the four following."""
     least = np.searchsorted(_ROUND_TIMES, run_time)
     longer = random.choice(5, size=len(run_time), p=[0.3, 0.25, 0.2, 0.15, 0.1])
     return np.asarray(_ROUND_TIMES[np.minimum(least + longer, len(_ROUND_TIMES) - 1)])

@@ -1,22 +1,22 @@
-"""The model of Feitelson (1996): small jobs, powers of two, long runs of wide jobs, and jobs run repeatedly.
+"""The model of Feitelson (1996): small jobs, powers of two, long runs of wide jobs, and repeated jobs.
 
-After D. G. Feitelson, "Packing schemes for gang scheduling", JSSPP 1996, LNCS 1162, and the description of
+Based on D. G. Feitelson, "Packing schemes for gang scheduling", JSSPP 1996, LNCS 1162, and the description of
 the model in the Parallel Workloads Archive (``m_feitelson96``):
 
-- **Size.** Harmonic of order `size_order`: n with a probability as n^-1.5, "hand-tailored to further
-  emphasize small sizes and powers of two": here powers of two are `emphasis` times as likely as that.
-- **Run time.** Hyper-exponential of two stages, whose parameters depend on the size, so that wide jobs tend
-  to run longer: the mean is `short_mean` with the probability p(n) = `short_share` - `short_share_slope` × n
-  / nodes, else `long_mean`; both in units of `time_unit`.
-- **Repetition.** A job is run a number of times that is harmonic of order `repetition_order`, each run
-  submitted when the one before has ended, with the same size and run time.
-- **Arrival.** Poisson; the rate is such that the jobs offer the machine a given load.
+- **Size.** Harmonic of order `size_order`: the probability of n is proportional to n^-1.5, "hand-tailored to
+  further emphasize small sizes and powers of two": here powers of two are `emphasis` times as likely.
+- **Run time.** Hyper-exponential with two stages and parameters that depend on the size, so that wide jobs
+  tend to run longer: the mean is `short_mean` with the probability p(n) = `short_share` - `short_share_slope`
+  × n / nodes, else `long_mean`; both in units of `time_unit`.
+- **Repetition.** The number of runs of a job is harmonic of order `repetition_order`; each run is submitted
+  when the previous one has ended, with the same size and run time.
+- **Arrival.** Poisson, with the rate that yields a given offered load.
 
-How sure the numbers are: the order 1.5, that run times grow with the size, and the repetition were checked
-against the archive's description. That the run times are hyper-exponential, their numbers (1, 7, 0.95, 0.2),
-the order 2.5 and that a run keeps its time are as the paper is generally quoted, and could not be checked
-against it. The archive gives no number for the emphasis, and no unit of time: `emphasis` and `time_unit` are
-ours.
+Reliability of the numbers: the order 1.5, the growth of run times with the size, and the repetition were
+checked against the archive's description. The hyper-exponential run times with their numbers (1, 7, 0.95,
+0.2), the order 2.5 and the constant time of repeated runs are as usually quoted, and could not be
+checked against the paper. The archive specifies neither the emphasis nor the unit of time: `emphasis` and
+`time_unit` are our choices.
 """
 
 from dataclasses import dataclass
@@ -39,18 +39,18 @@ _MOST_NODES = 2**20
 
 @dataclass(frozen=True)
 class FeitelsonParameters:
-    """The parameters of the model; the module's description says how sure they are.
+    """The parameters of the model; the module's docstring describes their reliability.
 
     Parameters
     ----------
     size_order, emphasis
-        Of the sizes.
+        Parameters of the sizes.
     short_mean, long_mean, short_share, short_share_slope
-        Of the run times.
+        Parameters of the run times.
     time_unit
-        What the means are counted in, seconds.
+        The unit of the means, seconds.
     repetition_order, most_repetitions
-        Of the number of runs.
+        Parameters of the number of runs.
     """
 
     size_order: float = 1.5
@@ -64,7 +64,7 @@ class FeitelsonParameters:
     most_repetitions: int = 1000
 
     def size_probabilities(self, nodes: int) -> Floats:
-        """Give the probabilities of the sizes 1, 2, …, ``nodes``."""
+        """Return the probabilities of the sizes 1, 2, …, ``nodes``."""
         size = np.arange(1, nodes + 1)
         likely = Harmonic(self.size_order, nodes).probabilities * np.where(
             size & (size - 1), 1, self.emphasis
@@ -80,27 +80,28 @@ def feitelson(
     parameters: FeitelsonParameters | None = None,
     seed: int = 0,
 ) -> Workload:
-    """Make a workload by the model of Feitelson.
+    """Generate a workload with Feitelson's model.
 
     Parameters
     ----------
     jobs
-        How many runs in all, from 1 to 10^9.
+        Total number of runs, from 1 to 10^9.
     nodes
-        The machine's size: no job is larger.
+        The size of the machine, which bounds the size of jobs.
     load
-        What part of the machine the jobs ask for while they arrive, above 0.
+        Offered load during the arrivals, above 0.
     parameters
-        Other parameters.
+        Parameters that replace the defaults.
     seed
-        The same seed gives the same jobs.
+        The same seed generates the same jobs.
 
     Returns
     -------
     Workload
-        Times are whole seconds. A log cannot wait for a job to end: each repetition is submitted when the run
-        before would end if it started at once. ``preceding_job_id`` names that run (-1: none) for simulators
-        that can wait, ``application_id`` the job that is repeated. The requested time is the run time.
+        Times are whole seconds. A log cannot express a wait for the end of a job: each repetition is
+        submitted when the previous run would end if it started immediately. ``preceding_job_id`` is the
+        number of that run (-1: none) for simulators that can wait, ``application_id`` the number of the
+        repeated job. The requested time is the run time.
 
     Raises
     ------
@@ -133,7 +134,7 @@ def feitelson(
 
 
 def _runs(given: FeitelsonParameters, jobs: int, nodes: int, load: float, seed: int) -> pl.DataFrame:
-    """Give all runs, those of one job one after the other."""
+    """Return all runs; the runs of a job are consecutive."""
     harmonic = Harmonic(given.repetition_order, given.most_repetitions)
     repetitions = harmonic.sample(stream(seed, "repetitions"), jobs).astype(np.int64)
     distinct = int(np.searchsorted(np.cumsum(repetitions), jobs)) + 1
@@ -156,7 +157,7 @@ def _runs(given: FeitelsonParameters, jobs: int, nodes: int, load: float, seed: 
 
 
 def _numbered(table: pl.DataFrame) -> pl.DataFrame:
-    """Give each run its number in the order of submission, and that of the run before it."""
+    """Add the number of each run in the order of submission, and that of the previous run of the job."""
     numbered = table.with_columns(job_id=pl.int_range(1, pl.len() + 1, dtype=pl.Int64))
     before = pl.col("job_id").sort_by("run").shift(1).over("application_id", order_by="run")
     return numbered.with_columns(preceding_job_id=before.fill_null(-1)).drop("run")

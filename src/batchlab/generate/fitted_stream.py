@@ -1,7 +1,7 @@
-"""Streams of jobs whose distributions were fitted to a log's: several instances of what might have come.
+"""Streams of jobs with distributions fitted to a log: several instances of plausible submissions.
 
-The third way to an input stream in the literature on the adequacy of models of job management: each
-parameter of a job is a random variable, whose law comes from the analysis of a log.
+The third kind of input stream in the literature on the adequacy of models of job management: each parameter
+of a job is a random variable with a distribution estimated from a log.
 """
 
 import operator
@@ -28,35 +28,35 @@ if TYPE_CHECKING:
 __all__ = ["FittedStream", "fit_stream"]
 
 _FEWEST_JOBS = 2
-# The uniform ones begin and end where the numbers do, which favours them.
+# The uniform families are excluded: their bounds equal those of the data, which favours them.
 _FAMILIES = ("expon", "gamma", "lognorm", "pareto", "weibull")
 _LAWS = ("arrival", "size", "run_time", "requested_time")
 
 
 @dataclass(frozen=True, eq=False)
 class FittedStream:
-    """The laws of a log's jobs, and the streams that follow them; ``str(fitted)`` is for people.
+    """The distributions of a log's jobs, and streams drawn from them; ``str(fitted)`` is a readable summary.
 
-    Other laws take their places by ``dataclasses.replace``, as ``size=Empirical(log.jobs["tasks"])``.
+    Use ``dataclasses.replace`` to change a distribution, as ``size=Empirical(log.jobs["tasks"])``.
 
     Parameters
     ----------
     jobs
-        How many the log has, and an instance gets.
+        Number of jobs in the log, and by default in each instance.
     arrival
-        The seconds from one submission to the next.
+        The seconds between consecutive submissions.
     size
         The number of processors.
     run_time
         Seconds.
     requested_time
-        Seconds; of a job, given that it is at least the run time.
+        Seconds; drawn per job under the condition that it is at least the run time.
     largest
         The largest job.
     fits
-        What `fit` found for ``arrival``, ``run_time`` and ``requested_time``, where it could fit something.
+        The results of `fit` for ``arrival``, ``run_time`` and ``requested_time``, if a fit was possible.
     header
-        Of each instance.
+        The header of each instance.
     """
 
     jobs: int
@@ -69,21 +69,21 @@ class FittedStream:
     header: Header
 
     def instances(self, count: SupportsIndex, *, seed: int = 0, jobs: int | None = None) -> "list[Workload]":
-        """Make several streams of the same laws.
+        """Draw several streams from the same distributions.
 
         Parameters
         ----------
         count
-            How many, >= 0.
+            Number of streams, >= 0.
         seed
-            The same seed gives the same streams, and the first of many are those of few.
+            The same seed generates the same streams; the first streams do not depend on the count.
         jobs
-            Of each; as many as the log has unless given.
+            Number of jobs per stream; by default that of the log.
 
         Returns
         -------
         list
-            Workloads, independent of each other.
+            Independent workloads.
 
         Raises
         ------
@@ -114,7 +114,7 @@ class FittedStream:
         return replace(made, jobs=made.jobs.with_columns(requested_time=requested))
 
     def _requested(self, run_time: Floats, seed: int) -> Floats:
-        """Draw requested times, whole seconds, again where they are below the run time; at last take that."""
+        """Draw requested times, in whole seconds and not below the run time (its value as a last resort)."""
         random = stream(seed, "requested_time")
         requested = drawn_again(
             np.zeros(len(run_time)),
@@ -133,24 +133,25 @@ def fit_stream(
 ) -> FittedStream:
     """Fit distributions to the arrivals, sizes, run times and requested times of a log's jobs.
 
-    Each is the best of some families, by maximum likelihood, between the least and the greatest number of
-    the log; the share of zeros is one by itself. Sizes follow Lublin's model with the log's numbers. The four
-    are independent of each other, but that no job asks for less time than it runs, and so are jobs; where a
-    day's rhythm matters, use `like`.
+    Each distribution is the best of several families, by maximum likelihood, truncated to the range of the
+    log; zeros have a separate probability. Sizes follow Lublin's model with parameters from the log. The four
+    distributions are independent, except that no job requests less than its run time, and jobs are
+    independent of each other; if the daily cycle matters, use `like`.
 
     Parameters
     ----------
     log
         At least 2 jobs.
     families
-        Those to try, of which `fit` knows; exponential, gamma, lognormal, Pareto and Weibull unless given.
+        The families to try, as for `fit`; by default exponential, gamma, lognormal, Pareto and Weibull.
     by
-        What is best, as for `fit`; the distance, since the least AIC may miss the mean by far.
+        The criterion, as for `fit`; by default the distance, since the model with the least AIC may have a
+        very different mean.
 
     Returns
     -------
     FittedStream
-        Of which ``instances`` makes workloads.
+        The fitted stream; ``instances`` generates workloads.
 
     Raises
     ------
@@ -191,7 +192,7 @@ def fit_stream(
 
 
 def _law(values: Floats, families: Sequence[str], by: Criterion) -> tuple[Distribution, Fit | None]:
-    """Find the law of numbers from 0 on, of which many may be 0."""
+    """Fit a distribution to numbers >= 0, many of which may be 0."""
     above = values[values > 0]
     share = 1 - len(above) / len(values)
     if not above.size:
@@ -203,7 +204,7 @@ def _law(values: Floats, families: Sequence[str], by: Criterion) -> tuple[Distri
 
 
 def _sizes(log: "Workload") -> Integers:
-    """Give the processors of each job: its cores, where it asks for cores."""
+    """Return the processors of each job: its cores if it requests cores, else its tasks."""
     tasks = log.jobs["tasks"].to_numpy()
     if "core" in log.resources:
         tasks = tasks * log.jobs["core"].to_numpy()
@@ -211,7 +212,7 @@ def _sizes(log: "Workload") -> Integers:
 
 
 def _header(log: "Workload") -> Header:
-    """Keep what says how large the machine is."""
+    """Return a header with the size of the machine."""
     known = log.header
     fields = {"MaxNodes": known.max_nodes, "MaxProcs": known.max_processors}
     given = {label: value for label, value in fields.items() if value is not None}

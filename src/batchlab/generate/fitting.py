@@ -1,4 +1,4 @@
-"""Which distribution numbers come from: families fitted by maximum likelihood, and compared."""
+"""Fit families of distributions to numbers by maximum likelihood, and compare them."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -30,19 +30,19 @@ _FEWEST = 2
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What `fit` found; ``str(fit)`` is for people.
+    """The result of `fit`; ``str(fit)`` is a readable summary.
 
     Parameters
     ----------
     best
-        The distribution that is best by the criterion.
+        The best distribution by the criterion.
     distributions
-        All that were fitted, by family.
+        All fitted distributions, by family.
     table
-        A row per family, the best first: ``family``, ``distribution`` (as text, in four digits),
-        ``log_likelihood``, ``aic`` (Akaike's criterion: twice the number of parameters less twice the
-        log-likelihood), ``distance`` and ``p_value`` (of the one-sample test of Kolmogorov and Smirnov; the
-        p-value is too large, since the parameters come from the same numbers).
+        A row per family, best first: ``family``, ``distribution`` (as text, with four digits),
+        ``log_likelihood``, ``aic`` (Akaike's criterion: twice the number of parameters minus twice the
+        log-likelihood), ``distance`` and ``p_value`` (of the one-sample Kolmogorov-Smirnov test; the p-value
+        is too large, since the parameters are estimated from the same numbers).
     """
 
     best: Distribution
@@ -72,27 +72,27 @@ def fit(
     *,
     by: Criterion = "aic",
 ) -> Fit:
-    """Fit families of distributions to numbers by maximum likelihood, and say which describes them best.
+    """Fit families of distributions to numbers by maximum likelihood, and determine the best one.
 
     Parameters
     ----------
     values
-        Numbers above 0, not all alike, such as run times or the intervals between submissions.
+        Numbers above 0, not all equal, such as run times or the intervals between submissions.
     families
-        Those to try: ``"expon"``, ``"gamma"``, ``"lognorm"``, ``"loguniform"``, ``"pareto"``,
-        ``"uniform"``, ``"weibull"``; all of them unless given.
+        The families to try: ``"expon"``, ``"gamma"``, ``"lognorm"``, ``"loguniform"``, ``"pareto"``,
+        ``"uniform"``, ``"weibull"``; by default all of them.
     by
-        What is best: the least ``"aic"``, or the least ``"distance"`` of the distribution functions.
+        The criterion: the least ``"aic"``, or the least ``"distance"`` of the distribution functions.
 
     Returns
     -------
     Fit
-        With the distributions, which generators take.
+        With the distributions, which generators accept.
 
     Raises
     ------
     WorkloadError
-        If a family is unknown, or the numbers are none to fit.
+        If a family is unknown, or the numbers cannot be fitted.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def _spec(family: str, distribution: Distribution) -> str:
     return f"{family}({', '.join(f'{name}={value:.4g}' for name, value in vars(distribution).items())})"
 
 
-# Each gives the distribution, and SciPy's of the same parameters for its density.
+# Each function returns the distribution, and SciPy's equivalent for its density.
 _Fitted = tuple[Distribution, Any]
 
 
@@ -210,4 +210,4 @@ FAMILIES: Mapping[str, Callable[[Floats], _Fitted]] = MappingProxyType(
         "weibull": _weibull,
     }
 )
-"""The families that `fit` knows."""
+"""The families of `fit`."""

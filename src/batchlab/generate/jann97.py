@@ -1,13 +1,14 @@
 """The model of Jann et al. (1997): hyper-Erlang intervals and run times per range of sizes, fitted to a log.
 
-After J. Jann, P. Pattnaik, H. Franke, F. Wang, J. Skovira, J. Riodan, "Modeling of workload in MPPs", JSSPP
-1997, LNCS 1291. Jobs are classed by size: 1, 2, 3-4, 5-8, and so on up to powers of two. In each class the
-intervals between submissions and the run times are hyper-Erlang of common order: Erlang of order n with the
-rate λ1 with the probability p, else with the rate λ2. The four parameters of each are those of the least
-order that has the first three moments of the data.
+Based on J. Jann, P. Pattnaik, H. Franke, F. Wang, J. Skovira, J. Riodan, "Modeling of workload in MPPs",
+JSSPP 1997, LNCS 1291. Jobs are classified by size: 1, 2, 3-4, 5-8, and so on up to powers of two. In each
+class, the intervals between submissions and the run times are hyper-Erlang of common order: Erlang of order n
+with the rate λ1 with the probability p, else with the rate λ2. The four parameters of each match the first
+three moments of the data with the least possible order.
 
-The paper's table of parameters (of the SP2 at Cornell) could not be checked, and is not here: `JannModel.fit`
-takes them from a log, as the paper did, and a `JannModel` by hand takes any others.
+The paper's table of parameters (of the SP2 at Cornell) could not be checked, and is not included:
+`JannModel.fit` estimates parameters from a log, as in the paper, and a `JannModel` can be created with any
+others.
 """
 
 from collections.abc import Sequence
@@ -29,23 +30,23 @@ __all__ = ["HyperErlang", "JannClass", "JannModel", "jann"]
 
 _HIGHEST_ORDER = 200
 _FEWEST_JOBS = 4
-# How far moments may be from those asked for, relative; and what is equal but for rounding.
+# Relative tolerance of moments, and factor for equality up to rounding.
 _EXACT = 1e-7
 _ALMOST = 1 + 1e-9
 
 
 @dataclass(frozen=True)
 class HyperErlang:
-    """Erlang of one order with one of two rates.
+    """A mixture of two Erlang distributions of the same order with different rates.
 
     Parameters
     ----------
     order
         The number of exponential stages of both, at least 1.
     probability
-        That of the first rate.
+        The probability of the first rate.
     rates
-        Per second, of one stage; the mean is the order over the rate.
+        The rates per second of one stage; the mean is the order divided by the rate.
     """
 
     order: int
@@ -60,19 +61,19 @@ class HyperErlang:
 
     @classmethod
     def of_moments(cls, first: float, second: float, third: float) -> "HyperErlang":
-        """Find the distribution with these moments about 0, of the least order that has one.
+        """Return the distribution with these moments about 0, of the least possible order.
 
-        With the order n, the k-th moment over n (n+1) … (n+k-1) is the mean of (1/λ)^k: so 1/λ1 and 1/λ2 are
-        the roots of a quadratic equation (M. A. Johnson and M. R. Taaffe, Stochastic Models 5(4), 1989).
-        Where no order up to 200 has all three moments, the third is raised to what the least order for the
-        first two allows.
+        With the order n, the k-th moment divided by n (n+1) … (n+k-1) is the mean of (1/λ)^k: so 1/λ1 and
+        1/λ2 are the roots of a quadratic equation (M. A. Johnson and M. R. Taaffe, Stochastic Models 5(4),
+        1989). If no order up to 200 matches all three moments, the third is raised to the minimum that the
+        least order for the first two allows.
 
         Raises
         ------
         WorkloadError
             If the moments are not those of positive numbers.
         """
-        # Of equal numbers rounding may leave the variance below 0.
+        # For equal numbers, rounding may make the variance negative.
         if not (first > 0 and second >= first * first / _ALMOST and third > 0):
             raise WorkloadError(
                 f"moments {first:g}, {second:g}, {third:g}; must be those of positive numbers (the "
@@ -80,11 +81,10 @@ class HyperErlang:
             )
         for order in range(1, _HIGHEST_ORDER + 1):
             found = _of_order(order, first, second, third)
-            # At the edge of what an order admits rounding is magnified; the next one is as good.
+            # At the bounds of an order, rounding errors are amplified; the next order is equally good.
             if found is not None and np.allclose(found.moments, (first, second, third), rtol=_EXACT, atol=0):
                 return found
-        # One more than the least order keeps away from equality, where the third moment would have to be
-        # infinite.
+        # One more than the least order avoids equality, for which the third moment would have to be infinite.
         least = first * first / max(second - first * first, first * first / _HIGHEST_ORDER)
         order = min(int(least) + 1, _HIGHEST_ORDER)
         second = max(second, first * first * (order + 1) / order * _ALMOST)
@@ -94,14 +94,14 @@ class HyperErlang:
 
     @classmethod
     def fit(cls, values: Sequence[float] | Floats) -> "HyperErlang":
-        """Find the one with the first three moments of numbers >= 0."""
+        """Return the distribution with the first three moments of numbers >= 0."""
         data = np.asarray(values, dtype=np.float64)
         if not data.size or not (data >= 0).all() or not data.any():
             raise WorkloadError("values: must be numbers >= 0, at least one of them above 0.")
         return cls.of_moments(*(float(np.mean(data**power)) for power in (1, 2, 3)))
 
     def moment(self, power: int) -> float:
-        """Give the mean of the numbers' power."""
+        """Return the moment of a given order about 0."""
         stages = float(np.prod(np.arange(self.order, self.order + power, dtype=np.float64)))
         first, second = (rate**-power for rate in self.rates)
         return stages * (self.probability * first + (1 - self.probability) * second)
@@ -113,11 +113,11 @@ class HyperErlang:
 
     @property
     def mean(self) -> float:
-        """The expectation."""
+        """The mean."""
         return self.moment(1)
 
     def sample(self, random: np.random.Generator, count: int) -> Floats:
-        """Draw so many numbers."""
+        """Draw `count` numbers."""
         rate = np.where(random.random(count) < self.probability, *self.rates)
         return np.asarray(random.gamma(self.order, 1.0, count) / rate, dtype=np.float64)
 
@@ -129,9 +129,9 @@ class JannClass:
     Parameters
     ----------
     sizes
-        Of which the numbers of processors are drawn; the paper's ranges end at powers of two.
+        The distribution of the numbers of processors; the paper's ranges end at powers of two.
     interval, run_time
-        The seconds between submissions of this class, and the run times.
+        The distributions of the seconds between submissions of this class, and of run times.
     """
 
     sizes: Distribution
@@ -151,12 +151,12 @@ class JannModel:
 
     @classmethod
     def fit(cls, workload: Workload) -> "JannModel":
-        """Take the parameters from a log; ranges of fewer than 4 jobs go to the next larger or smaller one.
+        """Estimate the parameters from a log; ranges of fewer than 4 jobs are merged with a neighbour.
 
         Raises
         ------
         WorkloadError
-            If the log has fewer than 4 jobs, or all of them come at once.
+            If the log has fewer than 4 jobs, or all are submitted at the same time.
         """
         check_workload(workload)
         size = workload.jobs["tasks"].to_numpy()
@@ -177,21 +177,21 @@ class JannModel:
 
 
 def jann(jobs: int, model: JannModel, *, seed: int = 0) -> Workload:
-    """Make a workload by the model of Jann et al.
+    """Generate a workload with the model of Jann et al.
 
     Parameters
     ----------
     jobs
-        How many, from 1 to 10^9.
+        Number of jobs, from 1 to 10^9.
     model
-        Its parameters, such as `JannModel.fit` finds.
+        Its parameters, for example from `JannModel.fit`.
     seed
-        The same seed gives the same jobs.
+        The same seed generates the same jobs.
 
     Returns
     -------
     Workload
-        Times are whole seconds, run times at least 1. The requested time is the run time, until
+        Times are whole seconds, run times at least 1. The requested time is the run time, unless
         :func:`estimates` is applied.
 
     Raises
@@ -245,14 +245,14 @@ def _class(workload: Workload, chosen: np.ndarray) -> JannClass:
     intervals = np.diff(np.sort(jobs["submit_time"].to_numpy()))
     return JannClass(
         Empirical(jobs["tasks"].to_numpy()),
-        # Jobs of one range that all came at once come anywhere in the log.
+        # If all jobs of a range have the same submit time, use the mean interval over the log.
         HyperErlang.fit(intervals if intervals.any() else [period / jobs.height]),
         HyperErlang.fit(np.maximum(run_times(workload, "jann")[chosen], 1.0)),
     )
 
 
 def _of_order(order: int, first: float, second: float, third: float) -> HyperErlang | None:
-    """Solve for the two rates of one order; None where there are none."""
+    """Solve for the two rates of one order; None without a solution."""
     one, two = first / order, second / (order * (order + 1))
     three = third / (order * (order + 1) * (order + 2))
     spread = two - one * one

@@ -1,22 +1,23 @@
 """The model of Lublin and Feitelson (1999, 2003): rigid jobs with a daily cycle.
 
-Formulae, of U. Lublin and D. G. Feitelson, "The workload on parallel supercomputers: modeling the
+Formulae from U. Lublin and D. G. Feitelson, "The workload on parallel supercomputers: modeling the
 characteristics of rigid jobs", JPDC 63(11), 2003, 1105-1122:
 
-- **Size.** A job is serial with the probability `serial`. Else log2 of its size is two-stage uniform: from
-  `low` to `middle` with the probability `first_stage`, else from `middle` to `high`; of the jobs a share
-  `power_of_two` (of all, serial ones included) has it rounded. The size is two to this power, rounded.
+- **Size.** A job is serial with the probability `serial`. Otherwise log2 of its size is two-stage uniform:
+  from `low` to `middle` with the probability `first_stage`, else from `middle` to `high`. It is rounded for a
+  fraction `power_of_two` of all jobs, including serial ones. The size is two to this power, rounded.
 - **Run time.** Its natural logarithm is hyper-gamma: Gamma(`run_shapes[0]`, `run_scales[0]`) with the
-  probability p = `slope` × size + `intercept`, cut to [0, 1], else Gamma(`run_shapes[1]`, `run_scales[1]`).
-  Logarithms above 12 (45 hours) are drawn again.
-- **Arrival.** At rush hours the natural logarithm of an interval is Gamma(`interval_shape` × `rush_ratio`,
-  `interval_scale`); logarithms above 13 (5 days) are drawn again. The intervals are points that are paid for
-  time: half an hour costs its weight, the increase of Gamma(`cycle_shape`, `cycle_scale`) over it, counted
-  from the 11th half hour of the day, relative to the mean weight.
+  probability p = `slope` × size + `intercept`, clipped to [0, 1], else Gamma(`run_shapes[1]`,
+  `run_scales[1]`). Logarithms above 12 (45 hours) are redrawn.
+- **Arrival.** At rush hours, the natural logarithm of an interval is Gamma(`interval_shape` × `rush_ratio`,
+  `interval_scale`); logarithms above 13 (5 days) are redrawn. Intervals are measured in points: half an hour
+  costs as many points as its weight, which is the increase of the distribution function of
+  Gamma(`cycle_shape`, `cycle_scale`) over it, counted from the 11th half hour of the day, relative to the
+  mean weight.
 
-The parameters are those of the authors' program ``m_lublin99.c`` of the Parallel Workloads Archive, checked
-against a copy of it. Two things differ: the program loses up to a second at each interval, which adds up, and
-starts a random sequence of its own.
+The parameters are those of the authors' program ``m_lublin99.c`` in the Parallel Workloads Archive, checked
+against a copy of it. There are two differences: the program truncates each interval to seconds, with errors
+that accumulate, and its random sequence differs.
 """
 
 from dataclasses import dataclass, replace
@@ -46,18 +47,18 @@ _MOST_NODES = 2**30
 
 @dataclass(frozen=True)
 class LublinParameters:
-    """The parameters of the model; the defaults are those for jobs of all kinds, on 128 nodes.
+    """The parameters of the model; the defaults are for jobs of all kinds, on 128 nodes.
 
     Parameters
     ----------
     serial, power_of_two, low, middle, high, first_stage
-        Of the sizes. The logarithms are to the base 2; `high` is that of the number of nodes.
+        Parameters of the sizes. Logarithms are to the base 2; `high` is that of the number of nodes.
     run_shapes, run_scales, slope, intercept
-        Of the run times.
+        Parameters of the run times.
     interval_shape, interval_scale, rush_ratio
-        Of the intervals between submissions.
+        Parameters of the intervals between submissions.
     cycle_shape, cycle_scale
-        Of the daily cycle, in half hours.
+        Parameters of the daily cycle, in half hours.
     """
 
     serial: float = 0.244
@@ -78,7 +79,7 @@ class LublinParameters:
 
     @classmethod
     def batch(cls) -> "LublinParameters":
-        """Give those for batch jobs."""
+        """Return the parameters of batch jobs."""
         return cls(
             serial=0.2927,
             power_of_two=0.6686,
@@ -99,7 +100,7 @@ class LublinParameters:
 
     @classmethod
     def interactive(cls) -> "LublinParameters":
-        """Give those for interactive jobs."""
+        """Return the parameters of interactive jobs."""
         return cls(
             serial=0.1541,
             power_of_two=0.625,
@@ -119,7 +120,7 @@ class LublinParameters:
         )
 
     def for_nodes(self, nodes: int) -> "LublinParameters":
-        """Move the sizes to a machine of another number of nodes: `middle` keeps its distance from `high`."""
+        """Adapt the sizes to another number of nodes: `middle` keeps its distance from `high`."""
         further = float(np.log2(nodes)) - _LOG_NODES
         high = max(self.high + further, self.low)
         return replace(self, middle=max(self.middle + further, self.low), high=high)
@@ -133,28 +134,28 @@ def lublin(
     parameters: LublinParameters | None = None,
     seed: int = 0,
 ) -> Workload:
-    """Make a workload by the model of Lublin and Feitelson.
+    """Generate a workload with the model of Lublin and Feitelson.
 
     Parameters
     ----------
     jobs
-        How many, from 1 to 10^9.
+        Number of jobs, from 1 to 10^9.
     nodes
-        The machine's size, which bounds that of the jobs.
+        The size of the machine, which bounds the size of jobs.
     kind
-        Jobs of ``"all"`` kinds by one set of parameters; ``"batch"`` or ``"interactive"`` jobs; or
-        ``"both"``, each by their own.
+        ``"all"``: jobs of all kinds with one set of parameters; ``"batch"`` or ``"interactive"`` jobs; or
+        ``"both"``, with separate parameters.
     parameters
-        Other parameters than those of the kind, as they are (`nodes` then only cuts sizes).
+        Parameters that replace those of the kind, without adaptation (`nodes` then only limits sizes).
     seed
-        The same seed gives the same jobs.
+        The same seed generates the same jobs.
 
     Returns
     -------
     Workload
-        Times are whole seconds from a midnight; ``queue_id`` is 0 for interactive jobs (and for those of all
+        Times are whole seconds from a midnight; ``queue_id`` is 0 for interactive jobs (and for jobs of all
         kinds), 1 for batch jobs, as in the authors' program. The model has no estimates: the requested time
-        is the run time, until :func:`estimates` is applied.
+        is the run time, unless :func:`estimates` is applied.
 
     Raises
     ------
@@ -192,7 +193,7 @@ def lublin(
 
 
 def _sets(kind: LublinKind, nodes: int) -> list[tuple[int, LublinParameters]]:
-    """Give the queues of a kind, with their parameters."""
+    """Return the queues of a kind, with their parameters."""
     interactive = (_INTERACTIVE, LublinParameters.interactive().for_nodes(nodes))
     batch = (_BATCH, LublinParameters.batch().for_nodes(nodes))
     every = (_INTERACTIVE, LublinParameters().for_nodes(nodes))
@@ -240,18 +241,18 @@ def _arrivals(given: LublinParameters, random: np.random.Generator, jobs: int) -
         logarithm[again] = random.gamma(shape, given.interval_scale, len(again))
     points = np.cumsum(np.exp(logarithm)) / HALF_HOUR
     weights = _weights(given)
-    # The weights of a day add up to as many points as it has half hours.
+    # The sum of the weights of a day is the number of its half hours.
     days, rest = np.divmod(points, SLOTS)
     inside = np.interp(rest, np.concatenate([[0.0], np.cumsum(weights)]), np.arange(SLOTS + 1.0))
     return np.asarray(np.floor((days * SLOTS + inside) * HALF_HOUR), dtype=np.float64)
 
 
 def _weights(given: LublinParameters) -> Floats:
-    """Give the weight of each half hour of the day, relative to the mean of all."""
+    """Return the weight of each half hour of the day, relative to the mean."""
     from scipy.special import gammainc  # noqa: PLC0415  # only needed here
 
     edges = (np.arange(_DAY_STARTS, _DAY_STARTS + SLOTS + 1) - 0.5) / given.cycle_scale
     increase = np.diff(gammainc(given.cycle_shape, edges))
-    # Its first half hour is the 11th of the day, which is number 10 from 0.
+    # The first half hour of the cycle is the 11th of the day, which has index 10.
     weights = np.roll(increase, _DAY_STARTS - 1)
     return np.asarray(weights / weights.mean(), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Workloads of applications: target jobs among those of a log, which run applications in the background."""
+"""Mixed workloads: target jobs are inserted into a log, whose jobs run applications in the background."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,31 +17,31 @@ from batchlab.workload.workload import Workload
 
 __all__ = ["Target", "mix"]
 
-# What a job has of another application, or in its place.
+# Columns that are replaced if a job runs another application.
 _REPLACED = ("run_time", "application", "arguments", "job_type", "tasks_min", "tasks_max")
 _MOST = 10**9
-# Each is a row that is drawn, sorted and checked in memory, as those of the log are.
+# Each target is a row that is drawn, sorted and checked in memory, like those of the log.
 _MOST_TARGETS = 10**7
 _COLUMN = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True)
 class Target:
-    """A job to be inserted into a log, once or several times.
+    """A job to insert into a log, once or several times.
 
     Parameters
     ----------
     application
-        The built-in skeleton that it runs, with its arguments: ``"stencil_3d(size=512, iterations=10)"``.
+        The built-in skeleton to run, with its arguments: ``"stencil_3d(size=512, iterations=10)"``.
     tasks
-        How many ranks it has.
+        Number of ranks.
     count
-        How often it is inserted; all targets of a mix 10^7 times at most.
+        Number of insertions; at most 10^7 for all targets of a mix.
     requested_time
-        Its limit or estimate, in seconds; None: it has none.
+        Its time limit and estimate, in seconds; None for no limit.
     others
-        Further columns, as ``{"tasks_per_node": 1}``; of a resource that the log's jobs ask for, what each
-        rank asks: 1 core, and nothing else, unless given.
+        Further columns, as ``{"tasks_per_node": 1}``. For a resource that the log's jobs request, this is the
+        request per rank; by default 1 core, and none of the others.
 
     Examples
     --------
@@ -68,12 +68,12 @@ class Target:
 
     @classmethod
     def parse(cls, text: str) -> "Target":
-        """Read ``"APPLICATION, tasks=N, column=value, …"``, as ``batchlab mix`` takes it.
+        """Parse ``"APPLICATION, tasks=N, column=value, …"``, the syntax of ``batchlab mix``.
 
         Raises
         ------
         WorkloadError
-            If the text is none, there is no number of tasks, or a value breaks its rule.
+            If the syntax is invalid, the number of tasks is missing, or a value breaks its rule.
         """
         application, given = columns_of(text, "target")
         if "tasks" not in given:
@@ -91,39 +91,40 @@ def mix(
     exclusive: bool | None = None,
     seed: int = 0,
 ) -> Workload:
-    """Insert target jobs at random points of a log, and give its own jobs applications at random.
+    """Insert target jobs at random times in a log, and assign random applications to its own jobs.
 
     Parameters
     ----------
     workload
-        The log, of at least one job.
+        The log, with at least one job.
     targets
-        The jobs to be inserted. A point is a place between two submissions of the log, each as likely, and
-        any time between the two: targets come as often as the log's jobs do.
+        The jobs to insert. A time is drawn by choosing an interval between two submissions of the log
+        uniformly, and a time in the interval uniformly: targets follow the arrival rate of the log.
     background
-        The applications that the log's jobs run in place of their run times, on as many ranks as they have
-        tasks, with their weights: ``{"allreduce(size=1024)": 2, "stencil_2d(iterations=50)": 1}``. Each job
-        runs one of them, with a chance that is its weight over the sum. In a sequence all weigh the same.
-        ``{column}`` stands for what the log says of the job: ``"allreduce(seconds={run_time})"`` computes as
-        long as it ran there.
+        The applications that replace the run times of the log's jobs, on as many ranks as they have tasks,
+        with their weights: ``{"allreduce(size=1024)": 2, "stencil_2d(iterations=50)": 1}``. Each job runs one
+        of them, with a probability proportional to its weight. In a sequence, all weights are equal.
+        ``{column}`` is replaced by the job's value in the log: ``"allreduce(seconds={run_time})"`` computes
+        for the logged run time.
     share
-        The part of the log's jobs, on average, that run one; the others keep their run times.
+        The average fraction of the log's jobs that run an application; the others keep their run times.
     exclusive
-        Whether all jobs take nodes that are idle, and take them whole; as the log says unless given.
+        Whether all jobs require whole, idle nodes; by default as in the log.
     seed
-        The same seed gives the same mix. Points do not depend on the background, nor on other targets.
+        The same seed generates the same mix. Insertion times depend neither on the background nor on other
+        targets.
 
     Returns
     -------
     Workload
-        Sorted by submit times, with the columns ``app_name``, ``app_args`` and ``mixed``: ``"target"``,
-        ``"background"``, or null for a job that was left as it is. Targets are numbered from the largest
-        ``job_id`` + 1 on.
+        Sorted by submit time, with the columns ``app_name``, ``app_args`` and ``mixed``: ``"target"``,
+        ``"background"``, or null for an unchanged job. Numbers of targets start at the largest ``job_id`` +
+        1.
 
     Raises
     ------
     WorkloadError
-        If the log is empty, an argument breaks a rule, or no skeleton has such a name or arguments.
+        If the log is empty, an argument breaks a rule, or a skeleton or its arguments are invalid.
 
     References
     ----------
@@ -152,7 +153,7 @@ def mix(
     for place, target in enumerate(wanted):
         tables.append(_inserted(target, workload, first, stream(seed, f"points of target {place}")))
         first += target.count
-    # Equal times: the log's jobs come first, then the targets in their order.
+    # At equal times, the log's jobs precede the targets, which keep their order.
     mixed = pl.concat(tables, how="diagonal_relaxed").sort("submit_time", maintain_order=True)
     if exclusive is not None:
         mixed = mixed.with_columns(exclusive=pl.lit(exclusive))
@@ -167,7 +168,7 @@ def mix(
 
 
 def _check_count(count: int) -> None:
-    """Refuse more targets than a machine has memory for."""
+    """Raise for more targets than fit into memory."""
     if count > _MOST_TARGETS:
         rule = "a mix has at most 10^7 targets. Insert fewer, or mix parts of the log"
         raise WorkloadError(f"count = {count:,}; {rule}.")
@@ -182,7 +183,7 @@ def _listed(targets: object) -> Sequence[Target | str]:
 def _with_background(
     workload: Workload, chosen: Sequence[tuple[Spelled, float]], share: float, seed: int
 ) -> pl.DataFrame:
-    """Give the log's jobs applications in place of their run times."""
+    """Replace the run times of the log's jobs by applications."""
     jobs = workload.jobs
     if not chosen:
         return jobs.with_columns(mixed=pl.lit(None, pl.String))
@@ -207,7 +208,7 @@ def _with_background(
 
 
 def _arguments(texts: Sequence[str | None], which: Integers, jobs: pl.DataFrame) -> pl.Series:
-    """Give each job the arguments of its application; ``{column}`` in these is what the log says there."""
+    """Return the arguments of each job's application; ``{column}`` is replaced by the job's value."""
     columns = {f"text {place}": _filled(text, jobs) for place, text in enumerate(texts)}
     filled = jobs.select(pl.Series("which", which), **columns)
     parts = [pl.when(pl.col("which") == place).then(name) for place, name in enumerate(columns)]
@@ -228,7 +229,7 @@ def _filled(text: str | None, jobs: pl.DataFrame) -> pl.Expr:
 
 
 def _known(jobs: pl.DataFrame, name: str) -> pl.Expr:
-    """Give what a job that is left alone has in a column of texts."""
+    """Return a text column for unchanged jobs."""
     known = name in jobs.columns and name != "mixed"
     return pl.col(name).cast(pl.String) if known else pl.lit(None, pl.String)
 
@@ -254,7 +255,7 @@ def _inserted(target: Target, workload: Workload, first: int, random: np.random.
 
 
 def _points(submit_time: Floats, count: int, random: np.random.Generator) -> Floats:
-    """Draw times between submissions that follow one another, each pair as likely; whole seconds."""
+    """Draw times from uniformly chosen intervals between consecutive submissions; whole seconds."""
     times = np.sort(submit_time)
     before = random.integers(max(len(times) - 1, 1), size=count)
     after = np.minimum(before + 1, len(times) - 1)

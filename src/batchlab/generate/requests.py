@@ -1,4 +1,4 @@
-"""What generated jobs ask for: nodes, and on each of them some of what the machine's nodes have."""
+"""The requests of generated jobs: nodes, and amounts of resources on each node."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -19,14 +19,14 @@ _MOST = 2**53
 
 
 class Requests(NamedTuple):
-    """Requests of jobs: the number of tasks, and what each task asks for."""
+    """Requests of jobs: the number of tasks, and the amounts per task."""
 
     tasks: Integers
     amounts: dict[str, Integers]
 
 
 class Limits(NamedTuple):
-    """The least and the most of each resource that a job asks for on one node."""
+    """The minimum and maximum amount of each resource that a job requests per node."""
 
     least: dict[str, int]
     most: dict[str, int]
@@ -38,12 +38,12 @@ class Limits(NamedTuple):
         system: System,
         performance: Mapping[str, float],
     ) -> "Limits":
-        """Check limits, and complete them: of processing units from none (one core) to all that a node has.
+        """Check and complete limits: by default from 0 (cores: 1) to all processing units of a node.
 
         Raises
         ------
         WorkloadError
-            If a limit is not understood, or no node has the least.
+            If a limit is invalid, or no node has the minimum.
         """
         if CORE not in system.resources:
             raise WorkloadError(
@@ -67,7 +67,7 @@ class Limits(NamedTuple):
         return cls({name: least[name] for name in names}, {name: most[name] for name in names})
 
     def hosts(self, system: System) -> list[NodeGroup]:
-        """Give the groups whose nodes have the least that a job may ask for."""
+        """Return the groups with nodes that have the minimum."""
         groups = [
             group
             for group in system.groups
@@ -85,31 +85,32 @@ def draw_requests(
 ) -> Requests:
     """Draw the requests of jobs, each of which fits on the machine.
 
-    - Each job is made for the nodes of one group, drawn by the number of its nodes, and asks for resource
-      types that these have: so as many jobs may ask for GPUs as there are nodes with GPUs.
+    - Each job is generated for the nodes of one group, drawn with a probability proportional to its number of
+      nodes, and only requests resource types of these nodes: so the fraction of jobs that may request GPUs is
+      that of nodes with GPUs.
     - The amount of each type is uniform between its limits, as far as such a node has it.
-    - A serial job asks for the least number of cores on one node, and for no other processing unit but what
-      the limits make it.
-    - A parallel job's size is that of `SizeModel`, in cores; it takes as many nodes of its number of cores as
-      that makes, rounded, at most those there are.
+    - A serial job requests the minimum number of cores on one node, and the minimum of all other processing
+      units.
+    - The size of a parallel job is drawn from `SizeModel`, in cores; its number of nodes is the size divided
+      by its cores per node, rounded, and at most the number of such nodes.
 
     Parameters
     ----------
     sizes
-        The numbers of cores.
+        The distribution of the numbers of cores.
     limits
-        What may be asked for on one node.
+        The limits per node.
     system
         The machine.
     units
-        The resources that compute.
+        The processing resources.
     jobs, seed
-        How many, and which ones.
+        Number of jobs, and the seed.
 
     Returns
     -------
     Requests
-        In no order.
+        In random order.
     """
     groups = limits.hosts(system)
     counts = np.array([group.count for group in groups], dtype=np.float64)
@@ -130,7 +131,7 @@ def draw_requests(
 
 
 def _room(system: System, amounts: Mapping[str, Integers]) -> Integers:
-    """Count for each request how many such tasks the empty machine has room for."""
+    """Return how many tasks of each request fit on the empty machine."""
     room = np.zeros(len(amounts[CORE]), dtype=np.int64)
     for group in system.groups:
         each = np.full(len(room), np.iinfo(np.int64).max)

@@ -1,4 +1,4 @@
-"""Workloads like a log's, of any length and for other machines: AccaSim's generator."""
+"""Workloads similar to a log, of any length and for other machines: AccaSim's generator."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, get_args
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["like", "origin"]
 
 _FINEST = 1e6  # run times are whole microseconds
-_NEARBY = 200  # a requested time comes from one of so many jobs that ran about as long, or a hundredth of all
+_NEARBY = 200  # requested times are drawn from this many jobs with similar run times, or 1 % of all if more
 _SMALLEST_LOG = 2
-_LONGEST_PERIOD = 1e10  # the walk takes time and memory for each half hour
+_LONGEST_PERIOD = 1e10  # the cost in time and memory is proportional to the number of half hours
 
 
 RequestedTime = Literal["log", "run_time"]
@@ -50,56 +50,55 @@ def like(
     whole_seconds: bool = False,
     seed: int = 0,
 ) -> Workload:
-    """Make jobs like those of a log, for a machine that may be another one.
+    """Generate jobs similar to those of a log, possibly for another machine.
 
-    Submissions follow the log's hours, weekdays and months; sizes its serial and parallel jobs; requests lie
-    within limits; and the jobs compute as much as the log's do, so that a faster machine runs them in less
-    time. ``docs/generate.md`` defines each step and compares the outcome with real logs.
+    Submissions follow the log's hours, weekdays and months; sizes follow its serial and parallel jobs;
+    requests are within limits; and the work of jobs is distributed as in the log, so that a faster machine
+    runs them in less time. ``docs/generate.md`` defines each step and compares the result with real logs.
 
     Parameters
     ----------
     workload
-        The log, of at least 2 jobs.
+        The log, with at least 2 jobs.
     jobs
-        How many to make, from 1 to 10^9.
+        Number of jobs to generate, from 1 to 10^9.
     system
-        The machine that they are to run on. Its ``start_time``, else the log's header, says when the log
-        began; the header's time zone says whose hours they are. The system's equivalence says what a
-        processor of the log is, where the log says nothing of cores.
+        The machine of the generated jobs. The start of the log is its ``start_time``, or else that in the
+        log's header; the header's time zone defines local times. The system's equivalence defines a processor
+        of the log, if the log has no cores.
     performance
-        What one unit of each processing resource of the machine does, in GFLOP per second, as
-        ``{"core": 1.667, "gpu": 933}``; ``{"core": 1.0}`` unless given.
+        The performance of one unit of each processing resource of the machine, in GFLOP per second, as
+        ``{"core": 1.667, "gpu": 933}``; by default ``{"core": 1.0}``.
     performance_of_log
-        The same of the machine that the log is of; as ``performance`` unless given.
+        The performance of the log's machine; by default that in ``performance``.
     request_limits
-        ``{"min": {resource: amount}, "max": {resource: amount}}``, per node. Unless given, a job asks
-        for 1 core at least, for as much of each processing resource as a node has at most, and for none of
-        the others.
+        ``{"min": {resource: amount}, "max": {resource: amount}}``, per node. By default, a job requests at
+        least 1 core, at most all of each processing resource of a node, and none of the others.
     requested_time
-        ``"log"`` takes what a job of the log that ran about as long asked for; ``"run_time"`` has the users
-        know how long their jobs run. Other estimates are made by :func:`estimates`.
+        ``"log"`` draws requested times from jobs of the log with similar run times; ``"run_time"`` sets them
+        to the run times. :func:`estimates` generates other estimates.
     work
-        The distribution of a job's GFLOP, drawn independently of all else; by default that of the log, where
-        jobs of like speed have like work.
+        The distribution of GFLOP per job, drawn independently; by default that of the log, where the work is
+        correlated with the speed of jobs.
     period
-        Over how many seconds to spread the jobs; by default they come about as often as in the log, over
-        whole years where it has months to follow.
+        The period of the generated jobs in seconds; by default the log's arrival rate is kept, over whole
+        years if months have shares.
     whole_seconds
-        Whether run times are whole seconds, at least 1, rather than microseconds.
+        Whether run times are whole seconds, at least 1, instead of microseconds.
     seed
-        The same seed gives the same jobs.
+        The same seed generates the same jobs.
 
     Returns
     -------
     Workload
-        With a column per resource; its header tells the origin of its times and where it comes from. Every
-        job fits on the machine.
+        With a column per resource; the header contains the origin of times and the source. Every job fits on
+        the machine.
 
     Raises
     ------
     WorkloadError
-        If an argument breaks a rule, the log is too short or no `Workload`, or no node has what the limits
-        want.
+        If an argument breaks a rule, the log is too short or no `Workload`, or no node has the minimum
+        amounts.
     SystemDescriptionError
         If the system is no `System`.
 
@@ -154,19 +153,19 @@ def like(
 
 
 def origin(workload: Workload, system: "System | None" = None) -> float:
-    """Say when a workload began, in seconds since 1970.
+    """Return the start time of a workload, in seconds since 1970.
 
     Parameters
     ----------
     workload
-        Whose header may tell.
+        The workload, whose header may contain the start time.
     system
-        Whose ``start_time`` comes first, where it is not 0.
+        The system, whose ``start_time`` takes precedence if it is not 0.
 
     Returns
     -------
     float
-        0 where that is not known.
+        The start time; 0 if unknown.
     """
     return CalendarTime.of(workload.header, system.start_time if system else 0.0).origin
 
@@ -200,7 +199,7 @@ def _cores(workload: Workload, system: "System") -> Integers:
 
 
 def _rate(requests: Requests, performance: Mapping[str, float], limits: Limits) -> Floats:
-    """Compute how fast each job computes, in GFLOP per second."""
+    """Return the speed of each job, in GFLOP per second."""
     one_task = np.zeros(len(requests.tasks))
     for name, amount in requests.amounts.items():
         one_task += amount * performance.get(name, 0.0)
@@ -213,11 +212,11 @@ def _rate(requests: Requests, performance: Mapping[str, float], limits: Limits) 
 
 
 def _work(workload: Workload, log_speed: Floats, rate: Floats, seed: int) -> Floats:
-    """Draw GFLOP from the log such that they go with the jobs' speeds as they do there.
+    """Draw GFLOP from the log with the same rank correlation to the speed of jobs.
 
-    The job at some quantile of the made jobs' speeds gets the work of the log's job at that quantile of its
-    own (ties in any order): so the distribution of the work is the log's, and slow jobs get that of slow
-    ones.
+    The generated job at a quantile of the generated speeds gets the work of the log's job at the same
+    quantile of the log's speeds (ties in random order): so the work has the log's distribution, and slow jobs
+    get the work of slow jobs.
     """
     random = stream(seed, "work")
     run_time = workload.jobs["run_time"].to_numpy()
@@ -236,7 +235,7 @@ def _run_times(seconds: Floats, *, whole_seconds: bool) -> Floats:
 
 
 def _estimates(workload: Workload, run_time: Floats, seed: int) -> Floats:
-    """Give each job the requested time of one of the log's jobs that ran as long or little longer."""
+    """Draw each job's requested time from jobs of the log with an equal or slightly longer run time."""
     random = stream(seed, "requested times")
     order = np.lexsort((workload.jobs["requested_time"].to_numpy(), workload.jobs["run_time"].to_numpy()))
     ran, asked = (workload.jobs[name].to_numpy()[order] for name in ("run_time", "requested_time"))

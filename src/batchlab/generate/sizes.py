@@ -1,4 +1,4 @@
-"""Serial or parallel, and how large: Lublin's two-stage uniform distribution, with the numbers of a log."""
+"""Serial and parallel sizes: Lublin's two-stage uniform distribution, fitted to a log."""
 
 from typing import NamedTuple
 
@@ -13,10 +13,10 @@ _CANDIDATES = 101
 
 
 class SizeModel(NamedTuple):
-    """The numbers of processors of jobs, after Lublin and Feitelson.
+    """The distribution of the number of processors of jobs, following Lublin and Feitelson.
 
-    A job is serial with a probability. The binary logarithm of a parallel job's size is two-stage uniform,
-    and with another probability it is rounded, which makes the size a power of two.
+    A job is serial with some probability. The binary logarithm of a parallel job's size is two-stage uniform,
+    and is rounded with another probability, which makes the size a power of two.
 
     Parameters
     ----------
@@ -25,11 +25,12 @@ class SizeModel(NamedTuple):
     power_of_two
         The probability that a parallel job's logarithm is rounded.
     low, middle, high
-        Binary logarithms: those of the smallest and the largest parallel job, and where the density changes.
+        Binary logarithms of the smallest size, of the size at which the density changes, and of the largest
+        size.
     probability
-        That of a logarithm below ``middle``.
+        The probability of a logarithm below ``middle``.
     largest
-        No job is larger.
+        Upper bound of sizes.
     """
 
     serial: float
@@ -42,11 +43,12 @@ class SizeModel(NamedTuple):
 
     @classmethod
     def fit(cls, sizes: Integers) -> "SizeModel":
-        """Take the numbers from a log.
+        """Fit the parameters to the sizes in a log.
 
-        ``low`` is half a unit below the smallest parallel job, since rounding would halve its share, and
-        ``high`` the largest job. ``probability`` gives parallel jobs the log's mean size; of all ``middle``
-        that allow for that, the one with the least greatest distance to the log's distribution is taken.
+        ``low`` is half a unit below the smallest parallel job, since rounding would halve its probability,
+        and ``high`` is the largest job. ``probability`` matches the mean size of the log's parallel jobs;
+        among the possible ``middle``, the one that minimises the maximum distance to the log's distribution
+        is chosen.
         """
         parallel = np.sort(sizes[sizes > 1])
         serial = 1 - len(parallel) / len(sizes)
@@ -74,14 +76,14 @@ class SizeModel(NamedTuple):
 
 
 def _powers_of_two(largest: int, bends: tuple[float, ...], shares: tuple[float, ...]) -> float:
-    """Give the share of powers of two among sizes whose logarithms are not rounded."""
+    """Return the fraction of powers of two among sizes whose logarithms are not rounded."""
     powers = np.exp2(np.arange(1, largest.bit_length()))
     above, below = np.log2(np.minimum(powers + 0.5, largest)), np.log2(powers - 0.5)
     return float((np.interp(above, bends, shares) - np.interp(below, bends, shares)).sum())
 
 
 def _bend(sizes: Integers, low: float, high: float) -> tuple[float, float]:
-    """Find where, and at which share, the broken line of a two-stage uniform follows a distribution best."""
+    """Return the bend and its probability for which a two-stage uniform distribution fits best."""
     at = np.linspace(low, high, _CANDIDATES)
     below = np.searchsorted(np.log2(sizes), at, side="right") / len(sizes)
     best, least = (high, 1.0), np.inf
@@ -96,5 +98,5 @@ def _bend(sizes: Integers, low: float, high: float) -> tuple[float, float]:
 
 
 def _mean(low: float, high: float) -> float:
-    """Give the mean of two to the power of what is uniform between low and high."""
+    """Return the mean of 2^x for x uniform between low and high."""
     return float((np.exp2(high) - np.exp2(low)) / ((high - low) * np.log(2.0)))

@@ -1,4 +1,4 @@
-"""How applications are spelled in texts: ``stencil_3d(size=512), tasks=64``."""
+"""Parse applications in texts: ``stencil_3d(size=512), tasks=64``."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -14,20 +14,20 @@ _SPECS = Grammar("application", WorkloadError, "stencil_3d(size=512, iterations=
 
 
 class Spelled(NamedTuple):
-    """A built-in skeleton: what the columns ``app_name`` and ``app_args`` have."""
+    """A built-in skeleton: the values of the columns ``app_name`` and ``app_args``."""
 
     name: str
     arguments: str | None
 
 
 def spelled(text: object) -> Spelled:
-    """Read ``NAME`` or ``NAME(arguments)``.
+    """Parse ``NAME`` or ``NAME(arguments)``.
 
     Raises
     ------
     WorkloadError
-        If it is spelled otherwise, or there is no such skeleton. Whether the arguments are its own is seen
-        when it is made, on as many ranks as the job has.
+        If the syntax is invalid, or the skeleton is unknown. Arguments are checked later, when the skeleton
+        is created with the number of ranks of a job.
     """
     if not isinstance(text, str):
         raise WorkloadError(f"application = {shown(text)}; must be a text, as '{_SPECS.example}'.")
@@ -45,12 +45,12 @@ def spelled(text: object) -> Spelled:
 
 
 def columns_of(text: object, what: str) -> tuple[str, dict[str, object]]:
-    """Read ``APPLICATION, column=value, …``: the application's text, and the columns.
+    """Parse ``APPLICATION, column=value, …``; return the text of the application, and the columns.
 
     Raises
     ------
     WorkloadError
-        If it is spelled otherwise.
+        If the syntax is invalid.
     """
     if not isinstance(text, str):
         raise WorkloadError(f"{what} {shown(text)}; must be a text, as '{_SPECS.example}, tasks=64'.")
@@ -64,7 +64,7 @@ def columns_of(text: object, what: str) -> tuple[str, dict[str, object]]:
 
 
 def weighted(applications: Mapping[str, float] | Sequence[str]) -> list[tuple[Spelled, float]]:
-    """Return applications with their weights, all of which are positive."""
+    """Check and return applications with positive weights."""
     if isinstance(applications, str) or not isinstance(applications, Mapping | Sequence):
         raise WorkloadError(
             f"background = {shown(applications)}; must be a list of applications, or a mapping to weights."

@@ -1,24 +1,26 @@
-"""The model of Tsafrir et al. (2005): the few round times that users ask for, given to any workload.
+"""The model of Tsafrir et al. (2005): adds requested times to a workload, from the few round times of users.
 
-After D. Tsafrir, Y. Etsion, D. G. Feitelson, "Modeling user runtime estimates", JSSPP 2005, LNCS 3834. A log
-has few distinct estimates, and 20 of them, the head, are used by nine jobs in ten:
+Based on D. Tsafrir, Y. Etsion, D. G. Feitelson, "Modeling user runtime estimates", JSSPP 2005, LNCS 3834. A
+log has few distinct estimates, and 20 of them, the head, are used by 90 % of the jobs:
 
-- **Head times** are the longest estimate, 15 that all logs share (5 minutes to 18 hours), and multiples of
-  rounder and rounder times to make 20. Where estimates are known to be popular, they replace the nearest of
+- **Head times** are the longest estimate, 15 times common to all logs (5 minutes to 18 hours), and multiples
+  of increasingly fine round times to make 20. Estimates that are known to be popular replace the nearest of
   these.
 - **Head shares**, in percent: the rank x > 1 in popularity has 14.0491 exp(-0.177531 x) + 0.462513, and the
-  first one, the longest estimate, what is missing of 89 %.
-- **Which time has which rank** is drawn as the ranks were in four logs.
-- **Tail times**: of n others, the one of rank i is (a - 1) x / (a - x) of the longest, with x = i / n and
-  a = 1 + 12.1039 K^-0.6026, rounded to minutes; K is the number of all distinct estimates, which grows with
-  the number of jobs.
-- **Tail shares** are as the rank to the power of -2.267, in any order, and make the rest of 100 %.
-- **Assignment**: from the longest job to the shortest, each is given one of the estimates left that are not
-  shorter, all alike likely.
+  first rank, the longest estimate, has the rest of 89 %.
+- **The rank of each time** is drawn from the ranks in four logs.
+- **Tail times**: the i-th of n further times is (a - 1) x / (a - x) of the longest, with x = i / n and a = 1
+  + 12.1039 K^-0.6026, rounded to minutes; K is the number of all distinct estimates, which grows with the
+  number of jobs.
+- **Tail shares** are proportional to the rank to the power of -2.267, in random order, and sum to the rest of
+  100 %.
+- **Assignment**: from the longest job to the shortest, each gets one of the remaining estimates that are not
+  shorter, with equal probability.
 
-All numbers are those of the authors' program ``m_tsafrir05`` (``est_model.cc``) of the Parallel Workloads
-Archive, checked against a copy of it. Two things differ: shares become whole numbers of jobs by the largest
-remainders, and runs longer than the longest estimate are refused where the program cuts them.
+All numbers are those of the authors' program ``m_tsafrir05`` (``est_model.cc``) in the Parallel Workloads
+Archive, checked against a copy of it. There are two differences: shares are converted to numbers of jobs by
+the largest remainder method, and run times above the longest estimate are refused, where the program
+truncates them.
 """
 
 from collections.abc import Mapping
@@ -39,7 +41,7 @@ __all__ = ["estimate_distribution", "estimates"]
 
 _HEAD = 20
 _MINUTE, _HOUR = 60, 3600
-_SHORTEST_LONGEST = 100 * _MINUTE  # below, there are no 20 round times
+_SHORTEST_LONGEST = 100 * _MINUTE  # below this, there are no 20 round times
 _HEAD_SUM = 0.89
 _HEAD_SCALE, _HEAD_RATE, _HEAD_LEAST = 0.140491, -0.177531, 0.00462513
 _TAIL_POWER = -2.267
@@ -51,8 +53,8 @@ _JOINT = tuple(minutes * _MINUTE for minutes in (5, 10, 15, 20, 30)) + tuple(
 )
 _ROUND = (*(hours * _HOUR for hours in (200, 100, 50, 10, 5, 2, 1)), 1200, 600, 300)
 _OFFSETS = (0, 30, -30, 20, -20, 10, -10)
-# The popularity rank of each of the 20 head times, the longest first and the others from short to long, in
-# the logs of the SDSC SP2, the CTC SP2, the KTH SP2 and SDSC Blue Horizon.
+# The popularity rank of each of the 20 head times, longest first and the others in ascending order, in the
+# logs of the SDSC SP2, the CTC SP2, the KTH SP2 and SDSC Blue Horizon.
 _RANKS = (
     (3, 1, 1, 1),
     (1, 3, 4, 6),
@@ -85,30 +87,30 @@ def estimates(
     popular: Mapping[float, float] | None = None,
     seed: int = 0,
 ) -> Workload:
-    """Give every job of a workload a requested time as users choose them.
+    """Set the requested time of every job as users choose them.
 
     Parameters
     ----------
     workload
-        The jobs; all but their requested times, which become their limits too, stays as it is.
+        The jobs; only their requested times are changed, which are also their time limits.
     longest
-        The longest time that may be asked for, seconds, at least 100 minutes. By default the next whole hour
-        above the longest run, or the first after that for which there are enough long estimates.
+        The maximum requested time, seconds, at least 100 minutes. By default the next whole hour above the
+        longest run time, or the first later time for which there are enough long estimates.
     popular
-        What is known of the machine: up to 19 estimates (20 with the longest), in seconds, with the share of
-        jobs that use each. The authors recommend to give those of the most popular ones.
+        Known estimates on the machine: up to 19 (20 with the longest), in seconds, with the fraction of jobs
+        that use each. The authors recommend to specify the most popular ones.
     seed
-        The same seed gives the same estimates.
+        The same seed generates the same estimates.
 
     Returns
     -------
     Workload
-        No requested time is below the run time, and none above ``longest``.
+        No requested time is below the run time, and none is above ``longest``.
 
     Raises
     ------
     WorkloadError
-        If an argument breaks a rule, or too many jobs run too long for the estimates that the model makes.
+        If an argument breaks a rule, or too many jobs run too long for the estimates of the model.
 
     Examples
     --------
@@ -133,7 +135,7 @@ def estimates(
 def estimate_distribution(
     jobs: int, longest: float, *, popular: Mapping[float, float] | None = None, seed: int = 0
 ) -> dict[int, int]:
-    """Make the distribution of estimates: how many jobs use each.
+    """Return the distribution of estimates: the number of jobs that use each.
 
     Parameters
     ----------
@@ -145,7 +147,7 @@ def estimate_distribution(
     Returns
     -------
     dict
-        From estimates in whole seconds, from short to long, to numbers of jobs, which add up to ``jobs``.
+        The number of jobs for each estimate in whole seconds, in ascending order; the sum is ``jobs``.
 
     Raises
     ------
@@ -166,7 +168,7 @@ def estimate_distribution(
 def _enough(
     decreasing: Floats, longest: float | None, popular: Mapping[float, float], seed: int
 ) -> list[float]:
-    """Give as many estimates as jobs, from long to short, such that each job has one that is not shorter."""
+    """Return one estimate per job, in descending order, such that none of the jobs exceeds all of them."""
     least = max(np.ceil(decreasing[0] / _HOUR) * _HOUR, 2 * _HOUR, max(popular, default=0))
     tries = (
         [least * _LONGER**power // _HOUR * _HOUR for power in range(_TRIES)] if longest is None else [longest]
@@ -183,14 +185,14 @@ def _enough(
 
 
 def _assign(decreasing: list[float], pool: list[float], random: np.random.Generator) -> list[float]:
-    """Draw an estimate for each job, from long to short, among those left that it does not outrun."""
+    """Draw an estimate for each job, longest first, among the remaining ones that are not shorter."""
     last, beyond = len(pool) - 1, 0
     for index, (run_time, chance) in enumerate(
         zip(decreasing, random.random(len(pool)).tolist(), strict=True)
     ):
         while beyond < last and run_time <= pool[beyond + 1]:
             beyond += 1
-        # What has been drawn is out of reach of the jobs to come, in front of them.
+        # Drawn estimates are moved in front of the range of the remaining jobs.
         chosen = index + int(chance * (beyond - index + 1))
         pool[index], pool[chosen] = pool[chosen], pool[index]
     return pool
@@ -220,7 +222,7 @@ def _check_popular(popular: Mapping[float, float], longest: int) -> dict[int, fl
 
 
 def _head(longest: int, known: Mapping[int, float], random: np.random.Generator) -> dict[int, float]:
-    """Give the 20 popular estimates and their shares."""
+    """Return the 20 popular estimates and their shares."""
     times = _replaced(_head_times(longest), known)
     shares, fixed = _head_shares(longest, known)
     ranks = _ranks(times, fixed, random)
@@ -228,7 +230,7 @@ def _head(longest: int, known: Mapping[int, float], random: np.random.Generator)
 
 
 def _head_times(longest: int) -> list[int]:
-    """Give the longest, and 19 others from short to long."""
+    """Return the longest time, followed by 19 others in ascending order."""
     times = [longest, *(time for time in _JOINT if time < longest)]
     for step in _ROUND:
         for time in range(longest // step * step, 0, -step):
@@ -238,7 +240,7 @@ def _head_times(longest: int) -> list[int]:
 
 
 def _replaced(times: list[int], known: Mapping[int, float]) -> list[int]:
-    """Put the known estimates in the place of the nearest ones, round ones first."""
+    """Replace the nearest times by known estimates; round times are replaced before common ones."""
     new = [time for time in known if time not in times]
     place: dict[int, int] = {}
     for shared in (False, True):
@@ -250,10 +252,10 @@ def _replaced(times: list[int], known: Mapping[int, float]) -> list[int]:
 
 
 def _head_shares(longest: int, known: Mapping[int, float]) -> tuple[list[float], dict[int, int]]:
-    """Give the shares by popularity rank, and the ranks of known estimates.
+    """Return the shares by popularity rank, and the ranks of known estimates.
 
-    A known share replaces the nearest one; the first, that of the longest estimate, only if it is known. The
-    others are scaled such that all make 89 %.
+    A known share replaces the nearest one; the first, that of the longest estimate, is only replaced if it is
+    known. The others are scaled such that the sum is 89 %.
     """
     usual = _HEAD_SCALE * np.exp(_HEAD_RATE * np.arange(2, _HEAD + 1)) + _HEAD_LEAST
     usual = np.concatenate([[_HEAD_SUM - usual.sum()], usual])
@@ -274,8 +276,9 @@ def _head_shares(longest: int, known: Mapping[int, float]) -> tuple[list[float],
 def _ranks(times: list[int], fixed: Mapping[int, int], random: np.random.Generator) -> list[int]:
     """Draw the popularity rank of each head time.
 
-    Along the times, each log's ranks so far are in a pool, of which two are drawn and the more popular is
-    taken; no rank is taken later than it was in any log, and the longest estimate is the most popular.
+    For each time in turn, the ranks of that time in all logs are added to a pool; of two ranks drawn from it,
+    the more popular is used. No rank is used later than in any log, and the longest estimate is the most
+    popular.
     """
     latest = {rank: place for place, row in enumerate(_RANKS) for rank in row}
     reserved = set(fixed.values())
@@ -291,7 +294,7 @@ def _ranks(times: list[int], fixed: Mapping[int, int], random: np.random.Generat
         elif place == 0 and 1 in free:
             chosen.append(1)
         elif due or not pool:
-            # Where estimates are known, all ranks so far may be theirs.
+            # With known estimates, all ranks so far may be reserved for them.
             chosen.append(min(due or free))
         else:
             chosen.append(min(pool[int(index)] for index in random.integers(0, len(pool), 2)))
@@ -301,7 +304,7 @@ def _ranks(times: list[int], fixed: Mapping[int, int], random: np.random.Generat
 def _tail(
     longest: int, taken: set[int], count: int, distinct: int, random: np.random.Generator
 ) -> dict[int, float]:
-    """Give the other estimates and their shares; none where there are few jobs, whose head is then all."""
+    """Return the other estimates and their shares; empty if all estimates of the few jobs are in the head."""
     bend = 1 + _TIME_SCALE * max(distinct, 1) ** _TIME_POWER
     times: list[int] = []
     for rank in range(1, count + 1):
@@ -318,7 +321,7 @@ def _tail(
 
 
 def _whole(shares: Floats, jobs: int) -> Integers:
-    """Share out jobs by largest remainders."""
+    """Distribute jobs by the largest remainder method."""
     wanted = shares / shares.sum() * jobs
     counts = np.floor(wanted).astype(np.int64)
     counts[np.argsort(counts - wanted, kind="stable")[: jobs - int(counts.sum())]] += 1

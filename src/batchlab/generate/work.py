@@ -1,4 +1,4 @@
-"""The work of jobs: what they compute, in GFLOP, if every processing unit does what it can."""
+"""The work of jobs in GFLOP, assuming that all processing units run at full performance."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -26,28 +26,28 @@ def gflops(
 ) -> Floats:
     """Compute each job's work: run time × tasks × Σ amount × performance.
 
-    The theoretical computed FLOP of AccaSim's generator: every unit that a job asked for is taken to compute
-    at its best for the whole run time.
+    This is the theoretical computed FLOP of AccaSim's generator: every requested unit is assumed to run at
+    full performance for the whole run time.
 
     Parameters
     ----------
     workload
         The jobs.
     performance
-        What one unit of a resource does, in GFLOP per second, as ``{"core": 1.667, "gpu": 933}``. Resources
-        that are not named (memory) do nothing.
+        The performance of one unit of a resource, in GFLOP per second, as ``{"core": 1.667, "gpu": 933}``.
+        Other resources (memory) count as 0.
     equivalence
-        What one task is where the workload says nothing of cores: one ``core`` unless given.
+        The resources of one task, if the workload has no ``core``; by default one ``core``.
 
     Returns
     -------
     array
-        GFLOP, one number per job; NaN for none.
+        GFLOP, one number per job.
 
     Raises
     ------
     WorkloadError
-        If a performance is no number >= 0, or no resource of the jobs has one.
+        If a performance is no number >= 0, no resource of the jobs has one, or jobs have applications.
 
     References
     ----------
@@ -68,7 +68,7 @@ def gflops(
 def speed(
     workload: "Workload", performance: Mapping[str, float], equivalence: Mapping[str, int] | None = None
 ) -> Floats:
-    """Compute how fast each job computes: tasks × Σ amount × performance, in GFLOP per second.
+    """Compute the speed of each job: tasks × Σ amount × performance, in GFLOP per second.
 
     The arguments and errors are those of `gflops`.
     """
@@ -89,12 +89,12 @@ def speed(
 
 
 def check_performance(performance: Mapping[str, float], name: str = "performance") -> dict[str, float]:
-    """Check that performances are numbers, and that there are some.
+    """Check that performances are numbers, and that there is at least one.
 
     Raises
     ------
     WorkloadError
-        If one is no number >= 0, or there is none.
+        If a value is no number >= 0, or there is no value.
     """
     if not isinstance(performance, Mapping) or not performance:
         raise WorkloadError(
