@@ -8,10 +8,10 @@
 """
 
 from batchlab._kernel import __version__
-from batchlab.lazy import lazily
+from batchlab.lazy import attach
 from batchlab.process_fork import watch_forks
 
 watch_forks()
 
-__all__, __getattr__, __dir__ = lazily(__name__)
+__all__, __getattr__, __dir__ = attach(__name__)
 __all__ += ["__version__"]

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-__all__ = ["later", "lazily", "listing"]
+__all__ = ["attach", "import_late", "make_dir"]
 
 
-def lazily(package: str) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
+def attach(package: str) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
     """Build ``__all__``, ``__getattr__`` and ``__dir__`` of a package from its stub.
 
     Parameters
@@ -41,10 +41,10 @@ def lazily(package: str) -> tuple[list[str], Callable[[str], object], Callable[[
         setattr(sys.modules[package], name, value)
         return value
 
-    return sorted(homes), find, listing(package)
+    return sorted(homes), find, make_dir(package)
 
 
-def listing(module: str) -> Callable[[], list[str]]:
+def make_dir(module: str) -> Callable[[], list[str]]:
     """Build ``__dir__`` of a module: its public names without those that it imports.
 
     Parameters
@@ -61,7 +61,7 @@ def listing(module: str) -> Callable[[], list[str]]:
     return names
 
 
-def later(module: str, name: str) -> Any:  # noqa: ANN401  # whatever the module has
+def import_late(module: str, name: str) -> Any:  # noqa: ANN401  # whatever the module has
     """Import a name of a module at the time of the call.
 
     A module is thus imported only when its functions are used.

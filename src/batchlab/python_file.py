@@ -124,7 +124,7 @@ def _module(path: Path, error: type[BatchlabError]) -> ModuleType:
         specification.loader.exec_module(module)
     except (Exception, SystemExit) as raised:
         del sys.modules[name]
-        raise error(_told(raised, str(path))) from raised
+        raise error(_format_error(raised, str(path))) from raised
     return module
 
 
@@ -150,10 +150,10 @@ def _made(
     try:
         return value(**arguments)
     except (Exception, SystemExit) as raised:
-        raise error(_told(raised, label)) from raised
+        raise error(_format_error(raised, label)) from raised
 
 
-def _told(raised: Exception | SystemExit, label: str) -> str:
+def _format_error(raised: Exception | SystemExit, label: str) -> str:
     """Describe an error, with its place in the user's files."""
     if isinstance(raised, SyntaxError) and raised.lineno is not None:
         return f"{raised.filename}:{raised.lineno}: {type(raised).__name__}: {raised.msg}."

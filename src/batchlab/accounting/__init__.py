@@ -7,8 +7,8 @@ from batchlab.accounting.fair_share import RULES, fair_share
 from batchlab.accounting.multifactor import priority
 from batchlab.accounting.usage import Usage
 from batchlab.accounting.windows import target_delta, window_share
-from batchlab.lazy import listing
+from batchlab.lazy import make_dir
 
 __all__ = ["RULES", "Usage", "fair_share", "priority", "target_delta", "window_share"]
 
-__dir__ = listing(__name__)
+__dir__ = make_dir(__name__)

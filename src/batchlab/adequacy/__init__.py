@@ -9,8 +9,8 @@ from batchlab.adequacy.measure import compare
 from batchlab.adequacy.read import read
 from batchlab.adequacy.reference import Reference, reference
 from batchlab.adequacy.repetitions import repeat
-from batchlab.lazy import listing
+from batchlab.lazy import make_dir
 
 __all__ = ["Comparison", "Reference", "compare", "read", "reference", "repeat"]
 
-__dir__ = listing(__name__)
+__dir__ = make_dir(__name__)

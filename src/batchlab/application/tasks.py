@@ -33,11 +33,11 @@ from batchlab.application.rules import (
     truth,
 )
 from batchlab.errors import ApplicationError, shown, suggest
-from batchlab.lazy import listing
+from batchlab.lazy import make_dir
 
 __all__ = ["BusyWait", "Compute", "Delay", "Gpu", "Idle", "Read", "Sequence", "Task", "Write"]
 
-__dir__ = listing(__name__)
+__dir__ = make_dir(__name__)
 
 Storage = Literal["parallel_file_system", "burst_buffer", "cache"]
 

@@ -1,5 +1,5 @@
 """Bridges to other simulators' projects and protocols, and to real batch systems; one folder each."""
 
-from batchlab.lazy import lazily
+from batchlab.lazy import attach
 
-__all__, __getattr__, __dir__ = lazily(__name__)
+__all__, __getattr__, __dir__ = attach(__name__)

@@ -153,7 +153,7 @@ def compare(
 
 def _policies(specs: Sequence[str], machine: MachineRequest) -> dict[str, Policy]:
     """Parse the policies before a long log is read; the policy of the machine's configuration is first."""
-    from batchlab.policy.of_file import policy_of  # noqa: PLC0415  # --help does without
+    from batchlab.policy.load import policy_of  # noqa: PLC0415  # --help does without
     from batchlab.policy.policy import CONFIGURED  # noqa: PLC0415  # as above
 
     policies = {str(each): each for each in map(policy_of, specs)}

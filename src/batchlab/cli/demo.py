@@ -43,7 +43,7 @@ def demo(
     check_directory(out)
     from batchlab.generate import demo_system, demo_workload  # noqa: PLC0415  # --help does without polars
     from batchlab.policy import Policy  # noqa: PLC0415
-    from batchlab.policy.of_file import policy_of  # noqa: PLC0415
+    from batchlab.policy.load import policy_of  # noqa: PLC0415
     from batchlab.result.summary import compare  # noqa: PLC0415
 
     chosen = policy_of(policy)

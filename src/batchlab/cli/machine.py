@@ -98,7 +98,7 @@ def policy_for(policy: str | None, machine: MachineRequest) -> Policy:
         The given policy, else the policy of the system's description (Slurm's files have one), else ``fcfs``;
         adapted to this machine by `Policy.on`.
     """
-    from batchlab.policy.of_file import policy_of  # noqa: PLC0415  # --help does without
+    from batchlab.policy.load import policy_of  # noqa: PLC0415  # --help does without
 
     given = None if policy is None else policy_of(policy)
     if given is not None and not given.configured and given.slurm is None:

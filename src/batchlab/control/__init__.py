@@ -1,5 +1,5 @@
 """Service-rate control: the rate at which a machine serves jobs (S19). Needs neither NumPy nor polars."""
 
-from batchlab.lazy import lazily
+from batchlab.lazy import attach
 
-__all__, __getattr__, __dir__ = lazily(__name__)
+__all__, __getattr__, __dir__ = attach(__name__)

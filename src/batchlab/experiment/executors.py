@@ -20,7 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from batchlab.errors import ExperimentError, shown, suggest
-from batchlab.experiment.relay import execute_and_tell, join, relay
+from batchlab.experiment.relay import execute_with_progress, join, relay
 from batchlab.experiment.work import Task, Watch, execute
 from batchlab.vocabulary import EXECUTORS, ExecutorName
 
@@ -182,7 +182,7 @@ def _in_processes(
 
 def _pool(tasks: Sequence[Task], processes: ProcessPoolExecutor, report: Report) -> list[Task]:
     with processes as pool:
-        return _submit(tasks, pool, report, execute_and_tell, stop=lambda: _stop_processes(pool))
+        return _submit(tasks, pool, report, execute_with_progress, stop=lambda: _stop_processes(pool))
 
 
 def _stop_threads(pool: ThreadPoolExecutor, stopped: threading.Event) -> None:

@@ -17,7 +17,7 @@ from batchlab.experiment.plan import Run, as_system, labelled, made_from, name_o
 from batchlab.experiment.runs import Runs
 from batchlab.experiment.source import as_source
 from batchlab.experiment.store import Store
-from batchlab.experiment.work import Task, told
+from batchlab.experiment.work import Task, describe_error
 from batchlab.markup import card
 from batchlab.observer.given import checked_observers
 from batchlab.options import RunOptions
@@ -308,7 +308,7 @@ class Experiment:
 
         def report(task: Task, error: BaseException | None) -> None:
             if error is not None:
-                place.write_failure(task.key, told(error))
+                place.write_failure(task.key, describe_error(error))
             course.over(task.key)
 
         perform(tasks, executor, _workers(workers), place, report, watch=course.watch)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from batchlab.experiment.course import Underway
 
-__all__ = ["execute_and_tell", "join", "relay"]
+__all__ = ["execute_with_progress", "join", "relay"]
 
 _to_parent: Connection | None = None
 
@@ -63,7 +63,7 @@ def join(to_parent: Connection | None) -> None:
     _to_parent = to_parent
 
 
-def execute_and_tell(task: Task) -> None:
+def execute_with_progress(task: Task) -> None:
     """Do a run like `execute`, and send its progress."""
     execute(task, watch=None if _to_parent is None else partial(_send, _to_parent))
 

@@ -72,7 +72,7 @@ from batchlab.experiment.schema import OF_PASSES, PLOTS, Description, Dispatcher
 from batchlab.experiment.source import LogFile, Source
 from batchlab.observer.description import observers_of
 from batchlab.options import RunOptions
-from batchlab.policy.of_file import allocator_of, policy_of
+from batchlab.policy.load import allocator_of, policy_of
 from batchlab.system import System, read_system, toml_format
 from batchlab.system.document import written
 from batchlab.system.read import located

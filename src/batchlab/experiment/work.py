@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from batchlab.system import System
     from batchlab.workload import EventStream
 
-__all__ = ["Task", "Watch", "execute", "told"]
+__all__ = ["Task", "Watch", "describe_error", "execute"]
 
 Watch = Callable[[str, Underway], object]
 """Called with the key and the progress of a run."""
@@ -101,14 +101,14 @@ def execute(task: Task, stopped: threading.Event | None = None, watch: Watch | N
         try:
             record = _run(task, store, stopped, watch)
         except Exception as error:  # noqa: BLE001  # one run's error must not stop the others
-            store.write_failure(task.key, told(error))
+            store.write_failure(task.key, describe_error(error))
             store.note("failed", task.key)
             return
         store.write_record(task.key, record)
         store.note("finished", task.key)
 
 
-def told(error: BaseException) -> dict[str, object]:
+def describe_error(error: BaseException) -> dict[str, object]:
     """Describe an error: ``error`` (its type), ``message`` and ``traceback``."""
     lines = traceback.format_exception(error)
     place = place_in_files(error)

@@ -1,8 +1,8 @@
 """Live views of a run: in the terminal, from another terminal, and in the browser."""
 
-from batchlab.lazy import listing
+from batchlab.lazy import make_dir
 from batchlab.monitor.monitor import Monitor
 
 __all__ = ["Monitor"]
 
-__dir__ = listing(__name__)
+__dir__ = make_dir(__name__)

@@ -1,6 +1,6 @@
 """Observers: collect data on jobs and nodes, offer it to policies, and act on it."""
 
-from batchlab.lazy import listing
+from batchlab.lazy import make_dir
 from batchlab.observer.failures import Failures
 from batchlab.observer.power import NodePower, Power, PowerNow
 from batchlab.observer.signal import CarbonIntensity, EnergyPrice, Signal
@@ -21,4 +21,4 @@ __all__ = [
     "Temperature",
 ]
 
-__dir__ = listing(__name__)
+__dir__ = make_dir(__name__)

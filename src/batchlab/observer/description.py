@@ -23,7 +23,7 @@ from batchlab.core.distributions import Constant, named_distribution
 from batchlab.core.spec import Call, Grammar, word, written
 from batchlab.errors import ObserverError, shown, suggest
 from batchlab.observer import Failures, NodePower, Power
-from batchlab.observer.of_file import observer_of
+from batchlab.observer.load import observer_of
 from batchlab.units import is_finite, is_whole
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def observers_of(
     Parameters
     ----------
     own
-        Observers defined in Python files: see `batchlab.observer.of_file.observer_of`.
+        Observers defined in Python files: see `batchlab.observer.load.observer_of`.
     power, failures
         See `power_of` and `failures_of`; omitted if empty.
     seed

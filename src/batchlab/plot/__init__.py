@@ -1,6 +1,6 @@
 """Plots, one function each: results in, `matplotlib.axes.Axes` in and out, nothing global."""
 
-from batchlab.lazy import listing
+from batchlab.lazy import make_dir
 from batchlab.plot.adequacy import adequacy_by_jobs, adequacy_differences, adequacy_starts
 from batchlab.plot.allocation_map import allocation_map
 from batchlab.plot.allocations import allocations
@@ -75,4 +75,4 @@ __all__ = [
     "what_if",
 ]
 
-__dir__ = listing(__name__)
+__dir__ = make_dir(__name__)

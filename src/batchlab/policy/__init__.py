@@ -1,5 +1,5 @@
 """Policies: which job runs next, and on which nodes."""
 
-from batchlab.lazy import lazily
+from batchlab.lazy import attach
 
-__all__, __getattr__, __dir__ = lazily(__name__)
+__all__, __getattr__, __dir__ = attach(__name__)

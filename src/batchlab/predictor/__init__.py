@@ -1,6 +1,6 @@
 """Predictors: estimates of run times for schedulers."""
 
-from batchlab.lazy import listing
+from batchlab.lazy import make_dir
 from batchlab.predictor.history import LastTwo, RecursiveMean
 from batchlab.predictor.known import Clairvoyant, Requested
 from batchlab.predictor.quantile import Quantile
@@ -8,7 +8,7 @@ from batchlab.seam.components import Predictor
 
 __all__ = ["PREDICTORS", "Clairvoyant", "LastTwo", "Quantile", "RecursiveMean", "Requested"]
 
-__dir__ = listing(__name__)
+__dir__ = make_dir(__name__)
 
 PREDICTORS: dict[str, type[Predictor]] = {
     "clairvoyant": Clairvoyant,

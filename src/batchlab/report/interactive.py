@@ -183,24 +183,24 @@ def _bars(boxes: Rectangles, jobs: pl.DataFrame, axis: TimeAxis) -> dict[str, ob
         "y": _packed((boxes.low + boxes.high) / 2 - 0.5, "f4"),
         "width": _packed(boxes.high - boxes.low, "f4"),
         "marker": {"color": job_hues(boxes.row), "line": {"width": 0.5, "color": "rgba(255,255,255,0.7)"}},
-        "hovertext": _told(boxes, jobs),
+        "hovertext": _hover_texts(boxes, jobs),
         "hoverinfo": "text",
     }
 
 
-def _told(boxes: Rectangles, jobs: pl.DataFrame) -> list[str]:
+def _hover_texts(boxes: Rectangles, jobs: pl.DataFrame) -> list[str]:
     shown = jobs[boxes.row].select("job_id", "tasks", "submit_time", "start_time", "end_time")
     return [
         f"job {job_id}, {tasks:,} task{'s' if tasks != 1 else ''}"
-        f"{_told_of_times(submit, start, end)}"
-        f"{_told_of_part(here, (start, end))}"
+        f"{_hover_times(submit, start, end)}"
+        f"{_hover_part(here, (start, end))}"
         for (job_id, tasks, submit, start, end), *here in zip(
             shown.iter_rows(), boxes.start, boxes.end, strict=True
         )
     ]
 
 
-def _told_of_times(submit: float, start: float | None, end: float | None) -> str:
+def _hover_times(submit: float, start: float | None, end: float | None) -> str:
     if start is None:
         # The job was suspended, or will be restarted.
         return f"<br>submitted {format_duration(submit)}, waits again"
@@ -208,7 +208,7 @@ def _told_of_times(submit: float, start: float | None, end: float | None) -> str
     return f"<br>start {format_duration(start)}, waited {format_duration(start - submit)}<br>{ran}"
 
 
-def _told_of_part(here: Sequence[float], whole: tuple[float | None, float | None]) -> str:
+def _hover_part(here: Sequence[float], whole: tuple[float | None, float | None]) -> str:
     """Return the time span of a rectangle, if it is not the whole of the job's last run."""
     since, until = here
     if since == whole[0] and (whole[1] is None or until == whole[1]):

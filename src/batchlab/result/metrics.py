@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from batchlab.errors import ResultError
-from batchlab.lazy import listing
+from batchlab.lazy import make_dir
 from batchlab.result.efficiency import allocation_efficiency
 from batchlab.result.measured_jobs import counted
 from batchlab.result.measures import of_jobs, of_system
@@ -40,7 +40,7 @@ __all__ = [
     "wait",
 ]
 
-__dir__ = listing(__name__)
+__dir__ = make_dir(__name__)
 
 USUAL_THRESHOLD = 10.0
 """Run times below this many seconds count as this in bounded slowdowns."""

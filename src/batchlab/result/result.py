@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from batchlab.errors import ResultError
-from batchlab.lazy import later
+from batchlab.lazy import import_late
 from batchlab.options import RunOptions
 from batchlab.outputs import source_of
 from batchlab.result import energy, metrics, near, rates, traffic
@@ -399,7 +399,7 @@ class Result:
         )
         sent = traffic.overview(self.messages, self.links) if self._counts_messages else {}
         if self.options.controls:
-            measured |= {"service": later("batchlab.result.service", "describe")(self)}
+            measured |= {"service": import_late("batchlab.result.service", "describe")(self)}
         measured |= near.overview(self.workload, jobs, self.system, threshold)
         return measured | rates.overview(self.as_served) | energy.overview(self.observations) | sent
 

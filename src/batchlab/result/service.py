@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from batchlab.lazy import listing
+from batchlab.lazy import make_dir
 from batchlab.result.course import Course, Steps, done_in_runs, rates_of, span_of
 from batchlab.result.node_modes import holdings_of, on_since
 from batchlab.result.node_prices import energy_of_nodes
@@ -54,7 +54,7 @@ __all__ = [
     "workload",
 ]
 
-__dir__ = listing(__name__)
+__dir__ = make_dir(__name__)
 
 
 def _of_jobs(name: str, values: Floats) -> pl.Series:

@@ -1,5 +1,5 @@
 """The seam between a simulation and components in Python: the view, and the classes that receive it."""
 
-from batchlab.lazy import lazily
+from batchlab.lazy import attach
 
-__all__, __getattr__, __dir__ = lazily(__name__)
+__all__, __getattr__, __dir__ = attach(__name__)

@@ -1,6 +1,6 @@
 """Simulate a workload on a system under a policy."""
 
-from batchlab.lazy import listing
+from batchlab.lazy import make_dir
 from batchlab.simulation.decision_point import DecisionPoint
 from batchlab.simulation.simulate import simulate
 from batchlab.simulation.simulation import Simulation
@@ -8,4 +8,4 @@ from batchlab.simulation.status import Gauges, Status
 
 __all__ = ["DecisionPoint", "Gauges", "Simulation", "Status", "simulate"]
 
-__dir__ = listing(__name__)
+__dir__ = make_dir(__name__)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from batchlab.atomic import atomic_write
 from batchlab.errors import TraceError
-from batchlab.lazy import listing
+from batchlab.lazy import make_dir
 from batchlab.trace import store
 from batchlab.trace.catalogue import ARCHIVE, CITATION, TERMS, Trace, entries, find, of_file
 
@@ -41,7 +41,7 @@ __all__ = [
     "system",
 ]
 
-__dir__ = listing(__name__)
+__dir__ = make_dir(__name__)
 
 MIRROR_VARIABLE = "BATCHLAB_MIRROR"
 """Environment variable with a mirror of the archive."""

@@ -3,6 +3,6 @@
 See ``docs/slurm-twin.md``.
 """
 
-from batchlab.lazy import lazily
+from batchlab.lazy import attach
 
-__all__, __getattr__, __dir__ = lazily(__name__)
+__all__, __getattr__, __dir__ = attach(__name__)

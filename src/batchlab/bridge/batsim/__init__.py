@@ -1,5 +1,5 @@
 """Batsim's workloads: jobs and profiles."""
 
-from batchlab.lazy import lazily
+from batchlab.lazy import attach
 
-__all__, __getattr__, __dir__ = lazily(__name__)
+__all__, __getattr__, __dir__ = attach(__name__)

@@ -1,5 +1,5 @@
 """Run a real Slurm on virtual nodes: a private cluster that executes a workload in real time."""
 
-from batchlab.lazy import lazily
+from batchlab.lazy import attach
 
-__all__, __getattr__, __dir__ = lazily(__name__)
+__all__, __getattr__, __dir__ = attach(__name__)

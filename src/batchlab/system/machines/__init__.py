@@ -10,9 +10,9 @@ Each is a file in batchlab's own form beside this module. What is known of it, a
 'IBM Blue Gene/Q Mira, Argonne'
 """
 
-from batchlab.lazy import listing
+from batchlab.lazy import make_dir
 from batchlab.system.machines.catalogue import NAMES, Machine, entries, find
 
 __all__ = ["NAMES", "Machine", "entries", "find"]
 
-__dir__ = listing(__name__)
+__dir__ = make_dir(__name__)
