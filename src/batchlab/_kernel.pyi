@@ -1217,7 +1217,7 @@ class View:
     def is_drained(self, node: int) -> bool:
         """Return whether a node is drained, i.e. no further job starts there."""
     def power_state_number(self, node: int) -> int:
-        """Return the number of a node's power state among those of its group; 0 for on."""
+        """Return the number of a node's power state among the states of its group; 0 for on."""
     def jobs_on(self, node: int) -> list[Job]:
         """Return the running jobs with tasks on a node, by expected end."""
     def job(self, row: int) -> Job:
@@ -1497,8 +1497,8 @@ def multifactor_priorities(
     """
 
 def share_in_windows(own: list[float], total: list[float], decay: float) -> float:
-    """Return the share of `own` in `total` usage in windows, newest first, per cent; the weight of each window is `decay`
-    times that of the next newer one.
+    """Return the share of `own` in `total` usage in windows, newest first, per cent; the weight of a window is `decay` times
+    the weight of the next newer window.
     """
 
 def target_delta(target: float, mark: str, usage: float) -> float:

@@ -1,8 +1,9 @@
-//! A log under every policy against the limit: a bare binary heap of ends, merged with the submissions.
+//! Compares the replay of a log with every policy to a lower bound: a binary heap of ends, merged with the submissions.
 //!
 //! `cargo bench -p batchlab-kernel --bench replay -- LOG.swf.gz NODES CORES [POLICY …]`, where a policy is
-//! `order+backfill+allocator`. Prints the median over rounds, and the ratio to the limit within the same round. `-- heap`
-//! prints what the limit takes for the jobs on standard input: submit time and run time of each, as little-endian float64.
+//! `order+backfill+allocator`. Prints the median over rounds, and the ratio to the lower bound within the same round.
+//! `-- heap` prints the lower bound for the jobs on standard input: submit time and run time of each, as little-endian
+//! float64.
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::Read;
@@ -21,7 +22,7 @@ use batchlab_kernel::workload::Job;
 use batchlab_kernel::workload::swf::{Invalid, Overrun, ProcessorField, SwfFile, SwfOptions};
 use cpu_time::ThreadTime;
 
-/// Rounds, unless the variable `ROUNDS` says otherwise.
+/// Default number of rounds; the environment variable `ROUNDS` overrides it.
 const ROUNDS: usize = 5;
 const USUAL: [&str; 5] = [
     "fcfs+none+first_fit",
@@ -96,7 +97,7 @@ fn read(log: &str) -> Vec<Job> {
         .collect()
 }
 
-/// The ends of jobs that start when they are submitted, through a heap, merged with the submissions, which are sorted.
+/// The lower bound: the ends of jobs that start at their submission, from a heap, merged with the sorted submissions.
 fn heap_only(events: &[[f64; 2]]) -> f64 {
     let mut ends: BinaryHeap<Reverse<Time>> = BinaryHeap::new();
     let mut last = 0.0;
@@ -112,7 +113,7 @@ fn heap_only(events: &[[f64; 2]]) -> f64 {
     last
 }
 
-/// When jobs are submitted and how long they run, sorted.
+/// Submit times and run times of jobs, sorted.
 fn events_of(jobs: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let mut events = jobs.to_vec();
     events.sort_by(|one, other| one[0].total_cmp(&other[0]));
@@ -157,7 +158,7 @@ fn opened(jobs: &[Job], nodes: usize, cores: i64, policy: &str) -> Simulation<Re
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> f64 {
-    // CPU time of this thread: others on the machine do not count.
+    // CPU time of this thread, independent of other load on the machine.
     let begin = ThreadTime::now();
     std::hint::black_box(work());
     begin.elapsed().as_secs_f64()

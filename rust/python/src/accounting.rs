@@ -25,8 +25,8 @@ impl AccountTree {
 
 #[pymethods]
 impl AccountTree {
-    /// Each node except the root has a parent, shares (None: the factor of its parent), and a flag that is true for a
-    /// user.
+    /// Each node except the root has a parent, shares (None: the fair share of its parent), and a flag that is true
+    /// for a user.
     #[new]
     fn new(members: Vec<(u32, Option<f64>, bool)>) -> PyResult<Self> {
         let members: Vec<Member> = members
@@ -280,8 +280,8 @@ pub fn multifactor_priorities<'py>(
     Ok((ages.into_pyarray(py), sizes.into_pyarray(py), sums.into_pyarray(py), priorities.into_pyarray(py)))
 }
 
-/// Return the share of `own` in `total` usage in windows, newest first, per cent; the weight of each window is `decay`
-/// times that of the next newer one.
+/// Return the share of `own` in `total` usage in windows, newest first, per cent; the weight of a window is `decay` times
+/// the weight of the next newer window.
 #[pyfunction]
 pub fn share_in_windows(own: Vec<f64>, total: Vec<f64>, decay: f64) -> f64 {
     effective_share(&own, &total, decay)

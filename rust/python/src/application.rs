@@ -323,7 +323,7 @@ fn own(formula: &Formula) -> KernelFormula {
     KernelFormula::clone(&formula.kernel)
 }
 
-/// The properties of jobs besides their rows of numbers, from `batchlab.workload.elastic`.
+/// The properties of jobs in addition to their rows of numbers, from `batchlab.workload.elastic`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct ElasticColumns<'py> {

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 /// The subject, the kind, and the delay in seconds.
 type NeedColumns = (u32, String, f64);
 
-/// Conditions of jobs; rows are those of the workload, and the number of a group is the number of rows plus its index.
+/// Conditions of jobs by row of the workload; the number of a group is the number of rows plus its index.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct ConditionColumns<'py> {

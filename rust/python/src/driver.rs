@@ -14,7 +14,7 @@ use crate::panics::detached;
 use crate::placements::placement;
 use crate::simulation::{Simulation, changed, looked_at, report_to, stuck};
 
-/// The hook for each kind of yield point; None if there is none.
+/// The hook for each kind of yield point; None without a hook.
 #[derive(FromPyObject)]
 pub struct Hooks {
     /// `schedule(view)`: makes decisions, or returns jobs to be started in order. None: the caller decides; the loop

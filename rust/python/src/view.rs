@@ -200,7 +200,7 @@ impl View {
         Ok(self.simulation(py)?.kernel.state().machine.is_drained(node))
     }
 
-    /// Return the number of a node's power state among those of its group; 0 for on.
+    /// Return the number of a node's power state among the states of its group; 0 for on.
     fn power_state_number(&self, py: Python<'_>, node: Node) -> PyResult<usize> {
         let node = self.check_node(py, node)?;
         Ok(self.simulation(py)?.kernel.view().power_state(node).number())
@@ -280,7 +280,7 @@ impl View {
         Ok(self.simulation(py)?.kernel.trigger().described())
     }
 
-    /// The number of the caller: 0 for the scheduler, otherwise that of the observer.
+    /// The number of the caller: 0 for the scheduler, otherwise the number of the observer.
     #[getter]
     fn get_caller(&self) -> u32 {
         self.caller.load(Ordering::Relaxed)

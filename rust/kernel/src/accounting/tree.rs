@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub enum Shares {
     /// This number of all siblings' shares.
     Number(f64),
-    /// No shares of its own: it has the factor of its parent.
+    /// No shares of its own: it has the fair share of its parent (Slurm's `Fairshare=parent`).
     Parent,
 }
 
@@ -102,7 +102,7 @@ impl AccountTree {
         self.members[node].user
     }
 
-    /// Returns whether a node has the factor of its parent.
+    /// Returns whether a node has the fair share of its parent.
     #[must_use]
     pub fn follows_parent(&self, node: usize) -> bool {
         self.members[node].shares == Shares::Parent

@@ -28,7 +28,7 @@ pub enum JobType {
     Adaptive,
 }
 
-/// The properties of a job besides its row of numbers.
+/// The properties of a job in addition to its row of numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ApplicationJob {
     /// Who determines its size.

@@ -115,7 +115,7 @@ pub enum Work {
 pub enum Storage {
     /// The storage shared by all nodes.
     ParallelFileSystem,
-    /// The storage of the nodes, possibly shared among those of a job.
+    /// The storage of the nodes, possibly shared among the nodes of a job.
     BurstBuffer,
     /// The node's own storage as a cache of the shared storage.
     Cache,

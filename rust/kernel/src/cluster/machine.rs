@@ -216,7 +216,7 @@ impl Machine {
         self.unavailable.as_ref().is_some_and(|unavailable| unavailable.drained[node as usize])
     }
 
-    /// The capacities available to jobs, node-major: those of the nodes minus unavailable amounts.
+    /// The capacities available to jobs, node-major: the capacity of each node minus unavailable amounts.
     #[must_use]
     pub fn available(&self) -> Vec<i64> {
         let Some(unavailable) = &self.unavailable else { return self.capacity.clone() };

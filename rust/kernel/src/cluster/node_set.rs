@@ -14,7 +14,7 @@ impl NodeSetId {
     /// The whole machine.
     pub const ALL: Self = Self(0);
 
-    /// The index of the set among those of the scenario.
+    /// The index of the set in the list of the scenario.
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize

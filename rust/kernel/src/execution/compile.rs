@@ -79,7 +79,7 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// Compiles a stage for the ranks of a group, each of which ends it with no activity in progress.
+    /// Compiles a stage for the ranks of a group. Each rank ends it with no activity in progress.
     fn once(&mut self, stage: &Stage) -> Result<(), ExecutionError> {
         let times = count(&stage.iterations, &self.scope, "the iterations of a stage")?;
         self.looped(times, |this| this.tasks(&stage.tasks))?;

@@ -133,7 +133,7 @@ impl Execution {
         }
     }
 
-    /// Sets the runtime arguments of a job, which its formulas can use besides its arguments. They take effect at the
+    /// Sets the runtime arguments of a job, which its formulas can use like its arguments. They take effect at the
     /// next evaluation: at the start, at a reconfiguration, or when the application requests nodes.
     pub fn set_runtime_arguments(&mut self, job: u32, arguments: BTreeMap<String, Value>) {
         let arguments = Arc::new(arguments);

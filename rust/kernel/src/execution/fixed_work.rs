@@ -125,7 +125,7 @@ impl FixedWork {
         *self.run_mut(run) = work;
     }
 
-    /// Gives a run its own rate from now on; rate 0 suspends it.
+    /// Serves a run at a rate of its own from now on; rate 0 suspends it.
     pub fn set_rate(&mut self, now: f64, run: u32, sequence: u64, rate: f64) {
         let done = self.done(now, run);
         self.leave_clock(run);

@@ -147,7 +147,7 @@ pub struct World {
     pub bundle: BundleBuilder,
     #[serde(skip)]
     pub bundles: BundleSum,
-    /// The applications' clock: never before that of the simulation, and before the next float64 after it.
+    /// The applications' clock: not before the time of the simulation, and before the next float64 after it.
     pub now: FineTime,
 }
 

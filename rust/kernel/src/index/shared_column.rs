@@ -40,7 +40,7 @@ impl<T> Chunk<T> {
 }
 
 impl<T: Clone> Chunk<T> {
-    /// The values, mutable; those of a shared chunk are copied, unless no other column refers to them.
+    /// The values, mutable; a shared chunk is copied first, unless no other column refers to it.
     #[inline]
     fn values_mut(&mut self) -> &mut Vec<T> {
         if matches!(self, Self::Shared(_)) {

@@ -78,7 +78,7 @@ impl<'a, A: Availability> Filling<'a, A> {
     }
 
     /// Fills first the nodes without free critical resources, by index. The others belong to the list of the critical
-    /// resource of which they have most free: each step takes a node from the longest list, the one with least free.
+    /// resource with the greatest free amount: each step takes a node from the longest list, the one with least free.
     pub(super) fn balanced(&mut self, critical: &[usize]) {
         let mut lists = vec![Vec::new(); critical.len()];
         let mut from = 0;

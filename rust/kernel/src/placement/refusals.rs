@@ -12,7 +12,7 @@ use crate::cluster::{Machine, PlacementRequest, Request};
 pub(super) struct FitsWhenEmpty(HashMap<u32, Vec<(Request, bool)>>);
 
 impl FitsWhenEmpty {
-    /// Whether the request fits, if known.
+    /// The known result for a request: true if it fits; None if it was not tried.
     pub(super) fn of(&self, want: &PlacementRequest<'_>) -> Option<bool> {
         let known = self.0.get(&want.tasks)?;
         known.iter().find(|(request, _)| request == want.request).map(|(_, fits)| *fits)

@@ -4,7 +4,7 @@
 //! nodes.
 use crate::cluster::Request;
 
-/// Shapes of boxes of which none is free for a request.
+/// Shapes without a free box for a request.
 #[derive(Clone, Debug, Default)]
 pub struct TakenBoxes {
     /// The machine's count of gains at the time of the records.

@@ -4,7 +4,7 @@
 //!
 //! Hosts are level 0. A node at level l has a label of one digit per level: the digits below l are indices of parents,
 //! the digits from l on indices of children. Everything is computed from positions: O(levels) per route, without memory
-//! besides the links themselves.
+//! in addition to the links themselves.
 use super::cables::{Cables, Extras};
 use super::path::Path;
 

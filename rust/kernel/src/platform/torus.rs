@@ -85,8 +85,8 @@ impl Torus {
         self.cross(from, to, path);
     }
 
-    /// Adds the route between the routers of two hosts to the path. Limiters are those of the first host at each
-    /// router.
+    /// Adds the route between the routers of two hosts to the path. The first host at each router has its
+    /// limiter.
     fn cross(&self, from: u32, to: u32, path: &mut Path<'_>) {
         let (from, to) = (from / self.hosts, to / self.hosts);
         let width = self.dimensions.len() as u32;

@@ -1,7 +1,7 @@
 //! Changes since the last notification of observers.
 use serde::{Deserialize, Serialize};
 
-/// A change of which observers are notified.
+/// A kind of change that observers can be notified of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Change {

@@ -1,5 +1,5 @@
-//! Recorders: optional records of a run, besides the state of the jobs. They are notified of changes; the state does
-//! not depend on them, and a record that is not requested costs nothing.
+//! Recorders: optional records of a run, in addition to the state of the jobs. They are notified of changes; the state
+//! does not depend on them, and a record that is not requested costs nothing.
 mod changes;
 mod closures;
 mod dispatch;

@@ -354,8 +354,8 @@ impl PowerMeter {
         if (job as usize) < self.energy_of_jobs.len() { *self.energy_of_jobs.get(job as usize) } else { 0.0 }
     }
 
-    /// Energy so far of a run that began at `start` on a placement, joules: that of the held amounts, and its equal
-    /// share of each node's additional power for being busy.
+    /// Energy so far of a run that began at `start` on a placement, joules: the energy of the held amounts, and its
+    /// equal share of each node's additional power for being busy.
     #[must_use]
     pub fn energy_of_run(
         &self,

@@ -136,7 +136,8 @@ impl RatedPower {
         kinds.map(|kind| kind.priced.level(rate)).all(|level| level.is_some())
     }
 
-    /// Changes the rate of the nodes of a kind: their power is that of the new `draw`. O(modes + resources).
+    /// Changes the rate of the nodes of a kind, and replaces `draw` by the power model at that rate.
+    /// O(modes + resources).
     pub(super) fn switch(&mut self, draw: &mut PowerModel, kind: u32, rate: f64, now: f64) {
         let Some(kind) = &mut self.kinds[kind as usize] else { return };
         if let Some(level) = kind.priced.level(rate) {

@@ -1,7 +1,7 @@
 //! Bottleneck max fairness, for activities that use different amounts of several resources at once.
 //!
-//! Every activity has a bottleneck: a full resource of which no other activity (weighted by penalties) uses more, or
-//! its own bound. (Bonald and Roberts, "Multi-resource fairness: objectives, algorithms and performance", SIGMETRICS
+//! Every activity has a bottleneck: a full resource that no other activity uses more (weighted by penalties), or its
+//! own bound. (Bonald and Roberts, "Multi-resource fairness: objectives, algorithms and performance", SIGMETRICS
 //! 2015.) So every resource has a limit, the most that an activity may use of it, and the rate of an activity is set by
 //! the tightest of its limits.
 //!

@@ -8,7 +8,7 @@ use crate::platform::Sharing;
 pub struct Resource {
     /// Units per second: bytes, flops.
     pub capacity: f64,
-    /// Whether the activities share the capacity, or each may use all of it.
+    /// The sharing: the activities share the capacity, or each may use all of it.
     pub sharing: Sharing,
 }
 

@@ -55,7 +55,7 @@ pub(super) struct Loads {
     begin: Option<FineTime>,
     totals: Vec<LoadTotals>,
     current: Vec<Current>,
-    /// Resources of which the users or their rates changed at the last change, each once.
+    /// Resources with changed users or rates at the last change, each once.
     pub(super) changed: Vec<u32>,
     is_changed: Marks,
 }

@@ -1,7 +1,7 @@
 //! Progressive filling of changed parts only.
 //!
-//! The level at which a resource is full, and limits those of its users that no other resource limited before, follows
-//! from lower levels. So changes are followed from low levels to high ones, and unaffected parts stay unchanged. An
+//! The level at which a resource is full, and limits the users that no other resource limited before, follows from
+//! lower levels. So changes are followed from low levels to high ones, and unaffected parts stay unchanged. An
 //! activity is *open* if it is new, or if its resource is no longer full: its rate rises until a resource or its bound
 //! limits it. If open activities need more than the free capacity, the resource limits all its users at their common
 //! level, including those that were higher before. The capacity that these leave on other resources makes those release

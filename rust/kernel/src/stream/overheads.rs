@@ -43,7 +43,7 @@ impl DrawnOverheads {
     }
 
     /// Applies the overheads of the next job of the log: extends its run, and returns the overheads for its slot.
-    /// Overheads that count towards the time limit are cut to it.
+    /// If overheads count towards the time limit, and jobs are killed at it, launch and completion are cut to it.
     pub fn give(&mut self, scenario: &Scenario, job: &mut Job) -> io::Result<Overhead> {
         let [mut launch, execution, mut completion, suspend, resume] = self.draw(job.tasks)?;
         job.run_time += execution;

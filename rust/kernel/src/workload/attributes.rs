@@ -20,8 +20,8 @@ pub struct Attributes {
     pub array: Vec<u32>,
     /// True if a job may be requeued to run again from its start. Empty if all may.
     pub requeue: Vec<bool>,
-    /// The time at which a job without a known run time is cancelled, seconds; infinity for other jobs. Empty if there
-    /// are none.
+    /// The time at which a job without a known run time is cancelled, seconds; infinity for other jobs. Empty if
+    /// there are no such jobs.
     pub cancelled_at: Vec<f64>,
     /// Events during the runs of jobs.
     #[serde(default, skip_serializing_if = "RunEvents::is_empty")]

@@ -1,4 +1,4 @@
-//! Preemption: which jobs may preempt which running jobs, and what happens to the victims.
+//! Preemption: which jobs may preempt which running jobs, and the treatment of the victims.
 use serde::{Deserialize, Serialize};
 
 /// Treatment of a preempted job.

@@ -36,7 +36,7 @@ impl RunEvents {
         self.0.is_empty()
     }
 
-    /// Appends a leg to those of a job.
+    /// Appends a leg to the legs of a job.
     pub fn add(&mut self, job: u32, leg: Leg) {
         self.0.entry(job).or_default().push(leg);
     }

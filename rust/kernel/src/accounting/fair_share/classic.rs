@@ -13,7 +13,8 @@ pub(super) fn standing(tree: &AccountTree, usage: &[f64], damping: f64) -> Facto
     standing
 }
 
-/// Normalised usage, mixed with that of the account above: the usage of a member's siblings counts partly as its own.
+/// Normalised usage, mixed with the usage of the account above: the usage of a member's siblings counts partly as its
+/// own.
 pub(super) fn effective(tree: &AccountTree, normalised: &[f64]) -> Vec<f64> {
     let mut effective = normalised.to_vec();
     for node in tree.nodes().skip(1) {

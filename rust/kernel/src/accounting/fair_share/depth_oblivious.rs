@@ -18,8 +18,8 @@ pub(super) fn standing(tree: &AccountTree, usage: &[f64]) -> FactorTree {
     standing
 }
 
-/// The ratio of each node: that of its account times its own among its siblings, damped if the two have opposite
-/// directions.
+/// The ratio of each node: the ratio of its account times its own among its siblings, damped if one is above 1 and the
+/// other below.
 fn ratios(tree: &AccountTree, standing: &FactorTree) -> Vec<f64> {
     let (shares, usage) = (&standing.normalised_shares, &standing.normalised_usage);
     let mut of_siblings = vec![0.0; usage.len()];

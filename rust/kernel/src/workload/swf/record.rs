@@ -215,7 +215,7 @@ impl Row {
         Ok(())
     }
 
-    /// Sets the status of a merged job to that of a whole job, according to its last part.
+    /// Sets the status of a merged job to completed or failed, according to its last part.
     pub(super) fn close(&mut self) {
         self.fields[STATUS] = match self.fields[STATUS] {
             LAST_COMPLETED => 1.0,
