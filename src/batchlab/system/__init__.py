@@ -1,4 +1,4 @@
-"""Machines: what they have (`System`, `NodeGroup`), where jobs wait, their accounts, and their files."""
+"""Machines: nodes and their groups, partitions and queues, accounts, and their files."""
 
 from batchlab.lazy import attach
 

@@ -1,4 +1,4 @@
-"""AccaSim's form of a described machine (version 1.1), in JSON.
+"""AccaSim's format of machine descriptions (version 1.1), in JSON.
 
 ::
 
@@ -7,8 +7,8 @@
      "groups": {"g0": {"core": 4, "mem": 1000000}},
      "resources": {"g0": 120}}
 
-`groups` says what one node has, `resources` how many nodes there are of each group; nodes are numbered in the
-order of `resources`.
+`groups` lists the resources of one node of each group, `resources` the number of nodes of each group. Nodes
+are numbered in the order of `resources`.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ class _Description(Model):
 
 
 def recognises(document: dict[str, object]) -> bool:
-    """Tell whether a document is in this form rather than in our own."""
+    """Return whether a document has this format rather than batchlab's."""
     return isinstance(document.get("groups"), dict) or "resources" in document or "system_name" in document
 
 
 def system(document: dict[str, object]) -> System:
-    """Build the machine that a parsed document describes.
+    """Build the machine from a parsed document.
 
     Raises
     ------
     SystemDescriptionError
-        Naming the path into the document, the value and the rule.
+        With the path into the document, the value and the rule.
     """
     known = {(): _Description.model_fields, ("equivalence",): _Equivalence.model_fields}
     description = checked(_Description, document, known)

@@ -1,4 +1,4 @@
-"""What accounts, qualities of service and fair share must fulfil, said once: rules as those of `rules`."""
+"""Rules for accounts, qualities of service and fair share, of the same form as those in `rules`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ENTRY = 3
 
 
 def _number(value: object, rule: str, least: float, most: float) -> float:
-    """Take a number between two others, both included."""
+    """Check that a number is in a closed interval, and return it as a float."""
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         raise ValueError(rule)
     try:
@@ -31,7 +31,7 @@ def _number(value: object, rule: str, least: float, most: float) -> float:
 
 
 def not_negative(value: object) -> float:
-    """Take a number from 0 on."""
+    """Check a number >= 0."""
     return _number(value, "must be a number from 0 to 2^53", 0.0, LARGEST_AMOUNT)
 
 
@@ -50,7 +50,7 @@ def _fraction(value: object) -> float:
 
 
 def account_shares(value: object) -> float | Literal["parent"]:
-    """Take what an account may have of what its siblings have together."""
+    """Check the shares of an account among its siblings."""
     if value == "parent":
         return "parent"
     rule = 'must be a number above 0, or "parent"; leave out accounts that may have nothing'
@@ -58,7 +58,7 @@ def account_shares(value: object) -> float | Literal["parent"]:
 
 
 def user_shares(value: object) -> float | Literal["parent"]:
-    """Take what a user may have of what is the account's."""
+    """Check the shares of a user in an account."""
     if value == "parent":
         return "parent"
     return _number(value, 'must be a number from 0 on, or "parent"', 0.0, LARGEST_AMOUNT)
@@ -81,7 +81,7 @@ def _weights(value: object) -> dict[str, float]:
 
 
 def _past_usage(value: object) -> dict[tuple[str, str | None], float]:
-    """Take amounts by (account, user): a mapping, a table, or a list of tables as files have it."""
+    """Check amounts by (account, user): a mapping, a table, or a list of tables as in files."""
     rule = "must be amounts by (account, user), or a table with the columns account, user and usage"
     if isinstance(value, Mapping):
         entries = [(*key, amount) for key, amount in value.items() if isinstance(key, tuple)]
@@ -119,4 +119,4 @@ FAIR_SHARE: Mapping[str, Callable[[object], object]] = MappingProxyType(
         "usage": _past_usage,
     }
 )
-"""The rules of the fields of `FairShare`."""
+"""Rules for the fields of `FairShare`."""

@@ -17,7 +17,7 @@ _UserShares = Annotated[object, PlainValidator(rules.user_shares)]
 
 
 class AccountTable(Model):
-    """One of ``[[accounts]]``."""
+    """An entry of ``[[accounts]]``."""
 
     name: GroupName
     parent: GroupName = ROOT
@@ -27,7 +27,7 @@ class AccountTable(Model):
 
 
 class QualityTable(Model):
-    """One of ``[[qos]]``."""
+    """An entry of ``[[qos]]``."""
 
     name: GroupName
     priority: _NotNegative = 0.0
@@ -36,7 +36,7 @@ class QualityTable(Model):
 
 
 class FairShareTable(Model):
-    """The table ``[fair_share]``; what is left out is as in `FairShare`."""
+    """The table ``[fair_share]``; missing keys have the defaults of `FairShare`."""
 
     rule: Annotated[object, PlainValidator(rules.FAIR_SHARE["rule"])] = None
     half_life: Annotated[object, PlainValidator(rules.FAIR_SHARE["half_life"])] = None
@@ -53,7 +53,7 @@ class FairShareTable(Model):
 def account_parts(
     accounts: list[AccountTable], qualities: list[QualityTable], fair_share: FairShareTable | None
 ) -> dict[str, object]:
-    """Make of checked tables what `System` takes, by the names of its fields."""
+    """Convert checked tables to arguments of `System`, by name."""
     return {
         "accounts": tuple(Account(**dict(table)) for table in accounts),
         "qos": tuple(QualityOfService(**dict(table)) for table in qualities),

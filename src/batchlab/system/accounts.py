@@ -1,4 +1,4 @@
-"""Accounts with shares and users, qualities of service, and how fair share is computed: descriptions only."""
+"""Accounts with shares and users, qualities of service, and settings of fair share."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 ROOT = "root"
-"""The account that all others are part of."""
+"""The root of the tree of accounts."""
 
 _WEEK = 604_800.0
 _DAY = 86_400.0
@@ -36,28 +36,27 @@ _DAY = 86_400.0
 
 @dataclass(frozen=True)
 class Account:
-    """A project or group of users that shares are given to.
+    """A project or a group of users that has shares.
 
     Parameters
     ----------
     name
-        The account's name, unique in its system. ``"root"`` is the account that all others are part of: it
-        has users only.
+        The account's name, unique in its system. ``"root"`` is the root of the tree: it has only users of its
+        own.
     parent
-        The account that it is part of.
+        The parent account.
     shares
-        What it may have of what its siblings have together, above 0; or ``"parent"``: its members count among
-        its siblings.
+        Shares among its siblings, above 0; or ``"parent"``: its members are ranked among its siblings.
     users
-        The users in it, each with shares from 0 on, or ``"parent"``: the standing of the account. A user may
-        be in several accounts, and has a standing in each.
+        The users of the account with their shares, >= 0, or ``"parent"``: the account's own fair-share
+        factor. A user may be in several accounts, with a separate factor in each.
     priority
-        From 0 on; in the order ``multifactor`` the factor of the association is this over the largest of all.
+        Priority, >= 0; the association factor of the order ``multifactor`` is this over the maximum.
 
     Raises
     ------
     SystemDescriptionError
-        If a name or a number breaks its rule.
+        If a name or a number is invalid.
     """
 
     name: str
@@ -93,23 +92,23 @@ class Account:
 
 @dataclass(frozen=True)
 class QualityOfService:
-    """A quality of service, as jobs name it: what it does to their priority and their usage.
+    """A quality of service, with its effects on the priority and usage of jobs.
 
     Parameters
     ----------
     name
         Its name, unique in its system.
     priority
-        From 0 on; the factor is this over the largest of all.
+        Priority, >= 0; the factor is this over the maximum.
     usage_factor
-        From 0 on: what its jobs use is charged so many times.
+        Factor for the charges of its jobs, >= 0.
     preempts
-        The names of those whose jobs its jobs may preempt, where the system's `Preemption` goes by them.
+        Names of qualities of service whose jobs its jobs may preempt, if the system's `Preemption` uses them.
 
     Raises
     ------
     SystemDescriptionError
-        If a name or a number breaks its rule.
+        If a name or a number is invalid.
     """
 
     name: str
@@ -138,32 +137,32 @@ class FairShare:
     rule
         A name of `batchlab.accounting.RULES`.
     half_life
-        After so many seconds past use counts half; infinite: it always counts in full.
+        Seconds after which past usage counts half; infinite: usage does not decay.
     decay
-        ``"exact"``: continuously by that half-life; ``"slurm"``: period by period by 1 − 0.693 / half-life
-        for each second, as Slurm computes it; ``"steps"``: by `decay_factor` at each multiple of
-        `decay_period`, as PBS does.
+        ``"exact"``: continuous decay with this half-life; ``"slurm"``: by a factor of 1 − 0.693 / half-life
+        per second in each period, as in Slurm; ``"steps"``: by `decay_factor` at each multiple of
+        `decay_period`, as in PBS.
     damping
-        The exponent of the rule ``"classic"`` is divided by it; above 0.
+        Divisor of the exponent in the rule ``"classic"``; above 0.
     weights
-        What a unit of each resource counts for each second; one processor counts 1 unless given.
+        Charge per unit of each resource and second. [default: 1 for processors]
     max_tres
-        Whether the resource that counts most is charged alone, and not the sum.
+        True to charge only the resource with the largest charge instead of the sum.
     decay_factor
         From 0 to 1.
     decay_period
         Seconds, above 0.
     least_usage
-        Under the rule ``"pbs"``, usage below this counts as this much.
+        Minimum usage in the rule ``"pbs"``: lower usage is raised to this value.
     usage
-        What accounts and users had used before the first job: amounts from 0 on by (account, user), of an
-        account itself with None as its user; or a table with the columns account, user and usage. They count
-        for the accounts above too.
+        Usage of accounts and users before the first job: amounts >= 0 by (account, user), where the user None
+        is the account itself; or a table with the columns account, user and usage. It also counts for all
+        parent accounts.
 
     Raises
     ------
     SystemDescriptionError
-        If a name is not known or a number breaks its rule.
+        If a name is unknown or a number is invalid.
     """
 
     rule: FairShareRuleName = "fair_tree"
@@ -189,12 +188,12 @@ class FairShare:
 
 
 def check_accounts(accounts: Sequence[Account]) -> tuple[Account, ...]:
-    """Check that accounts are one tree, and give them, each after the one that it is part of.
+    """Check that accounts form a tree, and return them with each account after its parent.
 
     Raises
     ------
     SystemDescriptionError
-        If a name is used twice, a parent is not known, or accounts are part of one another in a circle.
+        If a name is duplicate, a parent is unknown, or the parents form a cycle.
     """
     places: dict[str, int] = {}
     for at, account in enumerate(accounts):
@@ -218,12 +217,12 @@ def check_accounts(accounts: Sequence[Account]) -> tuple[Account, ...]:
 
 
 def check_qualities(qualities: object) -> tuple[QualityOfService, ...]:
-    """Check that qualities of service have different names, and that none preempts one that preempts it.
+    """Check that the names of qualities of service are unique, and that preemption has no cycle.
 
     Raises
     ------
     SystemDescriptionError
-        If a name is used twice, one preempts what is not there, or some preempt one another in a circle.
+        If a name is duplicate, a preempted name is unknown, or preemption has a cycle.
     """
     checked = different(qualities, QualityOfService, "qos")
     names = {quality.name for quality in checked}
@@ -238,7 +237,7 @@ def check_qualities(qualities: object) -> tuple[QualityOfService, ...]:
 
 
 def _check_order(qualities: Sequence[QualityOfService]) -> None:
-    """Check that none may preempt itself, alone or by way of others."""
+    """Raise if a quality of service may preempt itself, directly or through others."""
     sorter = TopologicalSorter({quality.name: quality.preempts for quality in qualities})
     try:
         sorter.prepare()
@@ -253,12 +252,12 @@ def _check_order(qualities: Sequence[QualityOfService]) -> None:
 def check_fair_share(
     fair_share: FairShare | None, resources: Sequence[str], accounts: Sequence[Account]
 ) -> None:
-    """Check that usage is counted by resources that there are.
+    """Check the resources, accounts and users that fair share refers to.
 
     Raises
     ------
     SystemDescriptionError
-        If a weight is of a resource that no node has, or past usage of an account or user that is not there.
+        If a weight refers to a resource that no node has, or past usage to an unknown account or user.
     """
     if fair_share is None:
         return
@@ -285,19 +284,19 @@ def check_fair_share(
 def check_owners(
     conditions: Mapping[str, Conditions], accounts: Sequence[Account], qualities: Sequence[QualityOfService]
 ) -> None:
-    """Check that conditions name accounts and qualities of service that there are, where there are some.
+    """Check that conditions name known accounts and qualities of service, if the system has any.
 
     Parameters
     ----------
     conditions
-        By the path to them in the system.
+        Conditions, by their paths in the system.
     accounts, qualities
-        Those of the system.
+        The accounts and qualities of service of the system.
 
     Raises
     ------
     SystemDescriptionError
-        If a name is not known.
+        If a name is unknown.
     """
     known = {
         "accounts": [*(account.name for account in accounts), ROOT] if accounts else [],
@@ -316,7 +315,7 @@ def check_owners(
 def _descend(
     account: Account, accounts: Sequence[Account], places: Mapping[str, int], depths: dict[str, int]
 ) -> None:
-    """Note the depth of an account and of all that it is part of."""
+    """Store the depth of an account and of all its ancestors."""
     path: dict[str, None] = {}
     name = account.name
     while name not in depths:

@@ -1,4 +1,4 @@
-"""What the parts of a description share: rules applied to values, with errors that say where."""
+"""Checks shared by the parts of a description: apply rules to values, with positions in errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Named = TypeVar("_Named", bound=_HasName)
 
 
 def held(rule: Callable[[_V], _T], value: _V, where: str) -> _T:
-    """Apply a rule; a broken one becomes an error that says where."""
+    """Apply a rule to a value, and add the position to errors."""
     try:
         return rule(value)
     except ValueError as broken:
@@ -31,12 +31,12 @@ def held(rule: Callable[[_V], _T], value: _V, where: str) -> _T:
 
 
 def set_field(instance: object, name: str, value: object) -> None:
-    """Give a frozen dataclass the normalised value."""
+    """Set a field of a frozen dataclass to its normalised value."""
     object.__setattr__(instance, name, value)
 
 
 def names(given: object, where: str) -> tuple[str, ...]:
-    """Check a list of names, of which there is one at least."""
+    """Check a list of at least one name."""
     if isinstance(given, str) or not isinstance(given, tuple | list):
         raise SystemDescriptionError(f"{where} = {shown(given)}; must be a list of names.")
     if not given:
@@ -45,12 +45,12 @@ def names(given: object, where: str) -> tuple[str, ...]:
 
 
 def names_if_any(given: object, where: str) -> tuple[str, ...]:
-    """Check a list of names, which may be empty."""
+    """Check a list of names that may be empty."""
     return names(given, where) if given else ()
 
 
 def amounts(given: object, where: str, rule: Callable[[object], int]) -> dict[str, int]:
-    """Check a mapping of resource names to amounts, each by the rule."""
+    """Check a mapping of resource names to amounts; `rule` checks the amounts."""
     if not isinstance(given, Mapping):
         raise SystemDescriptionError(
             f"{where} = {shown(given)}; must be a mapping of resource names to integers."
@@ -62,7 +62,7 @@ def amounts(given: object, where: str, rule: Callable[[object], int]) -> dict[st
 
 
 def different(given: object, kind: type[_Named], where: str, *, noun: str = "one") -> tuple[_Named, ...]:
-    """Check that all are of a kind and have names of their own; `noun` is what the error calls them."""
+    """Check that all values have a type and unique names; `noun` describes a value in errors."""
     if not isinstance(given, tuple | list):
         raise SystemDescriptionError(f"{where} = {shown(given)}; must be a tuple of {kind.__name__}.")
     seen: set[str] = set()

@@ -1,4 +1,4 @@
-"""Which nodes of a system each control of rates has (S19)."""
+"""Map nodes of a system to controls of rates (S19)."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ __all__ = ["control_of_node"]
 
 
 def control_of_node(system: System, controls: Sequence[RateControl]) -> npt.NDArray[np.uint32]:
-    """Give the control of each node of a system.
+    """Return the control of each node of a system.
 
     Returns
     -------
     uint32, shape (nodes,)
-        Its place among the controls, counted from 1; 0 where it has none.
+        The index of its control plus 1; 0 without a control.
 
     Raises
     ------
     SimulationError
-        If a control names a group that the system does not have, or two set the rate of one node.
+        If a control names an unknown group, or two controls set the rate of one node.
     """
     numbers = np.zeros(system.nodes, np.uint32)
     group_of_node = np.repeat(np.arange(len(system.groups)), [group.count for group in system.groups])

@@ -1,4 +1,4 @@
-"""What the forms of system files share: typed fields, and errors that give the path into the document."""
+"""Shared parts of the formats of system files: typed fields, and errors with the path into the document."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 
 class Model(BaseModel):
-    """A mapping in a document: its keys are known, its values keep their types."""
+    """A mapping in a document: unknown keys and conversions of types are errors."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -62,27 +62,27 @@ _SHAPES = {
 def checked(
     model: type[_ModelType], document: dict[str, object], keys: Mapping[tuple[str, ...], Collection[str]]
 ) -> _ModelType:
-    """Type a document.
+    """Check and convert a document.
 
     Parameters
     ----------
     model
-        What the document should be.
+        The expected model.
     document
-        What was parsed.
+        The parsed document.
     keys
-        The keys that are known in each mapping, by the names on the way to it (for suggestions).
+        The known keys of each mapping, by the path to it (for suggestions).
 
     Raises
     ------
     SystemDescriptionError
-        Naming the first thing that is wrong, and how many others are.
+        With the first error, and the number of further errors.
     """
     try:
         return model.model_validate(document)
     except ValidationError as error:
         problems = error.errors(include_url=False, include_context=False)
-        # A misspelt key is at once unknown and missing: the typing error is the one to tell.
+        # A misspelt key is both unknown and missing; report the unknown one.
         first = min(problems, key=lambda problem: problem["type"] == "missing")
         path, kind = first["loc"], first["type"]
         if kind == "extra_forbidden":
@@ -99,7 +99,7 @@ def checked(
 
 
 def refusal(path: _Path, value: object, rule: str) -> SystemDescriptionError:
-    """Say what is wrong with one value of a document."""
+    """Return the error for a value of a document."""
     if len(path) > 2 and path[-1] == "[key]":  # noqa: PLR2004  # else something is called "[key]"
         return SystemDescriptionError(f"{written(path[:-2])}: key {shown(value)}; {rule}.")
     if value is _MISSING:
@@ -108,7 +108,7 @@ def refusal(path: _Path, value: object, rule: str) -> SystemDescriptionError:
 
 
 def _needed(path: _Path) -> str:
-    """Say what a missing key is for."""
+    """Return advice for a missing key."""
     purposes = {
         "groups": "a description has at least one group of nodes",
         "resources": "say what is there",

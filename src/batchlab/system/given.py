@@ -1,4 +1,4 @@
-"""Arguments that must be a workload or a system, as functions are given them."""
+"""Checks of the arguments ``workload`` and ``system``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def check_types(workload: object, system: object) -> None:
     Raises
     ------
     SystemDescriptionError, WorkloadError
-        Which of them it is.
+        With the argument of the wrong type.
     """
     if not isinstance(system, System):
         raise SystemDescriptionError(f"system = {shown(system)}; must be a System, e.g. of read_system().")
@@ -28,7 +28,7 @@ def check_workload(workload: object) -> None:
     Raises
     ------
     WorkloadError
-        If it is something else, as the path of a log.
+        If it has another type, such as the path of a log.
     """
     if not isinstance(workload, Workload):
         rule = "must be a Workload, e.g. of read_swf(). See Workload.from_table()"

@@ -1,4 +1,4 @@
-"""Limits: how much the jobs of a user, an account, a queue or another group of jobs may have at a time."""
+"""Limits on the jobs of a user, an account, a queue or another set of jobs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Limit", "LimitedBy", "check_limits", "conditions_of", "waiting_reasons"]
 
 LimitedBy = Literal["user", "group", "account", "qos", "queue", "partition"]
-"""What jobs are counted by: each value of it for itself."""
+"""Columns by which jobs are counted; each value is counted separately."""
 
 _COUNTS = ("running_jobs", "submitted_jobs", "nodes")
 _AMOUNTS = ("resources", "running_minutes", "total_minutes")
@@ -28,42 +28,42 @@ _AMOUNTS = ("resources", "running_minutes", "total_minutes")
 
 @dataclass(frozen=True)
 class Limit:
-    """How much some jobs may have at a time.
+    """A limit on the simultaneous jobs or resources of a set of jobs.
 
     Parameters
     ----------
     name
-        Unique among the limits; the reason for which jobs wait or are rejected.
+        Unique name of the limit; the reason why jobs wait for it or are rejected.
     per
-        What jobs are counted by: each value, or combination of values, for itself. All together unless given.
+        Columns by which jobs are counted; each combination of values separately. [default: all jobs together]
     queues, partitions
-        The queues and partitions whose jobs it holds for; all unless given. A job that may run in several
-        partitions counts in each of them.
+        Queues and partitions to whose jobs the limit applies. A job that may run in several partitions counts
+        in each of them. [default: all]
     applies_to
-        The jobs that it holds for; all unless given.
+        Conditions on jobs to which the limit applies. [default: all jobs]
     running_jobs
-        How many of them may run.
+        Maximum number of running jobs.
     submitted_jobs
-        How many may wait or run: a further one is rejected when it is submitted.
+        Maximum number of waiting and running jobs; further jobs are rejected at submission.
     nodes
-        How many nodes they may hold; a node counts once for each job there.
+        Maximum number of nodes held; a node counts once for each job on it.
     resources
-        How much of resources they may hold, e.g. ``{"core": 512}``.
+        Maximum amounts of resources held, e.g. ``{"core": 512}``.
     time
-        For how many seconds each may ask: one that asks for more is rejected when it is submitted.
+        Maximum seconds that a job may request; a job that requests more is rejected at submission.
     running_minutes
-        How much of resources, in minutes, those that run may still use, e.g. ``{"core": 100_000}``: what they
-        hold times what is left of their ``time_limit`` (Slurm's ``GrpTRESRunMins``).
+        Maximum resource-minutes that running jobs may still use, e.g. ``{"core": 100_000}``: the resources
+        held times the remainder of their ``time_limit`` (Slurm's ``GrpTRESRunMins``).
     total_minutes
-        How much of resources, in minutes, they may use in all: what past runs have used, and what those that
-        run use if they keep to their ``time_limit`` (Slurm's ``GrpTRESMins``, safe and without decay).
+        Maximum resource-minutes in total: the usage of past runs plus the usage of running jobs up to their
+        ``time_limit`` (Slurm's ``GrpTRESMins``, safe and without decay).
     blocks
-        Whether a job that waits for the limit holds up all behind it; others pass it unless given.
+        True if a job that waits for the limit blocks all jobs behind it. [default: others may pass it]
 
     Raises
     ------
     SystemDescriptionError
-        If a value breaks its rule, or nothing is limited.
+        If a value is invalid, or nothing is limited.
     """
 
     name: str
@@ -118,14 +118,14 @@ class Limit:
 
 
 def waiting_reasons(limits: Iterable[Limit]) -> tuple[str, ...]:
-    """Give the reasons for which jobs wait on a system with limits, in the order of their numbers."""
+    """Return the reasons why jobs wait on a system with limits, in the order of their numbers."""
     return (*WAITING_REASONS, *(limit.name for limit in limits))
 
 
 def conditions_of(
     partitions: Sequence[Partition], queues: Sequence[JobQueue], limits: Sequence[Limit]
 ) -> dict[str, Conditions]:
-    """Give all conditions of a system, by the paths to them."""
+    """Return all conditions of a system, by their paths."""
     admitting: list[tuple[str, Sequence[Partition | JobQueue]]] = [
         ("partitions", partitions),
         ("queues", queues),
@@ -142,7 +142,7 @@ def check_limits(
     partitions: tuple[Partition, ...],
     resources: Collection[str],
 ) -> tuple[Limit, ...]:
-    """Check limits against the machine: their names differ, what they name is there."""
+    """Check that limits have unique names and refer to known parts of the machine."""
     limits = different(given, Limit, "limits")
     known = {
         "queues": ("queue", [queue.name for queue in queues]),

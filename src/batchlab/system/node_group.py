@@ -1,4 +1,4 @@
-"""A number of equal nodes: what each of them has."""
+"""A group of identical nodes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["NodeGroup"]
 
 @dataclass(frozen=True)
 class NodeGroup:
-    """A number of equal nodes.
+    """A group of identical nodes.
 
     Parameters
     ----------
@@ -29,19 +29,19 @@ class NodeGroup:
     count
         The number of nodes, at least 1.
     resources
-        What one node has: resource name to amount (integers from 0 to 2^53, in any unit the jobs use too).
+        Resources of one node: resource name to amount (integers from 0 to 2^53, in the same unit as in jobs).
     sleep_states
-        The states in which its nodes can sleep, the lightest first; none unless given.
+        Sleep states of the nodes, the lightest first. [default: none]
     weight
-        An integer from 0 to 4,294,967,280: under the policy ``slurm`` nodes of the least weight are taken
-        first. 1 unless given.
+        An integer from 0 to 4,294,967,280. The policy ``slurm`` allocates nodes with the lowest weight first.
+        [default: 1]
     features
-        What jobs may ask nodes for by name in the column ``constraint``; none unless given.
+        Features of the nodes that jobs may request in the column ``constraint``. [default: none]
 
     Raises
     ------
     SystemDescriptionError
-        If a name, the count, an amount, the weight, a feature or a sleep state breaks its rule.
+        If a name, the count, an amount, the weight, a feature or a sleep state is invalid.
     """
 
     name: str
@@ -68,7 +68,7 @@ class NodeGroup:
 
     @property
     def power_states(self) -> tuple[str, ...]:
-        """What results call the states that a node can be in: on, then those of each sleep state."""
+        """The power states of a node in results: on, then three for each sleep state."""
         return ("on", *(label for state in self.sleep_states for label in state.labels))
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -1,4 +1,4 @@
-"""Preemption: which jobs may take the nodes of running ones, and what becomes of these."""
+"""Preemption: which jobs may preempt others, and what happens to preempted jobs."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ __all__ = ["Preemption", "check_preemption"]
 
 @dataclass(frozen=True)
 class Preemption:
-    """Which jobs may take the nodes of running ones, and what becomes of these.
+    """Which jobs may preempt running jobs, and what happens to the victims.
 
     Parameters
     ----------
     by
-        ``"tier"``: jobs of a partition of a higher tier may preempt those of lower ones; ``"qos"``: jobs of a
-        quality of service those of the ones that it ``preempts``.
+        ``"tier"``: jobs of a partition with a higher tier may preempt those of lower tiers; ``"qos"``: jobs
+        of a quality of service may preempt those of the names in its field ``preempts``.
     mode
-        What becomes of the victims: ``"requeue"``: they wait again and run from their start; ``"suspend"``:
-        they wait again and go on where they were; ``"cancel"``: they are killed.
+        What happens to victims. ``"requeue"``: they return to the queue and restart; ``"suspend"``: they
+        return to the queue and resume; ``"cancel"``: they are killed.
     exempt_time
-        Seconds that a job has to have run before it may be a victim.
+        Minimum run time of victims, seconds.
     grace_time
-        Seconds that a victim runs on after the decision; then it waits again, or is killed, unless it has
-        ended by itself. 0 where the mode is ``"suspend"``.
+        Seconds that a victim keeps running after the decision, unless it ends before. Must be 0 if the mode
+        is ``"suspend"``.
     youngest_first
-        Whether, of one tier or quality of service, the latest start is the first victim, and not the job on
-        the fewest nodes.
+        Order of victims in one tier or quality of service: latest start first if true, otherwise fewest nodes
+        first.
 
     Raises
     ------
     SystemDescriptionError
-        If a name is not known, a number breaks its rule, or jobs that are suspended have a grace time.
+        If a name is unknown, a number is invalid, or `grace_time` is given with the mode ``"suspend"``.
     """
 
     by: PreemptionGround = "tier"
@@ -73,7 +73,7 @@ class Preemption:
 def check_preemption(
     preemption: object, partitions: Sequence[Partition], qos: Sequence[QualityOfService]
 ) -> None:
-    """Check that some job may preempt another, and none the one that may preempt it.
+    """Check that some jobs may preempt others.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Partitions, queues, and which jobs they admit: descriptions, which `workload.routing` goes by."""
+"""Partitions, queues, and the conditions under which they admit jobs; `workload.routing` applies them."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ __all__ = [
 _LARGEST_PRIORITY = 2**31 - 1
 _BOUNDS = ("processors", "nodes", "time")
 OWNERS = ("users", "groups", "accounts", "qos")
-"""The conditions that go by a name in a column of the jobs."""
+"""Conditions on a name in a column of the jobs."""
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """Which jobs a queue or a partition admits: those that meet all conditions that are given.
+    """Conditions under which a queue or a partition admits a job; all given conditions must hold.
 
     Parameters
     ----------
     min_processors, max_processors
-        Bounds of the processors that a job asks for: tasks × ``core`` per task; tasks where nodes have no
-        ``core``.
+        Bounds of the number of requested processors: tasks × ``core`` per task, or the number of tasks if
+        nodes have no ``core``.
     min_nodes, max_nodes
-        Bounds of the least number of nodes that a job can run on.
+        Bounds of the minimum number of nodes that a job can run on.
     min_time, max_time
-        Bounds of the time_limit, seconds; a job without a limit is above every `max_time`.
+        Bounds of the time_limit, seconds. A job without a limit exceeds every `max_time`.
     users, groups, accounts, qos
-        Names of those whose jobs are admitted, as in the columns ``user``, ``group``, ``account`` and
-        ``qos`` (see `Workload`); all unless given.
+        Names in the columns ``user``, ``group``, ``account`` and ``qos`` (see `Workload`) whose jobs are
+        admitted. [default: all]
 
     Raises
     ------
@@ -78,7 +78,7 @@ class Conditions:
                 set_field(self, name, names(getattr(self, name), name))
 
     def bounds(self, name: str) -> tuple[float, float]:
-        """Give the least and the greatest value of ``processors``, ``nodes`` or ``time``."""
+        """Return the minimum and maximum of ``processors``, ``nodes`` or ``time``."""
         least, most = getattr(self, f"min_{name}"), getattr(self, f"max_{name}")
         return (0 if least is None else least, math.inf if most is None else most)
 
@@ -99,26 +99,26 @@ class Partition:
     name
         Unique among the partitions; jobs name it in the column ``partition``.
     nodes
-        The nodes, as ranges of their numbers: ``"0-11,16"``; all unless `nodes` or `groups` is given.
+        The nodes, as ranges of their numbers: ``"0-11,16"``. [default: all nodes, unless `groups` is given]
     groups
-        Names of node groups whose nodes belong to it as well.
+        Node groups whose nodes belong to the partition too.
     tier
-        Jobs of a higher tier come first, whatever the order; an integer.
+        Priority tier, an integer. Jobs of a higher tier come first in any order.
     admits
-        Which jobs it takes; all unless given.
+        Conditions on its jobs. [default: all jobs]
     priority_factor
-        From 0 on; the partition's factor in the order ``multifactor`` is this over the largest of all.
+        Priority, >= 0; the partition factor of the order ``multifactor`` is this over the maximum.
     over_time_limit
-        Seconds that its jobs may run beyond their limits under the policy ``slurm``; as many as that says
-        unless given.
+        Seconds that its jobs may run beyond their limits under the policy ``slurm``. [default: the policy's
+        ``over_time_limit``]
     exclusive
-        Whether its jobs take nodes whole, as those with the column ``exclusive`` do; so do jobs that may run
-        in other partitions too. False unless given.
+        True if its jobs use nodes exclusively, as jobs with the column ``exclusive`` do; this includes jobs
+        that may run in other partitions too.
 
     Raises
     ------
     SystemDescriptionError
-        If a value breaks its rule.
+        If a value is invalid.
     """
 
     name: str
@@ -146,29 +146,29 @@ class Partition:
 
     @property
     def ranges(self) -> list[tuple[int, int]]:
-        """The ranges of `nodes`, each as its first node and the one after its last."""
+        """The ranges in `nodes`: first node, and the node after the last."""
         return node_ranges(self.nodes)
 
 
 @dataclass(frozen=True)
 class JobQueue:
-    """Where jobs wait.
+    """A queue of waiting jobs.
 
     Parameters
     ----------
     name
         Unique among the queues; jobs name it in the column ``queue``.
     partitions
-        The partitions that it feeds, in the order in which its jobs are tried there.
+        The partitions that it feeds, in the order in which they are tried.
     priority
-        Its priority under the order ``mpp``, the highest first; an integer.
+        Priority in the order ``mpp``, an integer; the highest is first.
     admits
-        Which jobs it takes; all unless given.
+        Conditions on its jobs. [default: all jobs]
 
     Raises
     ------
     SystemDescriptionError
-        If a value breaks its rule.
+        If a value is invalid.
     """
 
     name: str
@@ -185,7 +185,7 @@ class JobQueue:
 
 
 def check_partitions(given: object, nodes: int, groups: Collection[str]) -> tuple[Partition, ...]:
-    """Check partitions against the machine: their names differ, their nodes and groups are there."""
+    """Check that partitions have unique names and known nodes and groups."""
     partitions = different(given, Partition, "partitions")
     for at, partition in enumerate(partitions):
         for name in partition.groups:
@@ -202,7 +202,7 @@ def check_partitions(given: object, nodes: int, groups: Collection[str]) -> tupl
 
 
 def check_queues(given: object, partitions: Iterable[Partition]) -> tuple[JobQueue, ...]:
-    """Check queues against the partitions: each feeds some, where there are any, and these are known."""
+    """Check that queues have unique names and feed known partitions, at least one if there are partitions."""
     queues = different(given, JobQueue, "queues")
     known = [partition.name for partition in partitions]
     for at, queue in enumerate(queues):

@@ -1,7 +1,7 @@
-"""Files that describe machines: `read_system` finds out which form a file has, `write_system` writes our own.
+"""Read files that describe machines, after recognising their format, and write batchlab's own format.
 
-What the forms mean is in `own` and `accasim`, for platforms in `batchlab.platform`; here are the bytes, the
-encoding and the syntax.
+`toml_format` and `accasim` interpret the documents, `batchlab.platform` platforms. This module handles bytes,
+encoding and syntax.
 """
 
 from __future__ import annotations
@@ -37,29 +37,27 @@ def read_system(path: str | os.PathLike[str]) -> System:
 
     Parameters
     ----------
-    path
-        A file in batchlab's own form (TOML or JSON, `batchlab.system.toml_format`), or in AccaSim's
-        (`batchlab.system.accasim`); or a platform, in SimGrid's XML or in batchlab's TOML (`read_platform`);
-        or Slurm's ``slurm.conf``, or the folder that has it, with what it includes and the files of
-        ``sacctmgr`` beside it (`batchlab.slurm.read_configuration`).
-        Names that end in ``.toml``, ``.json``, ``.xml`` or ``.conf`` are believed; otherwise the content
-        decides.
-        Where there is no such file: the name of a ready machine (`batchlab.system.machines`), as ``"mira"``;
-        or of a ready platform (`batchlab.platform.machines`), as ``"platform:cielo"``.
+    A file in batchlab's format (TOML or JSON, `batchlab.system.toml_format`) or in AccaSim's
+    (`batchlab.system.accasim`); a platform, in SimGrid's XML or in batchlab's TOML (`read_platform`); or
+    Slurm's ``slurm.conf``, or its folder, with included files and the files of ``sacctmgr`` next to it
+    (`batchlab.slurm.read_configuration`). The suffixes ``.toml``, ``.json``, ``.xml`` and ``.conf``
+    determine the format; otherwise the content does. If no such file exists: the name of a ready machine
+    (`batchlab.system.machines`), such as ``"mira"``, or of a ready platform
+    (`batchlab.platform.machines`), such as ``"platform:cielo"``.
 
     Returns
     -------
     System
-        The machine; of a platform, `System.of` it; of Slurm's files, what `batchlab.system.slurm.translate`
-        makes of them: its report says what is not modelled.
+        The machine; for a platform, `System.of` it; for Slurm's files, the result of
+        `batchlab.system.slurm.translate`, whose report lists unsupported settings.
 
     Raises
     ------
     SystemDescriptionError
-        If there is no such file, or it is not what it should be; the message names the file, the path into
-        the document, the value, the rule and the next step.
+        If the file does not exist or is invalid; the message states the file, the path into the document, the
+        value, the rule and the next step.
     PlatformError
-        Likewise, if it is a platform.
+        The same for a platform.
     """
     file = located(path)
     if file.startswith(_PLATFORM):
@@ -89,31 +87,31 @@ def _read(file: str) -> System:
 
 
 def located(path: str | os.PathLike[str], folder: str | os.PathLike[str] = "") -> str:
-    """Find the file of a machine.
+    """Return the file of a machine.
 
     Parameters
     ----------
     path
-        A file, or the name of a ready machine or platform. A file comes before a machine of its name.
+        A file, or the name of a ready machine or platform. A file takes precedence over a machine.
     folder
-        Where relative paths begin.
+        Folder to which relative paths are relative.
 
     Returns
     -------
     str
-        The file; of a ready platform its name as it is given. Whether the file is there is checked only if it
-        could be a name.
+        The file; for a ready platform, its name as given. The existence of the file is checked only if the
+        path could be a name.
 
     Raises
     ------
     SystemDescriptionError
-        If there is neither a file nor a machine of this name.
+        If neither a file nor a machine has this name.
     """
     name = os.fspath(path)
     if name.startswith(_PLATFORM):
         return name
     file = os.fspath(Path(folder, name)) if os.fspath(folder) else name
-    # A folder of results may well be called like the machine.
+    # A folder, e.g. of results, may have the name of a machine.
     if _NAME.fullmatch(name) is None or (Path(file).exists() and not Path(file).is_dir()):
         return file
     if Path(file, "slurm.conf").is_file():
@@ -133,7 +131,7 @@ def _hint(name: str) -> str:
 
 
 def _is_xml(file: str) -> bool:
-    """Tell whether a file is SimGrid's; one that cannot be read is not, and its reader says so."""
+    """Return whether a file is SimGrid's XML; false for an unreadable file, whose reader raises."""
     suffix = Path(file).suffix.lower()
     if suffix in {".xml", ".toml", ".json"}:
         return suffix == ".xml"
@@ -145,7 +143,7 @@ def _is_xml(file: str) -> bool:
 
 
 def _is_slurm(file: str) -> bool:
-    """Tell whether a file is Slurm's, or a folder has Slurm's."""
+    """Return whether a file or folder is a Slurm configuration."""
     path = Path(file)
     suffix = path.suffix.lower()
     if suffix in {".toml", ".json", ".xml", ".conf"} and not path.is_dir():
@@ -188,25 +186,25 @@ def _on_platform(file: str) -> System:
 
 
 def write_system(system: System, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write a machine in batchlab's own form; `read_system` gives an equal one back.
+    """Write a machine in batchlab's format; `read_system` reads an equal machine from it.
 
-    The file is replaced in one step: whatever happens, it is the old one or the new one.
+    The file is replaced atomically: it is always either the old or the new one.
 
     Parameters
     ----------
     system
         The machine.
     path
-        Where to; the name ends in ``.toml`` or ``.json``.
+        The file; the name must end in ``.toml`` or ``.json``.
     overwrite
-        Whether a file that batchlab did not write may be replaced. No output replaces an input.
+        True to replace a file that batchlab did not write. Inputs are never replaced.
 
     Raises
     ------
     OutputError
-        If the file is the one that the system was read from, or one that batchlab did not write.
+        If the system was read from the file, or batchlab did not write it.
     SystemDescriptionError
-        If the name ends otherwise, or the system is on a platform, which this form cannot hold.
+        If the name has another suffix, or the system has a platform, which the format does not support.
     OSError
         If the file cannot be written.
     """
@@ -231,7 +229,7 @@ def _marked_toml(system: System) -> str:
 
 
 def _document(file: str) -> tuple[dict[str, object], str]:
-    """Read and parse a file; say in which syntax it is."""
+    """Read and parse a file; return the document and its syntax."""
     text = _DOCUMENTS.text(_DOCUMENTS.content(file))
     if not text.strip():
         raise SystemDescriptionError("is empty; a description has at least one group of nodes.")

@@ -1,4 +1,4 @@
-"""Reservations: nodes that are kept for maintenance, or for some jobs, for a time (semantics, S14)."""
+"""Reservations: nodes kept for maintenance, or for certain jobs, for a time (semantics, S14)."""
 
 from __future__ import annotations
 
@@ -24,45 +24,45 @@ _MOST_OCCURRENCES = 100_000
 
 @dataclass(frozen=True)
 class Reservation:
-    """Nodes that are kept for a time, once or again and again.
+    """Nodes that are reserved for a time, once or periodically.
 
     Parameters
     ----------
     name
         Unique among the reservations; jobs name it in the column ``reservation``.
     start
-        When it begins, seconds since the workload's origin.
+        Begin, seconds since the workload's origin.
     duration
-        How long it lasts, seconds; ``math.inf`` (in files also ``"inf"``): for ever.
+        Duration, seconds; ``math.inf`` (in files also ``"inf"``) for no end.
     nodes
-        The nodes, as ranges of their numbers: ``"0-11,16"``; all unless `nodes`, `groups` or `partitions` is
-        given.
+        The nodes, as ranges of their numbers: ``"0-11,16"``. [default: all nodes, unless `groups` or
+        `partitions` is given]
     groups, partitions
-        Names of node groups and partitions whose nodes belong to it as well.
+        Node groups and partitions whose nodes belong to the reservation too.
     count
-        Take only so many of these nodes, those with the greatest numbers; all unless given.
+        Number of these nodes to reserve, those with the largest numbers. [default: all]
     every
-        It begins again after so many seconds, at least `duration`: 86400 daily, 604800 weekly. Once unless
-        given.
+        Period of a repeated reservation, seconds, at least `duration`: 86400 daily, 604800 weekly. [default:
+        no repetition]
     until
-        It does not begin again at this time or later, seconds since the origin; given with `every`.
+        Time after which no repetition begins, seconds since the origin; required with `every`.
     admits
-        Which of the jobs that name it may use it: `Conditions`, all if these are empty. None (maintenance):
+        Conditions on the jobs that name it: `Conditions`, all jobs if they are empty. None for maintenance:
         no job.
     flexible
-        Whether its jobs may use other nodes too.
+        True if its jobs may use other nodes too.
     cancels
-        Whether jobs that run on its nodes when it begins, beyond their ``time_limit``, are killed; its
-        own jobs are not. They run on unless given, and those of the reservation wait.
+        True to kill jobs that still run on its nodes at its begin, beyond their ``time_limit``, except its
+        own. Otherwise they keep running, and the jobs of the reservation wait.
 
     Raises
     ------
     SystemDescriptionError
-        If a value breaks its rule.
+        If a value is invalid.
 
     Notes
     -----
-    Other jobs start on its nodes only if their time_limit is over by its begin.
+    Other jobs start on its nodes only if their time_limit ends before it begins.
     """
 
     name: str
@@ -127,12 +127,12 @@ class Reservation:
 
     @property
     def ranges(self) -> list[tuple[int, int]]:
-        """The ranges of `nodes`, each as its first node and the one after its last."""
+        """The ranges in `nodes`: first node, and the node after the last."""
         return node_ranges(self.nodes)
 
     @property
     def occurrences(self) -> list[tuple[float, float]]:
-        """The times during which it holds, in order, each as its begin and its end in seconds."""
+        """The time spans of the reservation, in order: begin and end in seconds."""
         begins = [self.start]
         if self.every is not None and self.until is not None:
             while (begin := self.start + len(begins) * self.every) < self.until:
@@ -143,7 +143,7 @@ class Reservation:
 def check_reservations(
     given: object, nodes: int, groups: Collection[str], partitions: tuple[Partition, ...]
 ) -> tuple[Reservation, ...]:
-    """Check reservations against the machine: their names differ, what they name is there."""
+    """Check that reservations have unique names and refer to known parts of the machine."""
     reservations = different(given, Reservation, "reservations")
     known = {"groups": [*groups], "partitions": [partition.name for partition in partitions]}
     for at, each in enumerate(reservations):
@@ -163,7 +163,7 @@ def check_reservations(
 
 
 def _duration(value: object) -> float:
-    """Take a time above 0, or one without an end."""
+    """Check a duration above 0, which may be infinite."""
     if value == "inf" or (isinstance(value, float) and value == math.inf):
         return math.inf
     seconds = rules.seconds(value)

@@ -1,8 +1,8 @@
-"""What every described system must fulfil, said once.
+"""Rules for descriptions of systems.
 
-Each rule takes a value and returns it, or raises ``ValueError`` with the rule and the next step as its text.
-The constructors of `system` and the models of the file readers both use them, so a number is refused in the
-same words wherever it comes from.
+Each rule returns a value, possibly normalised, or raises ``ValueError`` with the rule and the next step as
+message. The constructors of `system` and the models of file readers share the rules, so errors are equal for
+all sources of a value.
 """
 
 import math
@@ -39,13 +39,13 @@ LARGEST_AMOUNT = 2**53
 LARGEST_WEIGHT = 4_294_967_280
 MOST_NODES = 100_000_000
 
-# Sums over machines and years are finite then.
+# Then sums over machines and years are finite.
 _LARGEST_POWER = 1e15
 _FEATURE = re.compile(r"[^&|()\[\]*,\s]+")
 
 
 def whole(value: object) -> int:
-    """Take an integer, of Python's or NumPy's kind; truth values and fractions are none."""
+    """Check an integer of Python or NumPy; Booleans and fractions are errors."""
     if not isinstance(value, bool):
         with suppress(TypeError):
             return operator.index(value)  # type: ignore[arg-type]  # that is the question
@@ -53,7 +53,7 @@ def whole(value: object) -> int:
 
 
 def amount(value: object) -> int:
-    """Take the amount of a resource that one node has."""
+    """Check the amount of a resource of one node."""
     number = whole(value)
     if not 0 <= number <= LARGEST_AMOUNT:
         raise ValueError(
@@ -63,7 +63,7 @@ def amount(value: object) -> int:
 
 
 def count(value: object) -> int:
-    """Take the number of nodes of a group."""
+    """Check the number of nodes of a group."""
     number = whole(value)
     if not 1 <= number <= MOST_NODES:
         raise ValueError(f"must be an integer from 1 to {MOST_NODES}; leave out groups that have no nodes")
@@ -71,7 +71,7 @@ def count(value: object) -> int:
 
 
 def weight(value: object) -> int:
-    """Take the weight of the nodes of a group."""
+    """Check the weight of the nodes of a group."""
     number = whole(value)
     if not 0 <= number <= LARGEST_WEIGHT:
         raise ValueError(f"must be an integer from 0 to {LARGEST_WEIGHT}, as in slurm.conf")
@@ -79,7 +79,7 @@ def weight(value: object) -> int:
 
 
 def features(value: object) -> tuple[str, ...]:
-    """Take the features of the nodes of a group, each once."""
+    """Check the features of the nodes of a group, and remove duplicates."""
     given = (value,) if isinstance(value, str) else value
     if not isinstance(given, list | tuple | set | frozenset) or not all(map(_is_feature, given)):
         raise ValueError("must be names without blanks and without & | ( ) [ ] * , as in --constraint")
@@ -91,7 +91,7 @@ def _is_feature(name: object) -> bool:
 
 
 def at_least_one(value: object) -> int:
-    """Take a number of things of which there is one at least."""
+    """Check a number >= 1."""
     number = whole(value)
     if not 1 <= number <= LARGEST_AMOUNT:
         raise ValueError("must be an integer from 1 to 2^53")
@@ -99,7 +99,7 @@ def at_least_one(value: object) -> int:
 
 
 def seconds(value: object) -> float:
-    """Take a duration."""
+    """Check a duration."""
     rule = "must be a number of seconds from 0 to 2^53"
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST_AMOUNT:
         raise ValueError(rule)
@@ -107,7 +107,7 @@ def seconds(value: object) -> float:
 
 
 def watts(value: object) -> float:
-    """Take what is drawn."""
+    """Check a power."""
     rule = "must be a number of watts from 0 to 10^15"
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LARGEST_POWER:
         raise ValueError(rule)
@@ -115,21 +115,21 @@ def watts(value: object) -> float:
 
 
 def at_most(value: int, most: int) -> int:
-    """Take a number of things that are not too many."""
+    """Check a number against its maximum."""
     if value > most:
         raise ValueError(f"must be at most {most}")
     return value
 
 
 def truth(value: object) -> bool:
-    """Take a truth value."""
+    """Check a Boolean."""
     if not isinstance(value, bool):
         raise ValueError("must be true or false")  # noqa: TRY004  # as all rules
     return value
 
 
 def resource_name(value: object) -> str:
-    """Take the name of a resource."""
+    """Check the name of a resource."""
     if not isinstance(value, str) or not is_resource_name(value):
         raise ValueError("must be a resource's name: a letter or _, then letters, digits and _ . : @ / + -")
     if names_job_column(value):
@@ -138,7 +138,7 @@ def resource_name(value: object) -> str:
 
 
 def group_name(value: object) -> str:
-    """Take the name of a node group, as jobs can name it: several of them stand as ``cpu|fat``."""
+    """Check the name of a node group. Jobs may list several names as in ``cpu|fat``."""
     name = _printable(value)
     if "|" in name or name != name.strip():
         raise ValueError("must be a name without '|', and without blanks at its ends")
@@ -146,7 +146,7 @@ def group_name(value: object) -> str:
 
 
 def sleep_state_name(value: object) -> str:
-    """Take the name of a sleep state of nodes."""
+    """Check the name of a sleep state of nodes."""
     name = group_name(value)
     if name == "on":
         raise ValueError("must not be 'on', the state of nodes that do not sleep")
@@ -154,7 +154,7 @@ def sleep_state_name(value: object) -> str:
 
 
 def title(value: object) -> str:
-    """Take the name of a system, which may be empty."""
+    """Check the name of a system, which may be empty."""
     return "" if value == "" else _printable(value)
 
 
@@ -172,7 +172,7 @@ def _printable(value: object) -> str:
 
 
 def start_time(value: object) -> float:
-    """Take the time of a workload's origin, in seconds since 1970-01-01 UTC."""
+    """Check the time of a workload's origin, in seconds since 1970-01-01 UTC."""
     rule = "must be a number of seconds between -2^53 and 2^53; 0 where it does not matter"
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         raise ValueError(rule)
@@ -186,7 +186,7 @@ def start_time(value: object) -> float:
 
 
 def processor(value: Mapping[str, int], resources: Collection[str]) -> Mapping[str, int]:
-    """Take what one processor is, of a machine that has these resources."""
+    """Check the resources of one processor, on a machine with these resources."""
     for name in value:
         if name not in resources:
             question = suggest(name, resources).rstrip(".")

@@ -1,4 +1,4 @@
-"""Sleep states of nodes: what a node draws there, and what it takes to get into one and out of it (S21)."""
+"""Sleep states of nodes: power, and durations and power of transitions (S21)."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ class SleepState:
     Parameters
     ----------
     name
-        What it is called, unique in its group: 1 to 200 printable characters without ``|``; not ``on``.
+        Its name, unique in its group: 1 to 200 printable characters without ``|``; not ``on``.
     power
-        What a node draws in it, in watts.
+        Power of a node in the state, in watts.
     enter_time, wake_time
-        Seconds that a node takes to get into the state (to shut down), and from it to being on (to boot).
+        Duration of the transition into the state (shutdown), and from it to on (boot), seconds.
     enter_power, wake_power
-        What it draws meanwhile, in watts; as much as when it is idle unless given.
+        Power during these transitions, in watts. [default: the power of an idle node]
 
     Raises
     ------
     SystemDescriptionError
-        If the name or a number breaks its rule.
+        If the name or a number is invalid.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class SleepState:
 
     @property
     def labels(self) -> tuple[str, str, str]:
-        """What results call a node that enters the state, is in it, and wakes from it."""
+        """The power states in results for entering the state, being in it, and waking from it."""
         return (f"entering {self.name}", self.name, f"waking from {self.name}")
 
 
@@ -67,7 +67,7 @@ def check_sleep_states(given: object, where: str) -> tuple[SleepState, ...]:
     Raises
     ------
     SystemDescriptionError
-        If they are none, have a name twice, or are too many.
+        If a value is not a sleep state, a name is duplicate, or there are too many.
     """
     states = different(given, SleepState, where, noun="state")
     held(lambda value: rules.at_most(value, _MOST_STATES), len(states), f"{where}: number of states")

@@ -1,6 +1,6 @@
-"""The described machine: groups of equal nodes, and what each of their nodes has.
+"""The described machine: groups of identical nodes with their resources.
 
-A description only: what is free at some time is the kernel's business. Needs nothing but NumPy.
+It is a description only: the kernel tracks free resources. Needs nothing but NumPy.
 """
 
 from __future__ import annotations
@@ -45,55 +45,56 @@ class System:
     groups
         At least one group; names are unique.
     equivalence
-        What one processor of a log is, in resources of one node; each requested processor becomes one task
-        asking for that. One ``core`` unless given.
+        The resources of one processor of a log; each requested processor becomes one task that requests them.
+        [default: one ``core``]
     name
-        What the machine is called, for people.
+        Name of the machine in outputs.
     start_time
-        When time 0 was, in seconds since 1970-01-01 UTC, for dates and times of day. It takes precedence over
-        ``UnixStartTime`` in the header of a log; 0 if it is not given.
+        Date of time 0, in seconds since 1970-01-01 UTC, for dates and times of day. It takes precedence over
+        ``UnixStartTime`` in the header of a log. [default: 0, unknown]
     platform
-        What jobs with applications run on: hosts, links and storage.
+        The platform for jobs with applications: hosts, links and storage.
     hosts
-        The names of the platform's hosts that are the nodes, in the nodes' order.
+        The names of the platform's hosts that are the nodes, in the order of the nodes.
     partitions
-        Named sets of nodes; none unless given. A job that names none runs in the first, unless its queue says
-        otherwise.
+        Named sets of nodes. A job that names none runs in the first one, unless its queue determines another.
+        [default: none]
     queues
-        Where jobs wait; none unless given.
+        Queues of waiting jobs. [default: none]
     accounts
-        Accounts with shares and users, in any order; none unless given.
+        Accounts with shares and users, in any order. [default: none]
     qos
-        Qualities of service; none unless given.
+        Qualities of service. [default: none]
     fair_share
-        How usage is counted and compared with shares, where that is asked for.
+        How usage is counted and compared with shares, if a policy or option uses it.
     limits
-        How much jobs may have at a time; no limits unless given.
+        Limits on sets of jobs. [default: none]
     preemption
-        Which jobs may take the nodes of running ones; none unless given.
+        Which jobs may preempt running jobs. [default: none]
     reservations
-        Nodes that are kept for maintenance or for some jobs, for a time; none unless given.
+        Nodes reserved for maintenance or for certain jobs, for a time. [default: none]
     requeue
-        Whether jobs whose column ``requeue`` does not say so may be put back to run again from their starts;
-        true unless given. What would requeue other jobs kills them.
+        Default of the column ``requeue``: true if jobs may be requeued and restarted. Other jobs are killed
+        when they would be requeued.
     down
-        The nodes that are out of service from the beginning until an event brings them back (S18), as ranges
-        of their numbers: ``"0-3,7"``; none unless given.
+        Nodes out of service from the beginning until an event adds them (S18), as ranges of their numbers:
+        ``"0-3,7"``. [default: none]
     core_multiple
-        How many of ``core`` jobs get together on each node: as many CPUs as a physical core has where Slurm
-        gives whole cores; 1 unless given.
+        Number of ``core`` units that are allocated together on each node: the CPUs of a physical core if
+        Slurm allocates whole cores. [default: 1]
     policy
-        The spec string of the policy that its configuration describes, as Slurm's does: the policy
-        ``configured``, of which a spec of ``slurm`` takes what it does not name itself. None unless given.
+        The spec string of the policy in the machine's configuration, as in Slurm's: the policy
+        ``configured``. A ``slurm`` policy from a spec uses its keys as defaults. [default: none]
     note
-        What its description says and the system does not have, in one line for people; empty unless given.
+        One-line summary of settings in the description that the system does not support. [default: empty]
 
     Raises
     ------
     SystemDescriptionError
-        If there is no group, a name is used twice, the equivalence names a resource that no group has, the
-        nodes are more than 100 million, the hosts are not one for each node, partitions, queues, limits and
-        reservations name what is not there, the accounts are no tree, or no job could preempt another.
+        If there is no group, a name is duplicate, the equivalence names an unknown resource, there are more
+        than 100 million nodes, the number of hosts differs from the number of nodes, partitions, queues,
+        limits or reservations refer to unknown parts, the accounts do not form a tree, or no job could
+        preempt another.
 
     Examples
     --------
@@ -149,7 +150,7 @@ class System:
             )
 
     def _check_down(self) -> None:
-        """Check which nodes are out of service."""
+        """Check the nodes that are out of service."""
         from batchlab.node_ranges import node_beyond  # noqa: PLC0415  # few machines need it
 
         if held(lambda text: node_beyond(text, self.nodes), self.down, "down") is not None:
@@ -158,8 +159,8 @@ class System:
             )
 
     def _check_sharing(self) -> None:
-        """Check by which rules jobs share the nodes, where there are any."""
-        # A machine of nodes alone does without these modules.
+        """Check the rules by which jobs share the nodes, if any."""
+        # Imported late: machines without such rules do not need these modules.
         from batchlab.system.accounts import (  # noqa: PLC0415
             check_accounts,
             check_fair_share,
@@ -257,39 +258,38 @@ class System:
         reservations: tuple[Reservation, ...] = (),
         sleep_states: tuple[SleepState, ...] = (),
     ) -> System:
-        """Describe a machine of equal nodes.
+        """Build a machine of identical nodes.
 
         Parameters
         ----------
         nodes
             The number of nodes, at least 1.
         resources
-            What one node has, e.g. ``{"core": 4, "mem": 1_000_000}``.
+            Resources of one node, e.g. ``{"core": 4, "mem": 1_000_000}``.
         name
-            What the machine is called.
+            Name of the machine.
         equivalence
-            What one processor of a log is; one ``core`` unless given.
+            The resources of one processor of a log. [default: one ``core``]
         start_time
-            When time 0 was, in seconds since 1970-01-01 UTC; 0 if it is not given.
+            Date of time 0, in seconds since 1970-01-01 UTC. [default: 0, unknown]
         preemption
-            Which jobs may take the nodes of running ones; none unless given.
+            Which jobs may preempt running jobs. [default: none]
         partitions, queues, limits, reservations
-            Named sets of nodes, where jobs wait for them, what jobs may have, and when nodes are kept; none
-            unless given.
+            Named sets of nodes, queues of waiting jobs, limits, and reserved nodes. [default: none]
         accounts, qos, fair_share
-            As `System` has them; none unless given.
+            As for `System`. [default: none]
         sleep_states
-            The states in which the nodes can sleep, the lightest first; none unless given.
+            Sleep states of the nodes, the lightest first. [default: none]
 
         Returns
         -------
         System
-            One group, called ``"nodes"``.
+            With one group, named ``"nodes"``.
 
         Raises
         ------
         SystemDescriptionError
-            As `System` and `NodeGroup` do.
+            As for `System` and `NodeGroup`.
         """
         group = NodeGroup("nodes", nodes, resources, sleep_states)
         processor = {_PROCESSOR: 1} if equivalence is None else equivalence
@@ -306,19 +306,19 @@ class System:
         resources: Mapping[str, int] | None = None,
         name: str = "",
     ) -> System:
-        """Describe the machine that a platform's compute hosts are.
+        """Build a machine from the compute hosts of a platform.
 
         Parameters
         ----------
         platform
             Hosts, links and storage.
         hosts
-            The names of the hosts that are the nodes, in the nodes' order; all compute hosts, in the
-            platform's order, unless given.
+            The names of the hosts that are the nodes, in the order of the nodes. [default: all compute hosts
+            in the order of the platform]
         resources
-            What each node has; unless given, each host's cores as ``core``, and its GPUs as ``gpu``.
+            Resources of each node. [default: each host's cores as ``core``, and its GPUs as ``gpu``]
         name
-            What the machine is called.
+            Name of the machine.
 
         Returns
         -------
@@ -328,8 +328,7 @@ class System:
         Raises
         ------
         SystemDescriptionError
-            If a host is none of the platform's compute hosts, or is named twice; or the resources break a
-            rule.
+            If a host is not a compute host of the platform, or is listed twice; or a resource is invalid.
         """
         if not hasattr(platform, "nodes"):
             raise SystemDescriptionError(f"platform = {shown(platform)}; must be a Platform.")
@@ -360,7 +359,7 @@ class System:
 
     @property
     def processors(self) -> int:
-        """How many processors of a log there are: tasks of one `equivalence` each that fit on the nodes."""
+        """Number of processors of a log: tasks with one `equivalence` each that fit on the nodes."""
         asked = {name: amount for name, amount in self.equivalence.items() if amount}
         return sum(
             group.count * min(group.resources.get(name, 0) // amount for name, amount in asked.items())
@@ -369,13 +368,13 @@ class System:
 
     @cached_property
     def resources(self) -> tuple[str, ...]:
-        """The resources' names, in the order in which the groups first name them."""
+        """The names of the resources, in the order of their first occurrence in the groups."""
         return tuple(dict.fromkeys(resource for group in self.groups for resource in group.resources))
 
     @cached_property
     def capacity(self) -> npt.NDArray[np.int64]:
-        """What each node has: int64, shape (nodes, resources), C-contiguous, read-only."""
-        # A streamed run, which counts its megabytes, does without NumPy.
+        """Resources of each node: int64, shape (nodes, resources), C-contiguous, read-only."""
+        # Imported late: streamed runs, which must use little memory, do not need NumPy.
         import numpy as np  # noqa: PLC0415
 
         amounts = [[group.resources.get(resource, 0) for resource in self.resources] for group in self.groups]
@@ -385,25 +384,24 @@ class System:
         return capacity
 
     def partition_ranges(self, partition: Partition) -> list[tuple[int, int]]:
-        """Give the nodes of a partition as ranges, each as its first node and the one after its last.
+        """Return the nodes of a partition as ranges: first node, and the node after the last.
 
         Returns
         -------
         list of tuple
-            In no order; ranges may overlap. The whole machine where the partition names neither nodes nor
-            groups.
+            Unordered; ranges may overlap. The whole machine if the partition names neither nodes nor groups.
         """
         if not partition.nodes and not partition.groups:
             return [(0, self.nodes)]
         return [*partition.ranges, *(self.group_ranges[name] for name in partition.groups)]
 
     def reservation_ranges(self, reservation: Reservation) -> list[tuple[int, int]]:
-        """Give the nodes of a reservation as ranges, each as its first node and the one after its last.
+        """Return the nodes of a reservation as ranges: first node, and the node after the last.
 
         Returns
         -------
         list of tuple
-            In ascending order, and apart from each other.
+            In ascending order, without overlaps.
         """
         named = [each for each in self.partitions if each.name in reservation.partitions]
         given = [*reservation.ranges, *(self.group_ranges[name] for name in reservation.groups)]
@@ -423,7 +421,7 @@ class System:
         return last[::-1]
 
     def has_nodes(self, partition: Partition) -> npt.NDArray[np.bool_]:
-        """Tell which nodes are in a partition: bool, shape (nodes,)."""
+        """Return which nodes are in a partition: bool, shape (nodes,)."""
         import numpy as np  # noqa: PLC0415  # as `capacity`
 
         has = np.zeros(self.nodes, np.bool_)
@@ -433,7 +431,7 @@ class System:
 
     @cached_property
     def group_ranges(self) -> dict[str, tuple[int, int]]:
-        """The nodes of each group: its first node, and the one after its last."""
+        """The nodes of each group: its first node, and the node after its last."""
         bounds = pairwise(accumulate((group.count for group in self.groups), initial=0))
         return {group.name: bound for group, bound in zip(self.groups, bounds, strict=True)}
 
@@ -447,12 +445,12 @@ class System:
 
 
 def _resources_of(host: Host) -> dict[str, int]:
-    """Give what a host has, as a node."""
+    """Return the resources of a host as a node."""
     return {_PROCESSOR: host.cores} | ({"gpu": host.gpus} if host.gpus else {})
 
 
 def _groups(given: object) -> tuple[NodeGroup, ...]:
-    """Check that the groups are groups, that there are some, and that their names differ."""
+    """Check that there is at least one group, and that their names are unique."""
     groups = different(given, NodeGroup, "groups", noun="group")
     if not groups:
         raise SystemDescriptionError("groups is empty; must hold at least one group of nodes.")
@@ -465,7 +463,7 @@ def _groups(given: object) -> tuple[NodeGroup, ...]:
 
 
 def _equivalence(given: Mapping[str, int], resources: tuple[str, ...]) -> dict[str, int]:
-    """Check what one processor is."""
+    """Check the resources of one processor."""
     processor = amounts(given, "equivalence", rules.amount)
     held(lambda value: rules.processor(value, resources), processor, "equivalence")
     return processor

@@ -1,4 +1,4 @@
-"""What is said of partitions, queues, limits and accounts as plain values, as files of systems have it."""
+"""Convert partitions, queues, limits and accounts to plain values, as in files of systems."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["more_of", "tables"]
 
 
 def tables(system: System) -> dict[str, object]:
-    """Give what is said of where jobs wait, what they may have, and whose they are.
+    """Return the description of partitions, queues, limits, accounts and related settings as plain values.
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ def tables(system: System) -> dict[str, object]:
     -------
     dict
         ``partitions``, ``queues``, ``limits``, ``reservations``, ``accounts`` and ``qos``, each a list of
-        mappings, ``fair_share`` and ``preemption``, mappings; none where there are none; and ``requeue``,
-        ``down``, ``core_multiple``, ``policy`` and ``note``. What is as it would be unsaid is left out.
+        mappings; ``fair_share`` and ``preemption``, mappings; and ``requeue``, ``down``, ``core_multiple``,
+        ``policy`` and ``note``. Empty lists and values at their defaults are omitted.
     """
     shared = None if system.fair_share is None else _changed(system.fair_share)
     found: dict[str, object] = {
@@ -54,7 +54,7 @@ def tables(system: System) -> dict[str, object]:
 
 
 def more_of(group: NodeGroup) -> dict[str, object]:
-    """Give weight, features and sleep states of a group; nothing of what is as it would be unsaid."""
+    """Return weight, features and sleep states of a group, without those at their defaults."""
     found: dict[str, object] = {} if group.weight == 1 else {"weight": group.weight}
     if group.features:
         found["features"] = list(group.features)
@@ -80,7 +80,7 @@ def _table(part: Partition | JobQueue | Limit | Reservation) -> dict[str, object
 
 
 def _changed(part: Account | QualityOfService | FairShare | SleepState) -> dict[str, object]:
-    """Give the fields of a description that are not at their defaults."""
+    """Return the fields of a description that are not at their defaults."""
     values: dict[str, object] = {}
     for each in fields(part):
         value = getattr(part, each.name)

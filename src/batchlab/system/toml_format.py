@@ -1,13 +1,13 @@
-"""batchlab's own form of a described machine, in TOML or JSON.
+"""batchlab's format of machine descriptions, in TOML or JSON.
 
 ::
 
     name = "Seth"                     # optional
     start_time = 1027839845           # optional: the origin, in seconds since 1970-01-01 UTC
-    requeue = true                    # optional: whether jobs may run again that do not say so themselves
+    requeue = true                    # optional: default of the jobs' column requeue
     equivalence = { core = 2 }        # optional: what one processor of a log is; one core
-    down = "0-3,7"                    # optional: nodes out of service until an event brings them back
-    core_multiple = 2                 # optional: jobs get cores by twos
+    down = "0-3,7"                    # optional: nodes out of service until an event adds them
+    core_multiple = 2                 # optional: cores are allocated in pairs
     policy = "slurm(select=cores)"    # optional: the policy "configured"
 
     [[groups]]                        # one or more; nodes are numbered in this order
@@ -19,36 +19,36 @@
     name = "fat"
     count = 20
     resources = { core = 4, mem = 4_000_000, gpu = 2 }
-    weight = 10                       # optional: under the policy slurm the least is taken first; 1
-    features = ["skylake", "gpu"]     # optional: what jobs may ask for in the column constraint
+    weight = 10                       # optional: the policy slurm uses the lowest first; 1
+    features = ["skylake", "gpu"]     # optional: features for the column constraint of jobs
 
-    [[groups.sleep_states]]           # optional: in which its nodes can sleep, the lightest first
+    [[groups.sleep_states]]           # optional: sleep states of its nodes, the lightest first
     name = "off"
     power = 5                         # watts
-    enter_time = 30                   # seconds, and watts, of shutting down
+    enter_time = 30                   # seconds, and watts, of shutdown
     enter_power = 100
-    wake_time = 180                   # and of booting
+    wake_time = 180                   # and of boot
     wake_power = 160
 
     [[partitions]]                    # optional: named sets of nodes, which may overlap
     name = "debug"
     nodes = "0-7"                     # ranges; all nodes unless nodes or groups are given
-    groups = ["fat"]                  # node groups whose nodes belong to it as well
-    tier = 2                          # jobs of a higher tier come first; 1 unless given
+    groups = ["fat"]                  # node groups whose nodes belong to it too
+    tier = 2                          # jobs of a higher tier come first; default 1
     over_time_limit = 300             # optional: seconds beyond their limits, under the policy slurm
-    exclusive = false                 # optional: its jobs take nodes whole
+    exclusive = false                 # optional: its jobs use nodes exclusively
     admits = { max_nodes = 2, max_time = 1800 }
 
-    [[queues]]                        # optional: where jobs wait
+    [[queues]]                        # optional: queues of waiting jobs
     name = "short"
-    partitions = ["debug"]            # in the order in which its jobs are tried there
-    priority = 10                     # under the order mpp, the highest first; 0 unless given
+    partitions = ["debug"]            # in the order in which they are tried
+    priority = 10                     # in the order mpp, the highest first; default 0
     admits = { users = ["ann", "ben"] }
 
 
-    [[accounts]]                      # optional: those among which the machine is shared
+    [[accounts]]                      # optional: accounts that share the machine
     name = "physics"
-    parent = "root"                   # optional: the account that it is part of
+    parent = "root"                   # optional: the parent account
     shares = 50                       # optional: among its siblings; 1
     users = { ann = 3, bob = 1, cy = "parent" }
 
@@ -62,36 +62,36 @@
     half_life = 604800
     weights = { core = 1, gpu = 20 }
 
-    [[limits]]                        # optional: what jobs may have at a time
+    [[limits]]                        # optional: limits on sets of jobs
     name = "JobsPerUser"
     per = ["user"]                    # counted for each user; group, account, qos, queue, partition
-    queues = ["short"]                # the jobs that it holds for: of these queues and partitions,
-    applies_to = { max_time = 3600 }  # and that meet these conditions
+    queues = ["short"]                # the jobs that it applies to: of these queues and partitions,
+    applies_to = { max_time = 3600 }  # and under these conditions
     running_jobs = 4                  # also submitted_jobs, nodes, resources = { core = 64 }, time = 86400,
                                       # running_minutes = { core = 6000 }, total_minutes = { core = 500000 }
-    blocks = false                    # whether a job over it holds up those behind it
+    blocks = false                    # whether a job over the limit blocks those behind it
 
-    [preemption]                      # optional: which jobs may take the nodes of running ones
+    [preemption]                      # optional: which jobs may preempt running jobs
     by = "tier"                       # of the partitions; or "qos", by the names in preempts of [[qos]]
     mode = "requeue"                  # or "suspend", "cancel"
-    exempt_time = 60                  # seconds that a job has to have run
-    grace_time = 0                    # seconds that a victim runs on; not with "suspend"
+    exempt_time = 60                  # minimum run time of victims, seconds
+    grace_time = 0                    # seconds that a victim keeps running; not with "suspend"
     youngest_first = false
 
-    [[reservations]]                  # optional: nodes that are kept for a time
+    [[reservations]]                  # optional: nodes reserved for a time
     name = "course"
     start = 86400                     # seconds since the origin
-    duration = 7200                   # "inf": for ever
+    duration = 7200                   # "inf": no end
     nodes = "0-7"                     # as of partitions; also groups, partitions
-    count = 4                         # optional: only the last so many of these nodes
-    every = 604800                    # optional: begins again after so many seconds, before until
+    count = 4                         # optional: only this number of nodes, the last ones
+    every = 604800                    # optional: period in seconds; repeated until the time until
     until = 6048000
-    admits = { users = ["ann"] }      # which jobs may name it; left out: maintenance, no job
+    admits = { users = ["ann"] }      # which jobs may name it; omitted: maintenance, no job
     flexible = true                   # whether its jobs may use other nodes too
-    cancels = false                   # whether it kills jobs that run beyond their limits on its nodes
+    cancels = false                   # whether it kills jobs on its nodes that exceed their limits
 
-What ``admits`` and ``applies_to`` may say is what `Conditions` describes. JSON has the same keys. With
-``half_life = "inf"`` past use always counts in full.
+`Conditions` lists the keys of ``admits`` and ``applies_to``. JSON has the same keys. With
+``half_life = "inf"``, past usage does not decay.
 """
 
 from __future__ import annotations
@@ -237,12 +237,12 @@ class _Description(Model):
 
 
 def system(document: dict[str, object]) -> System:
-    """Build the machine that a parsed document describes.
+    """Build the machine from a parsed document.
 
     Raises
     ------
     SystemDescriptionError
-        Naming the path into the document, the value and the rule.
+        With the path into the document, the value and the rule.
     """
     keys = {
         (): _Description.model_fields,
@@ -290,7 +290,7 @@ def system(document: dict[str, object]) -> System:
 
 
 def _group(given: _Group, path: str) -> NodeGroup:
-    """Make a group of nodes; an error gives the path into the document."""
+    """Build a group of nodes; errors have the path into the document."""
     states = []
     for at, each in enumerate(given.sleep_states):
         try:
@@ -305,7 +305,7 @@ def _group(given: _Group, path: str) -> NodeGroup:
 
 
 def _made(kind: Callable[..., _T], given: _Partition | _Queue | _Limit | _Reservation, path: str) -> _T:
-    """Make a part of a description; an error gives the path into the document."""
+    """Build a part of a description; errors have the path into the document."""
     values = {key: getattr(given, key) for key in type(given).model_fields}
     key = "applies_to" if isinstance(given, _Limit) else "admits"
     try:
@@ -334,7 +334,7 @@ def toml(system: System) -> str:
 
 
 def _document(system: System) -> dict[str, object]:
-    """Turn a machine into the form's keys."""
+    """Convert a machine to the keys of the format."""
     seconds = int(system.start_time) if system.start_time.is_integer() else system.start_time
     return {
         "name": system.name,
@@ -349,7 +349,7 @@ def _document(system: System) -> dict[str, object]:
 
 
 def _value(value: object) -> str:
-    """Write a TOML value; names hold printable characters only, of which JSON and TOML escape the same."""
+    """Format a TOML value. Names are printable, and JSON and TOML escape the same printable characters."""
     if isinstance(value, dict):
         inner = ", ".join(f"{_value(key)} = {_value(item)}" for key, item in value.items())
         return f"{{ {inner} }}" if inner else "{}"

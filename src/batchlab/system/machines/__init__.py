@@ -1,7 +1,7 @@
 """Ready descriptions of machines, by name: `batchlab.system.machines.find("mira")`, or `read_system("mira")`.
 
-Each is a file in batchlab's own form beside this module. What is known of it, and from where, is in
-``catalogue.toml``; numbers from no source are marked in the file.
+Each is a file in batchlab's format in this package. Facts on the machines, with sources, are in
+``catalogue.toml``; numbers without a source are marked in the file.
 
 >>> import batchlab as bl
 >>> bl.read_system("intrepid-36864").processors

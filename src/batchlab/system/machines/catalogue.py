@@ -1,4 +1,4 @@
-"""Which machines there are, and how one is found by its name."""
+"""The catalogue of ready machines."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Machine:
     Parameters
     ----------
     name
-        Its name here, and that of its file without ``.toml``.
+        Its name, also the name of its file without ``.toml``.
     summary
-        What the machine is, or was, and where.
+        The machine, its type and its site.
     sources
-        Where the numbers are from.
+        Sources of the numbers.
     notes
-        What the description leaves out or assumes.
+        Omissions and assumptions of the description.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Machine:
 
     @property
     def text(self) -> str:
-        """The description in batchlab's own form (TOML), with its sources and notes as comments."""
+        """The description in batchlab's format (TOML), with its sources and notes as comments."""
         said = [self.summary, *(f"Source: {each}" for each in self.sources), *self.notes]
         comments = [_COMMENT.fill(each) for each in said]
         return "\n".join(comments) + f"\n\n{self.path.read_text('utf-8')}"
@@ -54,7 +54,7 @@ class Machine:
 
 @cache
 def entries() -> tuple[Machine, ...]:
-    """Give all machines, by name."""
+    """Return all machines, sorted by name."""
     text = files("batchlab.system.machines").joinpath("catalogue.toml").read_text("utf-8")
     return tuple(
         Machine(**(entry | {key: tuple(entry.get(key, ())) for key in ("sources", "notes")}))
@@ -67,7 +67,7 @@ NAMES: tuple[str, ...] = tuple(machine.name for machine in entries())
 
 
 def find(name: str) -> Machine:
-    """Find a machine by its name.
+    """Return the machine with a name.
 
     Raises
     ------

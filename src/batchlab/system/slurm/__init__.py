@@ -1,4 +1,4 @@
-"""Systems from the configuration of a cluster that runs Slurm; `batchlab.slurm` reads its files."""
+"""Build systems from the configuration of a Slurm cluster; `batchlab.slurm` reads the files."""
 
 from batchlab.lazy import make_dir
 from batchlab.system.slurm.translation import Translation, check, translate

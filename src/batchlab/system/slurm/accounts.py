@@ -1,4 +1,4 @@
-"""Accounts, qualities of service and how usage is counted, from what Slurm's files say."""
+"""Build accounts, qualities of service and fair share from a Slurm configuration."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _LARGEST_ROOT = 1.0
 
 
 def accounts_of(accounting: Accounting | None, remarks: Remarks) -> tuple[Account, ...]:
-    """Make the tree of accounts.
+    """Build the tree of accounts.
 
     Raises
     ------
     SystemDescriptionError
-        If the accounts are no tree.
+        If the accounts do not form a tree.
     """
     if accounting is None:
         return ()
@@ -63,7 +63,7 @@ def _account(each: Association, users: dict[str, float | Literal["parent"]], rem
 
 
 def qualities_of(configuration: SlurmConfiguration, remarks: Remarks) -> tuple[QualityOfService, ...]:
-    """Make the qualities of service."""
+    """Build the qualities of service."""
     names = {each.name for each in configuration.qualities}
     found = []
     for each in configuration.qualities:
@@ -82,7 +82,7 @@ def qualities_of(configuration: SlurmConfiguration, remarks: Remarks) -> tuple[Q
 def fair_share_of(
     configuration: SlurmConfiguration, resources: Collection[str], remarks: Remarks
 ) -> FairShare | None:
-    """Make how usage is counted; None where jobs are ordered by submission."""
+    """Build the settings of fair share; None if jobs are ordered by submission."""
     priority = configuration.priority
     if priority.type != "multifactor":
         return None
@@ -100,7 +100,7 @@ def fair_share_of(
 def _weights(
     configuration: SlurmConfiguration, resources: Collection[str], remarks: Remarks
 ) -> dict[str, float]:
-    """Give what resources count, where all partitions agree; memory is in kB here."""
+    """Return the charges of resources if all partitions agree; memory is in kB."""
     given = [each.billing_weights for each in configuration.partitions]
     first = next((each for each in given if each is not None), None)
     if first is None:

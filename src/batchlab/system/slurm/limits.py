@@ -1,4 +1,4 @@
-"""Limits of QOS, partitions' QOS and associations, as limits of a system."""
+"""Convert limits of QOS, partition QOS and associations to limits of a system."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["limits_of"]
 
 _MINUTE = 60.0
-# What limits of a QOS are called, which jobs they count for themselves, and which field of ours they are.
+# Names of a QOS's limits, the columns by which they count jobs, and the fields of `Limit`.
 _COUNTS: tuple[tuple[str, tuple[LimitedBy, ...], str], ...] = (
     ("GrpJobs", (), "running_jobs"),
     ("GrpSubmitJobs", (), "submitted_jobs"),
@@ -56,7 +56,7 @@ def limits_of(
     resources: Collection[str],
     remarks: Remarks,
 ) -> tuple[Limit, ...]:
-    """Make the limits that hold; none where AccountingStorageEnforce does not name limits."""
+    """Build the enforced limits; empty if AccountingStorageEnforce does not include limits."""
     has_some = any(each.counts or each.amounts or each.minutes for each in _limited(configuration))
     if "limits" not in configuration.enforced:
         if has_some:
@@ -92,7 +92,7 @@ def _limited(configuration: SlurmConfiguration) -> list[Quality | Association]:
 
 @dataclass(frozen=True)
 class _Owner:
-    """What has limits: its name in theirs, where it stands, and the jobs that they are for."""
+    """The owner of limits: its name in them, its position in the files, and the jobs that it limits."""
 
     name: str
     table: str
@@ -103,17 +103,17 @@ class _Owner:
 
 @dataclass
 class _Limits:
-    """The limits made so far."""
+    """The limits built so far."""
 
     configuration: SlurmConfiguration
     resources: Collection[str]
     remarks: Remarks
     found: dict[str, Limit] = field(default_factory=dict)
     used: dict[str, int] = field(default_factory=dict)
-    """How often each name has been used."""
+    """Number of uses of each name."""
 
     def of_quality(self, quality: Quality, owner: _Owner) -> None:
-        """Add the limits of a QOS, for its jobs or for those of a partition."""
+        """Add the limits of a QOS, for its own jobs or for the jobs of a partition."""
         for key, per, name in _COUNTS:
             if key in quality.counts:
                 self._count(owner, key, quality.counts[key], name, per)
@@ -128,7 +128,7 @@ class _Limits:
             self._add(owner, f"{owner.name} MaxWall", time=longest * _MINUTE)
 
     def of_groups(self, accounting: Accounting) -> None:
-        """Add the Grp limits of each association, which hold for it and all below."""
+        """Add the Grp limits of each association, which apply to it and all its descendants."""
         for each in accounting.associations:
             owner = _Owner(each.name, "associations", each.place, _jobs_of(each, accounting))
             for key, per, name in _COUNTS[:2]:
@@ -139,7 +139,7 @@ class _Limits:
                     self._amounts(owner, key, each.amounts[key], name, per)
 
     def of_users(self, accounting: Accounting) -> None:
-        """Add the limits of users: their own, else the account's, else those of accounts above."""
+        """Add the limits of users: their own, else the account's, else those of its ancestors."""
         for key, name in _OF_USERS:
             for value, members in _by_value(accounting, key).items():
                 for applies_to in _apart(members, accounting):
@@ -164,7 +164,7 @@ class _Limits:
         name: str,
         per: tuple[LimitedBy, ...],
     ) -> None:
-        """Add a limit of resources; nodes have a field of their own."""
+        """Add a limit of resources; nodes have a separate field."""
         amounts: dict[str, int] = {}
         nodes = None
         for tres, value in given.items():
@@ -193,7 +193,7 @@ class _Limits:
         self._remark(owner, key, f"{name}: a limit of 0, which lets no job run, is left out")
 
     def _remark(self, owner: _Owner, key: str, says: str) -> None:
-        """Remark on a limit, under each name that a file may give it."""
+        """Add a remark on a limit, under each name that files may use for it."""
         for name in {key, _SHORT.get(key, key)}:
             self.remarks.add(name, owner.table, says, owner.place)
 
@@ -211,7 +211,7 @@ _LONGEST = 180
 
 
 def _jobs_of(each: Association, accounting: Accounting) -> Conditions:
-    """Give the jobs of an association and of all below it."""
+    """Return conditions for the jobs of an association and of all its descendants."""
     if each.user:
         return Conditions(users=(each.user,), accounts=(each.account,))
     if each.account == "root":
@@ -220,7 +220,7 @@ def _jobs_of(each: Association, accounting: Accounting) -> Conditions:
 
 
 def _by_value(accounting: Accounting, key: str) -> dict[int, list[Association]]:
-    """Give the users' associations by the value that a limit has for them, where it has one."""
+    """Group the users' associations by the value of a limit; users without a value are omitted."""
     found: dict[int, list[Association]] = {}
     for each in accounting.users:
         for source in (each, *accounting.above(each)):
@@ -232,7 +232,7 @@ def _by_value(accounting: Accounting, key: str) -> dict[int, list[Association]]:
 
 
 def _apart(members: Sequence[Association], accounting: Accounting) -> list[Conditions]:
-    """Give conditions that together hold for some associations: whole accounts at once, others one by one."""
+    """Return conditions that together match the associations: whole accounts together, others one by one."""
     of_account: dict[str, list[str]] = {}
     for each in members:
         of_account.setdefault(each.account, []).append(each.user)

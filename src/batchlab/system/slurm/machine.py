@@ -1,4 +1,4 @@
-"""Node groups and partitions of a system, from the lines of a ``slurm.conf``."""
+"""Build node groups and partitions from the lines of a ``slurm.conf``."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 __all__ = ["core_multiple", "down_ranges", "groups_of", "partitions_of"]
 
 KILOBYTES = 1024
-"""In a MiB, as logs of Slurm count memory."""
+"""Kilobytes in a MiB, as in Slurm's logs."""
 
 _LONGEST = 200
 _HIERARCHICAL = "23.02"
 
 
 def groups_of(configuration: SlurmConfiguration, remarks: Remarks) -> tuple[NodeGroup, ...]:
-    """Make a group of each line of nodes that are not FUTURE.
+    """Build a group for each line of nodes that are not FUTURE.
 
     Raises
     ------
     SystemDescriptionError
-        If there is none.
+        If there are no such nodes.
     """
     lines = [line for line in configuration.nodes if "FUTURE" not in line.state]
     if not lines:
@@ -53,14 +53,14 @@ def groups_of(configuration: SlurmConfiguration, remarks: Remarks) -> tuple[Node
 
 
 def cpus_together(line: NodeLine, configuration: SlurmConfiguration) -> int:
-    """Return how many CPUs of a node jobs get together: those of a core or of a socket."""
+    """Return how many CPUs of a node are allocated together: those of a core or of a socket."""
     cores = line.sockets * line.cores_per_socket
     of_unit = {"core": line.cpus // max(cores, 1), "socket": line.cpus // max(line.sockets, 1)}
     return max(of_unit.get(configuration.selection.unit, 1), 1)
 
 
 def core_multiple(configuration: SlurmConfiguration) -> int:
-    """Return how many CPUs jobs get together on all nodes; 1 if nodes differ."""
+    """Return how many CPUs are allocated together on all nodes; 1 if nodes differ."""
     found = {cpus_together(line, configuration) for line in configuration.nodes if "FUTURE" not in line.state}
     return found.pop() if len(found) == 1 else 1
 
@@ -72,7 +72,7 @@ def down_ranges(configuration: SlurmConfiguration) -> str:
 
 
 def _name(line: NodeLine, number: int) -> str:
-    """Give a group the names of its nodes as the file writes them."""
+    """Return the node names of a line as the name of its group."""
     name = line.expression.strip()
     return name if len(name) <= _LONGEST and name.isprintable() and "|" not in name else f"nodes{number}"
 
@@ -105,12 +105,12 @@ def _resources(line: NodeLine, configuration: SlurmConfiguration, remarks: Remar
 
 
 def partitions_of(configuration: SlurmConfiguration, remarks: Remarks) -> tuple[Partition, ...]:
-    """Make the partitions that have nodes; the default one comes first.
+    """Build the partitions that have nodes, the default partition first.
 
     Raises
     ------
     SystemDescriptionError
-        If one names nodes that are not there, or takes no job at all.
+        If a partition names unknown nodes, or admits no job at all.
     """
     places = {name: at for at, name in enumerate(configuration.in_service)}
     found = []
@@ -157,7 +157,7 @@ _STATES = {
 
 
 def _up(configuration: SlurmConfiguration, remarks: Remarks) -> list[PartitionLine]:
-    """Give the partitions that are UP, the default one first; all of them where none is."""
+    """Return the partitions that are UP, the default one first; all partitions if none is UP."""
     ordered = sorted(configuration.partitions, key=lambda each: not each.default)
     up = [each for each in ordered if each.state == "UP"]
     if ordered and not up:
@@ -187,7 +187,7 @@ def _conditions(each: PartitionLine, configuration: SlurmConfiguration, remarks:
 def _accounts(
     each: PartitionLine, configuration: SlurmConfiguration, remarks: Remarks
 ) -> tuple[str, ...] | None:
-    """Give the accounts that a partition takes: those that are allowed, or all that are not denied."""
+    """Return the accounts that a partition admits: those allowed, or all that are not denied."""
     accounting = configuration.accounting
     known = None if accounting is None else [account.account for account in accounting.accounts]
     if each.allow_accounts is None and not each.deny_accounts:
@@ -225,14 +225,14 @@ def _qos(each: PartitionLine, configuration: SlurmConfiguration, remarks: Remark
 
 
 def _spelled(name: str, known: Sequence[str] | None) -> str:
-    """Give an account as the file of accounts writes it."""
+    """Return the name of an account as spelled in the file of accounts."""
     return next((each for each in known or () if each.lower() == name.lower()), name)
 
 
 def _among(
     names: set[str], known: Sequence[str] | None, key: str, each: PartitionLine, remarks: Remarks
 ) -> tuple[str, ...]:
-    """Give the names that are known, in their order; all of them where none is known."""
+    """Return the known ones of these names, in their order; all names if the known ones are not given."""
     if known is None:
         return tuple(sorted(names))
     found = tuple(name for name in known if name.lower() in names)
@@ -247,7 +247,7 @@ def _among(
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """Write ascending numbers as ranges: ``0-11,16``."""
+    """Format ascending numbers as ranges: ``0-11,16``."""
     parts: list[str] = []
     begin = 0
     for end in range(1, len(numbers) + 1):

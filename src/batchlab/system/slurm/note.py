@@ -1,4 +1,4 @@
-"""What a system does not have of a configuration, in one line for people."""
+"""A one-line summary of the settings of a configuration that a system does not support."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COUNTED: tuple[tuple[Treatment, str], ...] = (
 
 
 def note_of(report: Report) -> str:
-    """Count the keys that a simulation does not go by, and the nodes and partitions that are not in service.
+    """Count the keys that do not affect simulations, and the nodes and partitions out of service.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ def note_of(report: Report) -> str:
     Returns
     -------
     str
-        As ``"2 nodes DOWN or DRAIN; keys: 3 not modelled as in Slurm, 9 without effect; see batchlab slurm
-        check"``; empty if there is nothing to count.
+        For example ``"2 nodes DOWN or DRAIN; keys: 3 not modelled as in Slurm, 9 without effect; see batchlab
+        slurm check"``; empty if all counts are 0.
     """
     parts = [*_out_of_service(report.configuration)]
     counts = report.counts

@@ -1,4 +1,4 @@
-"""What the policy of a configuration cannot have as Slurm has it."""
+"""Remarks on settings of the policy that differ from Slurm's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WEIGHTS = {
 
 
 def remark_on_policy(configuration: SlurmConfiguration, remarks: Remarks) -> None:
-    """Remark on weights that do not count, and on schedulers that are not modelled."""
+    """Add remarks on weights that are ignored, and on unsupported schedulers."""
     given, counted = configuration.priority, configuration.counted
     if given.type == "multifactor":
         for name, (key, needed) in _WEIGHTS.items():

@@ -1,4 +1,4 @@
-"""Which jobs preempt others, as a system has it."""
+"""Build the preemption of a system from a Slurm configuration."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def preemption_of(
     qualities: Sequence[QualityOfService],
     remarks: Remarks,
 ) -> Preemption | None:
-    """Make the preemption; None where there is none, or no job could preempt another."""
+    """Build the preemption; None if it is off, or no job could preempt another."""
     given = configuration.preemption
     if given.type == "none":
         return None
@@ -51,7 +51,7 @@ def preemption_of(
 
 
 def _grace(configuration: SlurmConfiguration, remarks: Remarks) -> float:
-    """Give the grace time, where all victims have the same."""
+    """Return the grace time; if it differs between victims, the minimum."""
     given = configuration.preemption
     if given.mode == "suspend":
         return 0.0
@@ -71,7 +71,7 @@ def _grace(configuration: SlurmConfiguration, remarks: Remarks) -> float:
 
 
 def _differences(configuration: SlurmConfiguration, remarks: Remarks) -> None:
-    """Remark where the victims' mode differs from the cluster's, and what is not done here."""
+    """Add remarks on victims' modes that differ from the cluster's, and on unsupported behaviour."""
     given = configuration.preemption
     if given.mode == "suspend":
         says = (

@@ -1,4 +1,4 @@
-"""Remarks on what a system cannot have as Slurm has it, gathered while it is made."""
+"""Remarks on differences between a system and its Slurm configuration, collected while it is built."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Remarks"]
 
 @dataclass
 class Remarks:
-    """The remarks so far, each once."""
+    """Collected remarks, without duplicates."""
 
     found: dict[Remark, None] = field(default_factory=dict)
 

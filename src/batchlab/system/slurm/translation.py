@@ -1,4 +1,4 @@
-"""Makes a system of the configuration of a cluster that runs Slurm."""
+"""Build a system from the configuration of a Slurm cluster."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ __all__ = ["Translation", "check", "translate"]
 
 @dataclass(frozen=True)
 class Translation:
-    """A system, and what it cannot have as Slurm has it.
+    """A system built from a configuration, and the differences from Slurm.
 
     Attributes
     ----------
     configuration
-        What it is made of.
+        The configuration.
     system
         The system.
     remarks
-        What is different.
+        Differences from Slurm.
     """
 
     configuration: SlurmConfiguration
@@ -45,23 +45,23 @@ class Translation:
 
     @cached_property
     def report(self) -> Report:
-        """What becomes of every key."""
+        """The treatment of every key."""
         return Report.of(self.configuration, self.remarks)
 
 
 def translate(configuration: SlurmConfiguration) -> Translation:
-    """Make a system of a configuration.
+    """Build a system from a configuration.
 
-    Nodes have ``core`` (Slurm's CPUs, without those kept for the system), ``mem`` (kB, where memory is given
-    to jobs) and generic resources by their names, as ``gpu``. There is a group for each line of nodes, a
-    partition for each that has nodes (the default first), accounts, QOS and limits where the files of
-    ``sacctmgr`` say them. Its policy is that of the configuration, and nodes that are DOWN or DRAIN are out
-    of service.
+    Nodes have ``core`` (Slurm's CPUs, without those reserved for the system), ``mem`` (kB, if memory is
+    allocated to jobs) and generic resources by their names, such as ``gpu``. Each line of nodes becomes a
+    group, each partition with nodes a partition (the default first). Accounts, QOS and limits come from the
+    files of ``sacctmgr``, if any. The policy is that of the configuration, and nodes that are DOWN or DRAIN
+    are out of service.
 
     Parameters
     ----------
     configuration
-        As `batchlab.slurm.read_configuration` gives it.
+        The result of `batchlab.slurm.read_configuration`.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def translate(configuration: SlurmConfiguration) -> Translation:
     Raises
     ------
     SystemDescriptionError
-        If there are no nodes, or a name is not known.
+        If there are no nodes, or a name is unknown.
     """
     remarks = Remarks()
     groups = groups_of(configuration, remarks)
@@ -101,14 +101,14 @@ def translate(configuration: SlurmConfiguration) -> Translation:
 
 
 def check(path: str | os.PathLike[str], **options: object) -> Report:
-    """Read a configuration, and tell what becomes of every key of it.
+    """Read a configuration, and report the treatment of each of its keys.
 
     Parameters
     ----------
     path
         A ``slurm.conf``, or its folder.
     options
-        Those of `batchlab.slurm.read_configuration`.
+        As for `batchlab.slurm.read_configuration`.
 
     Returns
     -------
@@ -117,13 +117,13 @@ def check(path: str | os.PathLike[str], **options: object) -> Report:
     Raises
     ------
     SystemDescriptionError
-        If Slurm would not start with it, or it has no nodes.
+        If Slurm would not start with the configuration, or it has no nodes.
     """
     return translate(read_configuration(path, **options)).report  # type: ignore[arg-type]  # as it says
 
 
 def _placed(error: SystemDescriptionError, configuration: SlurmConfiguration) -> SystemDescriptionError:
-    """Give an error the file, where it names none."""
+    """Return an error that names the file."""
     message = str(error)
     known = any(message.startswith(file) for file in configuration.files)
     return error if known else SystemDescriptionError(f"{configuration.path}: {message}")
