@@ -113,7 +113,7 @@ def test_assigned_nodes_are_in_the_order_of_a_set(ledger: Ledger) -> None:
 
     algorithm = InProcess(schedule)
     algorithm.decide(submitted(ledger), ledger)
-    ledger.told()
+    ledger.clear_changes()
     ledger.start(ledger.take(Reply(0, (2, 0))), 4.0)
     algorithm.decide(Invocation(Reason.PERIODIC, 5.0), ledger)
     assert seen == [[], [0, 2]]
@@ -132,7 +132,7 @@ def test_objects_stay_the_same(ledger: Ledger) -> None:
 
     algorithm = InProcess(schedule)
     algorithm.decide(submitted(ledger), ledger)
-    ledger.told()
+    ledger.clear_changes()
     ledger.start(ledger.take(Reply(0, (1,))), 4.0)
     algorithm.decide(Invocation(Reason.PERIODIC, 5.0), ledger)
     assert len(seen) == 2

@@ -28,7 +28,7 @@ from support.elastisim_projects import job_of
 def ledger() -> Ledger:
     """Four plain nodes, told of."""
     books = Ledger([(0, 0)] * 4, oversubscription=False)
-    books.told()
+    books.clear_changes()
     return books
 
 
@@ -52,7 +52,7 @@ def test_as_many_are_told_of(name: str, nodes: tuple[int, int]) -> None:
         invocation = books.happen(line)
         told = len(books.ledger.changed_jobs), len(books.ledger.changed_nodes)
         assert told == (recorded["sent_jobs"], recorded["sent_nodes"]), line
-        books.ledger.told()
+        books.ledger.clear_changes()
         books.follow(invocation, line.reply)
 
 

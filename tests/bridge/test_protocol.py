@@ -66,7 +66,7 @@ def test_messages_field_by_field() -> None:
         # How many phases there are, the simulation knows.
         invocation.job.phases = (int(line.type.endswith("COMPLETED")), 1)
         assert json.loads(invocation_message(invocation, books.ledger)) == recorded
-        books.ledger.told()
+        books.ledger.clear_changes()
         assert answer["code"] == SCHEDULED
         books.follow(invocation, replies(answer["jobs"]))
     assert len(sent) == 6

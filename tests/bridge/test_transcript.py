@@ -25,7 +25,7 @@ class Constant(Algorithm):
     over = False
 
     def decide(self, invocation: Invocation, ledger: Ledger) -> Sequence[Reply]:
-        ledger.told()
+        ledger.clear_changes()
         return REPLIES
 
     def finish(self) -> None:

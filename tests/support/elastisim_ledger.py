@@ -85,7 +85,7 @@ class Books:
     def decide(self, invocation: Invocation, algorithm: Algorithm) -> Sequence[Reply]:
         """Ask an algorithm."""
         answer = algorithm.decide(invocation, self.ledger)
-        self.ledger.told()
+        self.ledger.clear_changes()
         return answer
 
     def follow(self, invocation: Invocation, answer: Sequence[Reply]) -> None:

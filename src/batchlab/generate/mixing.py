@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.generate.spelling import Spelled, columns_of, spelled, weighted
+from batchlab.generate.spelling import SkeletonSpec, columns_of, skeleton_spec, weighted
 from batchlab.random_streams import Floats, Integers, stream
 from batchlab.system.given import check_workload
 from batchlab.units import is_finite, is_whole
@@ -56,7 +56,7 @@ class Target:
     others: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        spelled(self.application)
+        skeleton_spec(self.application)
         for name in ("tasks", "count"):
             value = getattr(self, name)
             if not (is_whole(value) and 1 <= value <= _MOST):
@@ -181,7 +181,7 @@ def _listed(targets: object) -> Sequence[Target | str]:
 
 
 def _with_background(
-    workload: Workload, chosen: Sequence[tuple[Spelled, float]], share: float, seed: int
+    workload: Workload, chosen: Sequence[tuple[SkeletonSpec, float]], share: float, seed: int
 ) -> pl.DataFrame:
     """Replace the run times of the log's jobs by applications."""
     jobs = workload.jobs
@@ -235,7 +235,7 @@ def _known(jobs: pl.DataFrame, name: str) -> pl.Expr:
 
 
 def _inserted(target: Target, workload: Workload, first: int, random: np.random.Generator) -> pl.DataFrame:
-    application = spelled(target.application)
+    application = skeleton_spec(target.application)
     resources = {name: int(name == "core") for name in workload.resources}
     row = {
         **resources,

@@ -8,19 +8,19 @@ from batchlab.errors import ApplicationError, WorkloadError, shown, suggest
 from batchlab.skeleton.applications.registry import APPLICATIONS, arguments_of
 from batchlab.units import is_finite
 
-__all__ = ["Spelled", "columns_of", "spelled", "weighted"]
+__all__ = ["SkeletonSpec", "columns_of", "skeleton_spec", "weighted"]
 
 _SPECS = Grammar("application", WorkloadError, "stencil_3d(size=512, iterations=10)")
 
 
-class Spelled(NamedTuple):
+class SkeletonSpec(NamedTuple):
     """A built-in skeleton: the values of the columns ``app_name`` and ``app_args``."""
 
     name: str
     arguments: str | None
 
 
-def spelled(text: object) -> Spelled:
+def skeleton_spec(text: object) -> SkeletonSpec:
     """Parse ``NAME`` or ``NAME(arguments)``.
 
     Raises
@@ -41,7 +41,7 @@ def spelled(text: object) -> Spelled:
         arguments_of(arguments)
     except ApplicationError as error:
         raise WorkloadError(f"application = {shown(text)}: {error}") from None
-    return Spelled(name.strip(), arguments or None)
+    return SkeletonSpec(name.strip(), arguments or None)
 
 
 def columns_of(text: object, what: str) -> tuple[str, dict[str, object]]:
@@ -63,7 +63,7 @@ def columns_of(text: object, what: str) -> tuple[str, dict[str, object]]:
     return application, {key: as_json(each.value) for key, each in call.keys.items()}
 
 
-def weighted(applications: Mapping[str, float] | Sequence[str]) -> list[tuple[Spelled, float]]:
+def weighted(applications: Mapping[str, float] | Sequence[str]) -> list[tuple[SkeletonSpec, float]]:
     """Check and return applications with positive weights."""
     if isinstance(applications, str) or not isinstance(applications, Mapping | Sequence):
         raise WorkloadError(
@@ -72,7 +72,7 @@ def weighted(applications: Mapping[str, float] | Sequence[str]) -> list[tuple[Sp
     pairs = (
         applications.items() if isinstance(applications, Mapping) else ((each, 1) for each in applications)
     )
-    chosen = [(spelled(text), weight) for text, weight in pairs]
+    chosen = [(skeleton_spec(text), weight) for text, weight in pairs]
     for each, weight in chosen:
         if not (is_finite(weight) and weight > 0):
             raise WorkloadError(f"background: the weight of {each.name} is {shown(weight)}; must be > 0.")

@@ -60,7 +60,7 @@ class InProcess(Algorithm):
     def decide(self, invocation: Invocation, ledger: Ledger) -> Sequence[Reply]:
         """Update the objects, and call the function."""
         for entry in ledger.changed_jobs:
-            self._tell_job(entry)
+            self._update_job(entry)
         if not self._own_nodes:
             self._own_nodes = tuple(
                 elastisim_python.Node(node_message(entry), self._jobs) for entry in ledger.nodes
@@ -68,7 +68,7 @@ class InProcess(Algorithm):
             self._busy = [entry.busy_gpus for entry in ledger.nodes]
             self._nodes.extend(self._own_nodes)
         for number in dict.fromkeys(ledger.changed_nodes):
-            self._tell_node(ledger.nodes[number])
+            self._update_node(ledger.nodes[number])
         system: dict[str, Any] = {"time": invocation.time, "invocation_type": _REASONS[invocation.reason]}
         if invocation.job is not None:
             system["job_id"] = invocation.job.id
@@ -88,10 +88,10 @@ class InProcess(Algorithm):
         self._changed.clear()
         return answer
 
-    def _tell_node(self, entry: NodeEntry) -> None:
+    def _update_node(self, entry: NodeEntry) -> None:
         """Apply a change of a node; the ledger does not change while an algorithm runs."""
         node = self._own_nodes[entry.id]
-        node._look_again(  # noqa: SLF001  # of our own package, whose names are the algorithm's
+        node._set_state(  # noqa: SLF001  # of our own package, whose names are the algorithm's
             _NODE_STATES[entry.state], lambda: (job.id for job in entry.running), self._jobs
         )
         if self._busy[entry.id] != entry.busy_gpus:
@@ -99,7 +99,7 @@ class InProcess(Algorithm):
             for gpu in node.gpus:
                 gpu.state = _GPU_STATES[entry.busy_gpus >> gpu.identifier & 1]
 
-    def _tell_job(self, entry: JobEntry) -> None:
+    def _update_job(self, entry: JobEntry) -> None:
         if entry.id == len(self._jobs):
             self._jobs.append(elastisim_python.Job(job_message(entry), self._nodes, self._changed))
             self._assigned.append(entry.assigned)

@@ -132,7 +132,7 @@ class Ledger:
         self.uses = [Use(0.0, tuple(range(len(self.nodes))), FREE, (), ())]
         self._oversubscription = oversubscription
 
-    def told(self) -> None:
+    def clear_changes(self) -> None:
         """Clear the lists of changes after they were sent to the algorithm."""
         self.changed_jobs.clear()
         self.changed_nodes.clear()

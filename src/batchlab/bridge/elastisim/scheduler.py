@@ -131,23 +131,23 @@ class ElastisimScheduler(Scheduler):
         if entry is not None and reason in self._happen:
             self._happen[reason](entry, view)
         if self._witness:
-            self._look_at_the_running(view.now)
+            self._update_running(view.now)
         if self._preparing:
-            self._look_at_the_preparing()
+            self._update_preparing()
         answer = self._ask(reason, entry, tasks, view)
         if reason is Reason.PERIODIC:
             self._check_patience(answer)
-        self._obey(reason, entry, answer, view)
+        self._apply(reason, entry, answer, view)
         if reason is Reason.RECONFIGURATION and entry is not None:
             self._preparing.append(entry)
 
     def _ask(self, reason: Reason, entry: JobEntry | None, tasks: int | None, view: View) -> Sequence[Reply]:
         """Call the algorithm."""
-        self._look_at_gpus(view)
+        self._update_gpus(view)
         storage = self._storage_of(view) if self._forwards_storage else {}
         answer = self._algorithm.decide(Invocation(reason, view.now, entry, tasks, storage), self._ledger)
         self.calls += 1
-        self._ledger.told()
+        self._ledger.clear_changes()
         return answer
 
     def submit(self, job: Job) -> JobEntry:
@@ -204,7 +204,7 @@ class ElastisimScheduler(Scheduler):
         # ElastiSim calls the algorithm after the reconfiguration has begun.
         self._ledger.reconfigure(entry, view.now)
 
-    def _obey(self, reason: Reason, asked: JobEntry | None, answer: Sequence[Reply], view: View) -> None:
+    def _apply(self, reason: Reason, asked: JobEntry | None, answer: Sequence[Reply], view: View) -> None:
         entries = [self._ledger.take(reply) for reply in answer]
         for reply, entry in zip(answer, entries, strict=True):
             if reply.runtime_arguments is not None:
@@ -212,7 +212,7 @@ class ElastisimScheduler(Scheduler):
                 view.set_runtime_arguments(self._handles[entry.id], arguments)
         # Handle the triggering job first: the nodes that it releases are free for the others.
         if asked is not None and reason in _AT_POINT:
-            self._let_go_on(asked, view)
+            self._resume(asked, view)
         for entry in entries:
             if entry.state == PENDING_ALLOCATION:
                 self._start(entry, view)
@@ -223,9 +223,9 @@ class ElastisimScheduler(Scheduler):
         resized = asked is not None and asked.state == IN_RECONFIGURATION
         if resized and reason in _AT_POINT and self._asks_on_reconfiguration:
             again = Reason.RECONFIGURATION
-            self._obey(again, asked, self._ask(again, asked, None, view), view)
+            self._apply(again, asked, self._ask(again, asked, None, view), view)
 
-    def _let_go_on(self, entry: JobEntry, view: View) -> None:
+    def _resume(self, entry: JobEntry, view: View) -> None:
         """Apply the decision on a job at a scheduling point or with a request for nodes."""
         if entry.state == PENDING_KILL:
             self._kill(entry, view)
@@ -260,7 +260,7 @@ class ElastisimScheduler(Scheduler):
         view.kill(self._handles[entry.id])
         self._ledger.end(entry, view.now, KILLED)
 
-    def _look_at_the_preparing(self) -> None:
+    def _update_preparing(self) -> None:
         """Update the jobs that have reached their phases."""
         still = []
         for entry in self._preparing:
@@ -272,7 +272,7 @@ class ElastisimScheduler(Scheduler):
                 self._ledger.go_on(entry)
         self._preparing = still
 
-    def _look_at_gpus(self, view: View) -> None:
+    def _update_gpus(self, view: View) -> None:
         """Update the busy GPUs of nodes that changed."""
         for number in set(self._ledger.changed_nodes) if self._ledger.has_gpus else ():
             node = self._ledger.nodes[number]
@@ -293,7 +293,7 @@ class ElastisimScheduler(Scheduler):
             found[f"pfs_{name}_utilization"] = sum((view.flow_on(link) for link, _ in numbers), 0.0)
         return found
 
-    def _look_at_the_running(self, now: float) -> None:
+    def _update_running(self, now: float) -> None:
         """Update jobs that have passed a scheduling point without a call of the algorithm."""
         self._running = [entry for entry in self._running if entry.state not in OVER]
         for entry in self._running:

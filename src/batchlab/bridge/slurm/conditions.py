@@ -45,9 +45,9 @@ def hand_on_conditions(found: HandedOn, table: pl.DataFrame) -> None:
     first: Any = table["submit_time"].min()
     if BEGIN_TIME in table.columns and table[BEGIN_TIME].count():
         begins = table[BEGIN_TIME].to_list()
-        found.tell(BEGIN_TIME, [None if at is None else max(0.0, math.ceil(at - first)) for at in begins])
+        found.add(BEGIN_TIME, [None if at is None else max(0.0, math.ceil(at - first)) for at in begins])
     if CANCELLED_AFTER in table.columns and table[CANCELLED_AFTER].count():
-        found.tell(CANCELLED_AFTER, table[CANCELLED_AFTER].to_list())
+        found.add(CANCELLED_AFTER, table[CANCELLED_AFTER].to_list())
     _dependencies(found, table)
     _arrays(found, table)
 
@@ -73,7 +73,7 @@ def _arrays(found: HandedOn, table: pl.DataFrame) -> None:
     ]
     whole = [(None, None, None) if place[0] in unlike else place for place in places]
     for name, values in zip(TASK_COLUMNS, zip(*whole, strict=True), strict=True):
-        found.tell(name, values)
+        found.add(name, values)
 
 
 def _dependencies(found: HandedOn, table: pl.DataFrame) -> None:
@@ -87,7 +87,7 @@ def _dependencies(found: HandedOn, table: pl.DataFrame) -> None:
     mixed = sum(bool(others) and dependency_text.ANY in (text or "") for others, text in pairs)
     found.leave(DEPENDS_ON, mixed, "sbatch does not combine it with alternatives in dependency")
     joined = [_joined(others, text) for others, text in pairs]
-    found.tell(DEPENDENCY, joined)
+    found.add(DEPENDENCY, joined)
     found.leave(DEPENDENCY, _naming_later_jobs(table, joined), "it names jobs that are not submitted before")
     if any(dependency_text.SINGLETON in (text or "") for text in joined):
         _name_singletons(found, table)
@@ -113,5 +113,5 @@ def _name_singletons(found: HandedOn, table: pl.DataFrame) -> None:
     users, names = attribute_in(table, "user").to_list(), table[JOB_NAME].to_list()
     pairs = [*zip(users, names, strict=True)]
     numbers = {pair: number for number, pair in enumerate(dict.fromkeys(pairs))}
-    found.tell("user", users)
-    found.tell(JOB_NAME, names, ([f"--job-name=name{numbers[pair]}"] for pair in pairs))
+    found.add("user", users)
+    found.add(JOB_NAME, names, ([f"--job-name=name{numbers[pair]}"] for pair in pairs))

@@ -69,7 +69,7 @@ def _shape(found: HandedOn, table: pl.DataFrame) -> None:
     for name, word in (("tasks_per_node", "--ntasks-per-node={}"), ("exclusive", "--exclusive")):
         if name in table.columns:
             values = table[name].to_list()
-            found.tell(name, values, ([word.format(value)] if value else [] for value in values))
+            found.add(name, values, ([word.format(value)] if value else [] for value in values))
     if "node_group" in table.columns:
         found.leave("node_group", table["node_group"].count(), "Slurm has partitions and features")
 
@@ -82,7 +82,7 @@ def _memory(
     if any(node.memory for node in nodes):
         if asking:
             options = memory_options(table, selection, nodes, CORES)
-            found.tell("mem", _with_default(table, selection), options)
+            found.add("mem", _with_default(table, selection), options)
         if selection.memory and not selection.default_memory and asking < len(table):
             lacking = len(table) - asking
             found.leave("mem", lacking, "they ask for none: Slurm gives them all memory of their nodes")
@@ -123,7 +123,7 @@ def _devices(
         unsaid = sum(amount > 0 and not asked for amount, asked in zip(amounts, asks, strict=True))
         found.leave(name, unsaid, _BY_NODE)
         given = [amount if asked else 0 for amount, asked in zip(amounts, asks, strict=True)]
-        found.tell(name, given, options)
+        found.add(name, given, options)
 
 
 def _tasks_on_each_node(table: pl.DataFrame) -> list[tuple[int, int | None]]:
@@ -150,7 +150,7 @@ def _owners(found: HandedOn, table: pl.DataFrame, configuration: Configuration) 
             continue
         if configuration.accounts:
             words = ([] if value is None else [f"--{name}={value}"] for value in values)
-            found.tell(name, values.to_list(), words)
+            found.add(name, values.to_list(), words)
         else:
             found.leave(name, values.count(), "the configuration needs no accounts")
     users = attribute_in(table, "user")
@@ -161,11 +161,11 @@ def _owners(found: HandedOn, table: pl.DataFrame, configuration: Configuration) 
 def _order(found: HandedOn, table: pl.DataFrame) -> None:
     if "nice" in table.columns:
         values = [None if value is None else round(value) for value in table["nice"].to_list()]
-        found.tell("nice", values, ([f"--nice={value}"] if value else [] for value in values))
+        found.add("nice", values, ([f"--nice={value}"] if value else [] for value in values))
     if "requeue" in table.columns:
         flags = table["requeue"].to_list()
         words = {True: ["--requeue"], False: ["--no-requeue"], None: []}
-        found.tell("requeue", flags, map(words.__getitem__, flags))
+        found.add("requeue", flags, map(words.__getitem__, flags))
 
 
 def _partitions(found: HandedOn, table: pl.DataFrame, configuration: Configuration) -> None:
@@ -173,7 +173,7 @@ def _partitions(found: HandedOn, table: pl.DataFrame, configuration: Configurati
     known = {*configuration.partitions}
     named = attribute_in(table, "partition").to_list()
     split = [[] if text is None else names_in(text) for text in named]
-    found.tell(
+    found.add(
         "partition",
         [",".join(name for name in names if name in known) or None for names in split],
     )
@@ -190,7 +190,7 @@ def _reservations(found: HandedOn, table: pl.DataFrame, configuration: Configura
     found.leave("reservation", count, f"scontrol.txt makes no {_listed(strange)}")
     kept = [None if name in strange else name for name in named]
     if any(kept):
-        found.tell("reservation", kept, ([f"--reservation={name}"] if name else [] for name in kept))
+        found.add("reservation", kept, ([f"--reservation={name}"] if name else [] for name in kept))
 
 
 def _constraints(found: HandedOn, table: pl.DataFrame, nodes: Sequence[Node]) -> None:
@@ -205,7 +205,7 @@ def _constraints(found: HandedOn, table: pl.DataFrame, nodes: Sequence[Node]) ->
     for job, text in zip(table["job_id"], asked, strict=True):
         if text is not None:
             _check_constraint(text, f"job {job}: {CONSTRAINT} = {shown(text)}", features)
-    found.tell(CONSTRAINT, asked)
+    found.add(CONSTRAINT, asked)
 
 
 def _check_constraint(text: str, where: str, features: Collection[str]) -> None:

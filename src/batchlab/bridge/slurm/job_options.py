@@ -51,7 +51,7 @@ class HandedOn:
     left: list[str] = field(default_factory=list)
     tasks: list[ArrayTask | None] = field(default_factory=list)
 
-    def tell(self, name: str, values: Iterable[object], options: Iterable[Sequence[str]] = ()) -> None:
+    def add(self, name: str, values: Iterable[object], options: Iterable[Sequence[str]] = ()) -> None:
         """Add a column, and optionally sbatch options per job."""
         self.columns[name] = list(values)
         for row, more in zip(self.options, options, strict=False):

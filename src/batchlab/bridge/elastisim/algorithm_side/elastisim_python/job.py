@@ -124,7 +124,7 @@ class Job:
 
     def assign(self, nodes: Node | list[Node]) -> None:
         """Assign nodes to the job, in addition to those it has."""
-        self._refuse_the_killed()
+        self._check_not_killed()
         new = [
             node
             for node in (nodes if isinstance(nodes, list) else [nodes])
@@ -136,7 +136,7 @@ class Job:
 
     def remove(self, nodes: Node | list[Node]) -> None:
         """Remove nodes from the job."""
-        self._refuse_the_killed()
+        self._check_not_killed()
         removed = {node.identifier for node in (nodes if isinstance(nodes, list) else [nodes])}
         self.assigned_node_ids -= removed
         self.assigned_nodes = [node for node in self.assigned_nodes if node.identifier not in removed]
@@ -172,7 +172,7 @@ class Job:
         self._modified = False
         return told
 
-    def _refuse_the_killed(self) -> None:
+    def _check_not_killed(self) -> None:
         if self.kill_flag:
             raise RuntimeError("Job already flagged to be killed")
 
@@ -265,25 +265,25 @@ class Node:
 
     def update(self, json_node: Mapping[str, Any], jobs: Sequence[Job]) -> None:
         """Apply a message to the node."""
-        self._look_again(NodeState(json_node["state"]), partial(list, json_node["assigned_jobs"]), jobs)
+        self._set_state(NodeState(json_node["state"]), partial(list, json_node["assigned_jobs"]), jobs)
         self.gpus = [Gpu(gpu) for gpu in json_node["gpus"]]
 
-    def _look_again(self, state: NodeState, told: Callable[[], Iterable[int]], jobs: Sequence[Job]) -> None:
+    def _set_state(self, state: NodeState, told: Callable[[], Iterable[int]], jobs: Sequence[Job]) -> None:
         # Few algorithms read the jobs of a node, so the last message is evaluated on access. This is
         # implemented in this class, since algorithms set `node.__class__` to derived classes.
         self.state = state
-        self._told, self._known_jobs = told, jobs
+        self._running_ids, self._known_jobs = told, jobs
         self._job_ids: set[int] | None = None
         self._jobs: list[Job] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_told": partial(list, self.assigned_job_ids)}
+        return {**vars(self), "_running_ids": partial(list, self.assigned_job_ids)}
 
     @property
     def assigned_job_ids(self) -> set[int]:
         """The identifiers of the jobs running on the node."""
         if self._job_ids is None:
-            self._job_ids = set(self._told())
+            self._job_ids = set(self._running_ids())
         return self._job_ids
 
     @assigned_job_ids.setter
