@@ -1,1 +1,1 @@
-"""What came of a simulation: its tables, measures, summary and files."""
+"""The result of a simulation: tables, measures, summary and files."""

@@ -1,4 +1,4 @@
-"""Archives: arrays, tables and documents in one file, packed, which is there whole or not at all.
+"""Archives: arrays, tables and documents in one compressed file, which is written completely or not at all.
 
 A ZIP file of ``.npy``, ``.parquet`` and ``.json`` members, so that other programs can read it too. The time
 of writing is not in it: same content, same bytes.
@@ -57,7 +57,7 @@ _DAMAGE = (
 
 
 class DamagedArchiveError(Exception):
-    """An archive is not as it was written, or not there."""
+    """An archive is missing, or not as it was written."""
 
 
 def write_archive(path: Path, members: Mapping[str, object]) -> None:
@@ -66,7 +66,7 @@ def write_archive(path: Path, members: Mapping[str, object]) -> None:
     Parameters
     ----------
     path
-        The file; directories above it are made.
+        The file; missing parent directories are created.
     members
         NumPy arrays, polars data frames, and anything else as a JSON document, by name.
 
@@ -89,25 +89,25 @@ def write_members(file: IO[bytes], members: Mapping[str, object]) -> None:
 
 
 def read_archive(path: Path) -> dict[str, Any]:
-    """Read an archive: its members by name, as they were given to `write_archive`.
+    """Read an archive: members by name, as they were given to `write_archive`.
 
     Raises
     ------
     DamagedArchiveError
-        If it is not there, or not as it was written.
+        If the file is missing, or not as it was written.
     """
     with _opened(path) as archive:
         return {name.rpartition(".")[0]: _read_member(archive, name) for name in archive.namelist()}
 
 
 def read_document(path: Path, name: str) -> Any:  # noqa: ANN401  # JSON
-    """Read one document of an archive, and nothing else of it; the errors are those of `read_archive`."""
+    """Read one document of an archive and no other member; it raises the errors of `read_archive`."""
     with _opened(path) as archive:
         return _read_member(archive, f"{name}.json")
 
 
 def is_whole(path: Path) -> bool:
-    """Tell whether an archive is there, and every member as it was written, by their checksums."""
+    """Return whether an archive exists and every member is as it was written, by the checksums."""
     try:
         with _opened(path) as archive:
             return bool(archive.namelist()) and archive.testzip() is None
@@ -129,7 +129,7 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def compact(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Give an array in the smallest unsigned integers that hold it; others as they are, in one piece."""
+    """Return an array in the smallest unsigned integer type that holds it; other arrays made contiguous."""
     if values.dtype.kind in "iu" and (not values.size or values.min() >= 0):
         values = values.astype(np.min_scalar_type(int(values.max(initial=0))))
     return np.ascontiguousarray(values)
@@ -172,7 +172,7 @@ def _write_member(archive: zipfile.ZipFile, name: str, value: object) -> None:
 
 
 def _list_digest(archive: zipfile.ZipFile) -> bytes:
-    """Hash the names of the members: in a ZIP file members have checksums, the list of them has none."""
+    """Hash the names of the members: a ZIP file has checksums of the members, but none of their list."""
     return hashlib.sha256("\0".join(archive.namelist()).encode()).hexdigest()[:16].encode()
 
 

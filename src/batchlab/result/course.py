@@ -1,4 +1,4 @@
-"""The course of a run: what was there, and served at which rate, from event to event (S19)."""
+"""The course of a run: the jobs present, and the rates of service, from event to event (S19)."""
 
 from __future__ import annotations
 
@@ -92,16 +92,16 @@ class Course:
 
     @property
     def is_waiting(self) -> npt.NDArray[np.bool_]:
-        """Whether a job waited."""
+        """True if a job waited."""
         return self.present > self.served
 
     def mean(self, values: Floats) -> float | None:
-        """Give the average over time of what holds from each time on; None where no time has passed."""
+        """Return the average over time of values that hold from each time on; None if no time has passed."""
         return float(np.sum(values * self.duration)) / self.span if self.span > 0 else None
 
 
 def rates_of(run: ServedRun) -> list[Steps]:
-    """Give the rates of each control as step functions; last 1, of the nodes without one."""
+    """Return the rates of each control as step functions; the last is 1, for the nodes without a control."""
     controls, log = run.options.controls, run.outcome.rates
     found = []
     for number, control in enumerate(controls):
@@ -117,7 +117,7 @@ def rates_of(run: ServedRun) -> list[Steps]:
 
 
 def span_of(run: ServedRun) -> tuple[float, float]:
-    """Give the first submission, and the last departure, or now if jobs are left; no time if none arrived."""
+    """Return the first submission, and the last departure (now if jobs are left); no time if none arrived."""
     there = _there(run)
     first = run.workload.first_submission
     if not len(there):
@@ -128,14 +128,14 @@ def span_of(run: ServedRun) -> tuple[float, float]:
 
 
 def _there(run: ServedRun) -> Numbers:
-    """Give the rows of the jobs that arrived."""
+    """Return the rows of the jobs that arrived."""
     outcome = run.outcome
     submit = run.workload.jobs["submit_time"].to_numpy()
     return np.flatnonzero(~np.isin(outcome.state, _NEVER_THERE) & (submit <= outcome.now))
 
 
 def course_of(run: ServedRun, runs: ServiceIntervals) -> Course:
-    """Give the course of a run. O(n log n), n jobs, runs and changes of rates."""
+    """Compute the course of a run. O(n log n), n jobs, runs and changes of rates."""
     outcome = run.outcome
     there = _there(run)
     arrival, departure = run.workload.jobs["submit_time"].to_numpy()[there], outcome.end_time[there]
@@ -168,9 +168,9 @@ def course_of(run: ServedRun, runs: ServiceIntervals) -> Course:
 
 
 def saved_time(run: ServedRun, runs: ServiceIntervals) -> Floats:
-    """Give for each run that was cut short how many of its seconds of service need not be run again.
+    """Compute for each run that was cut short how many of its seconds of service are saved.
 
-    Of work that is saved in part the share of it counts as a share of the time.
+    If the work is saved in part, the same share of the time counts as saved.
     """
     is_cut = ~np.isnan(runs.saved)
     done, saved = done_in_runs(rates_of(run), runs)[is_cut], runs.saved[is_cut]
@@ -179,7 +179,7 @@ def saved_time(run: ServedRun, runs: ServiceIntervals) -> Floats:
 
 
 def done_in_runs(steps: list[Steps], runs: ServiceIntervals) -> Floats:
-    """Give the units of work that were done in each run: its slowest rate, integrated over its service."""
+    """Compute the units of work done in each run: the integral of its slowest rate over its service."""
     done = np.zeros(len(runs.row))
     for members, chosen in _sets(runs):
         times = np.unique(np.concatenate([steps[place].time for place in members]))
@@ -190,7 +190,7 @@ def done_in_runs(steps: list[Steps], runs: ServiceIntervals) -> Floats:
 
 
 def _sets(runs: ServiceIntervals) -> list[tuple[Numbers, Numbers]]:
-    """Give each set of controls that runs had nodes of, with these runs."""
+    """List the sets of controls whose nodes runs had, each with its runs."""
     has = runs.has_nodes
     # A set is a number whose bits are its controls.
     numbers = has @ (1 << np.arange(has.shape[1]))
@@ -201,7 +201,7 @@ def _sets(runs: ServiceIntervals) -> list[tuple[Numbers, Numbers]]:
 def _times(
     arrival: Floats, departure: Floats, runs: ServiceIntervals, steps: list[Steps], span: tuple[float, float]
 ) -> Floats:
-    """Give every time at which something changes, from the first submission to the last departure."""
+    """Return every time at which something changes, from the first submission to the last departure."""
     first, last = span
     if not len(arrival):
         return np.array([first])
@@ -212,7 +212,7 @@ def _times(
 
 
 def _service(times: Floats, rates: Floats, runs: ServiceIntervals) -> tuple[Numbers, Floats, Floats]:
-    """Give how many jobs are served from each time on, and how fast the work and the weighted work fall."""
+    """Compute how many jobs are served from each time on, and how fast work and weighted work decrease."""
     served, fall, weighted = np.zeros(len(times)), np.zeros(len(times)), np.zeros(len(times))
     for members, chosen in _sets(runs):
         slowest = rates[:, members].min(axis=1)
@@ -227,14 +227,14 @@ def _service(times: Floats, rates: Floats, runs: ServiceIntervals) -> tuple[Numb
 def _work(
     run: ServedRun, runs: ServiceIntervals, done: Floats
 ) -> tuple[Floats, list[tuple[Floats, Floats, Numbers]]]:
-    """Give the work of each job, and what was lost or given up: when, how much, and by which job."""
+    """Compute the work of each job, and the work that was lost or given up: times, amounts and jobs."""
     outcome = run.outcome
     work = work_of_jobs(run.workload, run.options.reference_rate).copy()
     is_cut = ~np.isnan(runs.saved)
     kept = np.where(is_cut, runs.saved, done)
     done_of_job = np.bincount(runs.row, kept, len(work))
     completed = outcome.state == _COMPLETED
-    # What was done is what there was to do: with it what overheads have added.
+    # The work of a completed job is the work done, including that added by overheads.
     work[completed] = done_of_job[completed]
     killed = np.flatnonzero(np.isin(outcome.state, _CUT_SHORT) & ~np.isnan(outcome.end_time))
     left = np.maximum(work - done_of_job, 0.0)[killed]
@@ -256,11 +256,11 @@ def _added(times: Floats, when: Floats, amount: Floats) -> Floats:
 
 
 def _held(times: Floats, start: Floats, end: Floats, amount: Floats) -> Floats:
-    """Give what is held from each time on."""
+    """Return the amount that is held from each time on."""
     return np.asarray(np.cumsum(_added(times, start, amount) - _added(times, end, amount)))
 
 
 def _level(jumps: Floats, falls: Floats) -> Floats:
-    """Give the level at each time, after its jump; what rounding leaves below 0 is 0."""
+    """Return the level at each time, after its jump; negative rounding errors become 0."""
     before = np.concatenate([[0.0], np.cumsum(falls)[:-1]])
     return np.asarray(np.maximum(np.cumsum(jumps) - before, 0.0))

@@ -1,4 +1,4 @@
-"""What was observed of power, energy and their price, summed up."""
+"""Summary of observed power, energy, cost and emissions."""
 
 from collections.abc import Mapping
 
@@ -10,19 +10,19 @@ _SUMS = {"price": "cost", "carbon": "emissions"}
 
 
 def overview(observations: Mapping[str, pl.DataFrame]) -> dict[str, object]:
-    """Sum up energy and what it cost, where they were observed.
+    """Sum up energy, cost and emissions, if they were observed.
 
     Parameters
     ----------
     observations
-        Those of a result.
+        The observations of a result.
 
     Returns
     -------
     dict
-        ``energy``: ``total`` and ``jobs`` (J; the rest is that of idle nodes, and of no job), ``mean_power``
-        and ``peak_power`` (W), and where nodes sleep ``states``, the joules by the states of nodes; ``cost``
-        and ``emissions``, what the signals per kilowatt-hour added up to. Each only where it was observed.
+        ``energy``: ``total`` and ``jobs`` (J; the rest was used by idle nodes, not by jobs), ``mean_power``
+        and ``peak_power`` (W), and if nodes sleep ``states``, the joules by the states of nodes; ``cost``
+        and ``emissions``, the totals of the signals per kilowatt-hour. Each only if it was observed.
     """
     found: dict[str, object] = {}
     power = observations.get("power")
@@ -46,7 +46,7 @@ def _energy(power: pl.DataFrame, jobs: pl.DataFrame | None) -> dict[str, float |
 
 
 def _of_states(table: pl.DataFrame | None) -> dict[str, object]:
-    """Sum up the energy of nodes by their states, where they have others than idle, busy and drained."""
+    """Sum up the energy of nodes by their states, if they have others than idle, busy and drained."""
     if table is None or "energy" not in table.columns or len(table) <= 3 * table["group"].n_unique():
         return {}
     sums = table.group_by("state", maintain_order=True).agg(pl.col("energy").sum())
@@ -54,6 +54,6 @@ def _of_states(table: pl.DataFrame | None) -> dict[str, object]:
 
 
 def _highest(power: pl.DataFrame) -> float:
-    # What is drawn at the end lasts no time, unless nothing else was seen.
+    # The power at the end lasts no time; it counts only if nothing else was recorded.
     drawn = power["power"][:-1] if len(power) > 1 else power["power"]
     return max(float(value) for value in drawn)

@@ -1,4 +1,4 @@
-"""The events of a run as a stream: what came from outside, and what the scheduler did."""
+"""The events of a run as a stream: external events and those of the scheduler."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def events_of(workload: Workload, outcome: Outcome, external: EventStream | None
     workload
         The jobs.
     outcome
-        What became of them.
+        The outcome of the run.
     external
-        What came from outside.
+        The external events.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def events_of(workload: Workload, outcome: Outcome, external: EventStream | None
         At one instant: external events, ends, submissions, starts; a job that starts and ends at the same
         instant does so before others start.
     """
-    # The last start of a job stands behind those before it, also at one instant.
+    # The last start of a job comes after its earlier ones, also at one instant.
     parts = [_submissions(workload, outcome), *_interruptions(workload, outcome)]
     parts += [_starts(workload, outcome), _ends(workload, outcome)]
     if external is not None:

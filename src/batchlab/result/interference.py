@@ -1,4 +1,4 @@
-"""How much longer jobs with applications took than they take alone on their nodes."""
+"""How much longer jobs with applications took than they would take alone on their nodes."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def interference_table(run: ServedRun, threads: int | None) -> pl.DataFrame:
     Parameters
     ----------
     run
-        What of a result says how its jobs ran, on a platform.
+        The run, on a platform.
     threads
-        How many runs are under way at once; as many as there are processors unless given.
+        The number of simultaneous runs [default: the number of processors].
 
     Raises
     ------
     ResultError
-        If the system has no platform, the number of threads is none, or a job cannot run alone.
+        If the system has no platform, the number of threads is invalid, or a job cannot run alone.
     """
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
         raise ResultError(f"threads = {shown(threads)}; must be a whole number >= 1.")
@@ -80,7 +80,7 @@ def interference_table(run: ServedRun, threads: int | None) -> pl.DataFrame:
 
 
 def _undefined(run: ServedRun, rows: npt.NDArray[np.int64]) -> list[str | None]:
-    """Say why jobs have no run alone: what they did followed from others."""
+    """Return why jobs have no run alone: their course depended on other jobs; None for jobs that have one."""
     outcome = run.outcome
     groups = {"resized": outcome.resizes, "interrupted": outcome.interruptions}
     found = {
@@ -132,7 +132,7 @@ def _packed(run: ServedRun, row: int) -> Numbers:
 
 
 def _unpacked(run: ServedRun) -> dict[int, Numbers]:
-    """Give the nodes of jobs by rank whose ranks do not follow one another on their nodes."""
+    """Return the nodes by rank of jobs whose ranks are not in the order of their nodes."""
     kept = run.outcome.ranks
     if kept is None:
         return {}

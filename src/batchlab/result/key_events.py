@@ -20,7 +20,7 @@ _EVENT = pl.Series("event", KEY_EVENTS, dtype=pl.Enum(KEY_EVENTS))
 
 
 def rates_table(run: ServedRun) -> pl.DataFrame:
-    """Give the rates of each control, change by change."""
+    """List the rates of each control, change by change."""
     steps = rates_of(run)[: len(run.options.controls)]
     numbers = [np.full(len(each.time), number, np.uint32) for number, each in enumerate(steps)]
     table = pl.DataFrame(
@@ -34,7 +34,7 @@ def rates_table(run: ServedRun) -> pl.DataFrame:
 
 
 def key_events_table(run: ServedRun) -> pl.DataFrame:
-    """Give arrivals, departures and switches with what held after each.
+    """List arrivals, departures and switches with the state after each.
 
     Raises
     ------

@@ -63,20 +63,20 @@ class OutputFiles:
     more: Mapping[str, IO[bytes]]
 
     def complete(self, metrics: Mapping[str, object], manifest: Mapping[str, object]) -> None:
-        """Write what goes with the table of jobs, which is there already.
+        """Write metrics and manifest, after the table of jobs has been written.
 
         Parameters
         ----------
         metrics
             The aggregate measures.
         manifest
-            What the run was made from; the hashes of the other files are added.
+            A description of the inputs of the run; the hashes of the other files are added.
         """
         self.metrics.write(_json(metrics))
         others = {"jobs.csv": self.jobs, "metrics.json": self.metrics, **self.more}
         outputs = {name: _written(file) for name, file in others.items()}
         self.manifest.write(_json({**manifest, "outputs": outputs}))
-        # All are on disk before the first takes its place.
+        # All files are on disk before the first is renamed.
         for file in (*others.values(), self.manifest):
             file.flush()
             os.fsync(file.fileno())
@@ -90,15 +90,15 @@ def output_files(
     inputs: Iterable[str | os.PathLike[str]] = (),
     overwrite: bool = False,
 ) -> Iterator[OutputFiles]:
-    """Open the files of a run; they take their places at the end of the block, the manifest last.
+    """Open the files of a run; they are renamed into place at the end of the block, the manifest last.
 
-    The files replace the set of an earlier run: what its manifest lists, and this run does not write, is
+    The files replace those of an earlier run: files that its manifest lists and this run does not write are
     removed.
 
     Parameters
     ----------
     directory
-        Made if it is not there.
+        The directory, created if necessary.
     more
         The names of files that only some runs have.
     inputs, overwrite
@@ -126,7 +126,7 @@ def output_files(
 
 
 def is_output(name: str) -> bool:
-    """Tell whether a file of this name may be one of a run's: see `Result.write`."""
+    """Return whether a file of this name may be part of a run's output: see `Result.write`."""
     return name in {*_NAMES, *_TABLES} or (name.startswith("utilisation_") and name.endswith(".csv"))
 
 
@@ -136,13 +136,13 @@ def remove_run(directory: Path) -> None:
     Parameters
     ----------
     directory
-        Where a run was written. What its manifest names, and is as it was written, is removed, and the
-        manifest; nothing where there is none.
+        The directory of a run. Files that its manifest lists, and that are unchanged, are removed, and then
+        the manifest; nothing is removed if there is no manifest.
 
     Raises
     ------
     OSError
-        A file cannot be removed.
+        If a file cannot be removed.
     """
     if found := listed(directory):
         remove_listed(directory, found)
@@ -159,22 +159,22 @@ def manifest(
     command: str | None,
     stream: bool = False,
 ) -> dict[str, object]:
-    """Say what a run was made from.
+    """Describe the inputs and options of a run.
 
     Parameters
     ----------
     policy, system
-        How it was run, and on what.
+        The policy and the system.
     options
-        The other parameters of the run; the seed stands by itself.
+        The other parameters of the run; the seed has its own key.
     workload
-        What identifies the jobs.
+        A description that identifies the jobs.
     inputs
-        The files read, by role; their hashes are taken.
+        The files read, by role; their hashes are computed.
     command
-        The command line, where there was one.
+        The command line, if there was one.
     stream
-        Whether the log was simulated while it was read.
+        True if the log was simulated while it was read.
 
     Returns
     -------
@@ -196,7 +196,7 @@ def manifest(
 
 
 def versions() -> dict[str, str]:
-    """Give the versions of what a run depends on."""
+    """Return the versions of the software that a run depends on."""
     return {
         "batchlab": _kernel.__version__,
         "python": platform.python_version(),
@@ -206,21 +206,21 @@ def versions() -> dict[str, str]:
 
 
 def file_identity(path: str | os.PathLike[str]) -> dict[str, object]:
-    """Give a file's ``path``, ``bytes`` and ``sha256``; None for what is no regular file.
+    """Return a file's ``path``, ``bytes`` and ``sha256``; the last two are None if it is no regular file.
 
-    The path of a copy of standard input has the attribute ``shown``, which says what it is a copy of.
+    The path of a copy of standard input has the attribute ``shown``, which names the original.
     """
     file = Path(path)
     shown = getattr(path, "shown", str(file))
     if not file.is_file():
-        # A pipe can be read but once.
+        # A pipe can be read only once.
         return {"path": shown, "bytes": None, "sha256": None}
     return {"path": shown, **digest_of(file)}
 
 
 def _json(content: Mapping[str, object]) -> bytes:
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False, default=str) + "\n"
-    # A file's name may be no Unicode; what is put in its place is JSON's escape for it.
+    # A file's name may be invalid Unicode; the replacement is JSON's escape for it.
     return text.encode(errors="backslashreplace")
 
 
@@ -230,7 +230,7 @@ def _written(file: IO[bytes]) -> dict[str, object]:
 
 
 def described_system(system: System) -> dict[str, object]:
-    """Say what a system is; of a platform its name and the hash of all that it is."""
+    """Describe a system; a platform by its name and the hash of its contents."""
     groups = [
         {"name": group.name, "count": group.count, "resources": dict(group.resources), **more_of(group)}
         for group in system.groups
@@ -243,7 +243,7 @@ def described_system(system: System) -> dict[str, object]:
     }
     if system.platform is None:
         return found
-    # Its parts are frozen, and show all that they are.
+    # Its parts are frozen, and their repr is complete.
     digest = hashlib.sha256(repr(system.platform).encode()).hexdigest()
     platform = {"name": system.platform.name, "sha256": digest}
     return {**found, "platform": platform, "hosts": list(system.hosts)}

@@ -10,7 +10,7 @@ __all__ = ["counted", "is_measured"]
 
 
 def is_measured(jobs: pl.DataFrame) -> pl.Expr:
-    """Return whether jobs are measured: not those that are cancelled before they start, as far as is known.
+    """Return whether jobs are measured: all but those that are known to be cancelled before they started.
 
     Parameters
     ----------

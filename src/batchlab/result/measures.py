@@ -1,4 +1,4 @@
-"""Measures of a table of jobs that take a `Result` too: what they need besides, it has."""
+"""Measures of a table of jobs that accept a `Result` too, and take further arguments from it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PARTS = ("system", "interruptions", "resizes")
 
 
 class Schedule(Protocol):
-    """A `Result`, by what only it has.
+    """The parts of a `Result` that measures use besides its table of jobs.
 
     Its table of jobs is not named here, since pyright takes no cached property for a property.
     """
@@ -33,7 +33,7 @@ class Schedule(Protocol):
         ...
 
     def metrics(self) -> dict[str, object]:
-        """Give every aggregate."""
+        """Return all aggregates."""
         ...
 
 
@@ -60,14 +60,14 @@ class MeasureOfSystem(Protocol[_Others, _Value_co]):
 
 
 def of_jobs(measure: Callable[Concatenate[pl.DataFrame, _Others], _Value_co]) -> Measure[_Others, _Value_co]:
-    """Let a measure of a table of jobs take a result."""
+    """Let a measure of a table of jobs accept a result."""
     return cast("Measure[_Others, _Value_co]", _of_result(measure))
 
 
 def of_system(
     measure: Callable[Concatenate[pl.DataFrame, _Others], _Value_co],
 ) -> MeasureOfSystem[_Others, _Value_co]:
-    """Let a measure of a table of jobs and of more (system, interruptions, resizes) take a result alone."""
+    """Let a measure that needs a table of jobs and more (system, interruptions, resizes) accept a result."""
     return cast("MeasureOfSystem[_Others, _Value_co]", _of_result(measure))
 
 

@@ -1,10 +1,10 @@
 """The measures of a schedule, as pure functions of a `Result`, or of a table of jobs with its columns.
 
-Per-job measures return a Series with one value per row, null where it is not defined: the job has not
-started, not ended, was rejected, or was cancelled, unless that was while it ran in its log (S18). Aggregates
-leave nulls out, so they are over the jobs that ran, whether completed, killed or cancelled in their run; the
-utilisation and the makespan count all jobs that ran. Times
-are in seconds. A number that does not exist (the mean of nothing) is ``None``, never NaN.
+Measures of jobs return a Series with one value per row, null if it is not defined: the job has not started,
+not ended, was rejected, or was cancelled, except if that was while it ran in its log (S18). Aggregates ignore
+nulls, so they are over the jobs that ran, whether completed, killed or cancelled in their run; the
+utilisation and the makespan count all jobs that ran. Times are in seconds. A number that does not exist (the
+mean of nothing) is ``None``, never NaN.
 """
 
 from typing import Any
@@ -43,12 +43,12 @@ __all__ = [
 __dir__ = make_dir(__name__)
 
 USUAL_THRESHOLD = 10.0
-"""Run times below this many seconds count as this in bounded slowdowns."""
+"""Bounded slowdowns replace shorter run times by this one, in seconds."""
 
 
 @of_jobs
 def wait(jobs: pl.DataFrame) -> pl.Series:
-    """Give the time from submission to start.
+    """Compute the time from submission to start.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def wait(jobs: pl.DataFrame) -> pl.Series:
 
 @of_jobs
 def turnaround(jobs: pl.DataFrame) -> pl.Series:
-    """Give the time from submission to end, also called response or residence time.
+    """Compute the time from submission to end, also called response or residence time.
 
     Parameters
     ----------
@@ -82,23 +82,23 @@ def turnaround(jobs: pl.DataFrame) -> pl.Series:
 
 @of_jobs
 def slowdown(jobs: pl.DataFrame) -> pl.Series:
-    """Give turnaround over run time.
+    """Compute the turnaround over the run time.
 
-    A killed job counts with the time it was let run, ``end_time - start_time``; so does one without a run
-    time, since that follows from its application. Very short jobs dominate any average of this measure;
-    `bounded_slowdown` is the usual one.
+    For a killed job the run time is the time that it was allowed to run, ``end_time - start_time``; so it is
+    for one without a run time, which then depends on its application. Very short jobs dominate any average of
+    this measure; `bounded_slowdown` is more usual.
 
     Parameters
     ----------
     jobs
-        A table with columns ``submit_time``, ``start_time``, ``end_time``, ``run_time`` and, where jobs may
-        have been killed, ``state``.
+        A table with columns ``submit_time``, ``start_time``, ``end_time``, ``run_time`` and, if jobs may have
+        been killed, ``state``.
 
     Returns
     -------
     polars.Series
-        Float64, at least 1, one per row; null for jobs that have not ended, and for those that ran no time at
-        all, for which the ratio is not defined.
+        Float64, at least 1, one per row; null for jobs that have not ended, and for those whose run took no
+        time, for which the ratio is not defined.
 
     References
     ----------
@@ -112,9 +112,9 @@ def slowdown(jobs: pl.DataFrame) -> pl.Series:
 
 @of_jobs
 def bounded_slowdown(jobs: pl.DataFrame, threshold: float = USUAL_THRESHOLD) -> pl.Series:
-    """Give the slowdown with run times below a threshold counted as the threshold.
+    """Compute the slowdown with run times below a threshold replaced by the threshold.
 
-    max(1, turnaround / max(run_time, threshold)); a killed job counts with the time it was let run.
+    max(1, turnaround / max(run_time, threshold)), where a killed job has the run time that `slowdown` uses.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def bounded_slowdown(jobs: pl.DataFrame, threshold: float = USUAL_THRESHOLD) -> 
     Raises
     ------
     ResultError
-        The threshold is not above 0.
+        If the threshold is not above 0.
 
     References
     ----------
@@ -145,11 +145,11 @@ def bounded_slowdown(jobs: pl.DataFrame, threshold: float = USUAL_THRESHOLD) -> 
 
 @of_jobs
 def per_processor_slowdown(jobs: pl.DataFrame, threshold: float = USUAL_THRESHOLD) -> pl.Series:
-    """Give the bounded slowdown per processor, which does not count a wait against a wide job as heavily.
+    """Compute the bounded slowdown per processor, which weights the wait of a wide job less heavily.
 
-    max(1, turnaround / (processors × max(run_time, threshold))), where processors is what the job held of the
-    resource ``core`` (column ``allocated_core``; at the end, where it was resized), or its tasks where there
-    is no such column.
+    max(1, turnaround / (processors × max(run_time, threshold))). The processors are what the job held of the
+    resource ``core`` (column ``allocated_core``; at the end, if it was resized), or its tasks if there is no
+    such column.
 
     Parameters
     ----------
@@ -176,17 +176,17 @@ def per_processor_slowdown(jobs: pl.DataFrame, threshold: float = USUAL_THRESHOL
 
 
 def describe(series: pl.Series) -> dict[str, float | None]:
-    """Sum up a measure.
+    """Summarise a measure.
 
     Parameters
     ----------
     series
-        Numbers; nulls, NaN and infinities are left out.
+        Numbers; nulls, NaN and infinities are ignored.
 
     Returns
     -------
     dict
-        ``mean``, ``median``, ``p95``, ``p99`` and ``max``, each None where there is no number. Quantiles are
+        ``mean``, ``median``, ``p95``, ``p99`` and ``max``, each None if there is no number. Quantiles are
         interpolated linearly between order statistics (R's type 7, NumPy's default).
     """
     values = series.cast(pl.Float64).drop_nulls()
@@ -200,7 +200,7 @@ def describe(series: pl.Series) -> dict[str, float | None]:
 
 @of_jobs
 def rejected(jobs: pl.DataFrame) -> dict[str, int]:
-    """Count the rejected jobs by reason; reasons that no job has are left out."""
+    """Count the rejected jobs by reason; reasons without jobs are omitted."""
     if "reason" not in jobs.columns:
         return {}
     rejected = jobs.filter(pl.col("state") == "rejected")["reason"]
@@ -220,7 +220,7 @@ def states(jobs: pl.DataFrame) -> dict[str, int]:
     Returns
     -------
     dict
-        The number of jobs for every name of a state, those without jobs included.
+        The number of jobs for every state, including states without jobs.
     """
     counted = dict(jobs["state"].value_counts().iter_rows())
     return {state: counted.get(state, 0) for state in JOB_STATES}
@@ -228,9 +228,9 @@ def states(jobs: pl.DataFrame) -> dict[str, int]:
 
 @of_jobs
 def makespan(jobs: pl.DataFrame) -> float | None:
-    """Give the time from the first submission to the last end of a job that ran.
+    """Compute the time from the first submission to the last end of a job that ran.
 
-    The first submission is that of all jobs of the table, whatever becomes of its job.
+    The first submission is that of all jobs of the table, including jobs that did not run.
 
     Parameters
     ----------
@@ -240,14 +240,14 @@ def makespan(jobs: pl.DataFrame) -> float | None:
     Returns
     -------
     float or None
-        Seconds; None where no job ran.
+        Seconds; None if no job ran.
     """
     return _until(jobs, _ran(jobs)["end_time"].max())
 
 
 @of_jobs
 def throughput(jobs: pl.DataFrame) -> float | None:
-    """Give the number of jobs that ran over the makespan; jobs that were cancelled do not count (S18, 10).
+    """Compute the number of jobs that ran over the makespan; jobs that were cancelled do not count (S18, 10).
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def throughput(jobs: pl.DataFrame) -> float | None:
     Returns
     -------
     float or None
-        Jobs per second; None where the makespan is 0 or no job ran.
+        Jobs per second; None if the makespan is 0 or no job ran.
     """
     span = makespan(jobs)
     return wait(_ran(jobs)).count() / span if span else None
@@ -270,26 +270,26 @@ def utilisation(
     interruptions: pl.DataFrame | None = None,
     resizes: pl.DataFrame | None = None,
 ) -> dict[str, float | None]:
-    """Give the share of each resource's capacity that jobs held, over the makespan.
+    """Compute the share of each resource's capacity that jobs held, over the makespan.
 
-    The sum over runs of amount × (end_time - start_time), over capacity × makespan. What a job holds without
-    using it, such as the rest of an exclusive node, counts as held; so do runs that were cut short. Runs that
-    have not ended do not count. Where a run that was cut short ended after the last job, the time until then
-    takes the place of the makespan.
+    The sum over runs of amount × (end_time - start_time), over capacity × makespan. Resources that a job
+    holds without using them, such as the rest of an exclusive node, count as held; so do runs that were cut
+    short. Runs that have not ended do not count. If a run that was cut short ended after the last job, the
+    time until then replaces the makespan.
 
     Parameters
     ----------
     jobs
         A table with ``submit_time``, ``start_time``, ``end_time`` and ``allocated_<resource>`` columns.
     system
-        The machine they ran on.
+        The machine on which they ran.
     interruptions, resizes
         Tables like those of `Result`.
 
     Returns
     -------
     dict
-        For each resource a share between 0 and 1; None where capacity or makespan is 0.
+        For each resource a share between 0 and 1; None if capacity or makespan is 0.
     """
     held = pl.col("end_time") - pl.col("start_time")
     amounts = [(pl.col(f"allocated_{name}") * held).sum() for name in system.resources]
@@ -306,7 +306,7 @@ def utilisation(
 def queue_length(
     jobs: pl.DataFrame, interruptions: pl.DataFrame | None = None
 ) -> dict[str, float | int | None]:
-    """Give the mean and the greatest number of waiting jobs.
+    """Compute the mean and the maximum number of waiting jobs.
 
     The mean is over time, from the first submission to the last event. The length at an instant is the one
     after it, so a job that starts when it is submitted was never in the queue.
@@ -322,7 +322,7 @@ def queue_length(
     Returns
     -------
     dict
-        ``mean`` and ``max``, in jobs; None where nothing happened, or in no time.
+        ``mean`` and ``max``, in jobs; None if there are no events, or they span no time.
     """
     return _queue_length(jobs, steps(jobs, None, interruptions))
 
@@ -334,25 +334,25 @@ def loss_of_capacity(
     interruptions: pl.DataFrame | None = None,
     resizes: pl.DataFrame | None = None,
 ) -> dict[str, float | None]:
-    """Give the share of each resource's capacity that lay idle although waiting jobs asked for it.
+    """Compute the share of each resource's capacity that was idle although waiting jobs asked for it.
 
-    The integral over time of min(idle amount, amount that the queued jobs ask for together), over capacity ×
-    time from the first submission to the last event. It counts what fragmentation and the policy's order
-    lose, but not what lies idle for want of jobs.
+    The integral over time of min(idle amount, total amount that the queued jobs ask for), over capacity ×
+    time from the first submission to the last event. It includes what is lost by fragmentation and by the
+    policy's order, but not what is idle for lack of jobs.
 
     Parameters
     ----------
     jobs
         A table like `Result.jobs`.
     system
-        The machine they ran on; what is closed or withheld of it counts as idle.
+        The machine on which they ran; closed or unavailable parts of it count as idle.
     interruptions, resizes
         Tables like those of `Result`.
 
     Returns
     -------
     dict
-        For each resource a share between 0 and 1; None where there is no capacity or no time.
+        For each resource a share between 0 and 1; None if there is no capacity or no time.
 
     References
     ----------
@@ -366,7 +366,7 @@ def loss_of_capacity(
 
 
 def interrupted(interruptions: pl.DataFrame) -> dict[str, float | int]:
-    """Sum up the runs that were cut short and whose jobs went back to the queue.
+    """Summarise the runs that were cut short and whose jobs went back to the queue.
 
     Parameters
     ----------
@@ -376,7 +376,7 @@ def interrupted(interruptions: pl.DataFrame) -> dict[str, float | int]:
     Returns
     -------
     dict
-        ``runs`` (how many), ``jobs`` (of how many), ``lost_time`` (s; what has to be run again of them).
+        ``runs`` and ``jobs`` (their numbers), ``lost_time`` (s; what must be run again).
     """
     lost = pl.col("end_time") - pl.col("start_time") - pl.col("saved")
     runs, jobs, lost_time = interruptions.select(pl.len(), pl.col("row").n_unique(), lost.sum()).row(0)
@@ -391,25 +391,25 @@ def overview(
     interruptions: pl.DataFrame | None = None,
     resizes: pl.DataFrame | None = None,
 ) -> dict[str, object]:
-    """Give every aggregate at once.
+    """Compute all aggregates.
 
     Parameters
     ----------
     jobs
         A table like `Result.jobs`.
     system
-        The machine they ran on.
+        The machine on which they ran.
     threshold
-        Of the bounded slowdowns; seconds.
+        The threshold of the bounded slowdowns, in seconds.
     interruptions, resizes
         Tables like those of `Result`.
 
     Returns
     -------
     dict
-        ``jobs`` (how many there are, and in each state), then, under their own names, the measures of this
-        module; ready for `json.dumps`. `rejected` (jobs by reason) and `interrupted` are there only where
-        jobs were rejected, or runs cut short.
+        ``jobs`` (their number, and the number in each state), then, under their own names, the measures of
+        this module; ready for `json.dumps`. `rejected` (jobs by reason) and `interrupted` are included only
+        if jobs were rejected, or runs cut short.
     """
     ran = _ran(jobs)
     over_time = steps(jobs, demands(jobs, system), interruptions, resizes)
@@ -446,7 +446,7 @@ def _ran(jobs: pl.DataFrame) -> pl.DataFrame:
 
 def _run_time(jobs: pl.DataFrame) -> pl.Expr:
     ran, given = pl.col("end_time") - pl.col("start_time"), pl.col("run_time")
-    # That of a job with an application is not given, but follows.
+    # A job with an application has no given run time.
     known = pl.coalesce(given, ran)
     killed = pl.when(pl.col("state") == "killed").then(ran)
     return killed.otherwise(known) if "state" in jobs.columns else known
@@ -469,12 +469,12 @@ def _shares(sums: pl.DataFrame, system: System, time: float | None) -> dict[str,
 
 
 def _duration() -> pl.Expr:
-    # The last instant is followed by nothing.
+    # The last value has no duration.
     return (pl.col("time").shift(-1) - pl.col("time")).fill_null(0.0)
 
 
 def _until(jobs: pl.DataFrame, last: object) -> float | None:
-    """Give the seconds from the first submission of all jobs of a table to a time."""
+    """Compute the seconds from the first submission of all jobs of a table to a time."""
     first: Any = jobs["submit_time"].min()
     return float(last - first) if isinstance(last, int | float) and first is not None else None
 

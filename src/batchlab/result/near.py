@@ -1,4 +1,4 @@
-"""The simulated schedule beside the schedule in the log: the same measures of the same jobs."""
+"""Comparison of the simulated schedule with that of the log: the same measures of the same jobs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def both_schedules(workload: Workload, jobs: pl.DataFrame) -> tuple[pl.DataFrame
     Parameters
     ----------
     workload
-        The jobs, as their log has them.
+        The jobs, with the columns of their log.
     jobs
         The table of a result, with ``submit_time``, ``start_time``, ``end_time`` and ``run_time``.
 
@@ -36,7 +36,7 @@ def both_schedules(workload: Workload, jobs: pl.DataFrame) -> tuple[pl.DataFrame
     -------
     tuple of polars.DataFrame, or None
         The table with the times of the log, and the table with the simulated times: the same rows, with
-        ``row``, their places in the workload. None if the log has no starts, or no job ran in both.
+        ``row``, their number in the workload. None if the log has no starts, or no job ran in both.
     """
     logged = logged_times(workload.jobs)
     if logged is None:
@@ -45,7 +45,7 @@ def both_schedules(workload: Workload, jobs: pl.DataFrame) -> tuple[pl.DataFrame
         log_start=last_starts(workload.jobs, logged), log_end=logged["end_time"]
     )
     ran = [pl.col(name).is_not_null() for name in ("start_time", "end_time", "log_start", "log_end")]
-    # Jobs that were cancelled before they started count in no mean wait (S18).
+    # Jobs that were cancelled before they started are not part of a mean wait (S18).
     both = table.filter(*ran, is_measured(table))
     if both.is_empty():
         return None
@@ -64,9 +64,9 @@ def overview(
     workload, jobs
         As for `both_schedules`.
     system
-        The machine. In the schedule of the log too, a job holds what it is given in the simulation.
+        The machine. In the schedule of the log too, a job holds what it is allocated in the simulation.
     threshold
-        Of the bounded slowdowns; seconds.
+        The threshold of the bounded slowdowns, in seconds.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def _measured(jobs: pl.DataFrame, system: System, threshold: float) -> dict[str,
 
 
 def facts_of(workload: Workload) -> LogFacts:
-    """Find what of a log bears on how near a simulation is to it."""
+    """Collect the facts of a log that matter for how near a simulation is to it."""
     jobs = workload.jobs
     asked = "requested_memory" in jobs.columns and bool((jobs["requested_memory"] > 0).any())
     return LogFacts(
@@ -105,7 +105,7 @@ def facts_of(workload: Workload) -> LogFacts:
 def warnings(
     workload: Workload, system: System, policy: Policy, measured: Mapping[str, object]
 ) -> Iterator[str]:
-    """Write the line of `unlike_log` about a run, by its measures with those of `overview`."""
+    """Yield the line of `unlike_log` about a run, from its measures with those of `overview`."""
     if "log" in measured:
         log = cast("Mapping[str, Any]", measured["log"])
         yield from unlike_log(log, lambda: facts_of(workload), system, policy)

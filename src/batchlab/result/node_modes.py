@@ -1,4 +1,4 @@
-"""When nodes were idle, busy, closed, asleep or on their way, and what jobs held there."""
+"""When nodes were idle, busy, closed, asleep or changing state, and what jobs held there."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 __all__ = ["BUSY", "CLOSED", "IDLE", "Holdings", "NodeModes", "holdings_of", "modes_of", "on_since"]
 
 IDLE, BUSY, CLOSED = range(3)
-"""The modes of a node that is on; in power state k > 0 its mode is k + 2, whatever jobs hold there."""
+"""The modes of a node that is on; in power state k > 0 its mode is k + 2, even if jobs hold it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Holdings:
-    """Which job held what on which node when; shape (holdings,).
+    """Amounts that jobs held on nodes, and when; shape (holdings,).
 
     Parameters
     ----------
     row, node
-        Of the job and of the node.
+        The numbers of the job and of the node.
     start, end
-        Seconds; until now if the job still runs.
+        Seconds; the end is now if the job still runs.
     units
-        The amounts of each resource, shape (holdings, resources + 1); last tasks.
+        The amounts of each resource, shape (holdings, resources + 1); the last column has tasks.
     """
 
     row: Numbers
@@ -47,7 +47,7 @@ class Holdings:
 
 @dataclass(frozen=True, eq=False)
 class NodeModes:
-    """The times for which nodes were in one mode and jobs held the same there; shape (intervals,).
+    """The intervals in which a node was in one mode and jobs held the same there; shape (intervals,).
 
     Parameters
     ----------
@@ -56,7 +56,8 @@ class NodeModes:
     start, end
         Seconds.
     units
-        The amounts of each resource that jobs held, shape (intervals, resources + 1); last tasks.
+        The amounts of each resource that jobs held, shape (intervals, resources + 1); the last column has
+        tasks.
     """
 
     node: Numbers
@@ -67,7 +68,7 @@ class NodeModes:
 
 
 def holdings_of(run: ServedRun) -> Holdings:
-    """Return what jobs held on nodes, for every time that they kept the same nodes."""
+    """Return what jobs held on nodes, for each interval in which they kept the same nodes."""
     outcome = run.outcome
     rows = np.arange(len(outcome.state))
     ends = np.where(np.isnan(outcome.end_time), outcome.now, outcome.end_time)
@@ -100,14 +101,14 @@ def _spread(
     for place, amount in enumerate(amounts(run.workload, run.system)):
         per_task = np.broadcast_to(np.asarray(amount, np.float64), len(run.outcome.state))
         units[:, place] = tasks * per_task[of_job]
-        # A job that has its nodes to itself holds more than its tasks ask for.
+        # A job on exclusive nodes holds more than its tasks ask for.
         is_whole |= (held[:, place] != total * per_task[row])[owner]
     units[is_whole, :-1] = run.system.capacity[node[is_whole]]
     return of_job, node, times[0][owner], times[1][owner], units
 
 
 def on_since(run: ServedRun, held: Holdings) -> Floats:
-    """Return since when the node of each holding was on: its start, or when the node had woken; seconds."""
+    """Return when the node of each holding was on: from the start, or from when it had woken; seconds."""
     log = run.outcome.power_states
     if log is None:
         return held.start
@@ -173,7 +174,7 @@ def _changes(run: ServedRun) -> list[tuple[Floats, npt.NDArray[np.integer], npt.
 
 
 def _filled(marks: Floats) -> Floats:
-    """Carry the last value of each column forward; each node begins with one."""
+    """Carry the last value of each column forward; the first entry of each node has a value."""
     filled = []
     for column in marks.T:
         last = np.maximum.accumulate(np.where(np.isnan(column), 0, np.arange(len(column))))

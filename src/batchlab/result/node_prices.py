@@ -1,6 +1,6 @@
-"""What nodes draw in each mode and at each rate, and what that adds up to (semantics, "Power").
+"""The power of nodes in each mode and at each rate, and the energy (semantics, "Power").
 
-`batchlab.observer.Power` and the measures of `batchlab.service` price nodes by the same `Draw`.
+`batchlab.observer.Power` and the measures of `batchlab.service` use the same `Draw`.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ __all__ = ["energy_of_nodes", "power_of_nodes"]
 
 
 def energy_of_nodes(run: ServedRun, prices: Prices, span: tuple[float, float] | None = None) -> Floats:
-    """Return what each node drew.
+    """Return the energy of each node.
 
     Parameters
     ----------
     run
         The jobs, the machine, and how the jobs were served.
     prices
-        Watts of a processor by rate, or of nodes as `Power` takes them.
+        Watts of a processor by rate, or of nodes in the form that `Power` accepts.
     span
-        From when to when, seconds; from the first arrival to the last departure, or to now if jobs are left,
-        unless given.
+        The beginning and end, in seconds [default: from the first arrival to the last departure, or to now if
+        jobs are left].
 
     Returns
     -------
@@ -75,7 +75,7 @@ def energy_of_nodes(run: ServedRun, prices: Prices, span: tuple[float, float] | 
 
 
 def power_of_nodes(run: ServedRun, prices: Prices, span: tuple[float, float] | None = None) -> Steps:
-    """Return what all nodes drew together over time, of which `energy_of_nodes` is the integral.
+    """Return the power of all nodes together over time, of which `energy_of_nodes` is the integral.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def power_of_nodes(run: ServedRun, prices: Prices, span: tuple[float, float] | N
     Raises
     ------
     ResultError, ObserverError
-        As `energy_of_nodes`.
+        As for `energy_of_nodes`.
     """
     begin, end = span or span_of(run)
     modes = modes_of(run, begin, end)
@@ -114,9 +114,9 @@ def power_of_nodes(run: ServedRun, prices: Prices, span: tuple[float, float] | N
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Nodes with one price and one control: their intervals, and watts from each change of their rate on.
+    """Nodes with one price and one control: their intervals, and their watts from each change of the rate on.
 
-    Of each pair of shares, an interval draws the watts so many times.
+    Each pair in ``shares`` has watts by rate, and for each interval the factor of these watts.
     """
 
     chosen: npt.NDArray[np.bool_]
@@ -159,18 +159,18 @@ def _at_rate(by_rate: Mapping[float | None, Draw], rate: float, group: str) -> D
 
 
 def _watts(draw: Draw, mode: int) -> float:
-    """Return the watts of a node in a mode, without those of the units that jobs hold."""
+    """Return the watts of a node in a mode, without the power of the units that jobs hold."""
     usual = (draw["idle"], draw["busy"], draw["drained"])
     return usual[mode] if mode < len(usual) else draw["asleep"][mode - len(usual)]
 
 
 def _of_unit(draw: Draw, place: int) -> float:
-    """Return what a unit of a resource draws; tasks, the last, have a price on machines without cores."""
+    """Return the watts of a unit of a resource; tasks, the last, have a price on machines without cores."""
     return draw["per_unit"][place] if place < len(draw["per_unit"]) else 0.0
 
 
 def _by_group(prices: Prices, system: System) -> list[Mapping[float | None, Draw]]:
-    """Return what the nodes of each group draw, by rate; by None if that does not depend on it."""
+    """Return the power of the nodes of each group, by rate; under None if it does not depend on the rate."""
     if isinstance(prices, RatePrices):
         return [_of_processors(prices, group, system) for group in system.groups]
     found: list[Mapping[float | None, Draw]] = []
@@ -183,7 +183,7 @@ def _by_group(prices: Prices, system: System) -> list[Mapping[float | None, Draw
 
 
 def _of_processors(prices: RatePrices, group: NodeGroup, system: System) -> dict[float | None, Draw]:
-    """Return what the nodes of a group draw by the prices of their processors."""
+    """Return the power of the nodes of a group, from the prices of their processors."""
     has_cores = "core" in system.resources
     count = group.resources.get("core", 0) if has_cores else 1
     place = system.resources.index("core") if has_cores else len(system.resources)

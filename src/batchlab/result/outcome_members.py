@@ -1,4 +1,4 @@
-"""Outcomes in archives: the columns of an `Outcome` as members, in little space, and back."""
+"""Outcomes in archives: the columns of an `Outcome` as compact members, and back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["group", "members_of", "outcome_of"]
 
-# The kinds that columns have in an `Outcome`; in archives integers are as small as their values allow.
+# The types of columns in an `Outcome`; in archives integers are as small as their values allow.
 _KINDS: Mapping[str, Any] = {
     "state": np.uint8,
     "reason": np.uint8,
@@ -58,12 +58,12 @@ _KINDS: Mapping[str, Any] = {
 
 
 def members_of(outcome: Outcome) -> dict[str, Any]:
-    """Give all of an outcome but what passes cost, which no other run has.
+    """Return an outcome as members, without the costs of passes, which differ from run to run.
 
     Parameters
     ----------
     outcome
-        What became of the jobs.
+        The outcome of a run.
 
     Returns
     -------
@@ -86,17 +86,17 @@ def members_of(outcome: Outcome) -> dict[str, Any]:
 
 
 def outcome_of(members: Mapping[str, Any]) -> Outcome:
-    """Make an outcome of its members.
+    """Make an outcome from its members.
 
     Parameters
     ----------
     members
-        As `members_of` gives them, and ``now``; tables and documents among them are passed over.
+        Those of `members_of`, and ``now``; tables and documents among them are ignored.
 
     Returns
     -------
     Outcome
-        Without what passes cost, unless ``passes/…`` has it.
+        Without the costs of passes, unless ``passes/…`` has them.
     """
     columns = {
         name: value.astype(_KINDS.get(name, _KINDS.get(name.rpartition("/")[2], value.dtype)), copy=False)
@@ -114,6 +114,6 @@ def outcome_of(members: Mapping[str, Any]) -> Outcome:
 
 
 def group(members: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Give the members of a group, without its name."""
+    """Return the members of a group, by their names without that of the group."""
     prefix = f"{name}/"
     return {key.removeprefix(prefix): value for key, value in members.items() if key.startswith(prefix)}

@@ -1,4 +1,4 @@
-"""A result on disk: ``jobs.csv``, ``metrics.json``, ``manifest.json``, and what only some runs have.
+"""The files of a result: ``jobs.csv``, ``metrics.json``, ``manifest.json``, and others of some runs.
 
 The same run writes the same bytes: no file holds a date or a duration of the simulation itself.
 """
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["further_tables", "identify", "write"]
 
-# Columns that may bear on the schedule where they are there; the last ones through singletons alone.
+# Optional columns that may affect the schedule; the last ones only through singletons.
 _CONDITIONS = (
     *(DEPENDS_ON, NODE_GROUP, CONSTRAINT, DEPENDENCY, BEGIN_TIME),
     *(*TASK_COLUMNS, *get_args(Attribute)),
@@ -61,24 +61,24 @@ def write(
 ) -> None:
     """Write the files of a run as a set.
 
-    All are complete on disk under temporary names before the first takes its place, and the manifest is the
-    last to do so. It holds the hashes of the others, so a set that an ill-timed kill left half replaced can
-    be recognised.
+    All are complete on disk under temporary names before the first is renamed, and the manifest is renamed
+    last. It has the hashes of the others, so a set that was left half replaced, because the process was
+    killed, can be recognised.
 
     Parameters
     ----------
     target
-        Where to; made if it is not there. The files replace the set of an earlier run.
+        The directory, created if necessary. The files replace those of an earlier run.
     content
-        What the manifest says of the run.
+        The contents of the manifest.
     jobs
-        What ``jobs.csv`` gets; nodes are written as ranges (``0-3,7``).
+        The contents of ``jobs.csv``; nodes are written as ranges (``0-3,7``).
     more
         Further tables, by the names of their files, CSV or Parquet.
     metrics
-        What ``metrics.json`` gets.
+        The contents of ``metrics.json``.
     record
-        What ``result.zip`` gets: see `record_members`; there is none unless given.
+        The contents of ``result.zip``: see `record_members` [default: it is not written].
     texts
         Further files, by name.
     inputs, overwrite
@@ -87,9 +87,9 @@ def write(
     Raises
     ------
     OutputError
-        A file must not be replaced.
+        If a file must not be replaced.
     OSError
-        A file cannot be written.
+        If a file cannot be written.
     """
     table = _csv(jobs)
     names = [*more, *(texts or {}), *(() if record is None else (NAME,))]
@@ -126,7 +126,7 @@ def _parquet(table: pl.DataFrame) -> memoryview:
 def _ranges(nodes: pl.Series) -> pl.Series:
     offsets = np.concatenate([[0], np.cumsum(nodes.list.len().to_numpy())]).astype(np.int64)
     each = nodes.explode().drop_nulls().to_numpy().astype(np.uint32)
-    # A job that did not run has no nodes: nothing between the commas, rather than an empty text in quotes.
+    # A job that did not run has no nodes: an empty field, not an empty text in quotes.
     texts = [text or None for text in _kernel.node_ranges(offsets, each)]
     return pl.Series("nodes", texts, dtype=pl.String)
 
@@ -138,7 +138,7 @@ def _text(value: object) -> str | None:
 
 
 def identify(workload: Workload, events: EventStream | None = None) -> dict[str, object]:
-    """Identify the jobs themselves, wherever they came from.
+    """Compute what identifies the jobs, independently of where they came from.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def identify(workload: Workload, events: EventStream | None = None) -> dict[str,
     Returns
     -------
     dict
-        ``jobs`` (their number), ``sha256`` (of what bears on the schedule) and ``report`` (what the reader
+        ``jobs`` (their number), ``sha256`` (of all that affects the schedule) and ``report`` (what the reader
         did), with events their number as ``external_events``; ready for JSON.
     """
     digest = hashlib.sha256()
@@ -168,7 +168,7 @@ def identify(workload: Workload, events: EventStream | None = None) -> dict[str,
         values = workload.jobs[name].to_numpy()
         digest.update(name.encode() + b"\0")
         digest.update(np.ascontiguousarray(values.astype(values.dtype.newbyteorder("<"))).data)
-    # Of workloads without such columns nothing more is hashed: old manifests stay right.
+    # Without such columns nothing more is hashed: old manifests stay valid.
     names = (*_CONDITIONS, *(_NAMES if DEPENDENCY in workload.jobs.columns else ()))
     described = [name for name in dict.fromkeys(names) if name in workload.jobs.columns]
     if workload.applications:
@@ -188,16 +188,16 @@ def identify(workload: Workload, events: EventStream | None = None) -> dict[str,
 def further_tables(
     outcome: Outcome, table: Callable[[str], Any], *, messages: bool
 ) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Give the tables that only some runs have, each under the name of its file.
+    """Yield the tables that only some runs have, each with the name of its file.
 
     Parameters
     ----------
     outcome
-        What the kernel recorded.
+        The outcome of the run.
     table
-        Gives an attribute of the result by its name.
+        Returns an attribute of the result by its name.
     messages
-        Whether messages were counted.
+        True if messages were counted.
     """
     if not table("resizes").is_empty():
         yield "allocations.csv", table("allocations")
@@ -209,6 +209,6 @@ def further_tables(
     if outcome.sensed is not None:
         for name, frame in table("utilisation").items():
             values = frame.drop("time")
-            # A machine without GPUs, or without storage, has nothing to tell of them.
+            # A machine without GPUs, or without storage, has nothing to show.
             if name == "cpu" or (values.width and values.max_horizontal().max()):
                 yield f"utilisation_{name}.csv", frame

@@ -1,4 +1,4 @@
-"""The plots of one result as its methods: ``result.plot.gantt()`` is ``bl.plot.gantt(result)``."""
+"""The plots of one result as methods: ``result.plot.gantt()`` is ``bl.plot.gantt(result)``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ResultPlots"]
 
-# What the first argument of a plot of results is called.
+# The names that the first argument of a plot of results has.
 _RESULTS = {"results", "result", "workloads"}
 
 
@@ -42,7 +42,7 @@ class ResultPlots:
     result: object
 
     def __getattr__(self, name: str) -> Callable[..., Axes]:
-        """Return the plot of this name, bound to the result.
+        """Return the plot of this name, with the result as first argument.
 
         Raises
         ------
@@ -61,7 +61,7 @@ class ResultPlots:
 
 
 def _plots() -> dict[str, Callable[..., Axes]]:
-    # The plots stand to the right of results, and need matplotlib: they are imported when first asked for.
+    # Results must not import plots, which need matplotlib: they are imported at the first use.
     plot: Any = import_module("batchlab.plot")
     functions = {name: getattr(plot, name) for name in plot.__all__}
     return {

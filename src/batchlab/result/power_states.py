@@ -1,4 +1,4 @@
-"""When which nodes slept, as a table."""
+"""A table of the power states of nodes over time."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["power_states_table"]
 
 
 def power_states_table(system: System, outcome: Outcome) -> pl.DataFrame:
-    """List what nodes were when.
+    """List the power states of nodes.
 
     Returns
     -------
     polars.DataFrame
-        One row per node and time that it was in one state: ``node`` (UInt32), ``group`` (Enum), ``state``
-        (Enum), ``start_time``, ``end_time`` (Float64, s); by node and time. States of no time are left out.
+        One row per node and interval in one state: ``node`` (UInt32), ``group`` (Enum), ``state`` (Enum),
+        ``start_time``, ``end_time`` (Float64, s); by node and time. States of no duration are omitted.
 
     Raises
     ------
     ResultError
-        No node was to sleep.
+        If no node was to sleep.
     """
     log = outcome.power_states
     if log is None:
@@ -40,7 +40,7 @@ def power_states_table(system: System, outcome: Outcome) -> pl.DataFrame:
         .with_columns(end_time=pl.col("start_time").shift(-1).over("node").fill_null(end))
         .filter(pl.col("end_time") > pl.col("start_time"))
     )
-    # A node that left a state and came back at one instant was there all the time.
+    # If a node left a state and returned to it at one instant, the intervals are joined.
     goes_on = (pl.col("node") == pl.col("node").shift()) & (pl.col("state") == pl.col("state").shift())
     table = (
         table.with_columns(stretch=(~goes_on.fill_null(value=False)).cum_sum())
@@ -54,7 +54,7 @@ def power_states_table(system: System, outcome: Outcome) -> pl.DataFrame:
 
 
 def _named(table: pl.DataFrame, system: System) -> pl.DataFrame:
-    """Give the groups of nodes and the states by their names."""
+    """Replace the numbers of groups and states by their names."""
     groups = [group.name for group in system.groups]
     of_node = np.repeat(np.arange(len(groups), dtype=np.uint32), [group.count for group in system.groups])
     labels = [group.power_states for group in system.groups]

@@ -1,4 +1,4 @@
-"""What a processor draws at each rate."""
+"""The power of a processor at each rate."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ __all__ = ["RatePrices"]
 
 @dataclass(frozen=True)
 class RatePrices:
-    """What a processor draws at each rate.
+    """The power of a processor at each rate.
 
     Parameters
     ----------
     busy, idle
-        Watts by rate: e(r) while a job holds it, and e0(r) while none does.
+        Watts by rate: e(r) while a job holds the processor, and e0(r) while none does.
     down
-        Watts by rate while its node is closed (drained or failed) and has no job; 0 unless given. Nodes that
-        sleep, or are on their way, draw the watts of their `SleepState`.
+        Watts by rate while the node is closed (drained or failed) and has no job [default: 0]. Nodes that
+        sleep, or change their state, have the watts of their `SleepState`.
 
     Raises
     ------
     ResultError
-        If they do not have the same rates, or one is not a finite number >= 0.
+        If the rates differ, or a value is not a finite number >= 0.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class RatePrices:
             raise ResultError(f"down has the rate {min(unknown):g}, which busy and idle do not have.")
 
     def at(self, name: str, rates: Floats) -> Floats:
-        """Give the watts of each rate.
+        """Return the watts at each rate.
 
         Raises
         ------
@@ -71,7 +71,7 @@ class RatePrices:
             If a rate has no price.
         """
         prices: Mapping[float, float] = getattr(self, name)
-        # Prices are few, and the times with a rate many.
+        # There are few prices, and many times with a rate.
         known = np.array(sorted(prices), np.float64)
         place = np.minimum(np.searchsorted(known, rates), len(known) - 1)
         missing = rates[known[place] != rates]
@@ -80,19 +80,19 @@ class RatePrices:
         return np.array([prices[rate] for rate in known.tolist()])[place]
 
     def of_nodes(self, processors: int, resource: str = "core") -> dict[float, NodePower]:
-        """Give what nodes draw at each rate, as `Power` takes it.
+        """Compute the power of nodes at each rate, in the form that `Power` accepts.
 
         Parameters
         ----------
         processors
-            How many each node has.
+            The number of processors of each node.
         resource
-            What jobs ask for processors by.
+            The resource by which jobs ask for processors.
 
         Raises
         ------
         ObserverError
-            If a processor draws less while a job holds it than while none does.
+            If a processor has less power while a job holds it than while none does.
 
         Examples
         --------

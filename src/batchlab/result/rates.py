@@ -1,4 +1,4 @@
-"""At which rates jobs were served, summed up (S19)."""
+"""Summary of the rates at which jobs were served (S19)."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ __all__ = ["overview"]
 
 
 def overview(run: ServedRun) -> dict[str, object]:
-    """Sum up the rates of each control, from the first arrival to the last departure.
+    """Summarise the rates of each control, from the first arrival to the last departure.
 
     Parameters
     ----------
     run
-        What of a result says how its jobs were served.
+        The run.
 
     Returns
     -------
     dict
-        Nothing without controls. Else ``rates``: by control (``all``, or its node groups as ``cpu|fat``)
-        ``mean`` (units of work per second, over time; None where no time passed), ``switches`` (changes of
-        the rate), and ``share``, the share of the time by rate.
+        Empty without controls. Otherwise ``rates``: by control (``all``, or its node groups as ``cpu|fat``)
+        ``mean`` (units of work per second, over time; None if no time passed), ``switches`` (changes of the
+        rate), and ``share``, the share of the time by rate.
     """
     controls = run.options.controls
     if not controls:
@@ -53,7 +53,7 @@ def _of(control: RateControl, steps: Steps, begin: float, end: float) -> dict[st
     rates = sorted({*control.rates, *steps.value.tolist()})
     shares = {rate: float(lasts[steps.value == rate].sum()) / span if span > 0 else None for rate in rates}
     return {
-        # Shares first: times of huge rates would overflow.
+        # The shares are computed first: times with huge rates would overflow.
         "mean": float((lasts / span) @ steps.value) if span > 0 else None,
         "switches": int(np.count_nonzero(changes)),
         "share": {str(plain(rate)): share for rate, share in shares.items()},

@@ -1,4 +1,4 @@
-"""Results read back from the folders that `Result.write` made."""
+"""Reading results from the folders that `Result.write` made."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ def read_result(directory: str | PathLike[str], *, system: System | None = None)
     directory
         The folder.
     system
-        What it was run on: needed where this was on a platform whose file is no longer there, or which was
-        described by calls.
+        The system of the run; needed if it had a platform whose file is missing, or which was described by
+        calls.
 
     Returns
     -------
     Result
-        With the same tables, metrics and warnings. What was written in Python is there by its name: a policy
-        of which that is so can be named and plotted, not run again, and skeletons of one's own are left out
-        of the workload. How long the simulation itself took is not known.
+        With the same tables, metrics and warnings. Python objects are known by name only: a policy that was
+        written in Python can be named and plotted, not run again, and user-written skeletons are missing
+        from the workload. The duration of the simulation itself is unknown.
 
     Raises
     ------
     ResultError
-        If the folder holds no such result, or not as it was written, or the system is another one.
+        If the folder has no such result, it is not as it was written, or the system is another one.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def read_result(directory: str | PathLike[str], *, system: System | None = None)
         options=_options(folder, run["options"]),
         external_events=None if events is None else EventStream(events),
         observations=group(members, "observations"),
-        # Earlier ones of this format do not name them.
+        # Earlier files of this format lack them.
         observers=tuple(run.get("observers", ())),
     )
     return remember_source(found, folder / NAME)
@@ -95,7 +95,7 @@ def _members(folder: Path) -> dict[str, Any]:
 
 
 def _is_of_the_run(path: Path) -> bool:
-    """Tell whether a manifest, where there is one, is of the same run."""
+    """Return whether the manifest, if there is one, is of the same run."""
     if not path.with_name("manifest.json").exists():
         return True
     written = _manifest(path.parent)["outputs"].get(NAME)
@@ -123,7 +123,7 @@ def _options(folder: Path, values: Mapping[str, Any]) -> RunOptions:
 
 
 def _system(folder: Path, document: dict[str, object] | None, given: System | None) -> System:
-    """Give the system: as it is described there, else the one that is given, else the file that was used."""
+    """Return the system: the one described in the record, the one given, or the one of the original file."""
     if document is not None:
         return toml_format.system(document)
     manifest = _manifest(folder)
@@ -131,7 +131,7 @@ def _system(folder: Path, document: dict[str, object] | None, given: System | No
     if found is None:
         rule = "its file is not where it was, or no longer the same. Pass system="
         raise ResultError(f"{folder}: was run on a platform; {rule}.")
-    # What was written has lists for tuples.
+    # JSON has lists instead of tuples.
     if json.loads(json.dumps(described_system(found))) != manifest["system"]:
         rule = "is not the one of this run, by manifest.json; pass that one"
         raise ResultError(f"system = {shown(found)}; {rule}.")

@@ -1,4 +1,4 @@
-"""What ``result.zip`` holds: all of a result that can be read back, as members of an archive."""
+"""The contents of ``result.zip``: all of a result that can be read back, as members of an archive."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def record_members(
     observations: Mapping[str, pl.DataFrame],
     observers: Sequence[str],
 ) -> dict[str, Any]:
-    """Give a result as members of an archive; `batchlab.read_result` makes one of them.
+    """Return a result as members of an archive, for `batchlab.read_result`.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def record_members(
     -------
     dict
         ``run``, a document (format, policy, options, system, observers, the time of the last event), the
-        members of workload and outcome, what passes cost as ``passes/…``, ``observations/…`` and
+        members of workload and outcome, the costs of passes as ``passes/…``, ``observations/…`` and
         ``external_events``.
     """
     system, outcome = served.system, served.outcome
@@ -54,7 +54,7 @@ def record_members(
         "options": served.options.to_dict(),
         "observers": [*observers],
         "now": outcome.now,
-        # A platform is described by files or code of its own.
+        # A platform is described by its own files or code.
         "system": None if system.platform else json.loads(toml_format.json_text(system)),
         "external_events": None if external_events is None else external_events.to_dicts(),
     }

@@ -1,4 +1,4 @@
-"""What a simulation hands back: what was run, what became of every job, and ways to look at it."""
+"""The result of a simulation: its inputs, the outcome of every job, and tables and measures of them."""
 
 from __future__ import annotations
 
@@ -60,24 +60,24 @@ __all__ = ["Result"]
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The result of one run. Tables are made when they are first asked for.
+    """The result of one run. Tables are computed at the first access.
 
     Parameters
     ----------
     workload, system, policy
-        What was simulated, on what, and how.
+        The inputs of the simulation.
     outcome
         The kernel's record of every job.
     options
         The other parameters of the run.
     external_events
-        What came from outside; None where nothing was given.
+        The external events; None if none were given.
     elapsed
-        How long the simulation itself took, in seconds, where it was measured.
+        The duration of the simulation itself, in seconds, if it was measured.
     observations
-        What observers have observed, by their names.
+        The tables of the observers, by name.
     observers
-        The names of their classes: they may have acted on the run, whether they observed something or not.
+        The names of their classes: they may have changed the run, even if they observed nothing.
     """
 
     workload: Workload
@@ -106,13 +106,13 @@ class Result:
         """One row per job, in the workload's order.
 
         Columns ``job_id`` (Int64), ``state`` (Enum), ``submit_time``, ``start_time`` and ``end_time``
-        (Float64, s; null where there is none), ``run_time`` and ``requested_time`` (Float64, s), ``tasks``
-        (Int64), ``nodes`` (List(UInt32); empty where the job did not run), ``reason`` (Enum: why the job was
-        rejected, one of `batchlab.vocabulary.REJECTION_REASONS`; null where it was not),
-        ``allocated_<resource>`` (Int64) for each of the system's resources, what observers observed of each
-        job, such as ``energy`` (J), then the workload's other columns. One of those that has the name of a
-        column before it is given the prefix ``logged_``. Times and nodes are those of the last run; for those
-        before it see `interruptions`.
+        (Float64, s; null if there is none), ``run_time`` and ``requested_time`` (Float64, s), ``tasks``
+        (Int64), ``nodes`` (List(UInt32); empty if the job did not run), ``reason`` (Enum: why the job was
+        rejected, one of `batchlab.vocabulary.REJECTION_REASONS`; null if it was not),
+        ``allocated_<resource>`` (Int64) for each of the system's resources, observed values of each job, such
+        as ``energy`` (J), then the workload's other columns. If one of those has the name of an earlier
+        column, it gets the prefix ``logged_``. Times and nodes are those of the last run; for earlier runs
+        see `interruptions`.
         """
         return with_nodes(self._jobs_without_nodes, node_lists(self.outcome))
 
@@ -130,55 +130,54 @@ class Result:
     def interruptions(self) -> pl.DataFrame:
         """One row per run that was cut short and whose job went back to the queue.
 
-        Columns ``job_id``, ``row``, ``start_time`` and ``end_time`` (s), ``saved`` (seconds of it that need
-        not be run again), ``nodes`` (List(UInt32)), ``allocated_<resource>`` (Int64); in the order in which
-        it happened.
+        Columns ``job_id``, ``row``, ``start_time`` and ``end_time`` (s), ``saved`` (seconds of the run that
+        need not be repeated), ``nodes`` (List(UInt32)), ``allocated_<resource>`` (Int64); in order of time.
         """
         table = interruptions_table(self.workload, self.system, self.outcome)
         if table.is_empty() or not self.options.controls:
             return table
-        # The kernel keeps what is saved as work.
+        # The kernel records what is saved as work.
         return table.with_columns(saved=saved_time(self.as_served, self.service_runs))
 
     @property
     def as_served(self) -> ServedRun:
-        """What of it says how its jobs were served."""
+        """The parts that say how the jobs were served."""
         return ServedRun(self.workload, self.system, self.options, self.outcome)
 
     @cached_property
     def service_runs(self) -> ServiceIntervals:
-        """The runs of all jobs, and from when to when they were served, as NumPy columns (S19)."""
+        """The runs of all jobs, and when they were served, as NumPy columns (S19)."""
         return intervals_of(self.as_served)
 
     @cached_property
     def course(self) -> Course:
-        """What was there, and served at which rate, from event to event, as NumPy columns (S19)."""
+        """The jobs present, and the rates of service, from event to event, as NumPy columns (S19)."""
         return course_of(self.as_served, self.service_runs)
 
     @cached_property
     def rates(self) -> pl.DataFrame:
         """The rates at which nodes served jobs, change by change (S19).
 
-        Columns ``time`` (s), ``control`` (UInt32; its place in the option) and ``rate`` (units of work per
-        second), from then on; the first row of each control is how it began.
+        Columns ``time`` (s), ``control`` (UInt32; its position in the option) and ``rate`` (units of work per
+        second), from then on; the first row of each control is its initial rate.
         """
         return rates_table(self.as_served)
 
     @cached_property
     def key_events(self) -> pl.DataFrame:
-        """The arrivals, departures and switches of rates, where `key_events` was asked for (S19).
+        """The arrivals, departures and switches of rates, if `key_events` was requested (S19).
 
-        Columns ``time`` (s), ``event`` (Enum), ``row`` and ``job_id`` (Int64; null for a switch), and what
-        held after it and its pass: ``rate``, ``workload``, ``weighted_workload``, ``present``, ``queued``,
-        ``served`` (jobs), ``busy`` (processors).
+        Columns ``time`` (s), ``event`` (Enum), ``row`` and ``job_id`` (Int64; null for a switch), and the
+        state after the event and its pass: ``rate``, ``workload``, ``weighted_workload``, ``present``,
+        ``queued``, ``served`` (jobs), ``busy`` (processors).
         """
         return key_events_table(self.as_served)
 
     @cached_property
     def service_intervals(self) -> pl.DataFrame:
-        """One row per run, cut short or not, by job: when it held its nodes, when it was served, what it did.
+        """One row per run, cut short or not, by job: when it held its nodes and was served, and its work.
 
-        Columns ``job_id``, ``row``, ``start_time`` and ``end_time`` (s; null where the run goes on),
+        Columns ``job_id``, ``row``, ``start_time`` and ``end_time`` (s; null if the run goes on),
         ``work_start`` and ``work_end`` (s; without its launch and completion, and not while it was being
         suspended), ``work`` (units of work that were done and kept; null for a run that goes on or ended
         before the work was done).
@@ -187,38 +186,38 @@ class Result:
 
     @cached_property
     def resizes(self) -> pl.DataFrame:
-        """One row per time that a running job was resized: what it had before that.
+        """One row per resize of a running job: what it had before.
 
         Columns ``job_id``, ``row``, ``start_time`` (since when it had that) and ``end_time`` (s), ``nodes``
-        (List(UInt32)), ``allocated_<resource>`` (Int64); in the order in which it happened.
+        (List(UInt32)), ``allocated_<resource>`` (Int64); in order of time.
         """
         return resizes_table(self.workload, self.system, self.outcome)
 
     @cached_property
     def allocations(self) -> pl.DataFrame:
-        """One row per job and time that it kept the same nodes; columns as those of `resizes`."""
+        """One row per job and interval in which it kept the same nodes; columns as those of `resizes`."""
         return allocations_table(self.workload, self.system, self.outcome)
 
     @cached_property
     def events(self) -> EventStream:
-        """What happened when: submissions, starts, ends and interruptions, and what came from outside (S18).
+        """The events: submissions, starts, ends and interruptions of jobs, and external events (S18).
 
-        External events have ``applied``: whether they changed anything. Where the run goes on, what has
-        happened so far.
+        External events have ``applied``: whether they changed anything. If the run goes on, the events so
+        far.
         """
         return events_of(self.workload, self.outcome, self.external_events)
 
     @cached_property
     def reasons(self) -> pl.DataFrame:
-        """One row per job and time that it waited for one reason (semantics, S15).
+        """One row per job and interval in which it waited for one reason (semantics, S15).
 
         Columns ``job_id``, ``row``, ``reason`` (of `WAITING_REASONS`, or a limit), ``start_time`` and
-        ``end_time`` (s; null where the job still waits); by row and time.
+        ``end_time`` (s; null if the job still waits); by row and time.
 
         Raises
         ------
         ResultError
-            They were not recorded.
+            If they were not recorded.
         """
         return reasons_table(self.workload, self.system, self.outcome)
 
@@ -231,7 +230,7 @@ class Result:
         Raises
         ------
         ResultError
-            They were not recorded.
+            If they were not recorded.
         """
         return task_times_table(self.workload, self.system, self.outcome)
 
@@ -246,50 +245,50 @@ class Result:
         Raises
         ------
         ResultError
-            They were not counted.
+            If they were not counted.
         """
         self._check_messages()
         return traffic.messages_table(self.workload, self.outcome)
 
     @cached_property
     def links(self) -> pl.DataFrame:
-        """One row per link of the platform: what all applications took of it (semantics, S24).
+        """One row per link of the platform: its use by all applications (semantics, S24).
 
-        Columns ``link`` (its name), ``bandwidth`` (bytes/s), ``bytes`` (envelopes among them), ``mean_load``
+        Columns ``link`` (its name), ``bandwidth`` (bytes/s), ``bytes`` (including envelopes), ``mean_load``
         (bytes/s, from the first submission to the last event), ``peak_load`` (bytes/s), ``busy_time`` (s,
         with any load) and ``congested_time`` (s, in which several flows shared all of its bandwidth).
 
         Raises
         ------
         ResultError
-            It was not recorded.
+            If it was not recorded.
         """
         self._check_messages()
         return traffic.links_table(self.workload, self.system, self.outcome)
 
     def interference(self, *, threads: int | None = None) -> pl.DataFrame:
-        """Compare each completed job that carries an application with a run alone on its nodes.
+        """Compare each completed job that has an application with a run alone on its nodes.
 
-        Each is run again from its start on, with its ranks where they were, and nothing else on the platform.
+        Each is run again from its start, with the same placement of ranks, and nothing else on the platform.
 
         Parameters
         ----------
         threads
-            How many of these runs are under way at once; as many as there are processors unless given.
+            The number of simultaneous runs [default: the number of processors].
 
         Returns
         -------
         polars.DataFrame
-            By row: ``job_id`` (Int64), ``row`` (UInt32), ``run_time`` (as it was, without overheads) and
-            ``run_time_alone`` (Float64, s), ``slowdown`` (the first ÷ the second), and ``undefined`` (Enum):
-            why the last two are null; ``"resized"`` for jobs whose nodes changed while they ran,
-            ``"interrupted"`` for those that were cut short and run again.
+            By row: ``job_id`` (Int64), ``row`` (UInt32), ``run_time`` (that of the simulation, without
+            overheads) and ``run_time_alone`` (Float64, s), ``slowdown`` (the first ÷ the second), and
+            ``undefined`` (Enum): why the last two are null; ``"resized"`` for jobs whose nodes changed while
+            they ran, ``"interrupted"`` for those that were cut short and run again.
 
         Raises
         ------
         ResultError
-            If the system has no platform, or a job cannot run alone, as one whose formulas name what its
-            scheduler told it.
+            If the system has no platform, or a job cannot run alone, for example because its formulas name
+            variables that its scheduler set.
         """
         return interference_table(self.as_served, threads)
 
@@ -304,39 +303,39 @@ class Result:
 
     @cached_property
     def utilisation(self) -> Mapping[str, pl.DataFrame]:
-        """How much of the platform was used, one row per look; see `batchlab.Sensing`.
+        """The utilisation of the platform, one row per sample; see `batchlab.Sensing`.
 
         ``"cpu"`` and ``"gpu"``: ``time`` (s), and for each node, under the name of its host, the share of its
-        CPU and of its GPUs that was at work. ``"network"``: ``time``, and ``utilisation``, the mean of the
-        network's links. ``"storage"``: ``time``, ``read`` and ``write``, the share of the platform's
-        ``read_links`` and ``write_links`` that was used, of the link that was used most. ``"links"``:
-        ``time``, and bytes per second on each of these links and of those that were asked for.
+        CPU and of its GPUs that was in use. ``"network"``: ``time``, and ``utilisation``, the mean of the
+        network's links. ``"storage"``: ``time``, ``read`` and ``write``, the utilisation of the most used of
+        the platform's ``read_links`` and ``write_links``. ``"links"``: ``time``, and bytes per second on each
+        of these links and of those that were requested.
 
         Raises
         ------
         ResultError
-            The platform was not sensed.
+            If the platform was not sensed.
         """
         return utilisation_tables(self.system, self.outcome)
 
     @cached_property
     def usage(self) -> pl.DataFrame:
-        """What accounts and users had used at each calculation of priorities, down the tree.
+        """The usage of accounts and users at each calculation of priorities, down the tree.
 
         Columns ``time`` (s), ``account``, ``user`` (null for the account with all its members), ``usage`` (as
-        it had faded by then) and ``factor`` (the fair-share factor, 0 to 1; null for accounts where the rule
-        ranks users). Calculations that were due while nothing happened are left out, but for the last.
+        decayed by then) and ``factor`` (the fair-share factor, 0 to 1; null for accounts if the rule ranks
+        users). Calculations that were due while nothing happened are omitted, except the last.
 
         Raises
         ------
         ResultError
-            Usage was not recorded.
+            If usage was not recorded.
         """
         return usage_table(self.system, self.outcome)
 
     @cached_property
     def power_states(self) -> pl.DataFrame:
-        """One row per node and time that it was in one power state (semantics, S21).
+        """One row per node and interval in one power state (semantics, S21).
 
         Columns ``node`` (UInt32), ``group``, ``state`` (Enum: ``on``, a sleep state, ``entering off`` or
         ``waking from off`` with the name of the state), ``start_time`` and ``end_time`` (s); by node and
@@ -345,7 +344,7 @@ class Result:
         Raises
         ------
         ResultError
-            No node was to sleep.
+            If no node was to sleep.
         """
         return power_states_table(self.system, self.outcome)
 
@@ -356,28 +355,29 @@ class Result:
 
     @cached_property
     def dispatch(self) -> pl.DataFrame:
-        """One row per scheduling pass, with what it cost.
+        """One row per scheduling pass, with its cost.
 
-        Columns ``time`` (s, simulated), ``queue_length`` (as the pass began), ``cpu_time`` (of the pass, s),
-        ``other_cpu_time`` (of the simulation since the pass before, s; 0 in the first row), ``memory`` (bytes
-        of the process that were resident after it; null where the system does not tell), ``started`` (jobs).
+        Columns ``time`` (s, simulated), ``queue_length`` (at the beginning of the pass), ``cpu_time`` (of the
+        pass, s), ``other_cpu_time`` (of the simulation since the previous pass, s; 0 in the first row),
+        ``memory`` (resident bytes of the process after it; null if the operating system does not report it),
+        ``started`` (jobs).
 
         Raises
         ------
         ResultError
-            The passes were not recorded.
+            If the passes were not recorded.
         """
         if self.outcome.dispatch is None:
             raise ResultError("the scheduling passes were not recorded; pass dispatch=True to simulate().")
         return dispatch_table(self.outcome.dispatch)
 
     def metrics(self, *, threshold: float = metrics.USUAL_THRESHOLD) -> dict[str, object]:
-        """Give every aggregate measure; see `batchlab.result.metrics.overview`.
+        """Compute all aggregate measures; see `batchlab.result.metrics.overview`.
 
         Parameters
         ----------
         threshold
-            Of the bounded slowdowns; seconds.
+            The threshold of the bounded slowdowns, in seconds.
 
         Returns
         -------
@@ -405,23 +405,23 @@ class Result:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What may make the numbers mean something else than expected, a line each; part of `summary`.
+        """Why the numbers may mean something else than expected, one line each; part of `summary`.
 
-        Another number of processors than the log's header says; jobs that were rejected, by their reasons;
-        jobs that wait in vain; events of jobs that the log's reader dropped; times of day without a date;
-        likely reasons of a mean wait far from the log's; what the parts of a run do not use of each other.
+        Reasons are: another number of processors than in the log's header; rejected jobs, by reason; jobs
+        that wait in vain; events of jobs that the log's reader dropped; times of day without a date; likely
+        reasons of a mean wait far from the log's; parts of the run that are not used.
         """
         run = self.workload, self.system, self.outcome, self.external_events
         found = warnings_in(*run, (self.policy, self.options))
         return (*found, *near.warnings(self.workload, self.system, self.policy, self._usual_metrics))
 
     def summary(self) -> str:
-        """Tell people what was run and what came of it, in a page of text."""
+        """Summarise the run and its measures in a page of text."""
         return page(self.facts, self.metrics(), self.elapsed, self.warnings)
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """What was run, as `summary` begins: names and texts."""
+        """The inputs of the run, with which `summary` begins: names and texts."""
         facts = [*what_was_run(self.workload, self.system, self.policy, self.options)]
         events = self.external_events
         return facts if events is None else [*facts, from_outside(events, self.outcome.events_applied)]
@@ -438,24 +438,24 @@ class Result:
         """Write ``jobs.csv``, ``metrics.json``, ``manifest.json``, ``result.zip``, and what else the run has.
 
         ``jobs.csv`` has the columns of `jobs`, nodes as ranges (``0-3,7``); ``metrics.json`` is `metrics`;
-        ``manifest.json`` says what the run was made from: hashes of the inputs, versions, policy, seed and
-        options; ``result.zip`` is what `batchlab.read_result` reads. ``allocations.csv`` (where jobs were
-        resized), ``reasons.csv``, ``usage.csv``, ``power_states.csv``, ``task_times.csv``,
-        ``key_events.csv``, ``messages.csv`` and ``links.csv`` are the tables of these names, where the run
-        has them; ``utilisation_cpu.csv`` and so on are those of `utilisation` that show something.
+        ``manifest.json`` describes the run: hashes of the inputs, versions, policy, seed and options;
+        ``result.zip`` is read by `batchlab.read_result`. ``allocations.csv`` (if jobs were resized),
+        ``reasons.csv``, ``usage.csv``, ``power_states.csv``, ``task_times.csv``, ``key_events.csv``,
+        ``messages.csv`` and ``links.csv`` are the tables of these names, if the run has them;
+        ``utilisation_cpu.csv`` and so on are those of `utilisation` that are not empty.
 
         Parameters
         ----------
         directory
-            Where to; made if it is not there. The files replace those of an earlier run: what its manifest
-            lists, and this run does not have, is removed. Other files are left alone.
+            The directory, created if necessary. The files replace those of an earlier run: files that its
+            manifest lists and this run does not have are removed. Other files are not changed.
         inputs, command
-            The files that the run was made from, by role (``"trace"``, ``"system"``), to be hashed; the
-            command line that made it.
+            The input files of the run, by role (``"trace"``, ``"system"``), to be hashed; the command line of
+            the run.
         parquet
-            Whether the jobs are written as ``jobs.parquet`` too, with lists of nodes.
+            True to write the jobs as ``jobs.parquet`` too, with lists of nodes.
         overwrite
-            Whether files that batchlab did not write, or that were changed, may be replaced or removed.
+            True to replace or remove files that batchlab did not write, or that were changed.
 
         Returns
         -------
@@ -465,11 +465,11 @@ class Result:
         Raises
         ------
         OutputError
-            A file of these names is an input, or batchlab did not write it.
+            If a file of these names is an input, or batchlab did not write it.
         ResultError
-            A file cannot be read or written.
+            If a file cannot be read or written.
         """
-        # The writer needs the compiled module and hashing, which looking at a result does not.
+        # Writing needs the compiled module and hashing; looking at a result does not.
         from batchlab.result.manifest import manifest  # noqa: PLC0415
         from batchlab.result.output import further_tables, identify, write  # noqa: PLC0415
         from batchlab.result.record import record_members  # noqa: PLC0415

@@ -1,10 +1,10 @@
 """The measures of runs at controlled rates, as pure functions (S19).
 
 They are those of A. Rumyantsev, T. Morozova and R. Basmadjian (FRUCT 2018), whose numbers equations have
-here. Measures of jobs are Series with one value per row of the workload, null where a job was never served;
-those of the system are averages over time, from the first arrival to the last departure (or to now, where
-jobs are left). A run without `control` serves at rate 1 throughout. A rate of its own that a scheduler gave
-a job (`view.set_rate`) is not seen here.
+here. Measures of jobs are Series with one value per row of the workload, null if the job was never served;
+those of the system are averages over time, from the first arrival to the last departure (or to now, if jobs
+are left). A run without `control` serves at rate 1 throughout. Rates that a scheduler gave single jobs
+(`view.set_rate`) are ignored here.
 """
 
 from __future__ import annotations
@@ -72,25 +72,25 @@ def _submit(result: Result) -> Floats:
 
 
 def delay(result: Result) -> pl.Series:
-    """Give the time from the arrival of each job to its first service, t^S − t (6), in seconds."""
+    """Compute the time from the arrival of each job to its first service, t^S − t (6), in seconds."""
     return _of_jobs("delay", _first_start(result, result.service_runs) - _submit(result))
 
 
 def sojourn(result: Result) -> pl.Series:
-    """Give the time from the arrival of each job to its departure, t^D − t (8), in seconds."""
+    """Compute the time from the arrival of each job to its departure, t^D − t (8), in seconds."""
     values = np.where(delay(result).is_null().to_numpy(), np.nan, result.outcome.end_time - _submit(result))
     return _of_jobs("sojourn", values)
 
 
 def service_time(result: Result, *, preemptions: bool = False) -> pl.Series:
-    """Give the time from the first service of each job to its departure, t^D − t^S, in seconds.
+    """Compute the time from the first service of each job to its departure, t^D − t^S, in seconds.
 
     Parameters
     ----------
     result
         A run.
     preemptions
-        Whether only the intervals count in which it was served, which differ where it was preempted.
+        True to count only the intervals in which it was served, which differ if it was preempted.
     """
     runs = result.service_runs
     if preemptions:
@@ -102,9 +102,9 @@ def service_time(result: Result, *, preemptions: bool = False) -> pl.Series:
 
 
 def slowdown(result: Result) -> pl.Series:
-    """Give the sojourn of each job over its service time; where that is 0, 1 without a delay, else infinite.
+    """Compute the sojourn of each job over its service time; if that is 0, 1 without a delay, else infinite.
 
-    The paper prints the delay as divisor, against its text.
+    The paper prints the delay as divisor, contrary to its text.
     """
     spent, served = sojourn(result).to_numpy(), service_time(result, preemptions=True).to_numpy()
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -113,7 +113,7 @@ def slowdown(result: Result) -> pl.Series:
 
 
 def preemptions(result: Result) -> pl.Series:
-    """Give how often each job was taken from its nodes before its end; Int64."""
+    """Count how often each job was removed from its nodes before its end; Int64."""
     runs = result.service_runs
     cut = runs.row[~np.isnan(runs.saved)]
     return pl.Series("preemptions", np.bincount(cut, minlength=len(result.outcome.state)).astype(np.int64))
@@ -122,8 +122,8 @@ def preemptions(result: Result) -> pl.Series:
 def energy_budget(result: Result, prices: RatePrices) -> pl.Series:
     """Return the energy of each job in joules: N Σ e(R) τ while it held nodes that were on (9).
 
-    N is what it held: what it asked for, or all of its nodes where it is exclusive. The energy of nodes that
-    wake is of no job.
+    N is the number it held: the number it asked for, or all of its nodes if it is exclusive. The energy of nodes that
+    wake belongs to no job.
     """
     run = result.as_served
     held = holdings_of(run)
@@ -143,13 +143,13 @@ def energy_budget(result: Result, prices: RatePrices) -> pl.Series:
 
 
 def potential_load(result: Result) -> float | None:
-    """Give the mean rate at which work could be done: R c while a job waits, R φ while none does."""
+    """Compute the mean rate at which work could be done: R c while a job waits, R φ while none does."""
     course = result.course
     return course.mean(_potential(course))
 
 
 def effective_load(result: Result) -> float | None:
-    """Give the mean rate at which work was done by busy processors, R φ."""
+    """Compute the mean rate at which work was done by busy processors, R φ."""
     course = result.course
     return course.mean(course.weighted_fall)
 
@@ -159,22 +159,22 @@ def _potential(course: Course) -> Floats:
 
 
 def waste(result: Result) -> float:
-    """Give the work that idle processors could have done while jobs waited, (c − φ) R τ added up (10)."""
+    """Compute the work that idle processors could have done while jobs waited, Σ (c − φ) R τ (10)."""
     course = result.course
     return float((_potential(course) - course.weighted_fall) @ course.duration)
 
 
 def energy(result: Result, prices: Prices) -> float:
-    """Return the energy of the run in joules: (φ e(R) + (c − φ) e0(R)) τ added up (11).
+    """Compute the energy of the run in joules: the sum of (φ e(R) + (c − φ) e0(R)) τ (11).
 
-    Nodes that sleep, boot or are closed have prices of their own, as with `Power`: both add up to the same.
+    Nodes that sleep, boot or are closed have prices of their own; the result equals that of `Power`.
 
     Parameters
     ----------
     result
         A run.
     prices
-        Watts of a processor by rate, or of nodes as `Power` takes them.
+        Watts of a processor by rate, or of nodes in the form that `Power` accepts.
 
     Raises
     ------
@@ -185,20 +185,20 @@ def energy(result: Result, prices: Prices) -> float:
 
 
 def mean_power(result: Result, prices: Prices) -> float | None:
-    """Return the mean power in watts, Ē of (11) and (12); None if no time has passed."""
+    """Compute the mean power in watts, Ē of (11) and (12); None if no time has passed."""
     first, last = span_of(result.as_served)
     return energy(result, prices) / (last - first) if last > first else None
 
 
 def workload(result: Result) -> pl.DataFrame:
-    """Give the workload process W(t): what work the jobs there have left.
+    """Compute the workload process W(t): the remaining work of the jobs present.
 
     Returns
     -------
     polars.DataFrame
         One row per change, Float64: ``time`` (s), ``workload`` from then on, ``weighted_workload`` with the
-        work of each job times its processors, and ``fall``, how much is served each second until the next
-        row; Int64: ``present`` and ``served`` jobs.
+        work of each job times its processors, and ``fall``, the work served per second until the next row;
+        Int64: ``present`` and ``served`` jobs.
     """
     course = result.course
     return pl.DataFrame(
@@ -214,7 +214,7 @@ def workload(result: Result) -> pl.DataFrame:
 
 
 def mean_workload(result: Result, *, weighted: bool = False) -> float | None:
-    """Give the average of W(t) over time, by its exact integral; of the weighted one where asked for."""
+    """Compute the average of W(t) over time from its exact integral; of the weighted one if requested."""
     course = result.course
     level, fall = course.workload, course.fall
     if weighted:
@@ -223,27 +223,27 @@ def mean_workload(result: Result, *, weighted: bool = False) -> float | None:
 
 
 def mean_present(result: Result) -> float | None:
-    """Give the mean number of jobs that wait or run, ν̄ (12)."""
+    """Compute the mean number of jobs that wait or run, ν̄ (12)."""
     course = result.course
     return course.mean(course.present.astype(np.float64))
 
 
 def mean_queued(result: Result) -> float | None:
-    """Give the mean number of jobs that wait, Q̄."""
+    """Compute the mean number of jobs that wait, Q̄."""
     course = result.course
     return course.mean((course.present - course.served).astype(np.float64))
 
 
 def mean_busy(result: Result) -> float | None:
-    """Give the mean number of processors that jobs hold, φ̄."""
+    """Compute the mean number of processors that jobs hold, φ̄."""
     course = result.course
     return course.mean(course.busy.sum(axis=1))
 
 
 def work_served(result: Result) -> tuple[float, float]:
-    """Give Σ N S of what jobs had to do, and ∫ R φ dt of what was served: equal but for rounding.
+    """Compute Σ N S of the work of jobs, and ∫ R φ dt of the work served: equal except for rounding.
 
-    Jobs that were killed count with what they did; with `overheads` of execution the second is larger.
+    Jobs that were killed count with the work they did; with `overheads` of execution the second is larger.
     """
     runs = result.service_runs
     done = done_in_runs(rates_of(result.as_served), runs)
@@ -258,9 +258,9 @@ def work_served(result: Result) -> tuple[float, float]:
 
 
 def describe(result: Result, prices: RatePrices | None = None) -> dict[str, float | None]:
-    """Give all measures of the system by name; those of energy where prices are given.
+    """Compute all measures of the system by name; those of energy if prices are given.
 
-    None stands for what has no value, and for what is beyond float64, as the work at a rate of 1e308.
+    The value is None if it is undefined or beyond float64, such as the work at a rate of 1e308.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         found: dict[str, float | None] = {

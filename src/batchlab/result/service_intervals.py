@@ -1,4 +1,4 @@
-"""The times for which jobs held nodes and were served, one entry for each run (S19)."""
+"""The intervals in which jobs held nodes and were served, one entry for each run (S19)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _RAN = tuple(JOB_STATES.index(state) for state in ("running", "completed", "kill
 
 @dataclass(frozen=True, eq=False)
 class ServedRun:
-    """What of a result says how its jobs were served."""
+    """The parts of a result that say how its jobs were served."""
 
     workload: Workload
     system: System
@@ -49,18 +49,18 @@ class ServiceIntervals:
     Parameters
     ----------
     row
-        Of the job.
+        The row of the job.
     start, end
-        Seconds: from the start of the run until its nodes were given back, or until now.
+        Seconds: from the start of the run until its nodes were released, or until now.
     begin, over
-        Seconds: from when to when it was served, without launch and completion, and not while it was being
-        suspended.
+        Seconds: the interval in which it was served, without launch and completion, and not while it was
+        being suspended.
     processors
-        What it held on the nodes of each control, shape (runs, controls + 1); last on nodes without one.
+        The processors held on the nodes of each control, shape (runs, controls + 1); last without a control.
     has_nodes
         Whether it had nodes of each control, also without processors of them; shape (runs, controls + 1).
     saved
-        Units of work that it did not have to do again; NaN where it was not cut short.
+        Units of work that it did not have to do again; NaN if it was not cut short.
     """
 
     row: Numbers
@@ -79,7 +79,7 @@ class ServiceIntervals:
 
 
 def processors_of(run: ServedRun) -> Floats:
-    """Give the processors that each job asks for, shape (jobs,)."""
+    """Compute the processors that each job asks for, shape (jobs,)."""
     jobs, system = run.workload.jobs, run.system
     tasks = jobs["tasks"].to_numpy().astype(np.float64)
     if "core" not in system.resources:
@@ -90,7 +90,7 @@ def processors_of(run: ServedRun) -> Floats:
 
 
 def capacity_of_controls(run: ServedRun) -> Floats:
-    """Give the processors of the nodes of each control; last of those without one."""
+    """Count the processors of the nodes of each control; last those of the nodes without one."""
     system = run.system
     resource = system.resources.index("core") if "core" in system.resources else None
     of_node = np.ones(system.nodes) if resource is None else system.capacity[:, resource].astype(np.float64)
@@ -99,7 +99,7 @@ def capacity_of_controls(run: ServedRun) -> Floats:
 
 
 def intervals_of(run: ServedRun) -> ServiceIntervals:
-    """Give the runs of all jobs; O(runs + nodes that they held)."""
+    """List the runs of all jobs; O(runs + nodes that they held)."""
     outcome, cut = run.outcome, run.outcome.interruptions
     rows = np.flatnonzero(np.isin(outcome.state, _RAN) & ~np.isnan(outcome.start_time))
     ended = np.isnan(outcome.end_time[rows])
@@ -133,7 +133,7 @@ def _served(outcome: Outcome, rows: Numbers, end: Floats) -> tuple[Floats, Float
 
 
 def _control_of_node(run: ServedRun) -> Numbers:
-    """Give the place of each node's control; behind the last where it has none."""
+    """Return the number of each node's control; the number of controls if it has none."""
     controls = run.options.controls
     if len(controls) == 1 and not controls[0].groups:
         return np.zeros(run.system.nodes, np.int64)

@@ -1,4 +1,4 @@
-"""The table of the times for which jobs were served, and what work was done in them (S19)."""
+"""The table of the intervals in which jobs were served, and of the work done in them (S19)."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _COMPLETED = JOB_STATES.index("completed")
 
 
 def work_required(run: ServedRun, runs: ServiceIntervals, done: Floats) -> Floats:
-    """Return the work of each job; of a job whose run an event ended, the work that it had done by then.
+    """Compute the work of each job; if an event ended its run, the work that it had done by then.
 
     Parameters
     ----------
     run, runs
         A run, and its intervals.
     done
-        Units of work that were done in each interval.
+        Units of work done in each interval.
     """
     work = work_of_jobs(run.workload, run.options.reference_rate)
     short = run.outcome.short_runs
@@ -45,7 +45,7 @@ def work_required(run: ServedRun, runs: ServiceIntervals, done: Floats) -> Float
 
 
 def service_intervals_table(run: ServedRun, runs: ServiceIntervals) -> pl.DataFrame:
-    """List when jobs held their nodes, when they were served, and what work was done then that they kept.
+    """List when jobs held their nodes, when they were served, and the work that they did and kept.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ def service_intervals_table(run: ServedRun, runs: ServiceIntervals) -> pl.DataFr
     -------
     polars.DataFrame
         By row and time: ``job_id`` (Int64), ``row`` (UInt32), ``start_time``, ``end_time``, ``work_start``
-        and ``work_end`` (Float64, s; null where that is to come), ``work`` (Float64, units of work, without
-        what overheads add; null where it was not done).
+        and ``work_end`` (Float64, s; null if still to come), ``work`` (Float64, units of work, without what
+        overheads add; null if it was not done).
     """
     outcome, done = run.outcome, done_in_runs(rates_of(run), runs)
     is_last = np.isnan(runs.saved)
@@ -87,7 +87,7 @@ def service_intervals_table(run: ServedRun, runs: ServiceIntervals) -> pl.DataFr
 
 
 def _without_overhead(table: pl.DataFrame, required: Floats) -> pl.Series:
-    """Return the work of each interval; what jobs keep beyond their work are overheads of execution."""
+    """Compute the work of each interval; what jobs keep beyond their work are overheads of execution."""
     at_most = pl.lit(pl.Series(required[table["row"].to_numpy()]))
     so_far = pl.col("work").cum_sum().over("row")
     before = so_far - pl.col("work")

@@ -1,4 +1,4 @@
-"""A result for people, in a page of text."""
+"""The summary of a result, in a page of text."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def page(
     Parameters
     ----------
     facts
-        What was run: names and texts, a line each.
+        Names and texts that describe the inputs of the run, a line each.
     metrics
-        Every aggregate, as `batchlab.metrics.overview` gives them.
+        All aggregates, as `batchlab.metrics.overview` returns them.
     elapsed
-        How long the simulation took, seconds.
+        The duration of the simulation, in seconds.
     warnings
-        As `batchlab.result.warnings.warnings_of` gives them; a line each.
+        The lines of `batchlab.result.warnings.warnings_of`.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def blocks(
     elapsed: float | None = None,
     warnings: Iterable[str] = (),
 ) -> list[Block]:
-    """Give what `page` writes, for a terminal of some width."""
+    """Return the blocks of `page`, for a terminal of some width."""
     found: list[Block] = [
         Facts([*facts, *(("warning", text) for text in warnings)]),
         Facts([*_what_became(metrics, elapsed)]),
@@ -98,7 +98,7 @@ def result_card(
     elapsed: float | None,
     warnings: Iterable[str],
 ) -> Html:
-    """Write what `page` writes for a notebook."""
+    """Write the contents of `page` for a notebook."""
     from batchlab.markup import card  # noqa: PLC0415  # for notebooks only
 
     notes = (("warning", text) for text in warnings)
@@ -109,7 +109,7 @@ def result_card(
 
 
 def compare(runs: Iterable[tuple[str, Mapping[str, object]]]) -> Table:
-    """Write one line per run, to set policies side by side.
+    """Write one line per run, to compare policies.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def compare(runs: Iterable[tuple[str, Mapping[str, object]]]) -> Table:
 def what_was_run(
     workload: Workload, system: System, policy: Policy, options: RunOptions
 ) -> Iterable[tuple[str, str]]:
-    """Tell the workload, what its reader changed, and how it was run.
+    """Describe the workload, the changes by its reader, and how it was run.
 
     Yields
     ------
@@ -158,13 +158,13 @@ def what_was_run(
 
 
 def from_outside(events: EventStream, applied: npt.NDArray[np.bool_] | None) -> tuple[str, str]:
-    """Tell how many events came from outside, and how many of them changed something."""
+    """Describe how many external events there were, and how many of them changed something."""
     changed = 0 if applied is None else int(applied.sum())
     return "events", f"{len(events):,} from outside, of which {changed:,} changed something"
 
 
 def how_it_was_run(system: System, policy: Policy, options: RunOptions) -> Iterable[tuple[str, str]]:
-    """Tell the system, the policy, and the options that are not the usual ones.
+    """Describe the system, the policy, and the options that differ from their defaults.
 
     Yields
     ------
@@ -188,7 +188,7 @@ def how_it_was_run(system: System, policy: Policy, options: RunOptions) -> Itera
 
 
 def submitted(jobs: int, period: float) -> str:
-    """Say how many jobs were submitted over how many seconds."""
+    """Describe how many jobs were submitted in how many seconds."""
     return f"{_plural(jobs, 'job')} submitted over {format_duration(period)}"
 
 
@@ -200,7 +200,7 @@ def _workload(jobs: pl.DataFrame) -> str:
 
 
 def _what_became(metrics: Mapping[str, object], elapsed: float | None) -> Iterable[tuple[str, str]]:
-    """Tell the aggregates that are one number each, and how long the simulation took (s)."""
+    """Describe the aggregates that are one number each, and the duration of the simulation (s)."""
     yield from _aggregates(metrics)
     if elapsed is not None:
         yield "simulated in", format_duration(elapsed)
@@ -238,7 +238,7 @@ def _interrupted(cut_short: Mapping[str, float | None]) -> str:
 
 
 def _rates(rates: Mapping[str, Mapping[str, object]]) -> Iterable[tuple[str, str]]:
-    """Tell the rates of each control; what it controls, where that is not all nodes."""
+    """Describe the rates of each control, with its node groups if it does not control all nodes."""
     for groups, each in rates.items():
         mean, share = cast("float | None", each["mean"]), _of(each, "share")
         parts = [f"{_number(mean)} on average", _plural(cast("int", each["switches"]), "switch", "switches")]
@@ -295,7 +295,7 @@ def _energy(energy: Mapping[str, float | None]) -> str:
 
 
 def _statistics(metrics: Mapping[str, object]) -> list[tuple[str, ...]]:
-    """Give the statistics of waits and slowdowns as rows of text, the first their names; or none."""
+    """Return the statistics of waits and slowdowns as rows of text, with their names first; or no rows."""
     if all(_of(metrics, name)["mean"] is None for name in _DURATIONS):
         return []
     rows: list[tuple[str, ...]] = [("", *_STATISTICS)]
@@ -307,7 +307,7 @@ def _statistics(metrics: Mapping[str, object]) -> list[tuple[str, ...]]:
 
 
 def _beside_log(near: Mapping[str, Any]) -> Table:
-    """Write the measures of the log beside those of the simulation, of the jobs that ran in both."""
+    """Compare the measures of the log with those of the simulation, for the jobs that ran in both."""
     both = near, near["simulated"]
     rows: list[tuple[str, ...]] = [(f"{_plural(near['jobs'], 'job')} of the log", "in the log", "simulated")]
     for title, name, statistic, write in _NEAR:

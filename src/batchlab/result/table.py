@@ -1,4 +1,4 @@
-"""The tables of a result, put together from the workload and the kernel's flat columns."""
+"""The tables of a result, computed from the workload and the kernel's flat columns."""
 
 from __future__ import annotations
 
@@ -90,29 +90,29 @@ _STATES = pl.Series("state", JOB_STATES, dtype=pl.Enum(JOB_STATES))
 def jobs_table(
     workload: Workload, system: System, outcome: Outcome, observed: pl.DataFrame | None = None
 ) -> pl.DataFrame:
-    """Put together the table of jobs, all but their nodes.
+    """Make the table of jobs, without their nodes.
 
     Parameters
     ----------
     workload, system
-        What was simulated, and on what.
+        The inputs of the simulation.
     outcome
-        What became of each job.
+        The outcome of the run.
     observed
-        What observers observed of each job.
+        The observed values of each job.
 
     Returns
     -------
     polars.DataFrame
         One row per job, in the workload's order: ``job_id``, ``state`` (Enum), ``submit_time``,
-        ``start_time`` and ``end_time`` (s; null where there is none), ``run_time`` (s; of an
-        application by its own clock), ``requested_time`` (s), ``tasks``, ``reason`` (Enum; why it was
-        rejected, or why it waits; null where it started), ``allocated_<resource>`` (Int64) for each of the
-        system's resources, on a system with queues ``assigned_queue`` and with partitions
-        ``allocated_partition`` (String; in which it waited, and in which it ran), where jobs have overheads
-        ``launch_time`` and ``completion_time`` (s; of its latest run, null where it has not started), then
-        what was observed, then the workload's other columns, such as ``time_limit`` (s, as events left it).
-        One of those that has the name of a column of the result is given the prefix ``logged_``.
+        ``start_time`` and ``end_time`` (s; null if there is none), ``run_time`` (s; of an application by its
+        own clock), ``requested_time`` (s), ``tasks``, ``reason`` (Enum; why it was rejected, or why it waits;
+        null if it started), ``allocated_<resource>`` (Int64) for each of the system's resources, on a system
+        with queues ``assigned_queue`` and with partitions ``allocated_partition`` (String; in which it
+        waited, and in which it ran), if jobs have overheads ``launch_time`` and ``completion_time`` (s; of
+        its latest run, null if it has not started), then the observed values, then the workload's other
+        columns, such as ``time_limit`` (s, as changed by events). If one of those has the name of a column of
+        the result, it gets the prefix ``logged_``.
     """
     jobs = workload.jobs
     columns = [
@@ -145,7 +145,7 @@ def jobs_table(
 
 
 def _reasons(system: System, outcome: Outcome) -> pl.Series:
-    """Give why each job was rejected, or waits where it never started."""
+    """Return why each job was rejected, or why it waits if it never started."""
     waiting = waiting_reasons(system.limits)
     every = pl.Enum(list(dict.fromkeys((*REJECTION_REASONS, *waiting))))
     names = pl.Series("reason", (None, *REJECTION_REASONS, *waiting), dtype=every)
@@ -158,7 +158,7 @@ def _reasons(system: System, outcome: Outcome) -> pl.Series:
 
 
 def _queues(workload: Workload, system: System, outcome: Outcome) -> list[pl.Series]:
-    """Give the queue that each job waited in and the partition that it ran in, on a system that has some."""
+    """Return the queue and the partition of each job, if the system has queues or partitions."""
     routed = routes(workload, system)
     if routed is None:
         return []
@@ -172,7 +172,7 @@ def _queues(workload: Workload, system: System, outcome: Outcome) -> list[pl.Ser
 
 
 def _overheads(outcome: Outcome) -> list[pl.Series]:
-    """Give how long each job that started was launched and completed, where that takes time."""
+    """Return the launch and completion times of each job that started, if there are overheads."""
     times = {"launch_time": outcome.launch_time, "completion_time": outcome.completion_time}
     has_started = ~np.isnan(outcome.start_time)
     return [
@@ -185,13 +185,13 @@ def _overheads(outcome: Outcome) -> list[pl.Series]:
 def _named(
     column: str, parts: Sequence[Partition] | Sequence[JobQueue], places: npt.NDArray[np.int32]
 ) -> pl.Series:
-    """Give the names of parts by their places; null for -1."""
+    """Return the names of parts by their numbers; null for -1."""
     names = pl.Series(column, [*(part.name for part in parts), None], dtype=pl.String)
     return names.gather(np.where(places < 0, len(parts), places))
 
 
 def _run_times(given: pl.Series, outcome: Outcome) -> pl.Series:
-    """Return the run times as given, or as the applications of jobs took by their own clocks (S1)."""
+    """Return the run times as given, or for jobs with applications by the clocks of these (S1)."""
     if not given.has_nulls():
         return given
     lasted = outcome.end_time - outcome.start_time
@@ -204,23 +204,23 @@ def _run_times(given: pl.Series, outcome: Outcome) -> pl.Series:
 
 
 def node_lists(outcome: Outcome) -> pl.Series:
-    """Give every job its list of nodes.
+    """Return the list of nodes of every job.
 
     Returns
     -------
     polars.Series
-        ``nodes``, List(UInt32): one list per row of the workload, empty where the job did not run.
+        ``nodes``, List(UInt32): one list per row of the workload, empty if the job did not run.
     """
     return _lists(outcome.placement_offsets, outcome.placement_nodes)
 
 
 def with_nodes(jobs: pl.DataFrame, nodes: pl.Series) -> pl.DataFrame:
-    """Put the nodes of all jobs where the table has them."""
+    """Insert the nodes of all jobs at their position in the table."""
     return jobs.clone().insert_column(jobs.columns.index("tasks") + 1, nodes)
 
 
 def node_texts(outcome: Outcome) -> pl.Series:
-    """Give every job its nodes as files have them: ``nodes``, ranges as ``0-3,7``, null where it has none."""
+    """Return the nodes of every job as text: ``nodes``, ranges as ``0-3,7``, null if it has none."""
     texts = _kernel.node_ranges(outcome.range_offsets, outcome.range_first, outcome.range_count)
     return pl.Series("nodes", [text or None for text in texts], dtype=pl.String)
 
@@ -235,7 +235,7 @@ def _lists(offsets: npt.NDArray[np.int64], nodes: npt.NDArray[np.uint32]) -> pl.
 
 
 def placements_table(workload: Workload, outcome: Outcome) -> pl.DataFrame:
-    """List what each job had on each of its nodes.
+    """List the tasks of each job on each of its nodes.
 
     Returns
     -------
@@ -257,7 +257,7 @@ def interruptions_table(workload: Workload, system: System, outcome: Outcome) ->
     Returns
     -------
     polars.DataFrame
-        As they happened: ``job_id`` (Int64), ``row`` (UInt32), ``start_time``, ``end_time`` and ``saved``
+        In order of time: ``job_id`` (Int64), ``row`` (UInt32), ``start_time``, ``end_time`` and ``saved``
         (Float64, s), ``nodes`` (List(UInt32)), ``allocated_<resource>`` (Int64).
     """
     log = outcome.interruptions or _NO_INTERRUPTIONS
@@ -266,24 +266,24 @@ def interruptions_table(workload: Workload, system: System, outcome: Outcome) ->
 
 
 def resizes_table(workload: Workload, system: System, outcome: Outcome) -> pl.DataFrame:
-    """List what running jobs had before they were resized.
+    """List what running jobs held before they were resized.
 
     Returns
     -------
     polars.DataFrame
-        As it happened: ``job_id`` (Int64), ``row`` (UInt32), ``start_time`` (since when) and ``end_time``
+        In order of time: ``job_id`` (Int64), ``row`` (UInt32), ``start_time`` (since when) and ``end_time``
         (Float64, s), ``nodes`` (List(UInt32)), ``allocated_<resource>`` (Int64).
     """
     return _stretches(workload, system, outcome.resizes or _NO_INTERRUPTIONS)
 
 
 def allocations_table(workload: Workload, system: System, outcome: Outcome) -> pl.DataFrame:
-    """List which job had which nodes when: a row for each time that a job kept the same nodes.
+    """List the nodes of jobs over time: a row for each interval in which a job kept the same nodes.
 
     Returns
     -------
     polars.DataFrame
-        By row and time: the columns of `resizes_table`, and ``end_time`` null where a job still runs.
+        By row and time: the columns of `resizes_table`, with ``end_time`` null if a job still runs.
     """
     rows = np.flatnonzero(~np.isnan(outcome.start_time)).astype(np.uint32)
     last = pl.DataFrame(
@@ -304,24 +304,24 @@ def allocations_table(workload: Workload, system: System, outcome: Outcome) -> p
 
 
 def since(outcome: Outcome) -> npt.NDArray[np.float64]:
-    """Tell since when each job has had its last nodes.
+    """Return since when each job has had its last nodes.
 
     Returns
     -------
     ndarray
-        float64, shape (rows,), seconds; NaN where it never had any.
+        float64, shape (rows,), seconds; NaN if it never had any.
     """
     begins = outcome.start_time
     if outcome.resizes is None or not len(outcome.resizes["row"]):
         return begins
     begins = begins.copy()
-    # A resize before an interruption does not count for the run that followed.
+    # A resize before an interruption does not affect the next run.
     np.fmax.at(begins, outcome.resizes["row"], outcome.resizes["end_time"])
     return np.where(np.isnan(outcome.start_time), np.nan, begins)
 
 
 def cut_since(outcome: Outcome) -> npt.NDArray[np.float64]:
-    """Tell since when each run that was cut short had had its last nodes.
+    """Return since when each run that was cut short had had its last nodes.
 
     Returns
     -------
@@ -333,7 +333,7 @@ def cut_since(outcome: Outcome) -> npt.NDArray[np.float64]:
         return log["start_time"]
     ends = pl.DataFrame({"row": log["row"], "start_time": log["start_time"], "until": log["end_time"]})
     changes = pl.DataFrame({name: resizes[name] for name in ("row", "start_time", "end_time")})
-    # What ended where the run ended may be of the next run; what began before is of this one, or earlier.
+    # A resize that began where the run ended may be of the next run; one that began earlier is not.
     latest = (
         ends.with_row_index("place")
         .sort("until", maintain_order=True)
@@ -370,13 +370,13 @@ def _amounts(system: System, held: npt.NDArray[np.int64]) -> list[pl.Series]:
 
 
 def reasons_table(workload: Workload, system: System, outcome: Outcome) -> pl.DataFrame:
-    """List why jobs waited when.
+    """List the reasons for which jobs waited.
 
     Returns
     -------
     polars.DataFrame
         By row and time: ``job_id`` (Int64), ``row`` (UInt32), ``reason`` (String), ``start_time`` and
-        ``end_time`` (Float64, s; null where the job still waits).
+        ``end_time`` (Float64, s; null if the job still waits).
 
     Raises
     ------
@@ -404,8 +404,8 @@ def task_times_table(workload: Workload, system: System, outcome: Outcome) -> pl
     Returns
     -------
     polars.DataFrame
-        As they ended: ``job_id`` (Int64), ``row`` and ``node`` (UInt32), ``task`` (String), ``start_time``
-        and ``end_time`` (Float64, s).
+        In order of their ends: ``job_id`` (Int64), ``row`` and ``node`` (UInt32), ``task`` (String),
+        ``start_time`` and ``end_time`` (Float64, s).
 
     Raises
     ------
@@ -433,7 +433,7 @@ def task_times_table(workload: Workload, system: System, outcome: Outcome) -> pl
 
 
 def dispatch_table(passes: Mapping[str, npt.NDArray[np.generic]]) -> pl.DataFrame:
-    """List what each scheduling pass cost.
+    """List the costs of each scheduling pass.
 
     Parameters
     ----------
@@ -446,7 +446,7 @@ def dispatch_table(passes: Mapping[str, npt.NDArray[np.generic]]) -> pl.DataFram
         One row per pass; see `Result.dispatch`.
     """
     table = pl.DataFrame({name: passes[name] for name in PASS_COLUMNS})
-    # Zero bytes are none: the system does not tell.
+    # Zero bytes mean that the operating system does not report the memory.
     return table.with_columns(pl.col("memory").replace(0, None))
 
 

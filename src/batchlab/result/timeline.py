@@ -1,4 +1,4 @@
-"""The state of queue and machine over time, derived from the table of jobs alone."""
+"""The state of queue and machine over time, computed from the table of jobs alone."""
 
 import numpy as np
 import numpy.typing as npt
@@ -15,27 +15,27 @@ def timeline(
     interruptions: pl.DataFrame | None = None,
     resizes: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """Tell queue length, running jobs and use of every resource at each instant at which something happens.
+    """List queue length, running jobs and use of every resource at each instant with an event.
 
     Parameters
     ----------
     jobs
         A table like `Result.jobs`.
     system
-        The machine they ran on.
+        The machine on which they ran.
     interruptions
-        A table like `Result.interruptions`: runs that were cut short hold what they held, and their jobs wait
-        before and after them.
+        A table like `Result.interruptions`: runs that were cut short hold their resources, and their jobs
+        wait before and after them.
     resizes
-        A table like `Result.resizes`: what jobs had before they were resized.
+        A table like `Result.resizes`: what jobs held before they were resized.
 
     Returns
     -------
     polars.DataFrame
         One row per instant with a submission, start, end or resize of a run, in order of time: ``time`` (s),
         ``queued`` and ``running`` (jobs), then for each resource ``used_<resource>`` (amount) and
-        ``utilisation_<resource>`` (its share of the capacity; null where there is no capacity). Values are
-        those after the instant, and hold until the next. Rejected jobs are not in it.
+        ``utilisation_<resource>`` (its share of the capacity; null if there is no capacity). Values are
+        those after the instant, and hold until the next. Rejected jobs are ignored.
     """
     used = {name: pl.col(f"allocated_{name}") for name in system.resources}
     table = steps(jobs, used, interruptions, resizes)
@@ -51,18 +51,18 @@ def steps(
     interruptions: pl.DataFrame | None = None,
     resizes: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """Add up what submissions, starts and ends change, instant by instant.
+    """Add up the changes by submissions, starts and ends, instant by instant.
 
     Parameters
     ----------
     jobs
         A table like `Result.jobs`.
     amounts
-        By resource, what each job asks for while it waits, and has while it runs.
+        By resource, the amount that each job asks for while it waits, and has while it runs.
     interruptions
-        Runs that were cut short; what they had is in their ``allocated_<resource>``.
+        Runs that were cut short; their amounts are in ``allocated_<resource>``.
     resizes
-        What jobs had before they were resized, likewise.
+        What jobs held before they were resized, in the same columns.
 
     Returns
     -------
@@ -100,12 +100,12 @@ def steps(
 
 
 def demands(jobs: pl.DataFrame, system: System) -> dict[str, pl.Expr]:
-    """Tell what each job asks for in all, by resource: what it was given, or would be."""
+    """Return the total that each job asks for, by resource: what it was allocated, or would be."""
     return {name: _demand(jobs, name, system) for name in system.resources}
 
 
 _Kinds = list[tuple[int, int, int, int]]
-# What events change: how many jobs wait, how many run, what is waited for, what is held.
+# The changes by events: of jobs that wait, jobs that run, amounts waited for, amounts held.
 _COMES, _STARTS, _ENDS, _LEAVES = (1, 0, 1, 0), (-1, 1, -1, 1), (0, -1, 0, -1), (-1, 0, -1, 0)
 _TAKES = (0, 1, 0, 1)
 _HOLDS, _DROPS = (0, 0, 0, 1), (0, 0, 0, -1)
@@ -136,7 +136,7 @@ def _events(jobs: pl.DataFrame, amounts: dict[str, pl.Expr]) -> tuple[list[pl.Da
 def _cut_short(
     jobs: pl.DataFrame, amounts: dict[str, pl.Expr], interruptions: pl.DataFrame
 ) -> tuple[list[pl.DataFrame], _Kinds]:
-    """List begins and ends of runs that were cut short: what was asked for waits, what they had is used."""
+    """List starts and ends of runs that were cut short, with the amounts asked for and those held."""
     asked = jobs.select(amount.alias(f"amount_{name}") for name, amount in amounts.items())
     asked = asked[interruptions["row"]] if amounts else pl.DataFrame()
     had = interruptions.select(pl.col(f"allocated_{name}").alias(f"amount_{name}") for name in amounts)
@@ -154,13 +154,13 @@ def _resized(
     interruptions: pl.DataFrame | None,
     resizes: pl.DataFrame,
 ) -> tuple[list[pl.DataFrame], _Kinds]:
-    """List by how much what was held differs from the end of the run, and what was waited for likewise.
+    """List how amounts held and waited for differ from those at the end of the run.
 
-    A job that grew while it ran did not wait for what it had in the end, but for what it started with.
+    A job that grew while it ran did not wait for its final amount, but for that with which it started.
     """
     wrong = corrections(jobs, amounts, interruptions, resizes)
     more = [f"amount_{name}" for name in amounts]
-    # A job waits for its last run; what it had first of that is the first that is listed of it.
+    # The amount that a job waits for is the first one of its last run.
     last = jobs["start_time"].gather(wrong["row"])
     first = wrong.filter((pl.col("began") == last) & (pl.col("start_time") == last))
     first = first.unique("row", keep="first", maintain_order=True)
@@ -184,22 +184,22 @@ def corrections(
     interruptions: pl.DataFrame | None,
     resizes: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Tell how much more jobs had, before they were resized, than at the end of that run.
+    """Compute how much more jobs held, before they were resized, than at the end of that run.
 
     Parameters
     ----------
     jobs
         A table like `Result.jobs`.
     amounts
-        By resource, what each job had at the end of its last run.
+        By resource, the amount that each job held at the end of its last run.
     interruptions, resizes
         Tables like those of `Result`.
 
     Returns
     -------
     polars.DataFrame
-        One row per resize: ``row``, ``began`` and ``ended`` (s) of the run, null where it goes on;
-        ``start_time``, ``end_time`` (s), and ``amount_<resource>`` (Int64; negative where it had less).
+        One row per resize: ``row``, ``began`` and ``ended`` (s) of the run, null if it goes on;
+        ``start_time``, ``end_time`` (s), and ``amount_<resource>`` (Int64; negative if it held less).
     """
     own = jobs.select(
         pl.int_range(pl.len(), dtype=pl.UInt32).alias("row"),
@@ -214,7 +214,7 @@ def corrections(
             "row", pl.col("start_time").alias("began"), pl.col("end_time").alias("ended"), *had
         )
         runs.insert(0, cut)
-    # Of runs that began at one instant all but the last took no time.
+    # Of runs that began at one instant all except the last took no time.
     of_runs = pl.concat(runs).sort("began", maintain_order=True)
     before = resizes.sort("start_time", maintain_order=True).join_asof(
         of_runs, left_on="start_time", right_on="began", by="row", coalesce=False, check_sortedness=False
@@ -235,7 +235,7 @@ def _changes(events: list[pl.DataFrame], by_kind: tuple[int, ...]) -> npt.NDArra
 
 
 def _demand(jobs: pl.DataFrame, resource: str, system: System) -> pl.Expr:
-    # A job that has not started holds nothing yet: its demand is what its tasks ask for.
+    # A job that has not started holds nothing yet: its demand is the request of its tasks.
     processor = {} if "core" in jobs.columns else system.equivalence
     per_task = pl.col(resource) if resource in jobs.columns else pl.lit(processor.get(resource, 0))
     asked = (pl.col("tasks") * per_task).cast(pl.Int64)
@@ -252,12 +252,12 @@ def before_resizes(
     interruptions: pl.DataFrame | None,
     resizes: pl.DataFrame | None,
 ) -> pl.DataFrame:
-    """Sum up how much more of each resource jobs held before they were resized than afterwards, over time."""
+    """Integrate over time how much more of each resource jobs held before resizes than afterwards."""
     names = [f"allocated_{name}" for name in system.resources]
     if resizes is None or resizes.is_empty():
         return pl.DataFrame({name: [0.0] for name in names})
     amounts = {name: pl.col(f"allocated_{name}") for name in system.resources}
-    # A run that has not ended does not count, nor does what it had before.
+    # A run that has not ended does not count, and neither do its resizes.
     wrong = corrections(jobs, amounts, interruptions, resizes).filter(pl.col("ended").is_not_null())
     held = pl.col("end_time") - pl.col("start_time")
     sums = ((pl.col(f"amount_{name}") * held).sum().alias(f"allocated_{name}") for name in system.resources)

@@ -1,4 +1,4 @@
-"""What jobs sent, and what was taken of links, as tables."""
+"""Tables of the messages of jobs and of the use of links."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _SENT = {
 
 
 def messages_table(workload: Workload, outcome: Outcome) -> pl.DataFrame:
-    """List what jobs sent, by class; see `Result.messages`.
+    """List the messages of jobs, by class; see `Result.messages`.
 
     Returns
     -------
     polars.DataFrame
         By row and class: ``job_id`` (Int64), ``row`` (UInt32), ``class`` (String), ``messages`` (UInt64),
-        ``bytes``, ``mean_hops`` (Float64), ``max_hops`` (UInt32), ``hop_bytes`` (Float64). Empty where no job
-        carries an application.
+        ``bytes``, ``mean_hops`` (Float64), ``max_hops`` (UInt32), ``hop_bytes`` (Float64). Empty if no job
+        has an application.
     """
     counted = outcome.messages
     if counted is None:
@@ -55,18 +55,18 @@ def messages_table(workload: Workload, outcome: Outcome) -> pl.DataFrame:
 
 
 def links_table(workload: Workload, system: System, outcome: Outcome) -> pl.DataFrame:
-    """List what was taken of each link; see `Result.links`.
+    """List the use of each link; see `Result.links`.
 
     Parameters
     ----------
     workload, system, outcome
-        The jobs, from whose first submission on means are taken, the machine, and what was recorded.
+        The jobs (means begin at the first submission), the machine, and the outcome of the run.
 
     Returns
     -------
     polars.DataFrame
         In the platform's order: ``link`` (String), ``bandwidth``, ``bytes``, ``mean_load``, ``peak_load``,
-        ``busy_time``, ``congested_time`` (Float64); zeros where no job carries an application.
+        ``busy_time``, ``congested_time`` (Float64); zeros if no job has an application.
     """
     platform: Platform = system.platform  # type: ignore[assignment]  # else nothing was counted
     span = outcome.now - workload.first_submission
@@ -89,7 +89,7 @@ def links_table(workload: Workload, system: System, outcome: Outcome) -> pl.Data
 
 
 def overview(messages: pl.DataFrame, links: pl.DataFrame) -> dict[str, object]:
-    """Sum up what was sent, and how full links were.
+    """Summarise the messages, and the utilisation of links.
 
     Parameters
     ----------
@@ -100,10 +100,10 @@ def overview(messages: pl.DataFrame, links: pl.DataFrame) -> dict[str, object]:
     -------
     dict
         ``messages``: ``jobs`` that sent any, ``messages``, ``bytes``, ``mean_hops``, ``max_hops`` (None
-        without messages) and ``hop_bytes``, the same but ``jobs`` for each class in ``classes``;
-        ``links``: ``used`` (their number), ``mean_utilisation`` and
-        ``peak_utilisation`` (shares of the bandwidth, of the links where they are greatest) and
-        ``congested_time`` (s, of the link where it is longest).
+        without messages) and ``hop_bytes``, the same without ``jobs`` for each class in ``classes``;
+        ``links``: ``used`` (their number), ``mean_utilisation`` and ``peak_utilisation`` (shares of the
+        bandwidth, each of the link with the highest) and ``congested_time`` (s, of the link with the
+        longest).
     """
     of_load = links.filter(pl.col("bandwidth") > 0)
     most = of_load.select(pl.col("mean_load", "peak_load") / pl.col("bandwidth")).max()

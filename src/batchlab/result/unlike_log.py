@@ -19,7 +19,7 @@ BEGINNING = "the simulated mean wait"
 """How the line of `unlike_log` begins."""
 
 _FAR = 2.0
-# Logs have whole seconds, and so have their waits.
+# Logs have whole seconds, and so do their waits.
 _LEAST_DIFFERENCE = 1.0
 _MOST_WITHOUT_LIMITS = 0.5
 _FEWEST_LEFT_OUT = 0.01
@@ -27,18 +27,18 @@ _FEWEST_LEFT_OUT = 0.01
 
 @dataclass(frozen=True)
 class LogFacts:
-    """What of a log bears on how near a simulation is to it.
+    """The facts of a log that matter for how near a simulation is to it.
 
     Attributes
     ----------
     read
-        How many jobs the log has.
+        The number of jobs in the log.
     without_limit
-        Of how many jobs that were kept the time limit is not known to be above the run time.
+        The number of kept jobs whose time limit is not known to be above the run time.
     kept
-        How many jobs were kept.
+        The number of jobs that were kept.
     memory_left
-        Whether jobs asked for memory that the simulation does not take.
+        True if jobs asked for memory that the simulation ignores.
     """
 
     read: int
@@ -50,22 +50,22 @@ class LogFacts:
 def unlike_log(
     near: Mapping[str, Any], facts: Callable[[], LogFacts], system: System, policy: Policy
 ) -> Iterator[str]:
-    """Name the likely reasons where the simulated mean wait is far from the log's.
+    """Name the likely reasons if the simulated mean wait is far from that in the log.
 
     Parameters
     ----------
     near
-        What `overview` has of the log.
+        The part ``log`` of `overview`.
     facts
-        Gives what of the log bears on it; called if the means are far from each other.
+        Returns the facts of the log; called if the means are far from each other.
     system, policy
         The machine and the policy of the simulation.
 
     Yields
     ------
     str
-        One line for people if the simulated mean wait is less than half or more than twice the log's; none
-        otherwise, and where they are less than a second apart.
+        One line if the simulated mean wait is less than half or more than twice the log's; none otherwise, or
+        if they are less than a second apart.
     """
     log, simulated = near["wait"]["mean"], near["simulated"]["wait"]["mean"]
     if abs(log - simulated) <= _LEAST_DIFFERENCE or log / _FAR <= simulated <= log * _FAR:

@@ -1,8 +1,8 @@
-"""What an input, a system, a policy and the options of a run do not use of each other, a line each.
+"""Warnings of what an input, a system, a policy and the options of a run do not use of each other.
 
-Each part is checked by itself when it is made. Only a run knows that a column needs partitions, or a limit
-needs users, and that these are missing. Such a run is not refused: logs have many columns, and systems are
-run under several policies. Its warnings say what is left out.
+Each part is checked by itself when it is made. Only in a run is it known that a column needs partitions, or
+a limit needs users, and that these are missing. Such a run is not refused: logs have many columns, and
+systems are run under several policies. The warnings say what is ignored.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = ["ignored_requests", "unused"]
 
 _NEAR = 0.8
 _SIZES = ("moldable", "malleable", "adaptive")
-# The columns that a run reads, and some that only look like them.
+# The columns that a run reads, and some whose names are only similar to them.
 _READ = (
     *("job_id", "submit_time", "run_time", "requested_time", "tasks", "tasks_per_node", "exclusive"),
     *("core", "mem", "gpu", "arguments", "app_name", "requeue", "score", "priority", "time_limit"),
@@ -81,7 +81,7 @@ _SIZES_OF_JOBS = ("tasks_min", "tasks_max")
 _MEMORY = "requested_memory"
 # A column of jobs of accounting logs.
 _OF_A_LOG = "logged_id"
-# Where the names in a column of the jobs are those of a part of the system.
+# The parts of the system with which the names in a column of the jobs agree.
 _PARTS: dict[Attribute, str] = {
     "partition": "partitions",
     "queue": "queues",
@@ -94,7 +94,7 @@ _PARTS: dict[Attribute, str] = {
 def unused(
     workload: Workload, system: System, outcome: Outcome, events: EventStream | None, how: Run
 ) -> Iterator[str]:
-    """Find what the parts of a run do not use of each other.
+    """Yield a warning for each part of a run that is not used.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def unused(
 
 
 def _near_misses(jobs: pl.DataFrame, resources: tuple[str, ...]) -> Iterator[str]:
-    """Find columns whose names are nearly those of columns that are read."""
+    """Find columns whose names are similar to those of columns that are read."""
     for name in jobs.columns:
         if name not in (*_READ, *_OTHERS, *resources):
             meant = nearest(name, (*_READ, *resources), _NEAR)
@@ -133,7 +133,7 @@ def _near_misses(jobs: pl.DataFrame, resources: tuple[str, ...]) -> Iterator[str
 
 
 def ignored_requests(workload: Workload, system: System) -> Iterator[str]:
-    """Find resources of the system of which a log says something that is not used, or says nothing.
+    """Find resources of the system whose requests in the log are ignored, or are missing.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def ignored_requests(workload: Workload, system: System) -> Iterator[str]:
 
 
 def _unused_columns(jobs: pl.DataFrame, system: System) -> Iterator[str]:
-    """Find columns of names for which the system has no part."""
+    """Find columns with names for which the system has no part."""
     counted: set[str] = {column for limit in system.limits for column in limit.per}
     conditions = [limit.applies_to for limit in system.limits]
     conditions += [each.admits for each in system.partitions]
@@ -207,7 +207,7 @@ def _of_applications(
         return
     rule = "no job runs an application"
     found = [name for name in _OF_APPLICATIONS if has_values(jobs, (name,))]
-    # Jobs of one size say nothing more by these.
+    # If all jobs have one size, these columns add nothing.
     found += [name for name in _SIZES_OF_JOBS if name in jobs.columns and (jobs[name] != jobs["tasks"]).any()]
     found += ["job_type"] if kinds.height else []
     if found:
@@ -218,7 +218,7 @@ def _of_applications(
 
 
 def _odd_events(events: EventStream) -> Iterator[str]:
-    """Find keys of external events that nothing reads, and times before the origin."""
+    """Find keys of external events that are not read, and times before the origin."""
     kinds = [kind for kind in EXTERNAL_EVENTS if kind != "submit"]
     table = events.table.filter(pl.col("event").is_in(kinds))
     read = (*EVENT_KEYS, *SUBJECT_KEYS)

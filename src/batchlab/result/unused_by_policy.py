@@ -1,4 +1,4 @@
-"""What a policy and the options do not use of a system, a line each; without tables of jobs."""
+"""Warnings of what a policy and the options do not use of a system; without tables of jobs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHOWN = 3
 
 
 def unused_by_policy(system: System, policy: Policy, options: RunOptions) -> Iterator[str]:
-    """Name the parts of a system that a policy and the options do not use, and options without their part.
+    """Yield a warning for each part of a system that is not used, and for options without their part.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def unused_by_policy(system: System, policy: Policy, options: RunOptions) -> Ite
 
 
 def _of_slurm(system: System, policy: Policy) -> Iterator[str]:
-    """Find what only the policy slurm goes by."""
+    """Find parts that only the policy slurm uses."""
     if policy.slurm is not None:
         return
     rule = "only the policy slurm goes by it"
@@ -57,7 +57,7 @@ def _of_slurm(system: System, policy: Policy) -> Iterator[str]:
 
 
 def _of_orders(system: System, policy: Policy) -> Iterator[str]:
-    """Find priorities that the order of a policy does not go by."""
+    """Find priorities that the order of a policy ignores."""
     tiers = {each.tier for each in system.partitions}
     if len(tiers) > 1 and _resizes(policy):
         yield f"tier of partitions is not used: {policy} has an order of its own"
@@ -82,7 +82,7 @@ def _of_usage(system: System, policy: Policy, options: RunOptions) -> Iterator[s
     if options.usage or weighs(policy, "fair_share"):
         return
     rule = f"{policy} does not go by usage, which is not recorded either"
-    # Slurm's files always say how usage counts; without accounts nobody expects that it matters.
+    # Slurm's files always define how usage counts; without accounts nobody expects an effect.
     if system.fair_share is not None and (system.accounts or not system.policy):
         yield f"fair_share of the system is not used: {rule}"
         return
@@ -125,7 +125,7 @@ def named(noun: str, names: list[str]) -> str:
 
 
 def never_preempts(policy: Policy) -> bool:
-    """Return whether a policy preempts no job; schedulers of one's own may do so."""
+    """Return whether a policy preempts no job; user-written schedulers may do so."""
     if policy.scheduler is None:
         return policy.backfill in {"conservative", *DISCIPLINES}
     from batchlab.policy.accasim import AccasimEasy  # noqa: PLC0415  # other policies do without

@@ -1,4 +1,4 @@
-"""What goes by users, groups, accounts or other names of jobs, in a run in which no job has such a name."""
+"""Warnings of rules by users, groups, accounts or other names, in a run whose jobs have no such name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BY_USER = ("last_two", "quantile", "recursive_mean")
 
 
 def without_names(jobs: pl.DataFrame, system: System, policy: Policy) -> Iterator[str]:
-    """Find rules of a system and a policy that go by names which no job has.
+    """Yield a warning for each rule of a system and a policy that needs names which no job has.
 
     Parameters
     ----------
@@ -63,12 +63,12 @@ def without_names(jobs: pl.DataFrame, system: System, policy: Policy) -> Iterato
 
 
 def owners(conditions: Conditions) -> list[Attribute]:
-    """Return the names of jobs by which conditions go."""
+    """Return the names of jobs that conditions use."""
     return [name for key, name in _OWNERS.items() if getattr(conditions, key) is not None]
 
 
 def has_values(jobs: pl.DataFrame, names: tuple[str, ...]) -> bool:
-    """Return whether one of the columns is there and says something of a job."""
+    """Return whether one of the columns exists and has a value for a job."""
     for name in names:
         if name in jobs.columns:
             column = jobs[name]

@@ -1,4 +1,4 @@
-"""What accounts and users have used, over time."""
+"""The usage of accounts and users over time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["usage_table"]
 
 
 def usage_table(system: System, outcome: Outcome) -> pl.DataFrame:
-    """Put together what was recorded of usage; see `Result.usage`.
+    """Make the table of usage; see `Result.usage`.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def usage_table(system: System, outcome: Outcome) -> pl.DataFrame:
         )
     nodes = AccountTree(system.accounts).nodes
     time = log["time"]
-    # Of several calculations at one instant, one for each pass, the last one holds.
+    # Of several calculations at one instant, one for each pass, only the last is kept.
     last = np.append(time[1:] != time[:-1], True)[: len(time)]
     count = int(last.sum())
     return pl.DataFrame(

@@ -1,4 +1,4 @@
-"""How much of the platform was used: tables of what was seen at equal intervals."""
+"""The utilisation of the platform: tables of samples at equal intervals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["utilisation_tables"]
 
 
 def utilisation_tables(system: System, outcome: Outcome) -> dict[str, pl.DataFrame]:
-    """Put together what was seen of the platform; see `Result.utilisation`.
+    """Make the tables of samples of the platform; see `Result.utilisation`.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def utilisation_tables(system: System, outcome: Outcome) -> dict[str, pl.DataFra
 
 
 def _storage(platform: Platform, outcome: Outcome, time: npt.NDArray[np.float64]) -> pl.DataFrame:
-    """Give the share of the storage's links that is used, of the link that is used most."""
+    """Compute the utilisation of the storage's links, at each time of the link that is used most."""
     bandwidths = {link.name: link.bandwidth for link in platform.links}
     place = {name: at for at, name in enumerate(outcome.sensing_links)}
 
@@ -68,9 +68,9 @@ def _table(
     values: npt.NDArray[np.float64],
     capacities: Sequence[float],
 ) -> pl.DataFrame:
-    # What has no capacity is never used.
+    # Without capacity the share is 0.
     shares = values / np.maximum(capacities, np.finfo(np.float64).tiny) if len(names) else values
-    # Sums over nothing are -0.
+    # Empty sums are -0.
     shares = shares + 0.0
     columns = [pl.Series(name, np.ascontiguousarray(shares[:, at])) for at, name in enumerate(names)]
     return pl.DataFrame([pl.Series("time", time), *columns])

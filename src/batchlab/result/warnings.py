@@ -1,4 +1,4 @@
-"""What may make the numbers of a run mean something else than its reader thinks, a line each."""
+"""Warnings about a run whose numbers may mean something else than expected, one line each."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ def warnings_of(
     rejected: Mapping[RejectionReason, int],
     jobs: Mapping[str, int],
 ) -> Iterator[str]:
-    """Compare what was run with what was described.
+    """Compare the run with the log's header, and list rejected jobs.
 
     Parameters
     ----------
     header
-        The comments of the log.
+        The header of the log.
     system
-        The machine on which it was run.
+        The machine.
     rejected
-        How many jobs were rejected, by reason.
+        The number of rejected jobs, by reason.
     jobs
-        How many jobs are in which state at the end.
+        The number of jobs in each state at the end.
 
     Yields
     ------
@@ -73,12 +73,12 @@ def warnings_of(
 
 
 def warnings_by(header: Header, system: System, metrics: Mapping[str, Any]) -> Iterator[str]:
-    """Compare what was run with what was described, by the metrics of the run; see `warnings_of`."""
+    """Yield the warnings of `warnings_of`, from the metrics of the run."""
     return warnings_of(header, system, metrics.get("rejected", {}), metrics.get("jobs", {}))
 
 
 def _left_waiting(jobs: Mapping[str, int]) -> Iterator[str]:
-    """Tell of jobs that wait where nothing runs or is to be submitted; else they may well start."""
+    """Warn of waiting jobs if nothing runs or is to be submitted; otherwise they may still start."""
     count = jobs.get("queued", 0)
     if count and not (jobs.get("running", 0) or jobs.get("loaded", 0)):
         waits = "job waits" if count == 1 else "jobs wait"
@@ -93,14 +93,14 @@ def warnings_in(
     events: EventStream | None,
     how: tuple[Policy, RunOptions],
 ) -> Iterator[str]:
-    """Compare a whole run with what was described; see `warnings_of`, `missed_events` and `unused`.
+    """Yield all warnings about a run; see `warnings_of`, `missed_events` and `unused`.
 
     Parameters
     ----------
     workload, system, events, how
-        What was run, and under which policy and options.
+        The inputs of the run, with its policy and options.
     outcome
-        What became of the jobs.
+        The outcome of the run.
 
     Yields
     ------
@@ -118,7 +118,7 @@ def warnings_in(
     yield from warnings_of(
         workload.header,
         system,
-        # What is unknown has a line of its own.
+        # Unknown names have their own line.
         {
             name: count
             for name, count in zip(REJECTION_REASONS, numbers.tolist(), strict=True)
@@ -134,7 +134,7 @@ def warnings_in(
 
 
 def _odd_jobs(workload: Workload) -> Iterator[str]:
-    """Name what of the jobs is unknown to the system, a line in all."""
+    """Name what jobs ask for that is unknown to the system, in one line."""
     from batchlab.workload.unknown import unknown_things  # noqa: PLC0415  # streamed runs do without
 
     counted, rejected = unknown_things(workload)
@@ -168,17 +168,17 @@ def _unknown_time_of_day(header: Header, system: System, options: RunOptions) ->
 
 
 def no_jobs(source: str, read: int, kept: int) -> str:
-    """Say that a workload is empty, and how many jobs were read of its source, and kept."""
+    """Warn that a workload is empty, with the numbers of jobs read and kept."""
     return f"{source} has no jobs ({read:,} read, {kept:,} kept), so that none was run; give another log"
 
 
 def missed_events(events: EventStream, workload: Workload) -> Iterator[str]:
-    """Tell of events that do not apply since the log's reader dropped their jobs.
+    """Warn of events that do not apply because the log's reader dropped their jobs.
 
     Parameters
     ----------
     events, workload
-        What came from outside, and the jobs.
+        The external events, and the jobs.
 
     Yields
     ------

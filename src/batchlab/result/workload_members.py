@@ -20,7 +20,7 @@ _FACTS = ("source", "read", "kept", "unit", "announced", "stopped_at", "unlisted
 
 
 def workload_members(workload: Workload) -> dict[str, Any]:
-    """Give all of a workload but its skeletons, which are functions.
+    """Return a workload as members, without its skeletons, which are functions.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def workload_members(workload: Workload) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``workload``, a document; ``jobs``, their table; ``report/dropped`` and its like, if not empty.
+        ``workload``, a document; ``jobs``, their table; ``report/dropped`` and similar, if not empty.
     """
     report = workload.report
     applications = {
@@ -48,12 +48,12 @@ def workload_members(workload: Workload) -> dict[str, Any]:
 
 
 def workload_of(members: Mapping[str, Any]) -> Workload:
-    """Make a workload of its members.
+    """Make a workload from its members.
 
     Parameters
     ----------
     members
-        As `workload_members` gives them; others are passed over.
+        Those of `workload_members`; others are ignored.
     """
     document = members["workload"]
     tables = {name: members[f"report/{name}"] for name in _TABLES if f"report/{name}" in members}
