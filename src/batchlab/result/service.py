@@ -122,8 +122,8 @@ def preemptions(result: Result) -> pl.Series:
 def energy_budget(result: Result, prices: RatePrices) -> pl.Series:
     """Return the energy of each job in joules: N Σ e(R) τ while it held nodes that were on (9).
 
-    N is the number it held: the number it asked for, or all of its nodes if it is exclusive. The energy of nodes that
-    wake belongs to no job.
+    N is the number of processors held: the number requested, or all of its nodes if the job is exclusive. The
+    energy of nodes that wake belongs to no job.
     """
     run = result.as_served
     held = holdings_of(run)
