@@ -2,6 +2,7 @@
 
 import math
 import sys
+from numbers import Real
 from typing import TypeGuard
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "format_power",
     "format_rate",
     "is_finite",
+    "is_real",
     "is_whole",
     "plain_number",
 ]
@@ -24,6 +26,12 @@ def is_finite(value: object) -> TypeGuard[float]:
     """Return whether a value is a finite float64 number: not a Boolean, infinity, NaN or a larger integer."""
     # math.isfinite raises for integers beyond float64.
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
+def is_real(value: object) -> TypeGuard[float]:
+    """Return whether a value is a finite number of Python or NumPy that float64 has, and no truth value."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    return is_number and bool(abs(value) <= sys.float_info.max)
 
 
 def is_whole(value: object) -> TypeGuard[int]:

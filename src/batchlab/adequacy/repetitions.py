@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["repeat"]
 
+_MOST_RUNS = 1_000_000
+
 
 def repeat(
     workload: Workload,
@@ -51,7 +53,7 @@ def repeat(
     Raises
     ------
     AdequacyError
-        If `seeds` has another type.
+        If `seeds` has another type, or there are more than a million.
 
     Examples
     --------
@@ -64,6 +66,8 @@ def repeat(
     """
     if isinstance(seeds, bool | str) or not isinstance(seeds, int | Iterable):
         raise AdequacyError(f"seeds = {shown(seeds)}; must be a number of runs, or the seeds themselves.")
+    if isinstance(seeds, int) and not 0 <= seeds <= _MOST_RUNS:
+        raise AdequacyError(f"seeds = {shown(seeds)}; must be from 0 to {_MOST_RUNS:,}, the number of runs.")
     given = RunOptions.of(options, arguments, function="repeat()")
     return {
         f"seed {seed}": simulate(workload, system, policy, options=replace(given, seed=seed))

@@ -7,7 +7,6 @@ Any object with a method ``sample(random, count)`` is a distribution, including 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from numbers import Real
 from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
@@ -17,7 +16,7 @@ import numpy.typing as npt
 from batchlab.core.spec import Call, Grammar, Spec, written
 from batchlab.errors import BatchlabError, WorkloadError, shown, suggest
 from batchlab.random_streams import Floats, stream
-from batchlab.units import is_finite
+from batchlab.units import is_finite, is_real
 
 __all__ = [
     "NAMES",
@@ -364,7 +363,10 @@ class Empirical:
     values: Sequence[float] | Floats
 
     def __post_init__(self) -> None:
-        values = np.array(self.values, dtype=np.float64)
+        try:
+            values = np.array(self.values, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            values = np.empty(0)
         if values.ndim != 1 or not values.size or not np.isfinite(values).all():
             raise WorkloadError("values: must be a row of finite numbers, at least one.")
         values.flags.writeable = False
@@ -570,7 +572,7 @@ def _check_finite(kind: str, name: str, value: object) -> None:
 
 
 def _check_positive(kind: str, name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < math.inf:
+    if not (is_real(value) and value > 0):
         raise WorkloadError(f"{kind}: {name} = {shown(value)}; must be a number above 0.")
 
 

@@ -12,6 +12,7 @@ from batchlab.generate.resample import origin
 from batchlab.generate.work import gflops
 from batchlab.random_streams import Floats, Integers
 from batchlab.workload.calendar_time import CalendarTime
+from batchlab.workload.given import check_workload
 from batchlab.workload.workload import Workload
 
 __all__ = ["Comparison", "compare"]
@@ -118,6 +119,7 @@ def compare(
     from scipy.stats import ks_2samp  # noqa: PLC0415  # takes longer to import than most comparisons
 
     for name, workload in (("real", real), ("generated", generated)):
+        check_workload(workload, name)
         if not len(workload):
             raise WorkloadError(f"{name}: has no jobs; nothing can be compared.")
     speeds = performance or {"core": 1.0}

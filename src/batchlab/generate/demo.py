@@ -8,8 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from batchlab.errors import WorkloadError
+from batchlab.errors import WorkloadError, shown
+from batchlab.generate.count import count_of_jobs
 from batchlab.system.system import System
+from batchlab.units import is_whole
 from batchlab.workload.workload import Workload
 
 __all__ = ["demo_system", "demo_workload"]
@@ -52,7 +54,7 @@ def demo_workload(jobs: int = 2000, *, seed: int = 0) -> Workload:
     Raises
     ------
     WorkloadError
-        If ``jobs`` is below 1.
+        ``jobs`` is not a whole number from 1 to 10^9, or the seed is not a whole number >= 0.
 
     References
     ----------
@@ -60,8 +62,9 @@ def demo_workload(jobs: int = 2000, *, seed: int = 0) -> Workload:
     on parallel supercomputers: modeling the characteristics of rigid jobs", JPDC 63(11), 2003. Round
     estimates: D. Tsafrir, Y. Etsion and D. G. Feitelson, "Modeling user runtime estimates", JSSPP 2005.
     """
-    if jobs < 1:
-        raise WorkloadError(f"jobs = {jobs}; must be >= 1.")
+    jobs = count_of_jobs(jobs)
+    if not is_whole(seed) or seed < 0:
+        raise WorkloadError(f"seed = {shown(seed)}; must be a whole number >= 0.")
     random = np.random.default_rng(seed)
     tasks = _sizes(random, jobs)
     run_time = _run_times(random, tasks)

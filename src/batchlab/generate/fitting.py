@@ -102,7 +102,10 @@ def fit(
     ['lognorm', 'expon']
     """
     check_choice("by", by, get_args(Criterion))
-    data = np.asarray(values, dtype=np.float64)
+    try:
+        data = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        data = np.empty(0)
     names = tuple(FAMILIES) if families is None else tuple(families)
     _check(data, names)
     fitted = {name: FAMILIES[name](data) for name in dict.fromkeys(names)}

@@ -21,8 +21,8 @@ from batchlab.core.distributions import Distribution, Empirical
 from batchlab.errors import WorkloadError, shown
 from batchlab.generate.count import count_of_jobs
 from batchlab.random_streams import Floats, stream
-from batchlab.system.given import check_workload
 from batchlab.workload.application_jobs import run_times
+from batchlab.workload.given import check_workload
 from batchlab.workload.header import Header
 from batchlab.workload.workload import Workload
 

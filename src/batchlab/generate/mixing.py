@@ -10,8 +10,8 @@ import polars as pl
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.generate.spelling import SkeletonSpec, columns_of, skeleton_spec, weighted
 from batchlab.random_streams import Floats, Integers, stream
-from batchlab.system.given import check_workload
 from batchlab.units import is_finite, is_whole
+from batchlab.workload.given import check_workload
 from batchlab.workload.time_limits import TIME_LIMIT
 from batchlab.workload.workload import Workload
 

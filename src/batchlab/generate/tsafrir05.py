@@ -32,8 +32,8 @@ import polars as pl
 
 from batchlab.errors import WorkloadError, shown
 from batchlab.random_streams import Floats, Integers, stream
-from batchlab.system.given import check_workload
 from batchlab.workload.application_jobs import run_times
+from batchlab.workload.given import check_workload
 from batchlab.workload.time_limits import TIME_LIMIT
 from batchlab.workload.workload import Workload
 

@@ -9,8 +9,9 @@ import itertools
 from functools import cache
 from typing import TYPE_CHECKING
 
-from batchlab.errors import PlatformError
+from batchlab.errors import PlatformError, shown
 from batchlab.placement.layout import layout_of, number_of
+from batchlab.units import is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,6 +24,7 @@ AXES = ("xyz", "abcdefghij")
 """The names of the dimensions of a torus: for up to three dimensions, and for more."""
 
 _WORD = 2**64 - 1
+_MOST_NODES = 100_000_000
 
 
 def random_order(nodes: int, seed: int) -> list[int]:
@@ -34,7 +36,15 @@ def random_order(nodes: int, seed: int) -> list[int]:
         Number of nodes.
     seed
         From 0 to 2^64 - 1.
+
+    Raises
+    ------
+    PlatformError
+        If a number is not a whole number in its range; there are at most 100 million nodes.
     """
+    for name, value, most in (("nodes", nodes, _MOST_NODES), ("seed", seed, _WORD)):
+        if not is_whole(value) or not 0 <= value <= most:
+            raise PlatformError(f"{name} = {shown(value)}; must be a whole number from 0 to {most}.")
     return sorted(range(nodes), key=lambda node: (_mix(seed, node), node))
 
 

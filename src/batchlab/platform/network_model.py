@@ -241,7 +241,10 @@ def _value(name: str, value: object) -> float | bool:
         except ValueError as broken:
             raise PlatformError(f"NetworkModel: {name} = {shown(value)}; {broken}.") from None
     if not isinstance(value, bool) and hasattr(value, "__float__"):
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
         if math.isfinite(number) and (number > 0.0 or (number == 0.0 and not positive)):
             return number
     rule = "> 0" if positive else ">= 0"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -11,13 +10,14 @@ import polars as pl
 from matplotlib.collections import PolyCollection
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from batchlab.errors import ResultError
+from batchlab.errors import ResultError, shown
 from batchlab.plot.canvas import GRID, INK, begin, choice, dress, say, tint
 from batchlab.plot.clock import clock_of, instant
 from batchlab.plot.job_boxes import job_colours
 from batchlab.plot.placement import Placements, placements
 from batchlab.plot.results import Results, single, steps_of
 from batchlab.plot.tiles import tiles_of
+from batchlab.units import is_real
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -77,8 +77,8 @@ def allocation_map(
     system = result.system
     name = system.resources[0] if resource is None else choice("resource", resource, system.resources)
     time = _busiest(result, name) if time is None else time
-    if not math.isfinite(time):
-        raise ResultError(f"time = {time!r} s; must be a number.")
+    if not is_real(time):
+        raise ResultError(f"time = {shown(time)} s; must be a number.")
     is_grid = system.nodes > _MOST_COLUMNS
     ax = begin(ax, title=title, size=(7.2, 4.4) if is_grid else (7.2, 3.2))
     capacity = system.capacity[:, system.resources.index(name)].astype(np.float64)

@@ -11,7 +11,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from batchlab.errors import ResultError
+from batchlab.errors import ResultError, shown
 from batchlab.plot.canvas import INK, PALETTE, begin, choice, dress, pale, say
 from batchlab.plot.clock import clock_of, time_axis
 from batchlab.plot.job_boxes import draw_rectangles, job_colours, name_rectangles, touching_colours
@@ -19,6 +19,7 @@ from batchlab.plot.job_classes import BY, JobClasses, class_legend, job_classes
 from batchlab.plot.placement import Placements, cells, placements, rectangles
 from batchlab.plot.results import Results, single
 from batchlab.plot.scales import nice_step, short_duration
+from batchlab.units import is_real
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -132,9 +133,9 @@ def time_span(placed: Placements, start: float | None, end: float | None) -> tup
     last = float(placed.end.max()) if end is None else end
     if start is None and end is None and last == first:
         last = first + 1.0
-    if not (math.isfinite(first) and math.isfinite(last) and first < last):
+    if not (is_real(first) and is_real(last) and first < last):
         raise ResultError(
-            f"start = {first!r} s, end = {last!r} s; must be numbers, and the end the later one."
+            f"start = {shown(first)} s, end = {shown(last)} s; must be numbers, and the end the later one."
         )
     return first, last
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -18,6 +17,7 @@ from batchlab.plot.placement import placements
 from batchlab.plot.results import Results, single, steps_of
 from batchlab.plot.space import box, space
 from batchlab.plot.tiles import Tiles, tiles_of
+from batchlab.units import is_real
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -81,8 +81,8 @@ def job_nodes(
     result = single(results)
     row = None if job is None else _row(result, job)
     time = _instant(result, row) if time is None else time
-    if not math.isfinite(time):
-        raise ResultError(f"time = {time!r} s; must be a number.")
+    if not is_real(time):
+        raise ResultError(f"time = {shown(time)} s; must be a number.")
     colours = _colours(result, time, row)
     if view == "3d":
         return _in_space(result, colours, space(ax, title))

@@ -11,9 +11,11 @@ from matplotlib.collections import PolyCollection
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from batchlab.errors import ResultError, shown
 from batchlab.plot.canvas import INK, PALETTE, begin, dress, pale, say
 from batchlab.plot.clock import clock_of, time_axis
 from batchlab.plot.results import Results, jobs_of, single, steps_of
+from batchlab.units import is_real
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -103,6 +105,9 @@ def _present(result: Result, start: float | None, end: float | None) -> pl.DataF
     """Give the jobs that were submitted, in this order, with their rows."""
     jobs = jobs_of(result).with_row_index("row")
     present = jobs.filter(~jobs["state"].is_in(["loaded", "rejected"])).sort("submit_time", "row")
+    for name, bound in (("start", start), ("end", end)):
+        if bound is not None and not is_real(bound):
+            raise ResultError(f"{name} = {shown(bound)} s; must be a number.")
     if start is not None:
         present = present.filter(pl.col("submit_time") >= start)
     return present if end is None else present.filter(pl.col("submit_time") <= end)

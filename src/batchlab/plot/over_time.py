@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from batchlab.errors import ResultError
+from batchlab.errors import ResultError, shown
 from batchlab.plot.canvas import colour, dress, legend, line_style, say, tint
 from batchlab.plot.clock import time_axis
 from batchlab.plot.lanes import Course, draw_lanes, lanes_size
 from batchlab.plot.scales import nice_step, short_duration
+from batchlab.units import is_real
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,8 +112,8 @@ def over_time(
     ResultError
         If the window is no duration.
     """
-    if window is not None and not 0 <= window < np.inf:
-        raise ResultError(f"window = {window!r} s; must be a duration >= 0, or None to have one chosen.")
+    if window is not None and not (is_real(window) and window >= 0):
+        raise ResultError(f"window = {shown(window)} s; must be a duration >= 0, or None to have one chosen.")
     every = [steps for line in lines for steps in line.replications if len(steps.time)]
     if not every:
         return say(ax, "nothing happened")
@@ -130,8 +131,8 @@ def over_time(
             _draw(ax, line, steps, fill=len(lines) == 1, joined=joined)
         values.apply(ax)
     ax.margins(x=0.01)
-    shown = time_axis(ax, clock)
-    ax.set_xlabel(shown + (f" (means over {short_duration(width)})" if width else ""))
+    label = time_axis(ax, clock)
+    ax.set_xlabel(label + (f" (means over {short_duration(width)})" if width else ""))
     if in_rows:
         return dress(ax, grid=None)
     legend(ax, len(lines))

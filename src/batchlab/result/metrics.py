@@ -11,13 +11,14 @@ from typing import Any
 
 import polars as pl
 
-from batchlab.errors import ResultError
+from batchlab.errors import ResultError, shown
 from batchlab.lazy import make_dir
 from batchlab.result.efficiency import allocation_efficiency
 from batchlab.result.measured_jobs import counted
 from batchlab.result.measures import of_jobs, of_system
 from batchlab.result.timeline import before_resizes, demands, steps
 from batchlab.system.system import System
+from batchlab.units import is_real
 from batchlab.vocabulary import JOB_STATES, REJECTION_REASONS
 
 __all__ = [
@@ -436,8 +437,8 @@ _TURNAROUND = pl.col("end_time") - pl.col("submit_time")
 
 
 def _check(threshold: float) -> None:
-    if not threshold > 0:
-        raise ResultError(f"threshold = {threshold!r} s; must be > 0. The usual one is 10.")
+    if not (is_real(threshold) and threshold > 0):
+        raise ResultError(f"threshold = {shown(threshold)} s; must be > 0. The usual one is 10.")
 
 
 def _ran(jobs: pl.DataFrame) -> pl.DataFrame:

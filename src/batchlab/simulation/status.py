@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ import numpy as np
 from batchlab.errors import SimulationError, shown
 from batchlab.markup import card
 from batchlab.system.limits import waiting_reasons
-from batchlab.units import format_duration
+from batchlab.units import format_duration, is_whole
 from batchlab.vocabulary import JOB_STATES
 
 if TYPE_CHECKING:
@@ -170,9 +171,10 @@ def columns_of(kernel: _kernel.Simulation, latest: int) -> _kernel.StatusColumns
     SimulationError
         If `latest` is negative.
     """
-    if latest < 0:
+    if not is_whole(latest) or latest < 0:
         raise SimulationError(f"latest = {shown(latest)}; must be >= 0.")
-    return kernel.status(latest)
+    # No run has more events.
+    return kernel.status(min(latest, sys.maxsize))
 
 
 def shares_in_use(system: System, idle: list[int]) -> dict[str, float]:

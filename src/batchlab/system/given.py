@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from batchlab.errors import SystemDescriptionError, WorkloadError, shown
+from batchlab.errors import SystemDescriptionError, shown
 from batchlab.system.system import System
-from batchlab.workload.workload import Workload
+from batchlab.workload.given import check_workload
 
-__all__ = ["check_types", "check_workload"]
+__all__ = ["check_system", "check_types"]
 
 
 def check_types(workload: object, system: object) -> None:
@@ -17,19 +17,17 @@ def check_types(workload: object, system: object) -> None:
     SystemDescriptionError, WorkloadError
         With the argument of the wrong type.
     """
-    if not isinstance(system, System):
-        raise SystemDescriptionError(f"system = {shown(system)}; must be a System, e.g. of read_system().")
+    check_system(system)
     check_workload(workload)
 
 
-def check_workload(workload: object) -> None:
-    """Raise an error unless the argument is a workload.
+def check_system(system: object) -> None:
+    """Raise an error unless the argument is a system.
 
     Raises
     ------
-    WorkloadError
-        If it has another type, such as the path of a log.
+    SystemDescriptionError
+        If it has another type, such as the path of a description.
     """
-    if not isinstance(workload, Workload):
-        rule = "must be a Workload, e.g. of read_swf(). See Workload.from_table()"
-        raise WorkloadError(f"workload = {shown(workload)}; {rule}.")
+    if not isinstance(system, System):
+        raise SystemDescriptionError(f"system = {shown(system)}; must be a System, e.g. of read_system().")

@@ -209,7 +209,9 @@ def write_system(system: System, path: str | os.PathLike[str], *, overwrite: boo
         If the file cannot be written.
     """
     from batchlab.system import toml_format  # noqa: PLC0415  # as above
+    from batchlab.system.given import check_system  # noqa: PLC0415  # as above
 
+    check_system(system)
     if system.platform is not None:
         rule = "this form holds no platform; keep the file or the code that describes the platform"
         raise SystemDescriptionError(f"system = {shown(system.name or 'of a platform')}: {rule}.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from batchlab.errors import WorkloadError, shown
 from batchlab.outputs import output, remember_source, source_of
 from batchlab.workload.event_lines import check_form, event_lines, is_csv
 from batchlab.workload.event_rules import SUBJECT_KEYS
@@ -73,6 +74,8 @@ def write_events(stream: EventStream, path: str | os.PathLike[str], *, overwrite
         If the file cannot be written.
     """
     check_form(path)
+    if not isinstance(stream, EventStream):
+        raise WorkloadError(f"stream = {shown(stream)}; must be an EventStream, e.g. of read_events().")
     with output(path, inputs=source_of(stream), overwrite=overwrite) as file:
         if os.fspath(path).endswith(".csv"):
             file.write(stream.table.write_csv())

@@ -12,6 +12,7 @@ from batchlab.errors import WorkloadError
 from batchlab.outputs import output
 from batchlab.vocabulary import GENERATOR
 from batchlab.workload.cancellation import CANCELLED_AFTER
+from batchlab.workload.given import check_workload
 from batchlab.workload.time_limits import TIME_LIMIT
 from batchlab.workload.workload import Workload
 
@@ -79,6 +80,7 @@ def write_swf(workload: Workload, path: str | os.PathLike[str], *, overwrite: bo
     OSError
         If the file cannot be written.
     """
+    check_workload(workload)
     fields, lost = _fields(workload)
     head = [_comment(line) for text in workload.header.lines for line in text.split("\n")] or [
         "; Version: 2.2"

@@ -13,6 +13,7 @@ from batchlab.outputs import write_table_file
 from batchlab.vocabulary import InvalidAction, OverrunAction
 from batchlab.workload import dependencies
 from batchlab.workload.formats import table_form
+from batchlab.workload.given import check_workload
 from batchlab.workload.header import Header
 from batchlab.workload.packing import PACKINGS
 from batchlab.workload.skeleton_columns import with_skeletons
@@ -104,6 +105,7 @@ def write_table(workload: Workload, path: str | os.PathLike[str], *, overwrite: 
     kind = _kind(name)
     if name.endswith(PACKINGS):
         raise WorkloadError(f"{name}: tables are not written packed. Use the suffix .csv or .parquet.")
+    check_workload(workload)
     try:
         jobs = workload.jobs if kind == "parquet" else dependencies.with_text_lists(workload.jobs)
         write_table_file(jobs, path, inputs=workload.sources, overwrite=overwrite)

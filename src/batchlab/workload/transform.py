@@ -3,16 +3,20 @@
 import math
 import operator
 from collections.abc import Sequence
+from typing import SupportsIndex
 
 import numpy as np
 import polars as pl
 
 from batchlab.errors import WorkloadError, reason_of, shown
+from batchlab.units import is_real
 from batchlab.workload import dependencies
 from batchlab.workload.dependency_column import BEGIN_TIME
 from batchlab.workload.unreadable import UNREADABLE
 
 __all__: list[str] = []
+
+_MOST_PROCESSORS = 2**53
 
 
 def filter_jobs(jobs: pl.DataFrame, *predicates: pl.Expr) -> pl.DataFrame:
@@ -33,14 +37,27 @@ def filter_jobs(jobs: pl.DataFrame, *predicates: pl.Expr) -> pl.DataFrame:
 
 def slice_time(jobs: pl.DataFrame, start: float | None, end: float | None) -> pl.DataFrame:
     """Keep the jobs with ``start <= submit_time < end``, in seconds; None means no bound."""
+    for name, bound in (("start", start), ("end", end)):
+        # Infinity is a bound too.
+        if bound is not None and not (is_real(bound) or bound in (-math.inf, math.inf)):
+            raise WorkloadError(f"{name} = {shown(bound)}; must be a number of seconds, or None.")
     submit = pl.col("submit_time")
     low, high = -math.inf if start is None else start, math.inf if end is None else end
     return dependencies.without_missing(jobs.filter((submit >= low) & (submit < high)))
 
 
 def slice_rows(jobs: pl.DataFrame, start: int | None, stop: int | None) -> pl.DataFrame:
-    """Keep a slice of the rows."""
-    return dependencies.without_missing(jobs[slice(start, stop)])
+    """Keep a slice of the rows.
+
+    Raises
+    ------
+    WorkloadError
+        If a bound is not a whole number.
+    """
+    first, last = (
+        None if bound is None else _whole(name, bound) for name, bound in (("start", start), ("stop", stop))
+    )
+    return dependencies.without_missing(jobs[slice(first, last)])
 
 
 def head(jobs: pl.DataFrame, count: int) -> pl.DataFrame:
@@ -49,11 +66,12 @@ def head(jobs: pl.DataFrame, count: int) -> pl.DataFrame:
     Raises
     ------
     WorkloadError
-        If the count is negative.
+        If the count is not a whole number >= 0.
     """
-    if count < 0:
+    number = _whole("count", count)
+    if number < 0:
         raise WorkloadError(f"count = {shown(count)}; must be >= 0. Use slice_rows to count from the end.")
-    return slice_rows(jobs, None, count)
+    return slice_rows(jobs, None, number)
 
 
 def scale_load(jobs: pl.DataFrame, factor: float) -> pl.DataFrame:
@@ -67,7 +85,7 @@ def scale_load(jobs: pl.DataFrame, factor: float) -> pl.DataFrame:
     WorkloadError
         If the factor is not a positive number, or so small that times leave the exact range of 2^53 seconds.
     """
-    if not 0 < factor < math.inf:
+    if not (is_real(factor) and factor > 0):
         raise WorkloadError(
             f"factor = {shown(factor)}; must be a positive number, as in 1.2 for 20 % more load."
         )
@@ -87,8 +105,9 @@ def shift(jobs: pl.DataFrame, seconds: float) -> pl.DataFrame:
     WorkloadError
         If a job would be submitted before 0, or ``seconds`` is not finite.
     """
-    submit = jobs["submit_time"].to_numpy() + seconds
-    return _with_submit_time(jobs, submit, f"seconds = {shown(seconds)}", pl.col(BEGIN_TIME) + seconds)
+    by = seconds if is_real(seconds) else math.nan
+    submit = jobs["submit_time"].to_numpy() + by
+    return _with_submit_time(jobs, submit, f"seconds = {shown(seconds)}", pl.col(BEGIN_TIME) + by)
 
 
 def shuffle(jobs: pl.DataFrame, seed: int) -> pl.DataFrame:
@@ -117,20 +136,30 @@ def whole_nodes(jobs: pl.DataFrame, resources: Sequence[str], processors_per_nod
     Raises
     ------
     WorkloadError
-        If ``processors_per_node`` is below 1, or the workload already requests whole nodes.
+        If ``processors_per_node`` is not a whole number from 1 to 2^53, or the workload already requests
+        whole nodes.
     """
-    if processors_per_node < 1:
-        raise WorkloadError(f"processors_per_node = {shown(processors_per_node)}; must be >= 1.")
+    of_node = _whole("processors_per_node", processors_per_node)
+    if not 1 <= of_node <= _MOST_PROCESSORS:
+        rule = "must be >= 1." if of_node < 1 else "must be <= 2^53."
+        raise WorkloadError(f"processors_per_node = {shown(processors_per_node)}; {rule}")
     if "exclusive" in jobs.columns and jobs["exclusive"].any():
         raise WorkloadError("whole_nodes: some jobs are exclusive already. Filter them out first.")
     tasks = pl.col("tasks")
-    together = pl.min_horizontal(tasks, pl.lit(processors_per_node, pl.Int64))
+    together = pl.min_horizontal(tasks, pl.lit(of_node, pl.Int64))
     return jobs.with_columns(
         *(pl.col(name) * together for name in resources),
-        tasks=(tasks + (processors_per_node - 1)) // processors_per_node,
+        tasks=(tasks + (of_node - 1)) // of_node,
         tasks_per_node=pl.lit(1, pl.Int64),
         exclusive=pl.lit(value=True),
     )
+
+
+def _whole(argument: str, value: SupportsIndex) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise WorkloadError(f"{argument} = {shown(value)}; must be a whole number.") from None
 
 
 def _with_submit_time(

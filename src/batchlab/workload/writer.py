@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.outputs import output
+from batchlab.workload.given import check_workload
 from batchlab.workload.swf_writer import write_swf
 from batchlab.workload.tables import write_table
 from batchlab.workload.workload import Workload
@@ -72,6 +73,7 @@ class Writer(ABC):
         OSError
             If the file cannot be written.
         """
+        check_workload(workload)
         lines = chain(self.head(workload), map(self.line, _jobs(workload)), self.foot(workload))
         texts = (f"{line}\n".encode() for line in lines)
         with output(path, "wb", inputs=workload.sources, overwrite=overwrite) as file:
