@@ -125,33 +125,6 @@ class ServiceInputs(TypedDict):
     processors: list[float]
     key_events: bool
 
-class ClosureColumns(TypedDict):
-    time: NDArray[np.float64]
-    node: NDArray[np.uint32]
-    closed: NDArray[np.bool_]
-
-class ShortRunColumns(TypedDict):
-    row: NDArray[np.uint32]
-    work_start: NDArray[np.float64]
-    work_end: NDArray[np.float64]
-    ended: NDArray[np.bool_]
-
-class RateColumns(TypedDict):
-    time: NDArray[np.float64]
-    control: NDArray[np.uint32]
-    rate: NDArray[np.float64]
-
-class KeyEventColumns(TypedDict):
-    time: NDArray[np.float64]
-    event: NDArray[np.uint8]
-    row: NDArray[np.int64]
-    rate: NDArray[np.float64]
-    workload: NDArray[np.float64]
-    weighted_workload: NDArray[np.float64]
-    present: NDArray[np.uint64]
-    served: NDArray[np.uint64]
-    busy: NDArray[np.float64]
-
 class EventColumns(TypedDict):
     time: NDArray[np.float64]
     kind: NDArray[np.uint8]
@@ -172,11 +145,6 @@ class SleepInputs(TypedDict):
     counted: bool
     prefers_on: bool
 
-class PowerStateColumns(TypedDict):
-    time: NDArray[np.float64]
-    node: NDArray[np.uint32]
-    state: NDArray[np.uint16]
-
 class OverheadColumns(TypedDict):
     launch: NDArray[np.float64]
     completion: NDArray[np.float64]
@@ -192,38 +160,13 @@ class ConditionColumns(TypedDict):
     places: list[tuple[int | None, int]]
     limits: list[int]
 
-class ReasonColumns(TypedDict):
-    row: NDArray[np.uint32]
-    reason: NDArray[np.uint32]
-    start_time: NDArray[np.float64]
-    end_time: NDArray[np.float64]
-
-class WaitingColumns(TypedDict):
-    row: NDArray[np.uint32]
-    reason: NDArray[np.uint32]
-
 class RecordedColumns(TypedDict):
-    waiting: WaitingColumns
-    dispatch: dict[str, NDArray[np.generic]] | None
-    reasons: ReasonColumns | None
-    interruptions: InterruptionColumns
-    short_runs: ShortRunColumns
-    resizes: StretchColumns | None
-    task_times: TaskTimeColumns | None
-    sensed: SensedColumns | None
-    ranks: RankColumns | None
+    tables: dict[str, dict[str, Any]]
     application_time: NDArray[np.float64] | None
-    messages: MessageColumns | None
-    links: LinkColumns | None
-    usage: UsageColumns | None
-    rates: RateColumns | None
-    key_events: KeyEventColumns | None
     events_applied: NDArray[np.bool_] | None
+    waking_time: NDArray[np.float64] | None
     requested_time: NDArray[np.float64]
     time_limit: NDArray[np.float64] | None
-    power_states: PowerStateColumns | None
-    closures: ClosureColumns | None
-    waking_time: NDArray[np.float64] | None
 
 class FactorColumns(TypedDict):
     association: NDArray[np.float64] | None
@@ -263,12 +206,6 @@ class AccountInputs(TypedDict):
     node: NDArray[np.uint32]
     usage_factor: NDArray[np.float64] | None
     initial: list[tuple[int, float]]
-    record: bool
-
-class UsageColumns(TypedDict):
-    time: NDArray[np.float64]
-    usage: NDArray[np.float64]
-    factor: NDArray[np.float64]
 
 class ApplicationJobColumns(TypedDict):
     job_type: NDArray[np.uint8]
@@ -355,20 +292,6 @@ class Listening(TypedDict):
     changes: int
     every_instant: bool
 
-class StretchColumns(TypedDict):
-    row: NDArray[np.uint32]
-    start_time: NDArray[np.float64]
-    end_time: NDArray[np.float64]
-    placement_offsets: NDArray[np.int64]
-    placement_nodes: NDArray[np.uint32]
-    placement_tasks: NDArray[np.uint32]
-    allocated: NDArray[np.int64]
-
-class InterruptionColumns(StretchColumns):
-    work_start: NDArray[np.float64]
-    work_end: NDArray[np.float64]
-    saved: NDArray[np.float64]
-
 class ApplicationInputs(TypedDict):
     platform: Platform
     hosts: list[int]
@@ -381,42 +304,6 @@ class ApplicationInputs(TypedDict):
     log_tasks: bool
     hop_links: list[bool] | None
     sensors: object
-
-class SensedColumns(TypedDict):
-    time: NDArray[np.float64]
-    cpu: NDArray[np.float64]
-    gpu: NDArray[np.float64]
-    network: NDArray[np.float64]
-    links: NDArray[np.float64]
-
-class RankColumns(TypedDict):
-    row: NDArray[np.uint32]
-    offsets: NDArray[np.int64]
-    nodes: NDArray[np.uint32]
-
-class MessageColumns(TypedDict):
-    row: NDArray[np.uint32]
-    kind: NDArray[np.uint32]
-    messages: NDArray[np.uint64]
-    bytes: NDArray[np.float64]
-    hops: NDArray[np.uint64]
-    max_hops: NDArray[np.uint32]
-    hop_bytes: NDArray[np.float64]
-    names: list[str]
-
-class LinkColumns(TypedDict):
-    bytes: NDArray[np.float64]
-    peak: NDArray[np.float64]
-    busy: NDArray[np.float64]
-    congested: NDArray[np.float64]
-
-class TaskTimeColumns(TypedDict):
-    row: NDArray[np.uint32]
-    host: NDArray[np.uint32]
-    task: NDArray[np.uint32]
-    start_time: NDArray[np.float64]
-    end_time: NDArray[np.float64]
-    names: list[str]
 
 class OutcomeColumns(TypedDict):
     state: NDArray[np.uint8]
@@ -795,8 +682,7 @@ class Simulation:
         walltime: WalltimeAction,
         order_at_instant: OrderAtInstant,
         job_check: JobCheck,
-        dispatch: bool,
-        reasons: bool,
+        record: Sequence[str],
         listening: Listening,
         applications: ApplicationInputs | None = None,
         conditions: ConditionColumns | None = None,

@@ -82,7 +82,7 @@ def draw_of(rng: Random, resources: tuple[str, ...]) -> bl.NodePower:
 
 def counted(case: Case, result: bl.Result, draws: list[bl.NodePower]) -> dict[str, object]:
     """Add energies up run by run and node by node, from the first submission to the last change."""
-    outcome, log = result.outcome, result.outcome.interruptions
+    outcome, log = result.outcome, result.outcome.tables.get("interruptions")
     assert log is not None
     runs: list[tuple[int, float, float, dict[int, int]]] = []
     for starts, ends, placed, rows in (

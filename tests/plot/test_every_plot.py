@@ -146,7 +146,7 @@ def test_threads(several: list[bl.Result]) -> None:
 def test_costs_must_have_been_recorded() -> None:
     """A plot of costs says how to record them."""
     result = simulated("fcfs", 10)
-    plain = replace(result, outcome=replace(result.outcome, dispatch=None))
+    plain = replace(result, outcome=replace(result.outcome, tables={}))
     for plot in (bl.plot.cpu_time, bl.plot.cpu_time_by_queue_size, bl.plot.memory):
         with pytest.raises(ResultError, match="pass dispatch=True to simulate"):
             plot(plain)

@@ -1,6 +1,6 @@
 """What plots take: one result, several, replications, labels of one's own."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
@@ -32,6 +32,19 @@ def test_policies_are_groups_and_seeds_replications() -> None:
     results = [run("random", seed=1), run("easy"), run("random", seed=2)]
     assert shape(results) == {"random(0)": 2, "easy": 1}
     assert shape(iter(results)) == {"random(0)": 2, "easy": 1}
+
+
+def test_what_is_recorded_makes_no_groups() -> None:
+    """Results with and without options that only record are replications."""
+    options = bl.RunOptions()
+    recording = {field.name for field in fields(options)} - options.schedule_options.keys()
+    values = {"sensing": bl.Sensing(10)}
+    results = [run()]
+    results += [
+        replace(results[0], options=replace(options, **{name: values.get(name, True)})) for name in recording
+    ]
+    assert {"key_events", "usage"} < recording
+    assert shape(results) == {"easy": 1 + len(recording)}
 
 
 def test_equal_jobs_are_the_same_jobs() -> None:

@@ -65,7 +65,7 @@ def test_every_rule_switches_when_the_reference_does() -> None:
         case.expected(switches=expected)
         simulation = simulation_of(case)
         simulation.run_until()
-        rates = simulation.result().outcome.rates
+        rates = simulation.result().outcome.tables.get("rates")
         assert rates is not None
         columns = (rates["time"].tolist(), rates["control"].tolist(), rates["rate"].tolist())
         found = list(zip(*columns, strict=True))
@@ -84,7 +84,11 @@ def processors_held(job: Job, tasks: float, node: int, machine: Machine) -> floa
 
 def idle_joules(result: bl.Result, case: Case, prices: bl.service.RatePrices) -> float:
     """Add up, instant by instant and node by node, what no job holds of open nodes, or of nodes with jobs."""
-    course, held, closures = result.course, holdings_of(result.as_served), result.outcome.closures
+    course, held, closures = (
+        result.course,
+        holdings_of(result.as_served),
+        result.outcome.tables.get("closures"),
+    )
     assert closures is not None
     resources, nodes = case.machine.resources, range(len(case.machine.capacity))
     place = resources.index("core") if "core" in resources else None

@@ -39,7 +39,7 @@ def with_costs(result: bl.Result, scale: float = 1.0) -> bl.Result:
         "memory": (scale * 1e6 * (80 + np.sqrt(length))).astype(np.uint64),
         "started": np.ones(len(passes), dtype=np.uint32),
     }
-    outcome = replace(result.outcome, dispatch=dispatch)
+    outcome = replace(result.outcome, tables={**result.outcome.tables, "dispatch": dispatch})
     return replace(result, outcome=outcome, elapsed=scale * 1e-3 * len(result.workload))
 
 

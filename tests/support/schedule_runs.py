@@ -314,7 +314,7 @@ def outcomes_of(case: Case, result: bl.Result) -> list[Outcome]:
 
 def interruptions_of(result: bl.Result) -> list[Interruption]:
     """Read the runs that were cut short."""
-    log = result.outcome.interruptions
+    log = result.outcome.tables.get("interruptions")
     assert log is not None
     found = []
     for number, (row, *times) in enumerate(

@@ -122,7 +122,7 @@ def outcome_of(run: Run, shift: float) -> Outcome:
     seen = record(simulation)
     result = simulation.result()
     tables = {**seen.tables, "timeline": result.timeline, "service": bl.service.workload(result)}
-    if result.outcome.rates is not None:
+    if "rates" in result.outcome.tables:
         tables["rates"] = result.rates
     found: Outcome = {name: _earlier(table, shift) for name, table in tables.items()}
     measures = (

@@ -324,7 +324,7 @@ def record(simulation: bl.Simulation) -> Record:
     }
     if "job_type" in simulation.workload.jobs.columns:
         tables |= {"resizes": result.resizes, "allocations": result.allocations}
-    if result.outcome.power_states is not None:
+    if "power_states" in result.outcome.tables:
         tables["power_states"] = result.power_states
     for name, tables_of in (("task_times", task_times), ("utilisation", utilisation)):
         tables |= {f"{name} {key}": table for key, table in tables_of(result).items()}

@@ -112,8 +112,6 @@ pub struct AccountInputs<'py> {
     usage_factor: Option<PyReadonlyArray1<'py, f64>>,
     /// Past usage of nodes.
     initial: Vec<(u32, f64)>,
-    /// True if usage is recorded at each calculation.
-    pub record: bool,
 }
 
 impl AccountInputs<'_> {

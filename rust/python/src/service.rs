@@ -2,13 +2,11 @@
 use batchlab_kernel::control::{
     ControlRule, Count, Governor, GovernorKind, Randomised, RateControl, Workload,
 };
-use batchlab_kernel::record::{KeyEventLog, RateLog};
 use batchlab_kernel::scenario::Service;
 use batchlab_kernel::state::ServiceState;
-use numpy::{IntoPyArray, PyReadonlyArray1, PyUntypedArrayMethods};
+use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 /// A control: its ladder, and the parameters of its rule; parameters of other rules are empty or 0.
 #[derive(FromPyObject)]
@@ -105,28 +103,4 @@ impl ServiceInputs<'_> {
         let state = ServiceState::new(&service, self.key_events, origin);
         Ok((service, state))
     }
-}
-
-/// The changes of the rates, as columns.
-pub fn rates<'py>(py: Python<'py>, log: &RateLog) -> PyResult<Bound<'py, PyDict>> {
-    let result = PyDict::new(py);
-    result.set_item("time", log.time.to_vec().into_pyarray(py))?;
-    result.set_item("control", log.control.to_vec().into_pyarray(py))?;
-    result.set_item("rate", log.rate.to_vec().into_pyarray(py))?;
-    Ok(result)
-}
-
-/// Arrivals, departures and switches, as columns.
-pub fn key_events<'py>(py: Python<'py>, log: &KeyEventLog) -> PyResult<Bound<'py, PyDict>> {
-    let result = PyDict::new(py);
-    result.set_item("time", log.time.to_vec().into_pyarray(py))?;
-    result.set_item("event", log.event.to_vec().into_pyarray(py))?;
-    result.set_item("row", log.row.to_vec().into_pyarray(py))?;
-    result.set_item("rate", log.rate.to_vec().into_pyarray(py))?;
-    result.set_item("workload", log.workload.to_vec().into_pyarray(py))?;
-    result.set_item("weighted_workload", log.weighted_workload.to_vec().into_pyarray(py))?;
-    result.set_item("present", log.present.to_vec().into_pyarray(py))?;
-    result.set_item("served", log.served.to_vec().into_pyarray(py))?;
-    result.set_item("busy", log.busy.to_vec().into_pyarray(py))?;
-    Ok(result)
 }

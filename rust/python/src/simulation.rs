@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use batchlab_kernel::cluster::{Availability, Machine};
 use batchlab_kernel::priority::FORMULA_NAMES;
-use batchlab_kernel::record::{Changes, DispatchLog, PowerStateLog, Recorders};
+use batchlab_kernel::record::{Changes, PowerStateLog, Recorders};
 use batchlab_kernel::replay::Replay;
 use batchlab_kernel::scenario::{JobCheck, WallTime};
 use batchlab_kernel::scheduler::{Capacities, PolicyChoice, PolicyParts};
@@ -111,7 +111,7 @@ pub fn report_to(progress: &Py<PyAny>, simulation: &Bound<'_, Simulation>) -> Py
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (columns, capacity, core, policy, *, walltime, order_at_instant, job_check, dispatch, reasons, listening,
+    #[pyo3(signature = (columns, capacity, core, policy, *, walltime, order_at_instant, job_check, record, listening,
                         applications=None, conditions=None, invocation=None, period=None, accounts=None, events=None,
                         service=None, sleep=None))]
     #[expect(clippy::too_many_arguments, reason = "a run has as many sides as it has; Python names them")]
@@ -124,8 +124,7 @@ impl Simulation {
         walltime: &str,
         order_at_instant: &str,
         job_check: &str,
-        dispatch: bool,
-        reasons: bool,
+        record: Vec<String>,
         listening: Listening,
         applications: Option<ApplicationInputs<'_>>,
         conditions: Option<ConditionColumns<'_>>,
@@ -163,12 +162,7 @@ impl Simulation {
             state.conditions = Some(Box::new(course));
         }
         let Listening { estimates, changes, every_instant } = listening;
-        let mut recorders = Recorders {
-            changes: Changes::subscribed(changes),
-            dispatch: dispatch.then(DispatchLog::default),
-            reasons: reasons.then(Box::default),
-            ..Recorders::default()
-        };
+        let mut recorders = Recorders { changes: Changes::subscribed(changes), ..Recorders::asked(&record) };
         let mut execution = None;
         if let Some(described) = applications {
             let (jobs, runs, sensor) = described.parts()?;
@@ -205,7 +199,6 @@ impl Simulation {
         let mut usage = None;
         if let Some(described) = accounts {
             let (accounts, begun) = described.parts(py, origin)?;
-            recorders.usage = described.record.then(Box::default);
             scenario.accounts = Some(Box::new(accounts));
             usage = Some(begun);
         }

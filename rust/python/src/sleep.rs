@@ -1,10 +1,8 @@
 //! The sleep states of nodes and the rules of sleeping, converted from Python, and the record of power states.
 use batchlab_kernel::cluster::{SleepLevel, SleepRules, WarmNodes};
-use batchlab_kernel::record::PowerStateLog;
-use numpy::{IntoPyArray, PyReadonlyArray1};
+use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 /// The sleep states of each kind of node as `(enter_time, wake_time, after)`, the kind of each node, and the rules.
 #[derive(FromPyObject)]
@@ -50,17 +48,4 @@ impl SleepInputs<'_> {
             prefers_on: self.prefers_on,
         })
     }
-}
-
-/// The power states of nodes over time, as columns; all nodes are on initially.
-pub fn power_states<'py>(py: Python<'py>, log: &PowerStateLog) -> PyResult<Bound<'py, PyDict>> {
-    let nodes = log.nodes();
-    let time: Vec<f64> = vec![log.begin; nodes].into_iter().chain(log.time.to_vec()).collect();
-    let node: Vec<u32> = (0..nodes as u32).chain(log.node.to_vec()).collect();
-    let state: Vec<u16> = vec![0; nodes].into_iter().chain(log.state.to_vec()).collect();
-    let result = PyDict::new(py);
-    result.set_item("time", time.into_pyarray(py))?;
-    result.set_item("node", node.into_pyarray(py))?;
-    result.set_item("state", state.into_pyarray(py))?;
-    Ok(result)
 }

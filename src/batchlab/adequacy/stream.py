@@ -105,7 +105,7 @@ def as_stream(source: Source, name: str) -> Stream:
 
 def _events(result: Result) -> pl.DataFrame:
     """Return the other events of a run."""
-    cut = result.outcome.interruptions
+    cut = result.outcome.tables.get("interruptions")
     if result.external_events is None and (cut is None or not len(cut["row"])):
         return no_events()
     return other_events(result.events.table)

@@ -118,9 +118,9 @@ class Shelf:
         twin = self._twin(task, record["schedule"])
         costs = record["costs"]
         outcome = twin.outcome
-        if outcome.dispatch is not None:
-            passes = _Passes(outcome.dispatch, self._store.path("costs", task.key))
-            outcome = dataclasses.replace(outcome, dispatch=passes)
+        if "dispatch" in outcome.tables:
+            passes = _Passes(outcome.tables["dispatch"], self._store.path("costs", task.key))
+            outcome = dataclasses.replace(outcome, tables={**outcome.tables, "dispatch": passes})
         described = (twin.workload, task.system, task.policy, outcome)
         return StoredResult(
             *described,

@@ -177,7 +177,7 @@ def _keep_schedule(result: Result, task: Task, store: Store) -> tuple[str, objec
 
 def _keep_dispatch(result: Result, task: Task, store: Store) -> dict[str, object]:
     """Write the cost of every pass, times in whole nanoseconds; return the sum of its CPU time."""
-    dispatch = result.outcome.dispatch
+    dispatch = result.outcome.tables.get("dispatch")
     if dispatch is None:
         return {"dispatch_cpu_time": None, "dispatch_passes": None}
     cpu_time = dispatch["cpu_time"].astype(np.float64)
@@ -201,7 +201,7 @@ def _digest(members: Mapping[str, Any], made_from: str) -> str:
     for name, value in members.items():
         if isinstance(value, pl.DataFrame):
             digest.update(f"\0{name}\0{table_digest(value)}".encode())
-        elif isinstance(value, list):
+        elif isinstance(value, list | dict):
             digest.update(f"\0{name}\0{json.dumps(value)}".encode())
         else:
             digest.update(f"\0{name}\0{value.dtype.str}{value.shape}\0".encode())

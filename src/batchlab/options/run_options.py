@@ -348,6 +348,11 @@ class RunOptions:
         return {name: getattr(self, name) for name in names if name not in RECORDED}
 
     @property
+    def recorded(self) -> list[str]:
+        """The names of the options that ask for something to be recorded."""
+        return [field.name for field in fields(self) if field.name in _RECORDED and getattr(self, field.name)]
+
+    @property
     def unusual(self) -> dict[str, Any]:
         """Options that affect the schedule and have values other than their defaults."""
         usual = RunOptions().schedule_options

@@ -142,7 +142,7 @@ def time_span(placed: Placements, start: float | None, end: float | None) -> tup
 
 def _sleep(ax: Axes, result: Result) -> None:
     """Draw when nodes slept, and over the jobs when they fell asleep or woke."""
-    if result.outcome.power_states is None:
+    if "power_states" not in result.outcome.tables:
         return
     states = result.power_states.filter(pl.col("state") != "on")
     if len(states) > _MOST_RECTANGLES:

@@ -127,8 +127,10 @@ def placements(result: Result, resource: str | None = None) -> Placements:
         outcome.allocated[:, index],
         (since(outcome), outcome.end_time),
     )
-    began = (cut_since(outcome), None if outcome.resizes is None else outcome.resizes["start_time"])
-    for before, since_when in zip((outcome.interruptions, outcome.resizes), began, strict=True):
+    began = (cut_since(outcome), outcome.tables.get("resizes", {}).get("start_time"))
+    for before, since_when in zip(
+        (outcome.tables.get("interruptions"), outcome.tables.get("resizes")), began, strict=True
+    ):
         if before is not None and since_when is not None and len(before["row"]):
             earlier = _runs_of(
                 before["row"].astype(np.int64),

@@ -98,7 +98,7 @@ def _lines(found: Sequence[Group], courses: dict[str, list[list[Steps]]]) -> lis
 
 
 def _course(result: Result, part: str) -> Steps:
-    if result.outcome.sensed is None:
+    if "sensed" not in result.outcome.tables:
         raise ResultError(
             f"results: the platform was not sensed under {result.policy}; pass sensing=Sensing(interval) "
             "to simulate()."

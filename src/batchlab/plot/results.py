@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeAlias
@@ -254,10 +254,9 @@ def _is_same(one: Workload, other: Workload) -> bool:
     return one is other or (one.resources == other.resources and one.jobs.equals(other.jobs))
 
 
-def _options(result: Result) -> RunOptions:
-    """Give what must agree between replications."""
-    options = replace(result.options, dispatch=False, reasons=False, task_times=False, messages=False)
-    return replace(options, seed=0, sensing=None, usage=False)
+def _options(result: Result) -> dict[str, object]:
+    """Return the options that must agree between replications."""
+    return {name: value for name, value in result.options.schedule_options.items() if name != "seed"}
 
 
 def _option_facet(name: str) -> Callable[[Result], str]:

@@ -136,7 +136,7 @@ def _at(found: object, path: Sequence[str]) -> float | None:
 
 def _decisions(group: Group) -> list[float | None]:
     return [
-        None if result.outcome.dispatch is None else float(result.dispatch["cpu_time"].sum())
+        None if "dispatch" not in result.outcome.tables else float(result.dispatch["cpu_time"].sum())
         for result in group.results
     ]
 

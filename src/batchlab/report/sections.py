@@ -149,13 +149,13 @@ def _plots(by_label: dict[str, tuple[Result, ...]]) -> Iterator[tuple[Callable[[
         yield lambda: plot.utilisation(by_label), "Resources in use over time"
     if max(result.system.nodes for result in results) > 1:
         yield lambda: plot.fragmentation(by_label), "How scattered free nodes are over time"
-    if all(result.outcome.dispatch is not None for result in results):
+    if all("dispatch" in result.outcome.tables for result in results):
         yield lambda: plot.cpu_time(by_label), "CPU time of decisions per instant of the simulation, mean"
         by_queue = "CPU time of a scheduling pass by the number of jobs in the queue, mean"
         yield lambda: plot.cpu_time_by_queue_size(by_label), by_queue
     if all("power" in result.observations for result in results):
         yield lambda: plot.power(by_label), "Power of the machine over time"
-    if all(result.outcome.sensed is not None for result in results):
+    if all("sensed" in result.outcome.tables for result in results):
         yield lambda: plot.platform_activity(by_label, of="cpu"), "CPUs at work over time"
 
 
@@ -173,7 +173,7 @@ def _alone(group: Group, index: int, chart: Chart | None) -> Html:
         drawn.append((plot.rates(result), "What work is left, and at which rate it is done"))
     if not result.resizes.is_empty():
         drawn.append((plot.allocations(result), "What each job holds over time, one above the other"))
-    if result.outcome.sensed is not None:
+    if "sensed" in result.outcome.tables:
         drawn.append((plot.platform_activity(result), "What of the platform is at work over time"))
     run = f"{first}{len(result.workload):,} jobs on {result.system.nodes:,} nodes under {result.policy}"
     elapsed = "" if result.elapsed is None else f", simulated in {short_duration(result.elapsed)}"

@@ -102,7 +102,7 @@ class Course:
 
 def rates_of(run: ServedRun) -> list[Steps]:
     """Return the rates of each control as step functions; the last is 1, for the nodes without a control."""
-    controls, log = run.options.controls, run.outcome.rates
+    controls, log = run.options.controls, run.outcome.tables.get("rates")
     found = []
     for number, control in enumerate(controls):
         first = np.array([control.first_rate], np.float64)

@@ -14,8 +14,7 @@ from batchlab.workload.requests import amounts
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from batchlab._kernel import InterruptionColumns, StretchColumns
-    from batchlab.result.outcome import Outcome
+    from batchlab.result.outcome import Outcome, Table
     from batchlab.system.system import System
     from batchlab.workload import Workload
 
@@ -130,14 +129,14 @@ def _stays(result: PlacedRun) -> _Stays:
 
 def _earlier(outcome: Outcome) -> list[_Stays]:
     """Return the stays before the last of each job: interrupted runs, and nodes held before a resize."""
-    logs: list[tuple[StretchColumns | InterruptionColumns | None, Floats | None]] = [
-        (outcome.interruptions, cut_since(outcome)),
-        (outcome.resizes, None),
+    logs: list[tuple[Table | None, Floats | None]] = [
+        (outcome.tables.get("interruptions"), cut_since(outcome)),
+        (outcome.tables.get("resizes"), None),
     ]
     return [_of_log(log, starts) for log, starts in logs if log is not None and len(log["row"])]
 
 
-def _of_log(log: StretchColumns | InterruptionColumns, starts: Floats | None) -> _Stays:
+def _of_log(log: Table, starts: Floats | None) -> _Stays:
     counts = np.diff(log["placement_offsets"])
     begin = log["start_time"] if starts is None else starts
     return _Stays(

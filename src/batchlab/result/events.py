@@ -118,7 +118,7 @@ def _ends(workload: Workload, outcome: Outcome) -> pl.DataFrame:
 
 
 def _interruptions(workload: Workload, outcome: Outcome) -> list[pl.DataFrame]:
-    log = outcome.interruptions
+    log = outcome.tables.get("interruptions")
     if log is None or not len(log["row"]):
         return []
     job_id = workload.jobs["job_id"].gather(pl.Series(log["row"]))

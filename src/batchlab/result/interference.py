@@ -82,7 +82,7 @@ def interference_table(run: ServedRun, threads: int | None) -> pl.DataFrame:
 def _undefined(run: ServedRun, rows: npt.NDArray[np.int64]) -> list[str | None]:
     """Return why jobs have no run alone: their course depended on other jobs; None for jobs that have one."""
     outcome = run.outcome
-    groups = {"resized": outcome.resizes, "interrupted": outcome.interruptions}
+    groups = {"resized": outcome.tables.get("resizes"), "interrupted": outcome.tables.get("interruptions")}
     found = {
         name: set() if columns is None else {*columns["row"].tolist()} for name, columns in groups.items()
     }
@@ -133,7 +133,7 @@ def _packed(run: ServedRun, row: int) -> Numbers:
 
 def _unpacked(run: ServedRun) -> dict[int, Numbers]:
     """Return the nodes by rank of jobs whose ranks are not in the order of their nodes."""
-    kept = run.outcome.ranks
+    kept = run.outcome.tables.get("ranks")
     if kept is None:
         return {}
     parts = np.split(kept["nodes"], kept["offsets"][1:-1])

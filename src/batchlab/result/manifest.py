@@ -37,20 +37,6 @@ __all__ = [
 
 _FORMAT = 1
 _NAMES = (MANIFEST, "metrics.json", "jobs.csv")
-_TABLES = frozenset(
-    {
-        "result.zip",
-        "allocations.csv",
-        "jobs.parquet",
-        "links.csv",
-        "messages.csv",
-        "power_states.csv",
-        "reasons.csv",
-        "task_times.csv",
-        "key_events.csv",
-        "usage.csv",
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -127,7 +113,13 @@ def output_files(
 
 def is_output(name: str) -> bool:
     """Return whether a file of this name may be part of a run's output: see `Result.write`."""
-    return name in {*_NAMES, *_TABLES} or (name.startswith("utilisation_") and name.endswith(".csv"))
+    from batchlab.result.recorded import TABLES  # noqa: PLC0415  # streamed runs do without tables
+
+    of_tables = {table.file for table in TABLES.values()}
+    further = {"result.zip", "jobs.parquet"}
+    return name in {*_NAMES, *further, *of_tables} or (
+        name.startswith("utilisation_") and name.endswith(".csv")
+    )
 
 
 def remove_run(directory: Path) -> None:

@@ -74,7 +74,10 @@ def holdings_of(run: ServedRun) -> Holdings:
     ends = np.where(np.isnan(outcome.end_time), outcome.now, outcome.end_time)
     placed = outcome.placement_offsets, outcome.placement_nodes, outcome.placement_tasks
     parts = [_spread(run, rows, (since(outcome), ends), placed, outcome.allocated)]
-    for log, starts in ((outcome.interruptions, cut_since(outcome)), (outcome.resizes, None)):
+    for log, starts in (
+        (outcome.tables.get("interruptions"), cut_since(outcome)),
+        (outcome.tables.get("resizes"), None),
+    ):
         if log is not None and len(log["row"]):
             placed = log["placement_offsets"], log["placement_nodes"], log["placement_tasks"]
             begin = log["start_time"] if starts is None else starts
@@ -109,7 +112,7 @@ def _spread(
 
 def on_since(run: ServedRun, held: Holdings) -> Floats:
     """Return when the node of each holding was on: from the start, or from when it had woken; seconds."""
-    log = run.outcome.power_states
+    log = run.outcome.tables.get("power_states")
     if log is None:
         return held.start
     order = np.lexsort((np.arange(len(log["time"])), log["time"], log["node"]))
@@ -166,7 +169,7 @@ def modes_of(run: ServedRun, begin: float, end: float) -> NodeModes:
 
 def _changes(run: ServedRun) -> list[tuple[Floats, npt.NDArray[np.integer], npt.NDArray[np.generic]]]:
     """List when nodes closed and opened, and when their power states changed."""
-    closures, states = run.outcome.closures, run.outcome.power_states
+    closures, states = run.outcome.tables.get("closures"), run.outcome.tables.get("power_states")
     nothing = np.empty(0), np.empty(0, np.uint32), np.empty(0)
     closed = nothing if closures is None else (closures["time"], closures["node"], closures["closed"])
     asleep = nothing if states is None else (states["time"], states["node"], states["state"])

@@ -2,55 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import numpy.typing as npt
 
-    from batchlab._kernel import (
-        ClosureColumns,
-        InterruptionColumns,
-        KeyEventColumns,
-        LinkColumns,
-        MessageColumns,
-        PowerStateColumns,
-        RankColumns,
-        RateColumns,
-        ReasonColumns,
-        SensedColumns,
-        ShortRunColumns,
-        StretchColumns,
-        TaskTimeColumns,
-        UsageColumns,
-        WaitingColumns,
-    )
 
-__all__ = ["OUTCOME_GROUPS", "Outcome"]
+__all__ = ["Outcome", "Table"]
 
-OUTCOME_GROUPS = (
-    "waiting",
-    "reasons",
-    "interruptions",
-    "short_runs",
-    "resizes",
-    "task_times",
-    "sensed",
-    "usage",
-    "power_states",
-    "closures",
-    "rates",
-    "key_events",
-    "ranks",
-    "messages",
-    "links",
-)
-"""The fields of an outcome that are columns by name, if they were recorded; except ``dispatch``."""
+Table: TypeAlias = Mapping[str, Any]
+"""The columns of a recorded table, by name: arrays, and lists of texts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,59 +59,21 @@ class Outcome:
         sleeps.
     application_time
         float64, shape (rows,): seconds that each job's application ran by its own clock, without launch and
-        completion; NaN if it neither finished nor reached its limit. None if no job has an application.
-    power_states
-        One row per change of a node's power state: columns ``time`` (s), ``node`` and ``state``, its new
-        number; the first rows say that all nodes are on. None if no node sleeps.
-    closures
-        One row per change of a node between open and closed (drained, failed, or not there yet): columns
-        ``time`` (s), ``node`` and ``closed``. None if this was not recorded.
-    dispatch
-        One row per scheduling pass, if requested: columns ``time`` (s), ``queue_length``, ``cpu_time`` and
-        ``other_cpu_time`` (s), ``memory`` (bytes; 0 if unknown) and ``started`` (jobs).
-    waiting
-        One row per job that waits at `now`: columns ``row`` and ``reason``, its number as in `reasons`.
-    reasons
-        One row per interval in which a job waited for one reason, if requested: columns ``row``, ``reason``
-        (its number: the position in `WAITING_REASONS`, or after these that of the limit), ``start_time`` and
-        ``end_time`` (s; NaN if the job still waits).
-    interruptions
-        One row per run that was cut short and whose job went back to the queue: columns ``row``,
-        ``start_time``, ``end_time``, ``saved`` (s), and ``placement_offsets``, ``placement_nodes``,
-        ``placement_tasks`` and ``allocated`` as above. None if there are none.
-    short_runs
-        Last runs that were cut short in a phase, or ended by an event: columns ``row``, ``work_start`` and
-        ``work_end`` (s), ``ended`` (bool; an event ended the work). None if there are none.
-    resizes
-        One row per resize of a running job, with what it had before: columns ``row``, ``start_time`` (since
-        when it had that), ``end_time``, and the others as above. None if no job has an application.
-    task_times
-        One row per task of a rank, if requested: columns ``row``, ``host`` and ``task`` (numbers),
-        ``start_time``, ``end_time`` (s), and the tasks' ``names``.
-    sensed
-        One row per sample of the platform, if requested: ``time`` (s), ``cpu`` (flops/s) and ``gpu`` (number
-        in use) with one column per node, ``network`` (0 to 1), ``links`` (bytes/s) with one per link.
+        completion; NaN unless it was done or reached its limit. None where no job carries an application.
     sensing_links
-        The names of those links.
-    usage
-        One row per calculation of usage, if requested: ``time`` (s), and ``usage`` and ``factor`` with one
-        column per node of the tree of accounts.
-    rates
-        One row per change of a rate, if rates are controlled: ``time`` (s), ``control`` (its number) and
-        ``rate`` (units of work per second).
-    key_events
-        One row per arrival, departure and switch of a rate, if requested: ``time`` (s), ``event`` (its
-        position in `KEY_EVENTS`), ``row`` (-1 for a switch), and the values after it: ``rate``, ``workload``,
-        ``weighted_workload``, ``present``, ``served`` (jobs) and ``busy`` (processors).
-    ranks
-        Jobs whose ranks are not in the order of their nodes: columns ``row``, and ``offsets`` and ``nodes``
-        like those of placements, with a node for each rank. None if no job has an application.
-    messages
-        One row per job and class of messages, if requested: ``row``, ``kind`` (the position of the class in
-        ``names``), ``messages``, ``bytes``, ``hops``, ``max_hops`` and ``hop_bytes``.
-    links
-        One row per link of the platform, if requested: ``bytes``, ``peak`` (bytes/s), ``busy`` and
-        ``congested`` (s).
+        The names of the links of the table ``sensed``.
+    tables
+        The tables that were recorded, by name, each with its columns by name. Always there: ``waiting``, the
+        jobs that wait at `now` (``row``, ``reason``: its number as in ``reasons``); ``interruptions``, the
+        runs that were cut short and whose jobs went back to the queue (``row``, ``start_time``, ``end_time``,
+        ``work_start``, ``work_end``, ``saved``, and the nodes as ``placement_offsets``, ``placement_nodes``,
+        ``placement_tasks`` and ``allocated``); ``short_runs``, last runs that were cut short in a phase, or
+        ended by an event (``row``, ``work_start``, ``work_end``, ``ended``); ``closures``, changes of a node
+        between open and closed (``time``, ``node``, ``closed``). With applications: ``resizes``, as
+        ``interruptions``; ``ranks``, of jobs whose ranks do not follow one another on their nodes (``row``,
+        ``offsets``, ``nodes``); ``sensed``, a look at the platform (``time``, ``cpu``, ``gpu``, ``network``,
+        ``links``). The others are rows of `batchlab.result.recorded.RecordedTables`, in the numbers of the
+        kernel: a column ``names`` has the texts to which numbers refer.
     """
 
     state: npt.NDArray[np.uint8]
@@ -163,25 +91,10 @@ class Outcome:
     time_limit: npt.NDArray[np.float64] | None = None
     launch_time: npt.NDArray[np.float64] | None = None
     completion_time: npt.NDArray[np.float64] | None = None
-    dispatch: Mapping[str, npt.NDArray[np.generic]] | None = None
-    waiting: WaitingColumns | None = None
-    reasons: ReasonColumns | None = None
-    interruptions: InterruptionColumns | None = None
-    short_runs: ShortRunColumns | None = None
-    resizes: StretchColumns | None = None
-    task_times: TaskTimeColumns | None = None
-    sensed: SensedColumns | None = None
-    sensing_links: tuple[str, ...] = ()
-    usage: UsageColumns | None = None
-    rates: RateColumns | None = None
-    key_events: KeyEventColumns | None = None
     waking_time: npt.NDArray[np.float64] | None = None
-    power_states: PowerStateColumns | None = None
-    closures: ClosureColumns | None = None
-    ranks: RankColumns | None = None
     application_time: npt.NDArray[np.float64] | None = None
-    messages: MessageColumns | None = None
-    links: LinkColumns | None = None
+    sensing_links: tuple[str, ...] = ()
+    tables: Mapping[str, Table] = field(default_factory=dict)
 
     @cached_property
     def placement_offsets(self) -> npt.NDArray[np.int64]:

@@ -8,16 +8,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from batchlab.result.archive import compact
-from batchlab.result.outcome import OUTCOME_GROUPS, Outcome
+from batchlab.result.outcome import Outcome
 from batchlab.result.table import PASS_COSTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 __all__ = ["group", "members_of", "outcome_of"]
 
-# The types of columns in an `Outcome`; in archives integers are as small as their values allow.
-_KINDS: Mapping[str, Any] = {
+# The table `dispatch` in archives.
+_PASSES = "passes"
+# The member that says which kinds the columns had: in archives integers are as small as their values allow.
+_KINDS = "kinds"
+# What archives of earlier builds have, which do not say it: their tables, and the kinds of their columns.
+_EARLIER_TABLES = (
+    *("waiting", "reasons", "interruptions", "short_runs", "resizes", "task_times", "sensed", "usage"),
+    *("power_states", "closures", "rates", "key_events", "ranks", "messages", "links"),
+)
+_EARLIER_KINDS: Mapping[str, Any] = {
     "state": np.uint8,
     "reason": np.uint8,
     "waiting/reason": np.uint32,
@@ -72,17 +80,17 @@ def members_of(outcome: Outcome) -> dict[str, Any]:
         ``passes/name``; and lists of names. Not ``now``.
     """
     values = {field.name: getattr(outcome, field.name) for field in dataclasses.fields(outcome)}
-    members: dict[str, Any] = {
-        name: compact(value) for name, value in values.items() if isinstance(value, np.ndarray)
-    }
-    passes = {name: column for name, column in (outcome.dispatch or {}).items() if name not in PASS_COSTS}
-    groups = {"passes": passes, **{name: getattr(outcome, name) or {} for name in OUTCOME_GROUPS}}
-    for prefix, columns in groups.items():
-        for name, column in columns.items():
-            members[f"{prefix}/{name}"] = compact(column) if isinstance(column, np.ndarray) else column
+    found = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    for table, columns in outcome.tables.items():
+        # What passes cost, no other run has.
+        left = PASS_COSTS if table == "dispatch" else ()
+        prefix = _PASSES if table == "dispatch" else table
+        found |= {f"{prefix}/{name}": column for name, column in columns.items() if name not in left}
+    arrays = {name: value for name, value in found.items() if isinstance(value, np.ndarray)}
+    members = {name: compact(value) if name in arrays else value for name, value in found.items()}
     if outcome.sensing_links:
         members["sensing_links"] = list(outcome.sensing_links)
-    return members
+    return members | {_KINDS: {name: value.dtype.name for name, value in arrays.items()}}
 
 
 def outcome_of(members: Mapping[str, Any]) -> Outcome:
@@ -98,19 +106,34 @@ def outcome_of(members: Mapping[str, Any]) -> Outcome:
     Outcome
         Without the costs of passes, unless ``passes/…`` has them.
     """
-    columns = {
-        name: value.astype(_KINDS.get(name, _KINDS.get(name.rpartition("/")[2], value.dtype)), copy=False)
-        for name, value in members.items()
-        if isinstance(value, np.ndarray)
-    }
+    kinds = members.get(_KINDS) or _earlier_kinds(members)
+    columns = {name: members[name].astype(kind, copy=False) for name, kind in kinds.items()}
     own: dict[str, Any] = {name: value for name, value in columns.items() if "/" not in name}
-    groups: dict[str, Any] = {name: group(columns, name) or None for name in OUTCOME_GROUPS}
-    groups["dispatch"] = group(columns, "passes") or None
-    for name in ("task_times", "messages"):
-        if groups[name]:
-            groups[name]["names"] = members[f"{name}/names"]
+    names = dict.fromkeys(_prefixes(columns))
+    tables: dict[str, dict[str, Any]] = {name: group(columns, name) for name in names}
+    for name, columns_of in tables.items():
+        # Numbers of this table refer to these texts.
+        if f"{name}/names" in members:
+            columns_of["names"] = members[f"{name}/names"]
+    if _PASSES in tables:
+        costs = {name: members[f"{_PASSES}/{name}"] for name in PASS_COSTS if f"{_PASSES}/{name}" in members}
+        tables["dispatch"] = tables.pop(_PASSES) | costs
     sensing_links = tuple(members.get("sensing_links", ()))
-    return Outcome(**own, now=members["now"], sensing_links=sensing_links, **groups)
+    return Outcome(**own, now=members["now"], sensing_links=sensing_links, tables=tables)
+
+
+def _prefixes(names: Iterable[str]) -> Iterator[str]:
+    return (name.partition("/")[0] for name in names if "/" in name)
+
+
+def _earlier_kinds(members: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the kinds of the columns in an archive of an earlier build."""
+    known = {*_EARLIER_TABLES, _PASSES}
+    return {
+        name: _EARLIER_KINDS.get(name, _EARLIER_KINDS.get(name.rpartition("/")[2], value.dtype))
+        for name, value in members.items()
+        if isinstance(value, np.ndarray) and ("/" not in name or name.partition("/")[0] in known)
+    }
 
 
 def group(members: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,7 @@ from batchlab.application.write import document_of
 from batchlab.result.archive import write_members
 from batchlab.result.manifest import output_files
 from batchlab.result.record import NAME
+from batchlab.result.recorded import TABLES
 from batchlab.workload.application_columns import COLUMNS
 from batchlab.workload.arrays import TASK_COLUMNS
 from batchlab.workload.attribute_columns import Attribute
@@ -30,10 +31,10 @@ from batchlab.workload.time_limits import TIME_LIMIT, has_own_limits
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from batchlab.result.outcome import Outcome
+    from batchlab.result.result import Result
     from batchlab.workload.event_stream import EventStream
     from batchlab.workload.workload import Workload
 
@@ -185,29 +186,13 @@ def identify(workload: Workload, events: EventStream | None = None) -> dict[str,
     return {"jobs": len(workload.jobs), **known, "sha256": digest.hexdigest(), "report": reading}
 
 
-def further_tables(
-    outcome: Outcome, table: Callable[[str], Any], *, messages: bool
-) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Yield the tables that only some runs have, each with the name of its file.
-
-    Parameters
-    ----------
-    outcome
-        The outcome of the run.
-    table
-        Returns an attribute of the result by its name.
-    messages
-        True if messages were counted.
-    """
-    if not table("resizes").is_empty():
-        yield "allocations.csv", table("allocations")
-    for name in ("reasons", "usage", "power_states", "task_times", "key_events"):
-        if getattr(outcome, name) is not None:
-            yield f"{name}.csv", table(name)
-    for name in ("messages", "links") if messages else ():
-        yield f"{name}.csv", table(name)
-    if outcome.sensed is not None:
-        for name, frame in table("utilisation").items():
+def further_tables(result: Result) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield the tables that only some runs have, each under the name of its file."""
+    for table in TABLES.values():
+        if table.has(result) and table.is_written(result):
+            yield table.file, getattr(result, table.name)
+    if "sensed" in result.outcome.tables:
+        for name, frame in result.utilisation.items():
             values = frame.drop("time")
             # A machine without GPUs, or without storage, has nothing to show.
             if name == "cpu" or (values.width and values.max_horizontal().max()):

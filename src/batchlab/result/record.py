@@ -58,6 +58,7 @@ def record_members(
         "system": None if system.platform else json.loads(toml_format.json_text(system)),
         "external_events": None if external_events is None else external_events.to_dicts(),
     }
-    costs = {f"passes/{name}": outcome.dispatch[name] for name in PASS_COSTS} if outcome.dispatch else {}
+    passes = outcome.tables.get("dispatch")
+    costs = {} if passes is None else {f"passes/{name}": passes[name] for name in PASS_COSTS}
     observed = {f"observations/{name}": table for name, table in observations.items()}
     return {"run": run, **workload_members(served.workload), **members_of(outcome), **costs, **observed}

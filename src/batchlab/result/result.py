@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,31 +13,16 @@ from batchlab.lazy import import_late
 from batchlab.options import RunOptions
 from batchlab.outputs import source_of
 from batchlab.result import energy, metrics, near, rates, traffic
-from batchlab.result.course import course_of, saved_time
+from batchlab.result.course import course_of
 from batchlab.result.events import events_of
 from batchlab.result.interference import interference_table
-from batchlab.result.key_events import key_events_table, rates_table
 from batchlab.result.plots import ResultPlots
-from batchlab.result.power_states import power_states_table
+from batchlab.result.recorded import TABLES, RecordedTables
 from batchlab.result.service_intervals import ServedRun, intervals_of
 from batchlab.result.service_table import service_intervals_table
 from batchlab.result.summary import from_outside, page, result_card, what_was_run
-from batchlab.result.table import (
-    JOBS,
-    allocations_table,
-    dispatch_table,
-    interruptions_table,
-    jobs_table,
-    node_lists,
-    node_texts,
-    placements_table,
-    reasons_table,
-    resizes_table,
-    task_times_table,
-    with_nodes,
-)
+from batchlab.result.table import JOBS, jobs_table, node_lists, node_texts, placements_table, with_nodes
 from batchlab.result.timeline import timeline
-from batchlab.result.usage import usage_table
 from batchlab.result.utilisation import utilisation_tables
 from batchlab.result.warnings import warnings_in
 
@@ -59,8 +44,10 @@ __all__ = ["Result"]
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
-    """The result of one run. Tables are computed at the first access.
+class Result(RecordedTables):
+    """The result of one run. Tables are made when they are first asked for.
+
+    The tables that only some runs record are those of `RecordedTables`.
 
     Parameters
     ----------
@@ -126,19 +113,6 @@ class Result:
         """One row per job and node: ``job_id``, ``row``, ``node``, ``tasks``."""
         return placements_table(self.workload, self.outcome)
 
-    @cached_property
-    def interruptions(self) -> pl.DataFrame:
-        """One row per run that was cut short and whose job went back to the queue.
-
-        Columns ``job_id``, ``row``, ``start_time`` and ``end_time`` (s), ``saved`` (seconds of the run that
-        need not be repeated), ``nodes`` (List(UInt32)), ``allocated_<resource>`` (Int64); in order of time.
-        """
-        table = interruptions_table(self.workload, self.system, self.outcome)
-        if table.is_empty() or not self.options.controls:
-            return table
-        # The kernel records what is saved as work.
-        return table.with_columns(saved=saved_time(self.as_served, self.service_runs))
-
     @property
     def as_served(self) -> ServedRun:
         """The parts that say how the jobs were served."""
@@ -155,25 +129,6 @@ class Result:
         return course_of(self.as_served, self.service_runs)
 
     @cached_property
-    def rates(self) -> pl.DataFrame:
-        """The rates at which nodes served jobs, change by change (S19).
-
-        Columns ``time`` (s), ``control`` (UInt32; its position in the option) and ``rate`` (units of work per
-        second), from then on; the first row of each control is its initial rate.
-        """
-        return rates_table(self.as_served)
-
-    @cached_property
-    def key_events(self) -> pl.DataFrame:
-        """The arrivals, departures and switches of rates, if `key_events` was requested (S19).
-
-        Columns ``time`` (s), ``event`` (Enum), ``row`` and ``job_id`` (Int64; null for a switch), and the
-        state after the event and its pass: ``rate``, ``workload``, ``weighted_workload``, ``present``,
-        ``queued``, ``served`` (jobs), ``busy`` (processors).
-        """
-        return key_events_table(self.as_served)
-
-    @cached_property
     def service_intervals(self) -> pl.DataFrame:
         """One row per run, cut short or not, by job: when it held its nodes and was served, and its work.
 
@@ -185,20 +140,6 @@ class Result:
         return service_intervals_table(self.as_served, self.service_runs)
 
     @cached_property
-    def resizes(self) -> pl.DataFrame:
-        """One row per resize of a running job: what it had before.
-
-        Columns ``job_id``, ``row``, ``start_time`` (since when it had that) and ``end_time`` (s), ``nodes``
-        (List(UInt32)), ``allocated_<resource>`` (Int64); in order of time.
-        """
-        return resizes_table(self.workload, self.system, self.outcome)
-
-    @cached_property
-    def allocations(self) -> pl.DataFrame:
-        """One row per job and interval in which it kept the same nodes; columns as those of `resizes`."""
-        return allocations_table(self.workload, self.system, self.outcome)
-
-    @cached_property
     def events(self) -> EventStream:
         """The events: submissions, starts, ends and interruptions of jobs, and external events (S18).
 
@@ -206,65 +147,6 @@ class Result:
         far.
         """
         return events_of(self.workload, self.outcome, self.external_events)
-
-    @cached_property
-    def reasons(self) -> pl.DataFrame:
-        """One row per job and interval in which it waited for one reason (semantics, S15).
-
-        Columns ``job_id``, ``row``, ``reason`` (of `WAITING_REASONS`, or a limit), ``start_time`` and
-        ``end_time`` (s; null if the job still waits); by row and time.
-
-        Raises
-        ------
-        ResultError
-            If they were not recorded.
-        """
-        return reasons_table(self.workload, self.system, self.outcome)
-
-    @cached_property
-    def task_times(self) -> pl.DataFrame:
-        """One row per rank and task of an application.
-
-        Columns ``job_id``, ``row``, ``node``, ``task`` (its name), ``start_time`` and ``end_time`` (s).
-
-        Raises
-        ------
-        ResultError
-            If they were not recorded.
-        """
-        return task_times_table(self.workload, self.system, self.outcome)
-
-    @cached_property
-    def messages(self) -> pl.DataFrame:
-        """One row per job and class of the messages that it sent, in all of its runs (semantics, S24).
-
-        Columns ``job_id``, ``row``, ``class`` (``"send"``, or the name of a collective), ``messages`` (their
-        number), ``bytes`` (payload), ``mean_hops``, ``max_hops`` (links between routers on their routes) and
-        ``hop_bytes`` (the sum of hops × payload).
-
-        Raises
-        ------
-        ResultError
-            If they were not counted.
-        """
-        self._check_messages()
-        return traffic.messages_table(self.workload, self.outcome)
-
-    @cached_property
-    def links(self) -> pl.DataFrame:
-        """One row per link of the platform: its use by all applications (semantics, S24).
-
-        Columns ``link`` (its name), ``bandwidth`` (bytes/s), ``bytes`` (including envelopes), ``mean_load``
-        (bytes/s, from the first submission to the last event), ``peak_load`` (bytes/s), ``busy_time`` (s,
-        with any load) and ``congested_time`` (s, in which several flows shared all of its bandwidth).
-
-        Raises
-        ------
-        ResultError
-            If it was not recorded.
-        """
-        self._check_messages()
-        return traffic.links_table(self.workload, self.system, self.outcome)
 
     def interference(self, *, threads: int | None = None) -> pl.DataFrame:
         """Compare each completed job that has an application with a run alone on its nodes.
@@ -292,15 +174,6 @@ class Result:
         """
         return interference_table(self.as_served, threads)
 
-    @property
-    def _counts_messages(self) -> bool:
-        # Without applications there is nothing to count.
-        return self.options.messages or self.outcome.messages is not None
-
-    def _check_messages(self) -> None:
-        if not self._counts_messages:
-            raise ResultError("messages were not counted; pass messages=True to simulate().")
-
     @cached_property
     def utilisation(self) -> Mapping[str, pl.DataFrame]:
         """The utilisation of the platform, one row per sample; see `batchlab.Sensing`.
@@ -319,57 +192,9 @@ class Result:
         return utilisation_tables(self.system, self.outcome)
 
     @cached_property
-    def usage(self) -> pl.DataFrame:
-        """The usage of accounts and users at each calculation of priorities, down the tree.
-
-        Columns ``time`` (s), ``account``, ``user`` (null for the account with all its members), ``usage`` (as
-        decayed by then) and ``factor`` (the fair-share factor, 0 to 1; null for accounts if the rule ranks
-        users). Calculations that were due while nothing happened are omitted, except the last.
-
-        Raises
-        ------
-        ResultError
-            If usage was not recorded.
-        """
-        return usage_table(self.system, self.outcome)
-
-    @cached_property
-    def power_states(self) -> pl.DataFrame:
-        """One row per node and interval in one power state (semantics, S21).
-
-        Columns ``node`` (UInt32), ``group``, ``state`` (Enum: ``on``, a sleep state, ``entering off`` or
-        ``waking from off`` with the name of the state), ``start_time`` and ``end_time`` (s); by node and
-        time, from the first submission to the last event.
-
-        Raises
-        ------
-        ResultError
-            If no node was to sleep.
-        """
-        return power_states_table(self.system, self.outcome)
-
-    @cached_property
     def timeline(self) -> pl.DataFrame:
         """One row per instant: ``time``, ``queued``, ``running``, ``used_<r>`` and ``utilisation_<r>``."""
         return timeline(self._jobs_without_nodes, self.system, self.interruptions, self.resizes)
-
-    @cached_property
-    def dispatch(self) -> pl.DataFrame:
-        """One row per scheduling pass, with its cost.
-
-        Columns ``time`` (s, simulated), ``queue_length`` (at the beginning of the pass), ``cpu_time`` (of the
-        pass, s), ``other_cpu_time`` (of the simulation since the previous pass, s; 0 in the first row),
-        ``memory`` (resident bytes of the process after it; null if the operating system does not report it),
-        ``started`` (jobs).
-
-        Raises
-        ------
-        ResultError
-            If the passes were not recorded.
-        """
-        if self.outcome.dispatch is None:
-            raise ResultError("the scheduling passes were not recorded; pass dispatch=True to simulate().")
-        return dispatch_table(self.outcome.dispatch)
 
     def metrics(self, *, threshold: float = metrics.USUAL_THRESHOLD) -> dict[str, object]:
         """Compute all aggregate measures; see `batchlab.result.metrics.overview`.
@@ -397,7 +222,7 @@ class Result:
         measured = metrics.overview(
             jobs, self.system, threshold=threshold, interruptions=cut_short, resizes=self.resizes
         )
-        sent = traffic.overview(self.messages, self.links) if self._counts_messages else {}
+        sent = traffic.overview(self.messages, self.links) if TABLES["messages"].has(self) else {}
         if self.options.controls:
             measured |= {"service": import_late("batchlab.result.service", "describe")(self)}
         measured |= near.overview(self.workload, jobs, self.system, threshold)
@@ -438,11 +263,10 @@ class Result:
         """Write ``jobs.csv``, ``metrics.json``, ``manifest.json``, ``result.zip``, and what else the run has.
 
         ``jobs.csv`` has the columns of `jobs`, nodes as ranges (``0-3,7``); ``metrics.json`` is `metrics`;
-        ``manifest.json`` describes the run: hashes of the inputs, versions, policy, seed and options;
-        ``result.zip`` is read by `batchlab.read_result`. ``allocations.csv`` (if jobs were resized),
-        ``reasons.csv``, ``usage.csv``, ``power_states.csv``, ``task_times.csv``, ``key_events.csv``,
-        ``messages.csv`` and ``links.csv`` are the tables of these names, if the run has them;
-        ``utilisation_cpu.csv`` and so on are those of `utilisation` that are not empty.
+        ``manifest.json`` says what the run was made from: hashes of the inputs, versions, policy, seed and
+        options; ``result.zip`` is what `batchlab.read_result` reads. The tables of `RecordedTables` that the
+        run has are written under their names, as ``reasons.csv``; ``utilisation_cpu.csv`` and so on are those
+        of `utilisation` that show something.
 
         Parameters
         ----------
@@ -485,7 +309,7 @@ class Result:
                 command=command,
             )
             jobs = with_nodes(self._jobs_without_nodes, node_texts(self.outcome))
-            more = dict(further_tables(self.outcome, partial(getattr, self), messages=self._counts_messages))
+            more = dict(further_tables(self))
             more |= {"jobs.parquet": self.jobs} if parquet else {}
             given = (self.policy, self.external_events, self.observations, self.observers)
             record = record_members(self.as_served, *given)

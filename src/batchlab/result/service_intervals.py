@@ -100,7 +100,7 @@ def capacity_of_controls(run: ServedRun) -> Floats:
 
 def intervals_of(run: ServedRun) -> ServiceIntervals:
     """List the runs of all jobs; O(runs + nodes that they held)."""
-    outcome, cut = run.outcome, run.outcome.interruptions
+    outcome, cut = run.outcome, run.outcome.tables.get("interruptions")
     rows = np.flatnonzero(np.isin(outcome.state, _RAN) & ~np.isnan(outcome.start_time))
     ended = np.isnan(outcome.end_time[rows])
     end = np.where(ended, outcome.now, outcome.end_time[rows])
@@ -124,7 +124,7 @@ def _served(outcome: Outcome, rows: Numbers, end: Floats) -> tuple[Floats, Float
     begin = start if launch is None else np.minimum(start + launch[rows], end)
     spent = 0.0 if completion is None else np.where(np.isnan(outcome.end_time[rows]), 0.0, completion[rows])
     over = np.maximum(end - spent, begin)
-    short = outcome.short_runs
+    short = outcome.tables.get("short_runs")
     if short is not None and len(short["row"]):
         places = np.searchsorted(rows, short["row"])
         begin = begin.copy()

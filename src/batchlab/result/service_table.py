@@ -34,7 +34,7 @@ def work_required(run: ServedRun, runs: ServiceIntervals, done: Floats) -> Float
         Units of work done in each interval.
     """
     work = work_of_jobs(run.workload, run.options.reference_rate)
-    short = run.outcome.short_runs
+    short = run.outcome.tables.get("short_runs")
     if short is None or not short["ended"].any():
         return work
     kept = np.bincount(runs.row, np.where(np.isnan(runs.saved), done, runs.saved), len(work))

@@ -8,19 +8,17 @@ import numpy as np
 import polars as pl
 
 from batchlab import _kernel
-from batchlab.errors import ResultError
 from batchlab.system.limits import waiting_reasons
 from batchlab.vocabulary import JOB_STATES, REJECTION_REASONS
 from batchlab.workload.routing import routes
 from batchlab.workload.time_limits import TIME_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     import numpy.typing as npt
 
-    from batchlab._kernel import InterruptionColumns, StretchColumns
-    from batchlab.result.outcome import Outcome
+    from batchlab.result.outcome import Outcome, Table
     from batchlab.system.queues import JobQueue, Partition
     from batchlab.system.system import System
     from batchlab.workload.workload import Workload
@@ -33,16 +31,13 @@ __all__ = [
     "RESULT_COLUMNS",
     "allocations_table",
     "cut_since",
-    "dispatch_table",
     "interruptions_table",
     "jobs_table",
     "node_lists",
     "node_texts",
     "placements_table",
-    "reasons_table",
     "resizes_table",
     "since",
-    "task_times_table",
     "with_nodes",
 ]
 
@@ -72,7 +67,7 @@ RESULT_COLUMNS = (
 
 ALLOCATED = "allocated_"
 
-_NO_INTERRUPTIONS: InterruptionColumns = {
+_NO_INTERRUPTIONS: Table = {
     "row": np.empty(0, np.uint32),
     "start_time": np.empty(0),
     "end_time": np.empty(0),
@@ -150,7 +145,7 @@ def _reasons(system: System, outcome: Outcome) -> pl.Series:
     every = pl.Enum(list(dict.fromkeys((*REJECTION_REASONS, *waiting))))
     names = pl.Series("reason", (None, *REJECTION_REASONS, *waiting), dtype=every)
     numbers = outcome.reason.astype(np.uint32)
-    log = outcome.waiting
+    log = outcome.tables.get("waiting")
     if log is not None:
         never = np.isnan(outcome.start_time[log["row"]])
         numbers[log["row"][never]] = log["reason"][never] + len(REJECTION_REASONS) + 1
@@ -260,7 +255,7 @@ def interruptions_table(workload: Workload, system: System, outcome: Outcome) ->
         In order of time: ``job_id`` (Int64), ``row`` (UInt32), ``start_time``, ``end_time`` and ``saved``
         (Float64, s), ``nodes`` (List(UInt32)), ``allocated_<resource>`` (Int64).
     """
-    log = outcome.interruptions or _NO_INTERRUPTIONS
+    log = outcome.tables.get("interruptions") or _NO_INTERRUPTIONS
     table = _stretches(workload, system, log)
     return table.insert_column(table.columns.index("nodes"), pl.Series("saved", log["saved"]))
 
@@ -274,7 +269,7 @@ def resizes_table(workload: Workload, system: System, outcome: Outcome) -> pl.Da
         In order of time: ``job_id`` (Int64), ``row`` (UInt32), ``start_time`` (since when) and ``end_time``
         (Float64, s), ``nodes`` (List(UInt32)), ``allocated_<resource>`` (Int64).
     """
-    return _stretches(workload, system, outcome.resizes or _NO_INTERRUPTIONS)
+    return _stretches(workload, system, outcome.tables.get("resizes") or _NO_INTERRUPTIONS)
 
 
 def allocations_table(workload: Workload, system: System, outcome: Outcome) -> pl.DataFrame:
@@ -297,7 +292,7 @@ def allocations_table(workload: Workload, system: System, outcome: Outcome) -> p
         ]
     )
     resized = resizes_table(workload, system, outcome)
-    cut = _stretches(workload, system, outcome.interruptions or _NO_INTERRUPTIONS)
+    cut = _stretches(workload, system, outcome.tables.get("interruptions") or _NO_INTERRUPTIONS)
     cut = cut.with_columns(pl.Series("start_time", cut_since(outcome)))
     together = pl.concat([resized, cut, last])
     return together.sort("row", "start_time", "end_time", nulls_last=True, maintain_order=True)
@@ -312,11 +307,11 @@ def since(outcome: Outcome) -> npt.NDArray[np.float64]:
         float64, shape (rows,), seconds; NaN if it never had any.
     """
     begins = outcome.start_time
-    if outcome.resizes is None or not len(outcome.resizes["row"]):
+    if "resizes" not in outcome.tables or not len(outcome.tables["resizes"]["row"]):
         return begins
     begins = begins.copy()
-    # A resize before an interruption does not affect the next run.
-    np.fmax.at(begins, outcome.resizes["row"], outcome.resizes["end_time"])
+    # A resize before an interruption does not count for the run that followed.
+    np.fmax.at(begins, outcome.tables["resizes"]["row"], outcome.tables["resizes"]["end_time"])
     return np.where(np.isnan(outcome.start_time), np.nan, begins)
 
 
@@ -328,9 +323,10 @@ def cut_since(outcome: Outcome) -> npt.NDArray[np.float64]:
     ndarray
         float64, shape (interruptions,), seconds.
     """
-    log, resizes = outcome.interruptions or _NO_INTERRUPTIONS, outcome.resizes
+    log, resizes = outcome.tables.get("interruptions") or _NO_INTERRUPTIONS, outcome.tables.get("resizes")
     if resizes is None or not len(resizes["row"]) or not len(log["row"]):
-        return log["start_time"]
+        starts: npt.NDArray[np.float64] = log["start_time"]
+        return starts
     ends = pl.DataFrame({"row": log["row"], "start_time": log["start_time"], "until": log["end_time"]})
     changes = pl.DataFrame({name: resizes[name] for name in ("row", "start_time", "end_time")})
     # A resize that began where the run ended may be of the next run; one that began earlier is not.
@@ -351,7 +347,7 @@ def cut_since(outcome: Outcome) -> npt.NDArray[np.float64]:
     return np.fmax(log["start_time"], resized)
 
 
-def _stretches(workload: Workload, system: System, log: StretchColumns | InterruptionColumns) -> pl.DataFrame:
+def _stretches(workload: Workload, system: System, log: Table) -> pl.DataFrame:
     row = pl.Series("row", log["row"])
     columns = [
         pl.Series("start_time", log["start_time"]),
@@ -367,87 +363,6 @@ def _amounts(system: System, held: npt.NDArray[np.int64]) -> list[pl.Series]:
         pl.Series(f"allocated_{name}", np.ascontiguousarray(held[:, index]))
         for index, name in enumerate(system.resources)
     ]
-
-
-def reasons_table(workload: Workload, system: System, outcome: Outcome) -> pl.DataFrame:
-    """List the reasons for which jobs waited.
-
-    Returns
-    -------
-    polars.DataFrame
-        By row and time: ``job_id`` (Int64), ``row`` (UInt32), ``reason`` (String), ``start_time`` and
-        ``end_time`` (Float64, s; null if the job still waits).
-
-    Raises
-    ------
-    ResultError
-        If they were not recorded.
-    """
-    log = outcome.reasons
-    if log is None:
-        raise ResultError("the reasons of waiting jobs were not recorded; pass reasons=True to simulate().")
-    names = pl.Series("reason", waiting_reasons(system.limits), dtype=pl.String)
-    row = pl.Series("row", log["row"])
-    columns = [
-        workload.jobs["job_id"].gather(row),
-        row,
-        names.gather(pl.Series(log["reason"])),
-        pl.Series("start_time", log["start_time"]),
-        pl.Series("end_time", log["end_time"], nan_to_null=True),
-    ]
-    return pl.DataFrame(columns).sort("row", "start_time")
-
-
-def task_times_table(workload: Workload, system: System, outcome: Outcome) -> pl.DataFrame:
-    """List when each rank did each task of its application.
-
-    Returns
-    -------
-    polars.DataFrame
-        In order of their ends: ``job_id`` (Int64), ``row`` and ``node`` (UInt32), ``task`` (String),
-        ``start_time`` and ``end_time`` (Float64, s).
-
-    Raises
-    ------
-    ResultError
-        If they were not recorded.
-    """
-    log = outcome.task_times
-    if log is None:
-        rule = "pass task_times=True to simulate(), with jobs that carry applications"
-        raise ResultError(f"the times of tasks were not recorded; {rule}.")
-    row = pl.Series("row", log["row"])
-    hosts = [] if system.platform is None else [host.name for host in system.platform.hosts]
-    nodes = {name: node for node, name in enumerate(system.hosts)}
-    node_of = np.array([nodes.get(name, 0) for name in hosts], np.uint32)
-    return pl.DataFrame(
-        [
-            workload.jobs["job_id"].gather(row),
-            row,
-            pl.Series("node", node_of[log["host"]]),
-            pl.Series("task", log["names"], dtype=pl.String).gather(log["task"]),
-            pl.Series("start_time", log["start_time"]),
-            pl.Series("end_time", log["end_time"]),
-        ]
-    )
-
-
-def dispatch_table(passes: Mapping[str, npt.NDArray[np.generic]]) -> pl.DataFrame:
-    """List the costs of each scheduling pass.
-
-    Parameters
-    ----------
-    passes
-        The columns of `Outcome.dispatch`.
-
-    Returns
-    -------
-    polars.DataFrame
-        One row per pass; see `Result.dispatch`.
-    """
-    table = pl.DataFrame({name: passes[name] for name in PASS_COLUMNS})
-    # Zero bytes mean that the operating system does not report the memory.
-    return table.with_columns(pl.col("memory").replace(0, None))
 
 
 def _free_name(name: str, taken: Collection[str]) -> str:

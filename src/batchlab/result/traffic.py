@@ -37,7 +37,7 @@ def messages_table(workload: Workload, outcome: Outcome) -> pl.DataFrame:
         ``bytes``, ``mean_hops`` (Float64), ``max_hops`` (UInt32), ``hop_bytes`` (Float64). Empty if no job
         has an application.
     """
-    counted = outcome.messages
+    counted = outcome.tables.get("messages")
     if counted is None:
         return pl.DataFrame(schema={"job_id": pl.Int64, "row": pl.UInt32, **_SENT})
     row = pl.Series("row", counted["row"])
@@ -70,7 +70,7 @@ def links_table(workload: Workload, system: System, outcome: Outcome) -> pl.Data
     """
     platform: Platform = system.platform  # type: ignore[assignment]  # else nothing was counted
     span = outcome.now - workload.first_submission
-    seen = outcome.links
+    seen = outcome.tables.get("links")
     none = np.zeros(len(platform.links))
     if seen is None:
         seen = {"bytes": none, "peak": none, "busy": none, "congested": none}

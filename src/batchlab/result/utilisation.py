@@ -29,7 +29,7 @@ def utilisation_tables(system: System, outcome: Outcome) -> dict[str, pl.DataFra
     ResultError
         If the platform was not sensed.
     """
-    sensed, platform = outcome.sensed, system.platform
+    sensed, platform = outcome.tables.get("sensed"), system.platform
     if sensed is None or platform is None:
         raise ResultError(
             "the platform was not sensed; pass sensing=Sensing(interval) to simulate(), and jobs with "
@@ -54,7 +54,7 @@ def _storage(platform: Platform, outcome: Outcome, time: npt.NDArray[np.float64]
     place = {name: at for at, name in enumerate(outcome.sensing_links)}
 
     def most(links: Sequence[str]) -> npt.NDArray[np.float64]:
-        seen = [outcome.sensed["links"][:, place[name]] / bandwidths[name] for name in links]  # type: ignore[index]
+        seen = [outcome.tables["sensed"]["links"][:, place[name]] / bandwidths[name] for name in links]
         return np.asarray(np.max([np.zeros(len(time)), *seen], axis=0))
 
     return pl.DataFrame(

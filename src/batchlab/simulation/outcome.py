@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from batchlab import _kernel
-    from batchlab._kernel import ShortRunColumns
+    from batchlab.result.outcome import Table
     from batchlab.simulation.overheads import DrawnOverheads
 
     Seconds = npt.NDArray[np.float64]
@@ -42,12 +42,13 @@ def outcome_of(
         The names of the observed links.
     """
     recorded, columns = kernel.recorded(), kernel.outcome()
+    tables = recorded["tables"]
     waking = recorded["waking_time"]
-    launch = None if overheads is None else overheads.launch_times(recorded["interruptions"])
+    launch = None if overheads is None else overheads.launch_times(tables["interruptions"])
     if waking is not None:
         launch = waking if launch is None else launch + waking
     completion = None if overheads is None else overheads.completion
-    short = recorded["short_runs"]
+    short = tables["short_runs"]
     if len(short["row"]):
         launch = _replaced(launch, short, short["work_start"] - columns["start_time"][short["row"]])
         completion = _replaced(completion, short, columns["end_time"][short["row"]] - short["work_end"])
@@ -63,7 +64,7 @@ def outcome_of(
     )
 
 
-def _replaced(planned: Seconds | None, short: ShortRunColumns, spent: Seconds) -> Seconds | None:
+def _replaced(planned: Seconds | None, short: Table, spent: Seconds) -> Seconds | None:
     """Return the seconds of a phase, with the measured values of runs that were cut short."""
     if planned is None:
         return None

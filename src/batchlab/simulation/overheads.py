@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from batchlab._kernel import InterruptionColumns, OverheadColumns
+    from batchlab._kernel import OverheadColumns
     from batchlab.options import Delay, Overheads, RunOptions
+    from batchlab.result.outcome import Table
     from batchlab.system import System
     from batchlab.workload import Workload
 
@@ -64,7 +65,7 @@ class DrawnOverheads:
             "billed": self.billed,
         }
 
-    def launch_times(self, interruptions: InterruptionColumns) -> Seconds:
+    def launch_times(self, interruptions: Table) -> Seconds:
         """Return the launch time of each job's latest attempt, longer if it resumed saved work."""
         kept = interruptions["row"][interruptions["saved"] > 0]
         longer = np.zeros(len(self.launch))

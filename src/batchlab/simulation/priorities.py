@@ -133,7 +133,6 @@ def account_inputs(
         "node": _nodes(workload, system, tree),
         "usage_factor": None if is_usual else _of_quality(workload, system, factors, usual=1.0),
         "initial": [(tree.node(*of), amount) for of, amount in settings.usage.items()],
-        "record": options.usage,
     }
 
 

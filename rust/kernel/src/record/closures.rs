@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::index::SharedColumn;
+use crate::record::column::log_of_columns;
 use crate::state::View;
 
 /// The times at which nodes closed and opened.
@@ -19,14 +20,9 @@ pub struct ClosureLog {
     pub closed: SharedColumn<bool>,
 }
 
-impl ClosureLog {
-    /// Prepares a clone that shares the records.
-    pub fn share(&mut self) {
-        self.time.share();
-        self.node.share();
-        self.closed.share();
-    }
+log_of_columns!(ClosureLog { time, node, closed });
 
+impl ClosureLog {
     /// Records whether a node is closed, if this has changed.
     pub fn look(&mut self, view: View<'_>, node: u32) {
         let closed = view.state.machine.is_drained(node);

@@ -2,6 +2,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::index::SharedColumn;
+use crate::record::column::{Columns, Log};
 use crate::resident::resident_bytes;
 use crate::state::View;
 use crate::stopwatch::{Stopwatch, Timer};
@@ -28,9 +29,8 @@ pub struct DispatchLog {
     between: Option<Timer>,
 }
 
-impl DispatchLog {
-    /// Prepares a clone that shares the entries.
-    pub fn share(&mut self) {
+impl Log for DispatchLog {
+    fn share(&mut self) {
         self.time.share();
         self.queue_length.share();
         self.cpu_time.share();
@@ -39,6 +39,21 @@ impl DispatchLog {
         self.started.share();
     }
 
+    fn columns(&self) -> Columns {
+        // A pass that has begun and not ended has no entry.
+        let other: Vec<f64> = self.other_cpu_time.to_vec().into_iter().take(self.time.len()).collect();
+        vec![
+            ("time", self.time.to_vec().into()),
+            ("queue_length", self.queue_length.to_vec().into()),
+            ("cpu_time", self.cpu_time.to_vec().into()),
+            ("other_cpu_time", other.into()),
+            ("memory", self.memory.to_vec().into()),
+            ("started", self.started.to_vec().into()),
+        ]
+    }
+}
+
+impl DispatchLog {
     /// Starts the timer of a pass, and ends the time since the previous pass.
     #[must_use]
     pub fn begin(&mut self) -> Timer {

@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::control::KeyEvent;
 use crate::index::SharedColumn;
+use crate::record::column::log_of_columns;
 use crate::state::View;
 
 /// An event before its pass.
@@ -40,20 +41,9 @@ pub struct KeyEventLog {
     pub busy: SharedColumn<f64>,
 }
 
-impl KeyEventLog {
-    /// Prepares a clone that shares the entries.
-    pub fn share(&mut self) {
-        self.time.share();
-        self.event.share();
-        self.row.share();
-        self.rate.share();
-        self.workload.share();
-        self.weighted_workload.share();
-        self.present.share();
-        self.served.share();
-        self.busy.share();
-    }
+log_of_columns!(KeyEventLog { time, event, row, rate, workload, weighted_workload, present, served, busy });
 
+impl KeyEventLog {
     /// Adds an event, after the pass of the previous one.
     pub fn happens(&mut self, view: View<'_>, happened: Happened) {
         self.close(view);

@@ -1,7 +1,11 @@
-//! Recorders: optional records of a run, in addition to the state of the jobs. They are notified of changes; the state
-//! does not depend on them, and a record that is not requested costs nothing.
+//! Recorders write down what a run does besides the state of the jobs. They observe changes; the state does not know them,
+//! and a recorder that is not asked for costs nothing.
+//!
+//! A recorder that becomes a table is one file here that implements [`Log`], and one line in the list of `recorders!` below.
+//! The line makes its field in [`Recorders`], and its table under the field's name.
 mod changes;
 mod closures;
+mod column;
 mod dispatch;
 mod external_events;
 mod intervals;
@@ -22,6 +26,7 @@ use crate::state::View;
 
 pub use changes::{Change, Changes};
 pub use closures::ClosureLog;
+pub use column::{Column, Columns, Log};
 pub use dispatch::DispatchLog;
 pub use external_events::EventLog;
 pub use intervals::{AllocationIntervals, Interruptions};
@@ -35,65 +40,94 @@ pub use reasons::ReasonLog;
 pub use sensing::{MOST_LOOKS, PlatformSamples, PlatformSensor, Sensors};
 pub use usage::UsageLog;
 
-/// The recorders of a run.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Recorders {
-    /// Changes since the last notification of observers.
-    pub changes: Changes,
-    /// The cost of every pass, if requested.
-    pub dispatch: Option<DispatchLog>,
-    /// The reasons why jobs waited, if requested.
-    pub reasons: Option<Box<ReasonLog>>,
-    /// The interrupted runs.
-    pub interruptions: Interruptions,
-    /// The nodes of jobs before they were resized.
-    pub resizes: AllocationIntervals,
-    /// The power of the nodes, if requested.
-    pub power: Option<Box<PowerMeter>>,
-    /// The power states of the nodes, if these may sleep.
-    pub power_states: Option<Box<PowerStateLog>>,
-    /// The times at which nodes were closed; None in runs that do not record them.
-    pub closures: Option<Box<ClosureLog>>,
-    /// Samples of the use of the platform, if requested.
-    pub platform: Option<PlatformSensor>,
-    /// The usage of accounts, if requested.
-    pub usage: Option<Box<UsageLog>>,
-    /// The rates at which nodes served jobs, if these are controlled.
-    pub rates: Option<Box<RateLog>>,
-    /// Arrivals, departures and changes of rates, if requested.
-    pub key_events: Option<Box<KeyEventLog>>,
-    /// The effect of external events, if there are any.
-    pub events: Option<Box<EventLog>>,
+macro_rules! recorders {
+    (
+        asked { $($(#[$of_asked:meta])* $asked:ident: $asked_log:ty,)+ }
+        given { $($(#[$of_given:meta])* $given:ident: $given_log:ty,)+ }
+    ) => {
+        /// The recorders of a run.
+        #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+        pub struct Recorders {
+            /// Changes since the last notification of observers.
+            pub changes: Changes,
+            /// The interrupted runs.
+            pub interruptions: Interruptions,
+            /// The nodes of jobs before they were resized.
+            pub resizes: AllocationIntervals,
+            /// The power of the nodes, if requested.
+            pub power: Option<Box<PowerMeter>>,
+            /// Samples of the use of the platform, if requested.
+            pub platform: Option<PlatformSensor>,
+            /// The effect of external events, if there are any.
+            pub events: Option<Box<EventLog>>,
+            $($(#[$of_asked])* pub $asked: Option<Box<$asked_log>>,)+
+            $($(#[$of_given])* pub $given: Option<Box<$given_log>>,)+
+        }
+
+        impl Recorders {
+            /// The recorders of the requested tables; other names are options of other parts.
+            #[must_use]
+            pub fn asked(names: &[String]) -> Self {
+                let is_asked = |name: &str| names.iter().any(|each| each == name);
+                Self {
+                    $($asked: is_asked(stringify!($asked)).then(Box::default),)+
+                    ..Self::default()
+                }
+            }
+
+            /// Prepares a clone that shares the logs.
+            fn share_logs(&mut self) {
+                $(if let Some(log) = &mut self.$asked {
+                    log.share();
+                })+
+                $(if let Some(log) = &mut self.$given {
+                    log.share();
+                })+
+            }
+
+            /// The tables that were recorded, by name.
+            #[must_use]
+            pub fn tables(&self) -> Vec<(&'static str, Columns)> {
+                let mut tables = Vec::new();
+                $(tables.extend(self.$asked.as_ref().map(|log| (stringify!($asked), log.columns())));)+
+                $(tables.extend(self.$given.as_ref().map(|log| (stringify!($given), log.columns())));)+
+                tables
+            }
+        }
+    };
+}
+
+recorders! {
+    // Made if an option of their name asks for them.
+    asked {
+        /// The cost of every pass.
+        dispatch: DispatchLog,
+        /// The reasons why jobs waited.
+        reasons: ReasonLog,
+        /// The usage of accounts.
+        usage: UsageLog,
+    }
+    // Made by the parts of a run that they belong to.
+    given {
+        /// The rates at which nodes served jobs, if these are controlled.
+        rates: RateLog,
+        /// Arrivals, departures and changes of rates, if rates are controlled and they are requested.
+        key_events: KeyEventLog,
+        /// The power states of the nodes, if these may sleep.
+        power_states: PowerStateLog,
+        /// The times at which nodes were closed; None in runs that do not record them.
+        closures: ClosureLog,
+    }
 }
 
 impl Recorders {
     /// Prepares a clone that shares the records.
     pub fn share(&mut self) {
-        if let Some(dispatch) = &mut self.dispatch {
-            dispatch.share();
-        }
-        if let Some(reasons) = &mut self.reasons {
-            reasons.share();
-        }
+        self.share_logs();
         self.interruptions.share();
         self.resizes.share();
         if let Some(power) = &mut self.power {
             power.share();
-        }
-        if let Some(log) = &mut self.power_states {
-            log.share();
-        }
-        if let Some(log) = &mut self.closures {
-            log.share();
-        }
-        if let Some(usage) = &mut self.usage {
-            usage.share();
-        }
-        if let Some(rates) = &mut self.rates {
-            rates.share();
-        }
-        if let Some(events) = &mut self.key_events {
-            events.share();
         }
         if let Some(events) = &mut self.events {
             events.share();

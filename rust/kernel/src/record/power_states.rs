@@ -2,13 +2,14 @@
 use serde::{Deserialize, Serialize};
 
 use crate::index::SharedColumn;
+use crate::record::column::{Columns, Log};
 use crate::state::View;
 
 /// The changes of the power states of nodes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PowerStateLog {
     /// All nodes were on at this time.
-    pub begin: f64,
+    begin: f64,
     /// The number of each node's current state.
     present: Vec<u16>,
     /// Time of the change, seconds.
@@ -17,6 +18,23 @@ pub struct PowerStateLog {
     pub node: SharedColumn<u32>,
     /// The number of its new state.
     pub state: SharedColumn<u16>,
+}
+
+impl Log for PowerStateLog {
+    fn share(&mut self) {
+        self.time.share();
+        self.node.share();
+        self.state.share();
+    }
+
+    /// All nodes are on at first.
+    fn columns(&self) -> Columns {
+        let nodes = self.present.len();
+        let time: Vec<f64> = vec![self.begin; nodes].into_iter().chain(self.time.to_vec()).collect();
+        let node: Vec<u32> = (0..nodes as u32).chain(self.node.to_vec()).collect();
+        let state: Vec<u16> = vec![0; nodes].into_iter().chain(self.state.to_vec()).collect();
+        vec![("time", time.into()), ("node", node.into()), ("state", state.into())]
+    }
 }
 
 impl PowerStateLog {
@@ -30,19 +48,6 @@ impl PowerStateLog {
             node: SharedColumn::default(),
             state: SharedColumn::default(),
         }
-    }
-
-    /// Number of nodes.
-    #[must_use]
-    pub fn nodes(&self) -> usize {
-        self.present.len()
-    }
-
-    /// Prepares a clone that shares the records.
-    pub fn share(&mut self) {
-        self.time.share();
-        self.node.share();
-        self.state.share();
     }
 
     /// Records the current state of a node, if it has changed.

@@ -2,6 +2,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::index::SharedColumn;
+use crate::record::column::log_of_columns;
 
 /// The changes of the rates.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -14,14 +15,9 @@ pub struct RateLog {
     pub rate: SharedColumn<f64>,
 }
 
-impl RateLog {
-    /// Prepares a clone that shares the entries.
-    pub fn share(&mut self) {
-        self.time.share();
-        self.control.share();
-        self.rate.share();
-    }
+log_of_columns!(RateLog { time, control, rate });
 
+impl RateLog {
     /// Records a change.
     pub fn add(&mut self, time: f64, control: u32, rate: f64) {
         self.time.push(time);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::index::SharedColumn;
+use crate::record::column::{Columns, Log};
 use crate::state::{Reason, View};
 
 /// Intervals in which jobs waited for one reason, in columns.
@@ -21,15 +22,34 @@ pub struct ReasonLog {
     pub end_time: SharedColumn<f64>,
 }
 
-impl ReasonLog {
-    /// Prepares a clone that shares the entries.
-    pub fn share(&mut self) {
+impl Log for ReasonLog {
+    fn share(&mut self) {
         self.job.share();
         self.reason.share();
         self.start_time.share();
         self.end_time.share();
     }
 
+    /// The intervals that are over, then those that go on, whose ends are NaN.
+    fn columns(&self) -> Columns {
+        let (mut rows, mut reasons) = (self.job.to_vec(), self.reason.to_vec());
+        let (mut starts, mut ends) = (self.start_time.to_vec(), self.end_time.to_vec());
+        for (&row, &(reason, since)) in &self.current {
+            rows.push(row);
+            reasons.push(reason.number());
+            starts.push(since);
+            ends.push(f64::NAN);
+        }
+        vec![
+            ("row", rows.into()),
+            ("reason", reasons.into()),
+            ("start_time", starts.into()),
+            ("end_time", ends.into()),
+        ]
+    }
+}
+
+impl ReasonLog {
     /// Examines the waiting jobs after a pass. O(q · node sets + q log q).
     pub fn look(&mut self, view: View<'_>) {
         let now = view.now();
@@ -55,10 +75,5 @@ impl ReasonLog {
             self.start_time.push(since);
             self.end_time.push(until);
         }
-    }
-
-    /// The waiting jobs, the number of their current reason, and its begin.
-    pub fn current(&self) -> impl Iterator<Item = (u32, u32, f64)> {
-        self.current.iter().map(|(&job, &(reason, since))| (job, reason.number(), since))
     }
 }

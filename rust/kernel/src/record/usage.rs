@@ -2,6 +2,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::index::SharedColumn;
+use crate::record::column::{Column, Columns, Log};
 
 /// The usage and the fair-share factor of each node of the tree, calculation by calculation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -14,14 +15,24 @@ pub struct UsageLog {
     pub factor: SharedColumn<f64>,
 }
 
-impl UsageLog {
-    /// Prepares a clone that shares the entries.
-    pub fn share(&mut self) {
+impl Log for UsageLog {
+    fn share(&mut self) {
         self.time.share();
         self.usage.share();
         self.factor.share();
     }
 
+    fn columns(&self) -> Columns {
+        let rows = self.time.len();
+        vec![
+            ("time", self.time.to_vec().into()),
+            ("usage", Column::Matrix(self.usage.to_vec(), rows)),
+            ("factor", Column::Matrix(self.factor.to_vec(), rows)),
+        ]
+    }
+}
+
+impl UsageLog {
     /// Records a calculation.
     pub fn add(&mut self, time: f64, usage: &[f64], factors: &[f64]) {
         self.time.push(time);

@@ -1,0 +1,491 @@
+"""The recorded tables of a result: one row of `RecordedTables` each.
+
+A row says what a table is called, which option asks for it, which columns it has, and which file it gets.
+Attributes of `Result`, files, archives, the documentation and plots are made from it. A table whose columns
+leave the kernel under the names that they have here needs no function of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, Self, overload
+
+import numpy as np
+import polars as pl
+
+from batchlab.accounting.tree import AccountTree
+from batchlab.errors import ResultError
+from batchlab.result import traffic
+from batchlab.result.course import rates_of, saved_time
+from batchlab.result.table import allocations_table, interruptions_table, resizes_table
+from batchlab.system.limits import waiting_reasons
+from batchlab.vocabulary import KEY_EVENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from batchlab.options import RunOptions
+    from batchlab.result.outcome import Outcome
+    from batchlab.result.service_intervals import ServedRun, ServiceIntervals
+    from batchlab.system import System
+    from batchlab.workload import Workload
+
+    Kind = type[pl.DataType]
+
+__all__ = ["TABLES", "Column", "RecordedTable", "RecordedTables"]
+
+
+class _Run(Protocol):
+    """A result, as far as its recorded tables need it."""
+
+    @property
+    def workload(self) -> Workload: ...
+    @property
+    def system(self) -> System: ...
+    @property
+    def options(self) -> RunOptions: ...
+    @property
+    def outcome(self) -> Outcome: ...
+    @property
+    def as_served(self) -> ServedRun: ...
+    @property
+    def service_runs(self) -> ServiceIntervals: ...
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a recorded table.
+
+    Parameters
+    ----------
+    name
+        As in the table; ``<resource>`` in it stands for each of the system's resources.
+    kind
+        Its polars type.
+    meaning
+        What the values are, with their unit; empty if the name says it.
+    """
+
+    name: str
+    kind: Kind
+    meaning: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedTable:
+    """A table that a run records, as an attribute of its `Result`.
+
+    Parameters
+    ----------
+    about
+        What has a row, and in which order the rows are.
+    columns
+        The columns, in their order.
+    option
+        The option of `RunOptions` that asks for the table; None if every run records it to which it applies.
+    missing
+        What to tell users who ask a result that has not recorded it.
+    make
+        Makes the table of a result. Without it, each column is the recorded one of its name.
+    is_recorded
+        Whether a result has the table; without it, whether the kernel recorded one of its name.
+    is_written
+        Whether a result writes the table into a file, if it has it.
+    """
+
+    about: str
+    columns: tuple[Column, ...]
+    option: str | None = None
+    missing: str = ""
+    make: Callable[[_Run], pl.DataFrame] | None = None
+    is_recorded: Callable[[_Run], bool] | None = None
+    is_written: Callable[[_Run], bool] = lambda _run: True
+    name: str = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "__doc__", self.documentation)
+
+    @property
+    def file(self) -> str:
+        """The name of its file."""
+        return f"{self.name}.csv"
+
+    @property
+    def documentation(self) -> str:
+        """The docstring of the attribute."""
+        columns = [
+            f"``{each.name}`` ({each.kind.__name__}{each.meaning and f': {each.meaning}'})"
+            for each in self.columns
+        ]
+        raises = (
+            f"\n\nRaises\n------\nResultError\n    If it was not recorded: {self.missing}"
+            if self.missing
+            else ""
+        )
+        return f"{self.about}\n\nColumns {'; '.join(columns)}.{raises}\n"
+
+    def of(self, run: _Run) -> pl.DataFrame:
+        """Make the table of a result.
+
+        Raises
+        ------
+        ResultError
+            If it was not recorded.
+        """
+        if not self.has(run):
+            raise ResultError(f"{self.name}: not recorded; {self.missing}")
+        return self._plain(run) if self.make is None else self.make(run)
+
+    def has(self, run: _Run) -> bool:
+        """Return whether a result has recorded the table."""
+        return self.name in run.outcome.tables if self.is_recorded is None else self.is_recorded(run)
+
+    def _plain(self, run: _Run) -> pl.DataFrame:
+        log = run.outcome.tables[self.name]
+        rows = pl.Series(log["row"]) if "row" in log else None
+        columns = [
+            run.workload.jobs["job_id"].gather(rows)
+            if each.name == "job_id" and rows is not None
+            else pl.Series(each.name, log[each.name], dtype=each.kind, nan_to_null=each.kind is pl.Float64)
+            for each in self.columns
+        ]
+        return pl.DataFrame(columns)
+
+    @overload
+    def __get__(self, run: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, run: _Run, owner: type) -> pl.DataFrame: ...
+    def __get__(self, run: _Run | None, owner: type) -> Self | pl.DataFrame:
+        """Return the table of a result, which is made when it is first asked for."""
+        if run is None:
+            return self
+        made: dict[str, pl.DataFrame] = vars(run)
+        if self.name not in made:
+            made[self.name] = self.of(run)
+        return made[self.name]
+
+    def __set__(self, run: object, value: object) -> None:
+        """Refuse: results do not change."""
+        raise AttributeError(f"{self.name} of a result cannot be set.")
+
+
+_JOB = (Column("job_id", pl.Int64), Column("row", pl.UInt32))
+_FROM, _TO = Column("start_time", pl.Float64, "s"), Column("end_time", pl.Float64, "s")
+_HELD = (Column("nodes", pl.List), Column("allocated_<resource>", pl.Int64))
+
+
+def _always(_run: _Run) -> bool:
+    return True
+
+
+def _never(_run: _Run) -> bool:
+    return False
+
+
+def _counts_messages(run: _Run) -> bool:
+    # Without applications there is nothing to count.
+    return run.options.messages or "messages" in run.outcome.tables
+
+
+def _interruptions(run: _Run) -> pl.DataFrame:
+    table = interruptions_table(run.workload, run.system, run.outcome)
+    if table.is_empty() or not run.options.controls:
+        return table
+    # The kernel keeps what is saved as work.
+    return table.with_columns(saved=saved_time(run.as_served, run.service_runs))
+
+
+def _reasons(run: _Run) -> pl.DataFrame:
+    log = run.outcome.tables["reasons"]
+    names = pl.Series("reason", waiting_reasons(run.system.limits), dtype=pl.String)
+    row = pl.Series("row", log["row"])
+    columns = [
+        run.workload.jobs["job_id"].gather(row),
+        row,
+        names.gather(pl.Series(log["reason"])),
+        pl.Series("start_time", log["start_time"]),
+        pl.Series("end_time", log["end_time"], nan_to_null=True),
+    ]
+    return pl.DataFrame(columns).sort("row", "start_time")
+
+
+def _task_times(run: _Run) -> pl.DataFrame:
+    log, platform = run.outcome.tables["task_times"], run.system.platform
+    row = pl.Series("row", log["row"])
+    hosts = [] if platform is None else [host.name for host in platform.hosts]
+    nodes = {name: node for node, name in enumerate(run.system.hosts)}
+    node_of = np.array([nodes.get(name, 0) for name in hosts], np.uint32)
+    return pl.DataFrame(
+        [
+            run.workload.jobs["job_id"].gather(row),
+            row,
+            pl.Series("node", node_of[log["host"]]),
+            pl.Series("task", log["names"], dtype=pl.String).gather(log["task"]),
+            pl.Series("start_time", log["start_time"]),
+            pl.Series("end_time", log["end_time"]),
+        ]
+    )
+
+
+def _usage(run: _Run) -> pl.DataFrame:
+    log, nodes = run.outcome.tables["usage"], AccountTree(run.system.accounts).nodes
+    time = log["time"]
+    # Of several calculations at one instant, one for each pass, the last one holds.
+    last = np.append(time[1:] != time[:-1], True)[: len(time)]
+    count = int(last.sum())
+    return pl.DataFrame(
+        {
+            "time": np.repeat(time[last], len(nodes)),
+            "account": [node.account for node in nodes] * count,
+            "user": pl.Series([node.user for node in nodes] * count, dtype=pl.String),
+            "usage": log["usage"][last].ravel(),
+            "factor": pl.Series(log["factor"][last].ravel()).fill_nan(None),
+        }
+    )
+
+
+def _power_states(run: _Run) -> pl.DataFrame:
+    log = run.outcome.tables["power_states"]
+    changes = pl.DataFrame({"node": log["node"], "state": log["state"], "start_time": log["time"]})
+    end = max(run.outcome.now, float(log["time"][0]))
+    table = (
+        changes.sort("node", maintain_order=True)
+        .with_columns(end_time=pl.col("start_time").shift(-1).over("node").fill_null(end))
+        .filter(pl.col("end_time") > pl.col("start_time"))
+    )
+    # A node that left a state and came back at one instant was there all the time.
+    goes_on = (pl.col("node") == pl.col("node").shift()) & (pl.col("state") == pl.col("state").shift())
+    table = (
+        table.with_columns(stretch=(~goes_on.fill_null(value=False)).cum_sum())
+        .group_by("stretch", maintain_order=True)
+        .agg(
+            pl.col("node", "state", "start_time").first(),
+            pl.col("end_time").last(),
+        )
+    )
+    return _with_names(table, run.system).select("node", "group", "state", "start_time", "end_time")
+
+
+def _with_names(table: pl.DataFrame, system: System) -> pl.DataFrame:
+    """Replace the numbers of power states by their names, and add the groups of the nodes."""
+    groups = [group.name for group in system.groups]
+    of_node = np.repeat(np.arange(len(groups), dtype=np.uint32), [group.count for group in system.groups])
+    labels = [group.power_states for group in system.groups]
+    names = list(dict.fromkeys(label for each in labels for label in each))
+    offsets = np.cumsum([0, *(len(each) for each in labels)])[:-1].astype(np.uint32)
+    every = pl.Series([label for each in labels for label in each], dtype=pl.Enum(names))
+    group = of_node[table["node"].to_numpy()]
+    state = every.gather(pl.Series(offsets[group] + table["state"].to_numpy()))
+    return table.with_columns(
+        group=pl.Series(groups, dtype=pl.Enum(groups)).gather(pl.Series(group)), state=state
+    )
+
+
+def _rates(run: _Run) -> pl.DataFrame:
+    steps = rates_of(run.as_served)[: len(run.options.controls)]
+    numbers = [np.full(len(each.time), number, np.uint32) for number, each in enumerate(steps)]
+    table = pl.DataFrame(
+        {
+            "time": np.concatenate([np.empty(0), *(each.time for each in steps)]),
+            "control": np.concatenate([np.empty(0, np.uint32), *numbers]),
+            "rate": np.concatenate([np.empty(0), *(each.value for each in steps)]),
+        }
+    )
+    return table.sort("time", maintain_order=True)
+
+
+def _key_events(run: _Run) -> pl.DataFrame:
+    log = run.outcome.tables["key_events"]
+    event = pl.Series("event", KEY_EVENTS, dtype=pl.Enum(KEY_EVENTS))
+    row = pl.Series("row", log["row"]).replace(-1, None)
+    return pl.DataFrame(
+        [
+            pl.Series("time", log["time"]),
+            event.gather(pl.Series(log["event"])),
+            row,
+            run.workload.jobs["job_id"].gather(row),
+            *(pl.Series(name, log[name]) for name in ("rate", "workload", "weighted_workload")),
+            pl.Series("present", log["present"].astype(np.int64)),
+            pl.Series("queued", (log["present"] - log["served"]).astype(np.int64)),
+            pl.Series("served", log["served"].astype(np.int64)),
+            pl.Series("busy", log["busy"]),
+        ]
+    )
+
+
+def _dispatch(run: _Run) -> pl.DataFrame:
+    log: Mapping[str, Any] = run.outcome.tables["dispatch"]
+    table = pl.DataFrame({each.name: log[each.name] for each in RecordedTables.dispatch.columns})
+    # Zero bytes are none: the system does not tell.
+    return table.with_columns(pl.col("memory").replace(0, None))
+
+
+class RecordedTables:
+    """The tables that runs record besides `Result.jobs`: a row here, and a recorder in the kernel."""
+
+    interruptions = RecordedTable(
+        "One row per run that was cut short and whose job went back to the queue, in their order.",
+        (*_JOB, _FROM, _TO, Column("saved", pl.Float64, "s of the run that need not be run again"), *_HELD),
+        make=_interruptions,
+        is_recorded=_always,
+        # They are rows of allocations.csv where jobs were resized; jobs.csv has the last run of each job.
+        is_written=_never,
+    )
+    resizes = RecordedTable(
+        "One row per resize of a running job: the nodes that it had before, in the order of these events.",
+        (*_JOB, _FROM, _TO, *_HELD),
+        make=lambda run: resizes_table(run.workload, run.system, run.outcome),
+        is_recorded=_always,
+        # They are rows of allocations.csv.
+        is_written=_never,
+    )
+    allocations = RecordedTable(
+        "One row per job and time that it kept the same nodes.",
+        (*_JOB, _FROM, Column("end_time", pl.Float64, "s, null if the job still runs"), *_HELD),
+        make=lambda run: allocations_table(run.workload, run.system, run.outcome),
+        is_recorded=_always,
+        is_written=lambda run: bool(len(run.outcome.tables.get("resizes", {"row": ()})["row"])),
+    )
+    dispatch = RecordedTable(
+        "One row per scheduling pass, with its cost.",
+        (
+            Column("time", pl.Float64, "s, simulated"),
+            Column("queue_length", pl.UInt64, "jobs, as the pass began"),
+            Column("cpu_time", pl.Float64, "of the pass, s"),
+            Column(
+                "other_cpu_time", pl.Float64, "of the simulation since the pass before, s; 0 in the first row"
+            ),
+            Column(
+                "memory",
+                pl.UInt64,
+                "resident bytes of the process after the pass; null if the system has no `/proc`",
+            ),
+            Column("started", pl.UInt64, "jobs"),
+        ),
+        option="dispatch",
+        missing="pass dispatch=True to simulate().",
+        make=_dispatch,
+        # Its costs differ from run to run, and the files of a run do not.
+        is_written=_never,
+    )
+    reasons = RecordedTable(
+        "One row per job and time that it waited for one reason (semantics, S15); by row and time.",
+        (
+            *_JOB,
+            Column("reason", pl.String, "one of `batchlab.vocabulary.WAITING_REASONS`, or a limit"),
+            _FROM,
+            Column("end_time", pl.Float64, "s, null if the job still waits"),
+        ),
+        option="reasons",
+        missing="pass reasons=True to simulate().",
+        make=_reasons,
+    )
+    usage = RecordedTable(
+        "One row per calculation of priorities, account and user, down the tree; calculations that were due "
+        "while no event happened are left out, except the last.",
+        (
+            Column("time", pl.Float64, "s"),
+            Column("account", pl.String),
+            Column("user", pl.String, "null for the account with all its members"),
+            Column("usage", pl.Float64, "as it had faded by then"),
+            Column(
+                "factor",
+                pl.Float64,
+                "the fair-share factor, 0 to 1; null for accounts if the rule ranks users",
+            ),
+        ),
+        option="usage",
+        missing="pass usage=True to simulate(), and a system with accounts.",
+        make=_usage,
+    )
+    rates = RecordedTable(
+        "One row per change of the rate at which nodes served jobs (S19), from the first of each control.",
+        (
+            Column("time", pl.Float64, "s"),
+            Column("control", pl.UInt32, "its place in the option"),
+            Column("rate", pl.Float64, "units of work per second, from then on"),
+        ),
+        make=_rates,
+        is_recorded=_always,
+        is_written=lambda run: bool(run.options.controls),
+    )
+    key_events = RecordedTable(
+        "One row per arrival, departure and switch of a rate, with the state after it and its pass (S19).",
+        (
+            Column("time", pl.Float64, "s"),
+            Column("event", pl.Enum),
+            Column("row", pl.Int64, "null for a switch"),
+            Column("job_id", pl.Int64, "null for a switch"),
+            Column("rate", pl.Float64),
+            Column("workload", pl.Float64),
+            Column("weighted_workload", pl.Float64),
+            Column("present", pl.Int64, "jobs"),
+            Column("queued", pl.Int64, "jobs"),
+            Column("served", pl.Int64, "jobs"),
+            Column("busy", pl.Float64, "processors"),
+        ),
+        option="key_events",
+        missing="pass key_events=True, and control=, to the run.",
+        make=_key_events,
+    )
+    power_states = RecordedTable(
+        "One row per node and time that it was in one power state (semantics, S21); by node and time, from "
+        "the first submission to the last event.",
+        (
+            Column("node", pl.UInt32),
+            Column("group", pl.Enum),
+            Column(
+                "state", pl.Enum, "``on``, a sleep state, or ``entering`` or ``waking from`` with its name"
+            ),
+            _FROM,
+            _TO,
+        ),
+        missing='no node was to sleep. Pass sleep="timeout(300)" to simulate().',
+        make=_power_states,
+    )
+    task_times = RecordedTable(
+        "One row per rank and task of an application, in the order of their ends.",
+        (*_JOB, Column("node", pl.UInt32), Column("task", pl.String, "its name"), _FROM, _TO),
+        option="task_times",
+        missing="pass task_times=True to simulate(), with jobs that carry applications.",
+        make=_task_times,
+    )
+    messages = RecordedTable(
+        "One row per job and class of the messages that it sent, in all of its runs (semantics, S24).",
+        (
+            *_JOB,
+            Column("class", pl.String, "``send``, or the name of a collective"),
+            Column("messages", pl.UInt64, "their number"),
+            Column("bytes", pl.Float64, "payload"),
+            Column("mean_hops", pl.Float64, "links between routers on their routes"),
+            Column("max_hops", pl.UInt32),
+            Column("hop_bytes", pl.Float64, "the sum of hops × payload"),
+        ),
+        option="messages",
+        missing="pass messages=True to simulate().",
+        make=lambda run: traffic.messages_table(run.workload, run.outcome),
+        is_recorded=_counts_messages,
+    )
+    links = RecordedTable(
+        "One row per link of the platform: the load by all applications (semantics, S24).",
+        (
+            Column("link", pl.String, "its name"),
+            Column("bandwidth", pl.Float64, "bytes/s"),
+            Column("bytes", pl.Float64, "envelopes among them"),
+            Column("mean_load", pl.Float64, "bytes/s, from the first submission to the last event"),
+            Column("peak_load", pl.Float64, "bytes/s"),
+            Column("busy_time", pl.Float64, "s, with any load"),
+            Column("congested_time", pl.Float64, "s, in which several flows shared all of the bandwidth"),
+        ),
+        option="messages",
+        missing="pass messages=True to simulate().",
+        make=lambda run: traffic.links_table(run.workload, run.system, run.outcome),
+        is_recorded=_counts_messages,
+    )
+
+
+TABLES: Mapping[str, RecordedTable] = {
+    name: value for name, value in vars(RecordedTables).items() if isinstance(value, RecordedTable)
+}
+"""The recorded tables by name."""
