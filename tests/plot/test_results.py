@@ -38,11 +38,11 @@ def test_what_is_recorded_makes_no_groups() -> None:
     """Results with and without options that only record are replications."""
     options = bl.RunOptions()
     recording = {field.name for field in fields(options)} - options.schedule_options.keys()
-    values = {"sensing": bl.Sensing(10)}
-    results = [run()]
-    results += [
-        replace(results[0], options=replace(options, **{name: values.get(name, True)})) for name in recording
-    ]
+    first = run()
+    results = [first]
+    for name in recording:
+        value = {"interval": 10} if name == "sensing" else True
+        results.append(replace(first, options=bl.RunOptions.from_dict({name: value})))
     assert {"key_events", "usage"} < recording
     assert shape(results) == {"easy": 1 + len(recording)}
 

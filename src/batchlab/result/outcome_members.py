@@ -80,7 +80,7 @@ def members_of(outcome: Outcome) -> dict[str, Any]:
         ``passes/name``; and lists of names. Not ``now``.
     """
     values = {field.name: getattr(outcome, field.name) for field in dataclasses.fields(outcome)}
-    found = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    found: dict[str, Any] = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     for table, columns in outcome.tables.items():
         # What passes cost, no other run has.
         left = PASS_COSTS if table == "dispatch" else ()
