@@ -49,7 +49,7 @@ def result_of(jobs: Sequence[tuple[float, Sequence[Run], bool]], now: float = 99
         "interruptions": columns(cut),
         "resizes": columns(sorted(resized, key=lambda each: each[2] or 0.0)),
     }
-    outcome = replace(result.outcome, now=now, **logs)  # type: ignore[arg-type]
+    outcome = replace(result.outcome, now=now, tables={**result.outcome.tables, **logs})
     return replace(result, outcome=outcome)
 
 
