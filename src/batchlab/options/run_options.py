@@ -350,7 +350,7 @@ class RunOptions:
     @property
     def recorded(self) -> list[str]:
         """The names of the options that ask for something to be recorded."""
-        return [field.name for field in fields(self) if field.name in _RECORDED and getattr(self, field.name)]
+        return [field.name for field in fields(self) if field.name in RECORDED and getattr(self, field.name)]
 
     @property
     def unusual(self) -> dict[str, Any]:
