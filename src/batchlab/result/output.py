@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from batchlab.result.result import Result
+    from batchlab.result.recorded import Recording
     from batchlab.workload.event_stream import EventStream
     from batchlab.workload.workload import Workload
 
@@ -186,7 +186,7 @@ def identify(workload: Workload, events: EventStream | None = None) -> dict[str,
     return {"jobs": len(workload.jobs), **known, "sha256": digest.hexdigest(), "report": reading}
 
 
-def further_tables(result: Result) -> Iterator[tuple[str, pl.DataFrame]]:
+def further_tables(result: Recording) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yield the tables that only some runs have, each under the name of its file."""
     for table in TABLES.values():
         if table.has(result) and table.is_written(result):

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
     Kind = type[pl.DataType]
 
-__all__ = ["TABLES", "Column", "RecordedTable", "RecordedTables"]
+__all__ = ["TABLES", "Column", "RecordedTable", "RecordedTables", "Recording"]
 
 
-class _Run(Protocol):
+class Recording(Protocol):
     """A result, as far as its recorded tables need it."""
 
     @property
@@ -50,6 +50,8 @@ class _Run(Protocol):
     def as_served(self) -> ServedRun: ...
     @property
     def service_runs(self) -> ServiceIntervals: ...
+    @property
+    def utilisation(self) -> Mapping[str, pl.DataFrame]: ...
 
 
 @dataclass(frozen=True)
@@ -97,9 +99,9 @@ class RecordedTable:
     columns: tuple[Column, ...]
     option: str | None = None
     missing: str = ""
-    make: Callable[[_Run], pl.DataFrame] | None = None
-    is_recorded: Callable[[_Run], bool] | None = None
-    is_written: Callable[[_Run], bool] = lambda _run: True
+    make: Callable[[Recording], pl.DataFrame] | None = None
+    is_recorded: Callable[[Recording], bool] | None = None
+    is_written: Callable[[Recording], bool] = lambda _run: True
     name: str = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -125,7 +127,7 @@ class RecordedTable:
         )
         return f"{self.about}\n\nColumns {'; '.join(columns)}.{raises}\n"
 
-    def of(self, run: _Run) -> pl.DataFrame:
+    def of(self, run: Recording) -> pl.DataFrame:
         """Make the table of a result.
 
         Raises
@@ -137,11 +139,11 @@ class RecordedTable:
             raise ResultError(f"{self.name}: not recorded; {self.missing}")
         return self._plain(run) if self.make is None else self.make(run)
 
-    def has(self, run: _Run) -> bool:
+    def has(self, run: Recording) -> bool:
         """Return whether a result has recorded the table."""
         return self.name in run.outcome.tables if self.is_recorded is None else self.is_recorded(run)
 
-    def _plain(self, run: _Run) -> pl.DataFrame:
+    def _plain(self, run: Recording) -> pl.DataFrame:
         log = run.outcome.tables[self.name]
         rows = pl.Series(log["row"]) if "row" in log else None
         columns = [
@@ -155,8 +157,8 @@ class RecordedTable:
     @overload
     def __get__(self, run: None, owner: type) -> Self: ...
     @overload
-    def __get__(self, run: _Run, owner: type) -> pl.DataFrame: ...
-    def __get__(self, run: _Run | None, owner: type) -> Self | pl.DataFrame:
+    def __get__(self, run: Recording, owner: type) -> pl.DataFrame: ...
+    def __get__(self, run: Recording | None, owner: type) -> Self | pl.DataFrame:
         """Return the table of a result, which is made when it is first asked for."""
         if run is None:
             return self
@@ -175,20 +177,20 @@ _FROM, _TO = Column("start_time", pl.Float64, "s"), Column("end_time", pl.Float6
 _HELD = (Column("nodes", pl.List), Column("allocated_<resource>", pl.Int64))
 
 
-def _always(_run: _Run) -> bool:
+def _always(_run: Recording) -> bool:
     return True
 
 
-def _never(_run: _Run) -> bool:
+def _never(_run: Recording) -> bool:
     return False
 
 
-def _counts_messages(run: _Run) -> bool:
+def _counts_messages(run: Recording) -> bool:
     # Without applications there is nothing to count.
     return run.options.messages or "messages" in run.outcome.tables
 
 
-def _interruptions(run: _Run) -> pl.DataFrame:
+def _interruptions(run: Recording) -> pl.DataFrame:
     table = interruptions_table(run.workload, run.system, run.outcome)
     if table.is_empty() or not run.options.controls:
         return table
@@ -196,7 +198,7 @@ def _interruptions(run: _Run) -> pl.DataFrame:
     return table.with_columns(saved=saved_time(run.as_served, run.service_runs))
 
 
-def _reasons(run: _Run) -> pl.DataFrame:
+def _reasons(run: Recording) -> pl.DataFrame:
     log = run.outcome.tables["reasons"]
     names = pl.Series("reason", waiting_reasons(run.system.limits), dtype=pl.String)
     row = pl.Series("row", log["row"])
@@ -210,7 +212,7 @@ def _reasons(run: _Run) -> pl.DataFrame:
     return pl.DataFrame(columns).sort("row", "start_time")
 
 
-def _task_times(run: _Run) -> pl.DataFrame:
+def _task_times(run: Recording) -> pl.DataFrame:
     log, platform = run.outcome.tables["task_times"], run.system.platform
     row = pl.Series("row", log["row"])
     hosts = [] if platform is None else [host.name for host in platform.hosts]
@@ -228,7 +230,7 @@ def _task_times(run: _Run) -> pl.DataFrame:
     )
 
 
-def _usage(run: _Run) -> pl.DataFrame:
+def _usage(run: Recording) -> pl.DataFrame:
     log, nodes = run.outcome.tables["usage"], AccountTree(run.system.accounts).nodes
     time = log["time"]
     # Of several calculations at one instant, one for each pass, the last one holds.
@@ -245,7 +247,7 @@ def _usage(run: _Run) -> pl.DataFrame:
     )
 
 
-def _power_states(run: _Run) -> pl.DataFrame:
+def _power_states(run: Recording) -> pl.DataFrame:
     log = run.outcome.tables["power_states"]
     changes = pl.DataFrame({"node": log["node"], "state": log["state"], "start_time": log["time"]})
     end = max(run.outcome.now, float(log["time"][0]))
@@ -282,7 +284,7 @@ def _with_names(table: pl.DataFrame, system: System) -> pl.DataFrame:
     )
 
 
-def _rates(run: _Run) -> pl.DataFrame:
+def _rates(run: Recording) -> pl.DataFrame:
     steps = rates_of(run.as_served)[: len(run.options.controls)]
     numbers = [np.full(len(each.time), number, np.uint32) for number, each in enumerate(steps)]
     table = pl.DataFrame(
@@ -295,7 +297,7 @@ def _rates(run: _Run) -> pl.DataFrame:
     return table.sort("time", maintain_order=True)
 
 
-def _key_events(run: _Run) -> pl.DataFrame:
+def _key_events(run: Recording) -> pl.DataFrame:
     log = run.outcome.tables["key_events"]
     event = pl.Series("event", KEY_EVENTS, dtype=pl.Enum(KEY_EVENTS))
     row = pl.Series("row", log["row"]).replace(-1, None)
@@ -314,7 +316,7 @@ def _key_events(run: _Run) -> pl.DataFrame:
     )
 
 
-def _dispatch(run: _Run) -> pl.DataFrame:
+def _dispatch(run: Recording) -> pl.DataFrame:
     log: Mapping[str, Any] = run.outcome.tables["dispatch"]
     table = pl.DataFrame({each.name: log[each.name] for each in RecordedTables.dispatch.columns})
     # Zero bytes are none: the system does not tell.
