@@ -39,19 +39,32 @@ class Recording(Protocol):
     """A result, as far as its recorded tables need it."""
 
     @property
-    def workload(self) -> Workload: ...
+    def workload(self) -> Workload:
+        """The jobs."""
+
     @property
-    def system(self) -> System: ...
+    def system(self) -> System:
+        """The machine."""
+
     @property
-    def options(self) -> RunOptions: ...
+    def options(self) -> RunOptions:
+        """The options of the run."""
+
     @property
-    def outcome(self) -> Outcome: ...
+    def outcome(self) -> Outcome:
+        """What the kernel recorded."""
+
     @property
-    def as_served(self) -> ServedRun: ...
+    def as_served(self) -> ServedRun:
+        """What describes how jobs were served."""
+
     @property
-    def service_runs(self) -> ServiceIntervals: ...
+    def service_runs(self) -> ServiceIntervals:
+        """The runs of all jobs."""
+
     @property
-    def utilisation(self) -> Mapping[str, pl.DataFrame]: ...
+    def utilisation(self) -> Mapping[str, pl.DataFrame]:
+        """The tables of the sensed platform."""
 
 
 @dataclass(frozen=True)
