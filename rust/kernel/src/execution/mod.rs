@@ -1,8 +1,8 @@
 //! Execution: runs the applications of jobs on the platform, rank by rank, and notifies the simulation.
 //!
 //! Every rank has a position in its job's program, and executes steps until it has to wait: for other ranks at a
-//! barrier, for an activity that it has started, or for a time. A step costs O(1) plus the cost of the activity that it starts.
-//! A program is compiled when a job starts or its nodes change; between these nothing is allocated.
+//! barrier, for an activity that it has started, or for a time. A step costs O(1) plus the cost of the activity
+//! that it starts. A program is compiled when a job starts or its nodes change; between these nothing is allocated.
 //!
 //! The order at one instant: first all activities that end, those on links and CPUs by end and start, then those on
 //! disks, then timers in the order in which they were set. Then migrations out of caches begin. Then the ranks that no
